@@ -91,7 +91,9 @@ def cell(column: OutputColumn, named: dict[str, OutputColumn], row: int) -> str:
         size = Fraction(str(half.values[row])) / 10**half.decimals
         return f"{text} ± {written(ceil(size / unit) * unit, unit)}"
     if "_rank_moe" in about:
-        return f"{text} (within {about['_rank_moe'].values[row]:,} ranks)"
+        ranks = about["_rank_moe"]
+        size = Fraction(str(ranks.values[row])) / 10**ranks.decimals
+        return f"{text} (within {written(size, Fraction(1, 10**ranks.decimals))} ranks)"
     return text
 
 

@@ -172,6 +172,7 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
         "quantiles": ", ".join(map(text, query.quantiles)) or None,
         "bandwidth": ", ".join(text(axis.bandwidth) for axis in query.curve) or None,
         "k": query.picks if "k" in statistic_of(query.statistic).keys.needs else None,
+        "survey weight": stated.get("survey_weight"),
         "numerator": _part(query.numerator),
         "denominator": _part(query.denominator),
         "score": None if candidates is None else candidates.score.text,

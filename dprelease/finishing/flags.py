@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from dprelease.finishing.tables import FLAG, RANKS
 from dprelease.language import say
@@ -35,7 +36,9 @@ def count_beside(query: Query, plan: Plan) -> str | None:
     mates = [
         mate
         for mate in (read.query for read in plan.reads)
-        if mate.table == query.table and mate.groups == query.groups and mate.where == query.where
+        if mate.table == query.table
+        and (mate.groups, mate.where) == (query.groups, query.where)
+        and mate.survey_weight == query.survey_weight
     ]
     for mate in mates:
         if mate.column == query.column and "_count" in statistic_of(mate.statistic).suffixes:
@@ -53,7 +56,7 @@ def _rank_flags(table: OutputTable, query: Query, plan: Plan) -> dict[str, Outpu
     count = columns[beside]
     for name in _flags_of(table, query):
         ranks = columns[name.removesuffix(FLAG) + RANKS]
-        many = FEW_RECORDS * 10**count.decimals
+        many = Fraction(FEW_RECORDS * 10**count.decimals, 10**ranks.decimals)
         flags = [
             UNRELIABLE if many * int(rank or 0) > int(number or 0) else OK
             for rank, number in zip(ranks.values, count.values, strict=True)

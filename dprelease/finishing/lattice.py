@@ -131,18 +131,20 @@ def corrections(node: Axes, nodes: Iterable[Axes]) -> dict[Axes, int]:
 
 
 class Rows(NamedTuple):
-    """What tables must have in common to agree: the statistic, its column, and the condition."""
+    """What tables must have in common to agree: statistic, column, condition and survey weight."""
 
     statistic: str
     column: str | None
     where: str | None
+    weight: str | None
 
 
 def rows_of(query: Query) -> Rows:
     """Say which records a figure that adds up over cells is of, and what it is of them."""
     counted, column = statistic_of(query.statistic).counts, query.column
     where = None if query.where is None else query.where.text
-    return Rows(counted, None if counted or column is None else column.name, where)
+    weight = None if query.survey_weight is None else query.survey_weight.name
+    return Rows(counted, None if counted or column is None else column.name, where, weight)
 
 
 Axis = tuple[str, tuple[str, ...]]

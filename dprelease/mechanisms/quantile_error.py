@@ -24,6 +24,11 @@ that up to 4096 records of a cell share. In larger heaps of m records add m/4096
 ln(m/4096) over the rate of each selection. Targets have denominators up to 10^6 (``quantiles``), so
 that quantiles with more than three decimals may be off by a millionth of the records more.
 
+*Weights.* A weighted record is as many records as its weight has steps. Distances of a single
+quantile are then whole numbers of b-ths of a step, and all of the above holds in steps. Where parts
+end, all of it holds in ranks of the largest weight each: the 4096-th of a value's weight is no more
+than such a rank, where that is at most 4096 times the largest weight.
+
 *Sums of errors.* How large a weighted sum of the errors of several selections may be.
 ``Selection`` says how likely the error of one selection by the exponential mechanism is t or more,
 given all selections before it, whatever the data are. With N candidates at distance t or more,
@@ -58,15 +63,22 @@ _ROOM = 60
 
 
 @lru_cache(maxsize=1024)
-def rank_halfwidth(
-    scheme: QuantileScheme, index: int, lower: int, upper: int, alpha: Fraction
+def rank_halfwidth(  # noqa: PLR0913 - which quantile of what, and how surely
+    scheme: QuantileScheme,
+    index: int,
+    lower: int,
+    upper: int,
+    alpha: Fraction,
+    *,
+    largest: int = 1,
 ) -> int:
     """How many ranks quantile ``index`` (from 0) may be off, but for a chance of ``alpha``.
 
     The target rank of quantile q among n records is n q; a value is off by the distance from
     it to the interval from the number of records below the value to those below or at it. What
     comes out are integers from ``lower`` to ``upper``; for a list of k that holds every value of
-    the data, say 0 and k - 1. See the module for what else it assumes.
+    the data, say 0 and k - 1. See the module for what else it assumes. Of weighted records, at
+    most ``largest`` steps of weight each, ranks are steps of weight.
     Raises ValueError for an alpha outside (0, 1) and for bounds that don't rise.
     """
     if not 0 < alpha < 1:
@@ -80,16 +92,18 @@ def rank_halfwidth(
         (step,) = needed
         # Of whole records the distances are whole in units of a b-th of a record.
         least_excess = Fraction(0 if step.index in ends else 1, step.target.denominator)
-        return single(_selection(step, ends, upper - lower + 1), least_excess, alpha)
+        whole = 1 if step.index not in ends else largest
+        selection = _selection(step, ends, upper - lower + 1, whole)
+        return whole * single(selection, least_excess, alpha)
     shares = {index + 1: Fraction(1)}  # of each error in that of the quantile
     for step in reversed(needed):
         share = shares[step.index]
         for end, part in ((step.lower, 1 - step.target), (step.upper, step.target)):
             shares[end] = shares.get(end, Fraction(0)) + share * part
-    whole = several(
-        [(shares[step.index], _selection(step, ends, upper - lower + 1)) for step in needed], alpha
-    )
-    return ceil(whole + sum(shares[step.index] for step in needed[:-1]))
+    parts = [
+        (shares[step.index], _selection(step, ends, upper - lower + 1, largest)) for step in needed
+    ]
+    return largest * ceil(several(parts, alpha) + sum(shares[step.index] for step in needed[:-1]))
 
 
 def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
@@ -104,9 +118,12 @@ def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
     return needed[::-1]
 
 
-def _selection(step: QuantileStep, ends: set[int], outputs: int) -> Selection:
-    """One selection; where it ends parts, it is among the slots of all values."""
-    rate = step.rate * step.target.denominator
+def _selection(step: QuantileStep, ends: set[int], outputs: int, rank: int) -> Selection:
+    """One selection; where it ends parts, it is among the slots of all values.
+
+    A rank is so many steps of weight; without weights a record.
+    """
+    rate = step.rate * step.target.denominator * rank
     slots = slots_for(outputs) if step.index in ends else 1
     return Selection(outputs * slots - 1, rate, step.index in ends)
 

@@ -78,6 +78,7 @@ class Step:
     scheme: QuantileScheme | None = None
     points: Quantity | None = None  # of QUANTILES: what is put in order
     axes: tuple[AxisMatrix, ...] = ()
+    survey_weight: Quantity | None = None  # of QUANTILES: how much of it each record is
 
     @property
     def draws(self) -> int:

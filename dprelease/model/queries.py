@@ -191,6 +191,7 @@ class Query:
     implied: bool = False  # not in the spec: it selects private keys, or is of a strategy
     finish: Finish = AS_RELEASED
     max_unreadable: Fraction | None = None  # of a quality: the share with which a run goes on
+    survey_weight: Column | None = None  # how often each record counts; None: once
 
     @property
     def column_name(self) -> str:

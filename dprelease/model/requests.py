@@ -92,12 +92,17 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One exact integer for each cell, over the records of the cell for which ``where`` is true."""
+    """One exact integer for each cell, over the records of the cell for which ``where`` is true.
+
+    With ``survey_weight`` (of RECORDS, VALUES and SUM) each record counts as often as its weight's
+    grid integer says, and a record without a weight not at all: the sum of w, or of w k.
+    """
 
     kind: MeasureKind
     quantity: Quantity | None = None
     where: Expression | None = None
     column: str | None = None  # of DISTINCT
+    survey_weight: Quantity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +153,8 @@ class AggregateRequest:
     Usually: each measure in every cell of the cross product of ``groups``, row-major. With a
     private group the cells are the combinations of labels that occur. With ``scores``: the
     sum of the score of each candidate in each cell, row-major, and no measures. With ``points``:
-    how often each grid integer of the quantity occurs in each cell, and no measures.
+    how often each grid integer of the quantity occurs in each cell, and no measures; with
+    ``survey_weight`` the sum of the weights above 0 there.
     UNITS needs ``bound``, or counts records: without one every record is a unit.
     """
 
@@ -160,6 +166,7 @@ class AggregateRequest:
     bound: Bound | None = None
     scores: Candidates | None = None
     points: Quantity | None = None
+    survey_weight: Quantity | None = None  # of points
 
     @property
     def cells(self) -> int:

@@ -136,8 +136,11 @@ def asked_twice(queries: Sequence[Query]) -> list[tuple[str, ...]]:
 
 
 def _sharing(query: Query) -> Sharing | None:
-    """How the query's statistic is read from a shared release; None if it never is."""
-    return statistic_of(query.statistic).sharing
+    """How the query's statistic is read from a shared release; None if it never is.
+
+    Weighted figures are released by themselves.
+    """
+    return None if query.survey_weight is not None else statistic_of(query.statistic).sharing
 
 
 def _counts_rows(query: Query) -> bool:

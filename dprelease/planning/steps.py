@@ -112,6 +112,7 @@ class Draft:
             scheme=choice.scheme,
             points=self.released.points,
             axes=self.released.axes,
+            survey_weight=self.released.survey_weight,
         )
 
 

@@ -97,8 +97,9 @@ def selecting_queries(release: Release) -> frozenset[str]:
     """Name the selecting query of each table with private keys.
 
     People are counted where the unit is a person, so that one person adds 1 to a key, whatever
-    the number of their rows; else rows. A count over all rows is preferred to a filtered one, and
-    an earlier one to a later. The spec sees to it that there is one; ValueError otherwise.
+    the number of their rows; else rows. No weighted count selects: one row would count for many.
+    A count over all rows is preferred to a filtered one, and an earlier one to a later. The spec
+    sees to it that there is one; ValueError otherwise.
     """
     statistic = key_selector(of_units=release.privacy.bounding is not None)
     tables = dict.fromkeys(query.table for query in release.queries if query.private)
@@ -107,7 +108,10 @@ def selecting_queries(release: Release) -> frozenset[str]:
         counts = [
             query
             for query in release.queries
-            if query.table == table and query.private and query.statistic == statistic
+            if query.table == table
+            and query.private
+            and query.statistic == statistic
+            and query.survey_weight is None
         ]
         if not counts:
             raise ValueError("a table with private keys needs a count that selects them")

@@ -48,7 +48,7 @@ from dprelease.spec.checks.paths import (
 from dprelease.spec.checks.privacy import bounding_of, check_budgets, check_unit
 from dprelease.spec.checks.queries.output_tables import check_tables
 from dprelease.spec.checks.queries.query import resolve_query
-from dprelease.spec.checks.queries.query_context import QueryContext
+from dprelease.spec.checks.queries.query_context import QueryContext, read_survey_weight
 from dprelease.spec.checks.warnings import check_usage, warn_of_bounding
 from dprelease.spec.complaints.wording import listed, show
 from dprelease.spec.schema.review import ReviewSection
@@ -85,7 +85,8 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     check_unit(parts, data)
     people = parts.privacy.model.unit == "column"
     unit_column = parts.privacy.model.unit_column if people else None
-    context = QueryContext(columns, types, reporter, unit_column, lists)
+    weight = read_survey_weight(parts.data, columns)
+    context = QueryContext(columns, types, reporter, unit_column, lists, weight)
     queries, paid = _queries(parts, context)
     _check_names(parts)
     check_tables(queries, parts)

@@ -45,7 +45,8 @@ class Released:
     NUMBERS: the integers ``transform @ measures``; ``unit[i]`` is the value of one integer step of
     released integer i. CHOICE: one row of ``transform`` makes the score of each candidate, in steps
     of ``unit[0]``; the row is empty where the scores are those of ``Query.candidates``.
-    QUANTILES: no measures, but ``points``; an empty row and a unit for each quantile.
+    QUANTILES: no measures, but ``points`` and perhaps their ``survey_weight``; an empty row and a
+    unit for each quantile.
     Of a count it is enough to give the measure.
     """
 
@@ -55,6 +56,7 @@ class Released:
     form: Form = Form.NUMBERS
     points: Quantity | None = None
     axes: tuple[AxisMatrix, ...] = ()
+    survey_weight: Quantity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,8 @@ class Statistic(ABC):
     """Its name in the spec."""
     what = "figure"
     """What a figure is, in a few words."""
+    what_weighted = ""
+    """The same where records count by a survey weight; empty: they never do."""
     keys = SpecKeys()
     """What it takes in the spec."""
     suffixes: tuple[str, ...] = ESTIMATE
@@ -228,6 +232,8 @@ class Statistic(ABC):
     """Whether its error depends on how many records are behind a figure."""
     example_error = template("{error} at {n:,} values")
     """How its error is stated before any data is read, if it depends on the records."""
+    example_error_weighted = template("{error} at a weighted count of {n:,}")
+    """The same where records count by a survey weight."""
     compared_with: tuple[str, Fraction | None] | None = None
     """What the error of a figure of one record is a share of, and its size.
 
@@ -242,6 +248,11 @@ class Statistic(ABC):
     """What happens to values and figures."""
     explained = ""
     """What a table of scales can't explain."""
+
+    def meaning(self, query: Query) -> str:
+        """What a figure is, in a few words of the report's language."""
+        what = self.what if query.survey_weight is None else self.what_weighted
+        return say(what)
 
     def words(self, step: Step) -> str:
         """Explain of a step what a table of scales can't."""
@@ -324,10 +335,12 @@ class Statistic(ABC):
         records = records_for_example(step.query)
         half = self.half_at(step, interval, records)
         error = "no interval" if half is None else plus_minus(Fraction(half))
-        return say(self.example_error, error=error, n=records)
+        weighted = step.query.survey_weight is not None
+        said = self.example_error_weighted if weighted else self.example_error
+        return say(said, error=error, n=records)
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
-        """Give the half-width at so many records, where it differs by cell."""
+        """Give the half-width at so many records, weighted ones as they are; where it differs."""
         return None
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
@@ -343,9 +356,15 @@ class Statistic(ABC):
 
 
 def records_for_example(query: Query) -> int:
-    """Give the records at which an error is stated: those of the query's target, if it has any."""
+    """Give the records at which an error is stated: those of the query's target, if it has any.
+
+    Of weighted figures it is a weighted count: that of as many records of the largest weight.
+    """
     wanted = None if query.accuracy is None else query.accuracy.records
-    return RECORDS_FOR_EXAMPLE if wanted is None else wanted
+    if wanted is not None or query.survey_weight is None:
+        return RECORDS_FOR_EXAMPLE if wanted is None else wanted
+    grid = quantity(query.survey_weight).grid
+    return max(1, int(RECORDS_FOR_EXAMPLE * grid.upper * grid.step))
 
 
 def quantity(column: Column | None) -> Quantity:
@@ -366,6 +385,23 @@ def null_fill(column: Column | None) -> int | None:
     text = {"true": "1", "false": "0"}.get(column.null_value, column.null_value)
     nearest = round(Fraction(text) / grid.step)
     return min(max(nearest, grid.lower), grid.upper)
+
+
+def weight_of(query: Query) -> Quantity | None:
+    """The weight of a record on its grid; None where every record counts once."""
+    return None if query.survey_weight is None else quantity(query.survey_weight)
+
+
+def largest_weight(query: Query) -> int:
+    """W, the largest weight of a record in steps of its grid; 1 where every record counts once."""
+    weight = weight_of(query)
+    return 1 if weight is None else weight.grid.upper
+
+
+def weight_step(query: Query) -> Fraction:
+    """What one step of a weight is worth; 1 where every record counts once."""
+    weight = weight_of(query)
+    return Fraction(1) if weight is None else weight.grid.step
 
 
 def both(first: Expression | None, second: Expression | None) -> Expression | None:
@@ -394,11 +430,13 @@ def may_be_outside(query: Query, neighbours: Neighbours) -> bool:
     """Say whether some unit can have no row in any cell of the query.
 
     True when a filter, an undeclared group value or a null in a group can drop a row (unreadable
-    values are nulls). Where the unit is a column's value also because rows without one are dropped.
+    values are nulls), or a weight that is null. Where the unit is a column's value also because
+    rows without one are dropped.
     """
     return (
         neighbours.people
         or query.where is not None
+        or (query.survey_weight is not None and null_fill(query.survey_weight) is None)
         or any(group.other is None or group.null_label is None for group in query.groups)
     )
 

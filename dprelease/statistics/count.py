@@ -7,8 +7,16 @@ from fractions import Fraction
 from dprelease.language import template
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import COUNT, Scalar
-from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys
+from dprelease.statistics.base import (
+    Released,
+    SharedSums,
+    Sharing,
+    SpecKeys,
+    weight_of,
+    weight_step,
+)
 from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.survey_weights import weighted
 
 
 class Count(Single):
@@ -16,6 +24,7 @@ class Count(Single):
 
     name = "count"
     what = template("number of records")
+    what_weighted = template("weighted number of records")
     keys = SpecKeys(may=("levels",))
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
     counts = "records"
@@ -25,12 +34,13 @@ class Count(Single):
     adds_up = True
 
     def released(self, query: Query) -> Released:
-        """One integer for each cell: its number of records."""
-        return Released((Measure(MeasureKind.RECORDS, None, query.where),))
+        """One integer for each cell: its number of records, or the sum of their weights."""
+        measure = Measure(MeasureKind.RECORDS, None, query.where, survey_weight=weight_of(query))
+        return Released((measure,), unit=(weight_step(query),))
 
     def row(self, query: Query) -> Scalar:
-        """Each row adds 1."""
-        return COUNT
+        """Each row adds 1, or its weight."""
+        return weighted(COUNT, query)
 
     def shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Add up the sums of values, and of nulls: each record adds the same to all together."""

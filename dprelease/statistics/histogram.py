@@ -12,6 +12,7 @@ class Histogram(Count):
 
     name = "histogram"
     what = template("number of records in the bin")
+    what_weighted = template("weighted number of records in the bin")
     keys = SpecKeys(column=True, groups=True)
     sharing = None
     selects_keys = False

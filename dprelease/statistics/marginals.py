@@ -12,3 +12,4 @@ class Marginals(Count):
     name = "marginals"
     keys = SpecKeys(tables_of="count", needs=("attributes",), may=("columns", "ways"))
     selects_keys = False
+    what_weighted = ""

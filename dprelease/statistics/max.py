@@ -16,3 +16,4 @@ class Max(Quantile):
     fixed_quantile = Fraction(99, 100)
     remark = template("; a high quantile, for a true maximum is the value of one record")
     end = "maximum"
+    what_weighted = ""

@@ -1,12 +1,13 @@
 """Mean of a bounded column by cell, with the number of values for free.
 
 The two sums are A = sum(k - lower) and B = sum(upper - k) over the records with a value: see
-``two_sums``. The mean is lower + K A / (A + B), K = upper - lower.
+``two_sums``. The mean is lower + K A / (A + B), K = upper - lower. With survey weights both hold
+each record as often as its weight says: see ``survey_weights``.
 """
 
 from __future__ import annotations
 
-from dprelease.language import say, template
+from dprelease.language import template
 from dprelease.model import Query, Read, Reading
 from dprelease.postprocess.fixed_point import decimals_of, places_for
 from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys, quantity
@@ -17,6 +18,8 @@ class Mean(TwoSums):
     """The mean of a column's clamped values, from two complementary sums."""
 
     name = "mean"
+    what = template("mean of the clamped values, with noise")
+    what_weighted = template("weighted mean of the clamped values, with noise")
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=2)
     compared_with = (template("the mean"), None)
@@ -30,10 +33,10 @@ class Mean(TwoSums):
         span = grid.width * grid.step
         places = max(decimals_of(grid.step), places_for(span))
         lower = grid.lower * grid.step
-        return Scale(lower, span, grid.width, places, say("mean of the clamped values, with noise"))
+        return Scale(lower, span, grid.width, places, self.meaning(query))
 
     def released(self, query: Query) -> Released:
-        """Two integers for each cell: sum(k - lower) and sum(upper - k)."""
+        """Two integers for each cell: sum(k - lower) and sum(upper - k), or so with weights."""
         return two_sums(query)
 
     def shared_read(self, query: Query, sums: SharedSums) -> Read:

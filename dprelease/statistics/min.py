@@ -16,3 +16,4 @@ class Min(Quantile):
     fixed_quantile = Fraction(1, 100)
     remark = template("; a low quantile, for a true minimum is the value of one record")
     end = "minimum"
+    what_weighted = ""

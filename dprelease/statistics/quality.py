@@ -15,3 +15,4 @@ class Quality(Count):
     name = "quality"
     keys = SpecKeys(tables_of="count", states=True, may=("columns", "max_unreadable"))
     selects_keys = False
+    what_weighted = ""

@@ -9,7 +9,7 @@ from math import ceil
 from dprelease.language import say, template
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.fixed_point import decimal, decimals_of, fixed_point
-from dprelease.postprocess.number_text import percent
+from dprelease.postprocess.number_text import number, percent
 from dprelease.statistics.base import (
     BY_CHOICE,
     LISTS,
@@ -20,8 +20,11 @@ from dprelease.statistics.base import (
     SpecKeys,
     Statistic,
     cells_of,
+    largest_weight,
     quantile_endings,
     quantity,
+    weight_of,
+    weight_step,
 )
 
 PARTS = ("", "_rank_moe", "_flag")
@@ -29,6 +32,14 @@ OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
 FEW_VALUES = 100
 """A grid of fewer values is coarse: many records share one."""
 
+OF_RANKS = template(
+    "with {interval} certainty {name} is no more than so many ranks (values in order) away from "
+    "the true quantile{listed}"
+)
+OF_WEIGHT = template(
+    "with {interval} certainty {name} is no more than so many ranks away from the true weighted "
+    "quantile, where a record takes as many ranks as its weight says{listed}"
+)
 _LISTED = template(", if all values are among the listed ones")
 
 
@@ -36,6 +47,14 @@ class Quantile(Statistic):
     """Values of the column's grid that leave the wanted shares of the records below them."""
 
     name = "quantile"
+    what = template(
+        "value with a share {q} of the clamped values below it, chosen with noise among those "
+        "between the bounds{remark}"
+    )
+    what_weighted = template(
+        "value with a share {q} of the weight of all clamped values below it, chosen with noise "
+        "among those between the bounds{remark}"
+    )
     suffixes = PARTS
     in_ranks = True
     remark = ""
@@ -90,22 +109,32 @@ class Quantile(Statistic):
 
     def released(self, query: Query) -> Released:
         """For each cell and quantile a grid integer, found in the cell's values put in order."""
-        wanted, number = quantity(query.column), len(query.quantiles)
-        units = (wanted.grid.step,) * number
-        return Released((), ((),) * number, units, Form.QUANTILES, wanted)
+        wanted, several = quantity(query.column), len(query.quantiles)
+        units, weight = (wanted.grid.step,) * several, weight_of(query)
+        return Released((), ((),) * several, units, Form.QUANTILES, wanted, survey_weight=weight)
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """State how many rows one unit has, in all cells together (``l1``).
 
-        What a row that comes, goes, or is replaced costs is a matter of the scheme.
+        What a row that comes, goes, or is replaced costs is a matter of the scheme. A weighted row
+        is as many rows as its weight has steps: see ``survey_weights``.
         """
         rows = neighbours.contribution.within(cells_of(query)).rows
-        noun = neighbours.noun
+        noun, weight = neighbours.noun, weight_of(query)
         text = say(
             "a {noun} has at most {rows:,} rows in all cells together", noun=say(noun), rows=rows
         )
         if not neighbours.people:
             text = say("a record is one value of one cell")
+        if weight is not None:
+            text = say(
+                "{text}, and counts as often as its weight says: at most {steps:,} times a step of "
+                "{step}",
+                text=text,
+                steps=weight.grid.upper,
+                step=decimal(weight.grid.step),
+            )
+            rows *= weight.grid.upper
         return Sensitivity(rows, rows**2, rows, (), text)
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
@@ -122,15 +151,18 @@ class Quantile(Statistic):
         name, places, cells = query.name + ending, decimals_of(unit), len(integers)
         factor = fixed_point(unit, places)
         kind = "number" if places else "integer"
-        q = query.quantiles[at]
+        q, ranks = query.quantiles[at], _ranks(step, interval, at)
+        of_ranks = decimals_of(weight_step(query))
+        what, of_error = self.what, OF_RANKS
+        if query.survey_weight is not None:
+            what, of_error = self.what_weighted, OF_WEIGHT
         return [
             OutputColumn(
                 name,
                 kind,
                 [factor * k for k in integers],
                 say(
-                    "value with a share {q} of the clamped values below it, chosen with noise "
-                    "among those between the bounds{remark}",
+                    what,
                     q=decimal(q),
                     remark=say(self.remark),
                 ),
@@ -139,16 +171,15 @@ class Quantile(Statistic):
             ),
             OutputColumn(
                 f"{name}_rank_moe",
-                "integer",
-                [_ranks(step, interval, at)] * cells,
+                "number" if of_ranks else "integer",
+                [fixed_point(ranks, of_ranks)] * cells,
                 say(
-                    "with {interval} certainty {name} is no more than so many ranks (values in "
-                    "order) away from the true quantile{listed}",
+                    of_error,
                     interval=percent(interval),
                     name=name,
                     listed=say(_LISTED) if query.points else "",
                 ),
-                0,
+                of_ranks,
                 query.name,
             ),
             OutputColumn(
@@ -176,15 +207,19 @@ class Quantile(Statistic):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The rank half-width; of several quantiles the largest."""
         ranks = ranks_half(step, interval)
-        return say("within {ranks:,} ranks{remark}", ranks=ranks, remark=say(self.remark))
+        if step.query.survey_weight is not None:
+            size = number(ranks, 4, up=True)
+            return say("within {size} ranks{remark}", size=size, remark=say(self.remark))
+        return say("within {ranks:,} ranks{remark}", ranks=int(ranks), remark=say(self.remark))
 
 
-def ranks_half(step: Step, interval: Fraction) -> int:
+def ranks_half(step: Step, interval: Fraction) -> Fraction:
     """How many ranks the quantiles of a step may be off: of several the most."""
     return max(_ranks(step, interval, at) for at in range(len(step.query.quantiles)))
 
 
-def _ranks(step: Step, interval: Fraction, at: int) -> int:
+def _ranks(step: Step, interval: Fraction, at: int) -> Fraction:
+    """How many ranks a quantile may be off; a weighted record takes as many as its weight says."""
     # Imported here for start-up: to load a spec needs no mechanism.
     from dprelease.mechanisms.quantile_error import rank_halfwidth
 
@@ -192,7 +227,9 @@ def _ranks(step: Step, interval: Fraction, at: int) -> int:
         raise ValueError("quantiles are searched by a scheme")
     grid, points = quantity(step.query.column).grid, step.query.points
     lower, upper = (grid.lower, grid.upper) if points is None else (0, len(points) - 1)
-    return rank_halfwidth(step.scheme, at, lower, upper, 1 - interval)
+    most = largest_weight(step.query)
+    ranks = rank_halfwidth(step.scheme, at, lower, upper, 1 - interval, largest=most)
+    return ranks * weight_step(step.query)
 
 
 def endings(query: Query) -> tuple[str, ...]:

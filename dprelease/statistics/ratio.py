@@ -7,7 +7,8 @@ proportion to a M + b W: that is (1 + bW/aM) M in steps of the numerator and (1 
 of the denominator. If both figures are the same share of the largest possible ones, n M and n W,
 their relative errors count alike, and that of the ratio is least where a M = b W. If one is twice
 that share of the other, this is 7% more than the least. So a M = b W is taken, to one part in
-sixteen with the smallest such integers, because nothing is known in advance.
+sixteen with the smallest such integers, because nothing is known in advance. A survey weight
+multiplies both by as much, and changes nothing of that.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ from dprelease.statistics.base import (
     SpecKeys,
     Statistic,
     both,
+    largest_weight,
     may_be_outside,
     moved,
     null_fill,
     quantity,
+    weight_of,
+    weight_step,
 )
+from dprelease.statistics.shared.survey_weights import weighted
 
 CLOSE = Fraction(1, 16)
 
@@ -47,6 +52,17 @@ class Ratio(Statistic):
     suffixes = INTERVAL
     error_by_records = True
     example_error = template("{error} at {n:,} records of the largest values")
+    example_error_weighted = template(
+        "{error} at a weighted count of {n:,} records of the largest values"
+    )
+    what = template(
+        "quotient of the clamped sums or counts, with noise; none where the noise leaves open "
+        "whether the denominator is 0"
+    )
+    what_weighted = template(
+        "quotient of the weighted clamped sums or counts, with noise; none where the noise leaves "
+        "open whether the denominator is 0"
+    )
     processing = OF_PARTS
     explained = template(
         "Numerator and denominator have noise of one size, each times an integer that balances "
@@ -64,7 +80,7 @@ class Ratio(Statistic):
         return Released(
             tuple(_measure(query, part) for part in parts),
             ((factors[0], 0), (0, factors[1])),
-            tuple(_step(part) / factor for part, factor in zip(parts, factors, strict=True)),
+            tuple(_step(query, part) / factor for part, factor in zip(parts, factors, strict=True)),
         )
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
@@ -75,8 +91,8 @@ class Ratio(Statistic):
         """
         factors = balance(query)
         first, second = (
-            moved(query, neighbours, _row(part, factor), outside=_outside(query, part, neighbours))
-            for part, factor in zip(_parts(query), factors, strict=True)
+            moved(query, neighbours, row, outside=_outside(query, part, neighbours))
+            for part, row in zip(_parts(query), _rows(query, *factors), strict=True)
         )
         shapes: tuple[tuple[int, ...], ...] = ()
         if first.coordinates == 1 == second.coordinates:
@@ -102,25 +118,23 @@ class Ratio(Statistic):
         scale = step.unit[0] / step.unit[1] * 10**places
         above, below = noisy
         values, halves = ratios(above, below, step.noise, interval, scale)
-        meaning = say(
-            "quotient of the clamped sums or counts, with noise; none where the noise leaves open "
-            "whether the denominator is 0"
-        )
-        layout = Layout(step.query.name, places, meaning, interval)
-        signed = any(_row(part).lower < 0 for part in _parts(step.query))
+        layout = Layout(step.query.name, places, self.meaning(step.query), interval)
+        signed = any(row.lower < 0 for row in _rows(step.query))
         ends = clipped(values, halves, None if signed else 0)
         return estimate_columns(layout, values, halves, ends)
 
     def _places(self, query: Query) -> int:
         """Enough for the quotient of the largest values that one record can have."""
-        first, second = (_row(part).magnitude * _step(part) for part in _parts(query))
+        above, below = zip(_rows(query), _parts(query), strict=True)
+        first, second = (row.magnitude * _step(query, part) for row, part in (above, below))
         return places_for(first / second)
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
-        """The half-width for so many records of the largest values."""
+        """The half-width for so many records of the largest values; of weighted ones, their sum."""
+        query = step.query
+        largest = largest_weight(query) * weight_step(query)
         both_sums = [
-            records * _row(part, factor).magnitude
-            for part, factor in zip(_parts(step.query), balance(step.query), strict=True)
+            int(records * row.magnitude / largest) for row in _rows(query, *balance(query))
         ]
         half = ratio_halves([both_sums[0]], [both_sums[1]], step.noise, interval).tolist()[0]
         return float(Fraction(half) * step.unit[0] / step.unit[1]) if isfinite(half) else None
@@ -128,7 +142,7 @@ class Ratio(Statistic):
 
 def balance(query: Query) -> tuple[int, int]:
     """The factors of numerator and denominator: positive, without a common divisor."""
-    first, second = (_row(part).magnitude for part in _parts(query))
+    first, second = (row.magnitude for row in _rows(query))
     larger, smaller = max(first, second), min(first, second)
     factor = 1
     while True:
@@ -151,7 +165,13 @@ def _outside(query: Query, part: Part, neighbours: Neighbours) -> bool:
     return part.where is not None or drops_nulls or may_be_outside(query, neighbours)
 
 
-def _row(part: Part, factor: int = 1) -> Scalar:
+def _rows(query: Query, above: int = 1, below: int = 1) -> tuple[Scalar, Scalar]:
+    """What one row adds to numerator and denominator, as grid integers times these factors."""
+    numerator, denominator = _parts(query)
+    return weighted(_row(numerator, above), query), weighted(_row(denominator, below), query)
+
+
+def _row(part: Part, factor: int) -> Scalar:
     """What one row adds, as a grid integer times the factor."""
     if part.column is None:
         return COUNT if factor == 1 else Scalar(factor, factor, template("count"))
@@ -159,12 +179,13 @@ def _row(part: Part, factor: int = 1) -> Scalar:
     return Scalar(factor * grid.lower, factor * grid.upper)
 
 
-def _step(part: Part) -> Fraction:
-    return Fraction(1) if part.column is None else quantity(part.column).grid.step
+def _step(query: Query, part: Part) -> Fraction:
+    own = Fraction(1) if part.column is None else quantity(part.column).grid.step
+    return own * weight_step(query)
 
 
 def _measure(query: Query, part: Part) -> Measure:
-    where = both(query.where, part.where)
+    where, weight = both(query.where, part.where), weight_of(query)
     if part.column is None:
-        return Measure(MeasureKind.RECORDS, None, where)
-    return Measure(MeasureKind.SUM, quantity(part.column), where)
+        return Measure(MeasureKind.RECORDS, None, where, survey_weight=weight)
+    return Measure(MeasureKind.SUM, quantity(part.column), where, survey_weight=weight)

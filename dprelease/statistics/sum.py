@@ -7,8 +7,17 @@ from fractions import Fraction
 from dprelease.language import template
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import Scalar
-from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys, quantity
+from dprelease.statistics.base import (
+    Released,
+    SharedSums,
+    Sharing,
+    SpecKeys,
+    quantity,
+    weight_of,
+    weight_step,
+)
 from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.survey_weights import weighted
 
 
 class Sum(Single):
@@ -16,21 +25,22 @@ class Sum(Single):
 
     name = "sum"
     what = template("sum of the clamped values")
+    what_weighted = template("weighted sum of the clamped values")
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=1, linear=True)
     compared_with = (template("the sum"), None)
     adds_up = True
 
     def released(self, query: Query) -> Released:
-        """One integer for each cell: the sum of the records' grid integers."""
+        """One integer for each cell: the sum of the records' grid integers, times their weights."""
         wanted = quantity(query.column)
-        measure = Measure(MeasureKind.SUM, wanted, query.where)
-        return Released((measure,), unit=(wanted.grid.step,))
+        measure = Measure(MeasureKind.SUM, wanted, query.where, survey_weight=weight_of(query))
+        return Released((measure,), unit=(wanted.grid.step * weight_step(query),))
 
     def row(self, query: Query) -> Scalar:
-        """Each row adds its grid integer, between the bounds."""
+        """Each row adds its grid integer, between the bounds, or that times its weight."""
         grid = quantity(query.column).grid
-        return Scalar(grid.lower, grid.upper)
+        return weighted(Scalar(grid.lower, grid.upper), query)
 
     def shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Combine the sums of t = k - lower (or its squares) and the number of values."""

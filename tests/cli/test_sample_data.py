@@ -9,7 +9,7 @@ import pytest
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 
-@pytest.mark.parametrize("name", ["clinic_visits", "adult_sample"])
+@pytest.mark.parametrize("name", ["clinic_visits", "adult_sample", "labour_survey"])
 def test_the_generator_writes_the_committed_bytes(tmp_path, name):
     program = SAMPLES / f"make_{name}.py"
     target = tmp_path / "made.csv"

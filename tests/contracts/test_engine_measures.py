@@ -40,6 +40,8 @@ TYPES = {"g": T.STRING, "x": T.FLOAT, "i": T.INTEGER}
 CELLS = ("a", "b")
 X = Quantity("x", Grid(Fraction(1, 2), -7, 9))
 FILLED = replace(X, null_fill=-3)
+WEIGHT = Quantity("i", Grid(Fraction(1), 0, 2))  # a survey weight
+HEAVY = replace(WEIGHT, null_fill=2)
 SHARED = Expression("i >= 2 OR g = 'b'", ("i", "g"))
 
 Row = tuple[str | None, float | None, int | None]
@@ -71,22 +73,31 @@ def passes(row: Row) -> bool:
     return (i is not None and i >= 2) or g == "b"
 
 
+def weight_of(row: Row, weight: Quantity | None) -> int:
+    """How often a row counts."""
+    if weight is None:
+        return 1
+    i = weight.null_fill if row[2] is None else row[2]
+    return 0 if i is None else min(i, 2)
+
+
 def expected(rows: Sequence[Row], measure: Measure) -> list[int]:
     """The measure of column x or i in each of the cells."""
     totals = []
     for cell in CELLS:
         own = [row for row in rows if row[0] == cell and (not measure.where or passes(row))]
         if measure.kind in (M.RECORDS, M.UNITS):
-            totals.append(len(own))
+            totals.append(sum(weight_of(row, measure.survey_weight) for row in own))
         elif measure.kind is M.DISTINCT:
             taken = {row[2] if measure.column == "i" else row[1] for row in own}
             totals.append(len({each for each in taken if each is not None and each == each}))
         else:
             assert measure.quantity is not None
+            weights = [weight_of(row, measure.survey_weight) for row in own]
             found = [grid_integer(row[1], measure.quantity.null_fill) for row in own]
-            known = [k for k in found if k is not None]
+            known = [(k, w) for k, w in zip(found, weights, strict=True) if k is not None]
             power = {M.VALUES: 0, M.SUM: 1, M.SQUARES: 2}[measure.kind]
-            totals.append(sum(k**power for k in known))
+            totals.append(sum(w * k**power for k, w in known))
     return totals
 
 
@@ -102,6 +113,11 @@ MEASURES = tuple(
             for quantity in (X, FILLED)
         ),
         *(Measure(M.DISTINCT, None, where, column) for column in ("x", "i")),
+        *(
+            Measure(kind, quantity, where, survey_weight=weight)
+            for kind, quantity in ((M.RECORDS, None), (M.VALUES, X), (M.SUM, X), (M.SUM, FILLED))
+            for weight in (WEIGHT, HEAVY)
+        ),
     )
 )
 
@@ -148,6 +164,21 @@ def test_squares_are_wider_than_64_bits(engine: str, tmp_path: Path) -> None:
         (Measure(M.SQUARES, quantity), Measure(M.SUM, quantity)),
     )
     assert asked(engine, request) == [[80 * top**2, 40 * 2**104], [0, 40 * 2**52]]
+
+
+def test_weighted_sums_are_wider_than_64_bits(engine: str, tmp_path: Path) -> None:
+    top = 2**53 - 1
+    rows = [("a", float(top), 2**40), ("b", -float(top), 2**40), ("b", 1.0, None)] * 40
+    source = written(tmp_path / "t", TYPES, rows, "parquet")
+    quantity = Quantity("x", Grid(Fraction(1), -top, top))
+    weight = Quantity("i", Grid(Fraction(1), 0, 2**40))
+    measures = (
+        Measure(M.SUM, quantity, survey_weight=weight),
+        Measure(M.RECORDS, survey_weight=weight),
+    )
+    request = AggregateRequest(source, inputs(TYPES), (keyed("g", CELLS),), measures)
+    whole = 40 * 2**40
+    assert asked(engine, request) == [[whole * top, -whole * top], [whole, whole]]
 
 
 # --- distinct values -----------------------------------------------------------------------------
@@ -324,6 +355,24 @@ def test_points_are_the_grid_integers_of_each_cell(
         for k in [grid_integer(x, fill)]
         if k is not None
     )
+    found = sorted((cell, k, count) for (cell, k), count in counts.items())
+    assert asked(engine, request) == [[each[place] for each in found] for place in range(3)]
+
+
+@given(rows=ROWS, form=st.sampled_from(FORMS), weight=st.sampled_from([WEIGHT, HEAVY]))
+@SETTINGS
+def test_weighted_points_are_the_sums_of_weights_above_0(
+    engine: str, tmp_path: Path, rows: list[Row], form: str, weight: Quantity
+) -> None:
+    source = written(tmp_path / "t", TYPES, rows, form)
+    request = AggregateRequest(
+        source, inputs(TYPES), (keyed("g", CELLS),), (), points=X, survey_weight=weight
+    )
+    counts: Counter[tuple[int, int]] = Counter()
+    for row in rows:
+        k = grid_integer(row[1], None)
+        if row[0] in CELLS and k is not None and weight_of(row, weight):
+            counts[CELLS.index(row[0]), k] += weight_of(row, weight)
     found = sorted((cell, k, count) for (cell, k), count in counts.items())
     assert asked(engine, request) == [[each[place] for each in found] for place in range(3)]
 

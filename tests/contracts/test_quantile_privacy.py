@@ -162,6 +162,86 @@ def test_the_promise_is_no_wider_than_it_has_to_be(relation: str, quantiles: tup
     assert worst(pairs, 2, 2, steep) > 3 * SLACK
 
 
+def reweighted(upper: int, most: int, lightest: int, heaviest: int) -> list[tuple[Table, Table]]:
+    """Neighbours: one record has another value and another weight; a weight is so many rows."""
+    records = [
+        (value,) * weight for value in range(upper + 1) for weight in range(lightest, heaviest + 1)
+    ]
+    return [
+        (extended(table, one), extended(table, other))
+        for table in tables(upper, most - heaviest)
+        for one in records
+        for other in records
+        if one != other
+    ]
+
+
+def weighed(upper: int, most: int, lightest: int, heaviest: int) -> list[tuple[Table, Table]]:
+    """Neighbours: one has a record more, of a weight within its bounds."""
+    return [
+        (table, extended(table, (value,) * weight))
+        for table in tables(upper, most - heaviest)
+        for value in range(upper + 1)
+        for weight in range(lightest, heaviest + 1)
+    ]
+
+
+WEIGHED = {
+    "add-remove": (weighed, False, False),
+    "replace, stays": (reweighted, True, True),
+}
+
+
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("relation", WEIGHED)
+@pytest.mark.parametrize(("quantiles", "upper", "most", "slots"), CASES)
+@pytest.mark.parametrize("weights", [(0, 2), (1, 2), (2, 2), (1, 3)])
+def test_a_weight_is_worth_as_many_records(
+    relation: str,
+    quantiles: tuple[F, ...],
+    upper: int,
+    most: int,
+    slots: int,
+    weights: tuple[int, int],
+) -> None:
+    neighbours, replace, stays = WEIGHED[relation]
+    for epsilon in (F(1, 2), F(3)):
+        scheme = plan_levels(quantiles, epsilon, weights[1], replace, stays=stays)
+        pairs = neighbours(upper, max(most, weights[1]), *weights)
+        assert worst(pairs, upper, slots, scheme) <= float(epsilon) * SLACK
+
+
+@pytest.mark.parametrize("relation", WEIGHED)
+@pytest.mark.parametrize("weights", [(0, 2), (2, 2), (1, 3)])
+@pytest.mark.parametrize("q", [F(1, 2), F(4, 5)])
+def test_a_weighted_record_moves_the_distance_by_no_more_and_as_much(
+    relation: str, weights: tuple[int, int], q: F
+) -> None:
+    """By the largest weight times max(a, b - a), or times b where it is replaced."""
+    neighbours, replace, stays = WEIGHED[relation]
+    scheme = plan_levels((q,), F(1), 1, replace, stays=stays)
+    a, b = q.numerator, q.denominator
+
+    def distances(table: Table) -> list[int]:
+        held = Counter(table)
+        mass = gather(sorted(held), [held[x] for x in sorted(held)], Grid(0, 2), 1)
+        part = part_of(mass, scheme, scheme.steps[0], {})
+        return [part.distance(mass, unit) for unit in range(3)]
+
+    most = max(
+        abs(x - y)
+        for one, other in neighbours(2, 9, *weights)
+        for x, y in zip(distances(one), distances(other), strict=True)
+    )
+    assert most == weights[1] * (b if replace else max(a, b - a))
+
+
+def test_a_weight_that_is_left_out_would_be_found() -> None:
+    for relation, (neighbours, replace, stays) in WEIGHED.items():
+        scheme = plan_levels((F(1, 2),), F(3), 1, replace, stays=stays)
+        assert worst(neighbours(2, 6, 1, 3), 2, 1, scheme) > 3 * SLACK, relation
+
+
 def test_two_cells_lose_what_their_rows_add_up_to() -> None:
     """A row moves from one cell to another: the log-ratios of both add up, within the promise."""
     quantiles = (F(1, 3), F(2, 3))

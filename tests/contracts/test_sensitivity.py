@@ -36,12 +36,13 @@ Vector = tuple[int, ...]
 
 
 class Row(NamedTuple):
-    """A row: its cell (None: in no cell), its raw value (None: null), and two conditions."""
+    """A row: its cell (None: in no cell), its raw value (None: null), two conditions, a weight."""
 
     cell: int | None
     value: int | None
     kept: bool  # what `where` says
     hit: bool  # what the numerator's condition says
+    weight: int | None = 1  # the raw survey weight (None: null)
 
 
 Unit = tuple[Row, ...]
@@ -63,6 +64,8 @@ class Case(NamedTuple):
     closed: bool
     fill: int | None
     filtered: bool
+    weights: tuple[int, int] | None = None  # bounds of the survey weight, if there is one
+    weight_fill: int | None = None
 
     def query(self, bounds: tuple[int, int]) -> Query:
         """A query whose groups (if any) are closed, so that every record falls in, or not."""
@@ -86,8 +89,17 @@ class Case(NamedTuple):
             groups,
             column if self.statistic in READS_VALUES - {"ratio"} else None,
             where=KEPT if self.filtered else None,
+            survey_weight=self.survey_weight(),
             **parts,  # type: ignore[arg-type]
         )
+
+    def survey_weight(self) -> Column | None:
+        """The column of survey weights."""
+        if self.weights is None:
+            return None
+        grid = Grid(Fraction(1), *self.weights)
+        null = None if self.weight_fill is None else str(self.weight_fill)
+        return Column("w", ColumnType.INTEGER, grid=grid, null_value=null)
 
     def rows(self, bounds: tuple[int, int]) -> list[Row]:
         """Every kind of row: each cell, each value from below to above the bounds, null."""
@@ -98,8 +110,13 @@ class Case(NamedTuple):
         if self.statistic in READS_VALUES:
             values += range(bounds[0] - 1, bounds[1] + 2)
         hits = [True, False] if self.statistic in {"ratio", "proportion"} else [True]
+        weights: list[int | None] = [1]
+        if self.weights is not None:
+            low, high = self.weights
+            weights = [None, -1, low, high, high + 1]
         return [
-            Row(*each) for each in product(cells, values, [True, False][: 1 + self.filtered], hits)
+            Row(*each)
+            for each in product(cells, values, [True, False][: 1 + self.filtered], hits, weights)
         ]
 
 
@@ -110,6 +127,15 @@ def passes(where: Expression | None, row: Row) -> bool:
     return truth[where.text]
 
 
+def weight_in(measure: Measure, row: Row) -> int:
+    """How often a row counts."""
+    weight = measure.survey_weight
+    if weight is None:
+        return 1
+    raw = weight.null_fill if row.weight is None else row.weight
+    return 0 if raw is None else min(max(raw, weight.grid.lower), weight.grid.upper)
+
+
 def measured(measure: Measure, units: Iterable[Unit], cell: int) -> int:
     """What the engine would count."""
     held = [[row for row in unit if row.cell == cell and passes(measure.where, row)]
@@ -118,17 +144,20 @@ def measured(measure: Measure, units: Iterable[Unit], cell: int) -> int:
     if measure.kind is MeasureKind.UNITS:
         return sum(1 for unit in held if unit)
     if measure.kind is MeasureKind.RECORDS:
-        return len(rows)
+        return sum(weight_in(measure, row) for row in rows)
     if measure.kind is MeasureKind.DISTINCT:
         assert measure.column == "x"
         return len({row.value for row in rows} - {None})
     quantity = measure.quantity
     assert quantity is not None
     grid = quantity.grid
-    raw = [quantity.null_fill if row.value is None else row.value for row in rows]
-    values = [min(max(k, grid.lower), grid.upper) for k in raw if k is not None]
+    raw = [
+        (quantity.null_fill if row.value is None else row.value, weight_in(measure, row))
+        for row in rows
+    ]
+    values = [(min(max(k, grid.lower), grid.upper), w) for k, w in raw if k is not None]
     power = {MeasureKind.VALUES: 0, MeasureKind.SUM: 1, MeasureKind.SQUARES: 2}[measure.kind]
-    return sum(k**power for k in values)
+    return sum(w * k**power for k, w in values)
 
 
 def integers(released: Released, units: Iterable[Unit], cells: int) -> Vector:
@@ -164,6 +193,10 @@ def tables_by_rest(
     if people and case.statistic in READS_VALUES:
         # a null, and values at, between and beyond the bounds: all that sums can tell apart
         rows = [row for row in rows if row.value is None or bounds[0] <= row.value <= bounds[1] + 1]
+        if case.weights is not None:  # the ends of the bounds are in bounds too
+            rows = [row for row in rows if row.value is None or row.value in bounds]
+    if people and case.weights is not None:
+        rows = [row for row in rows if row.weight is None or row.weight in case.weights]
     everybody = list(units_of(case, rows, limits, people))
     additive = case.statistic not in {"count_distinct", "count_units"}
     rests: list[tuple[Unit, ...]] = [()]
@@ -231,6 +264,59 @@ CASES = [
     for fill in ((None, 0) if name in READS_VALUES - {"count_distinct"} else (None,))
     for filtered in (False, True)
 ]
+
+
+WEIGHTED = [
+    Case(name, adjacency, cells, closed, fill, False, weights, weight_fill)
+    for name in ("count", "histogram", "sum", "mean", "proportion", "ratio")
+    for adjacency in Adjacency
+    for cells in (1, 2)
+    for closed in (True, False)
+    for fill in ((None, 0) if name in READS_VALUES else (None,))
+    for weights in ((0, 2), (1, 3), (2, 3))
+    for weight_fill in (None, 2)
+]
+
+
+def test_every_statistic_of_numbers_that_weighs_is_here() -> None:
+    weighing = {name for name, statistic in STATISTICS.items() if statistic.what_weighted}
+    assert weighing == {case.statistic for case in WEIGHTED} | {"quantile", "median"}
+
+
+@pytest.mark.one_in(10)
+@pytest.mark.parametrize("case", WEIGHTED, ids=str)
+def test_of_weighted_records_it_is_never_exceeded_and_is_reached(case: Case) -> None:
+    for bounds in BOUNDS if case.statistic in READS_VALUES else BOUNDS[:1]:
+        claimed = STATISTICS[case.statistic].sensitivity(
+            case.query(bounds), Neighbours(case.adjacency)
+        )
+        largest = hold(changes(case, bounds, Contribution(1, 1, 1), False), claimed)
+        if case.statistic != "ratio" or case.adjacency is Adjacency.ADD_REMOVE:
+            assert largest == (claimed.l1, claimed.l2_squared), bounds
+
+
+@pytest.mark.one_in(20)
+@pytest.mark.parametrize("rule", [(2, 1, 2), (2, 2, 1), (2, 2, 2)], ids=str)
+@pytest.mark.parametrize("case", [each for each in WEIGHTED if not each.closed], ids=str)
+def test_of_units_with_weighted_records_it_is_never_exceeded_and_is_reached(
+    case: Case, rule: tuple[int, int, int]
+) -> None:
+    limits = Contribution(*rule)
+    neighbours = Neighbours(case.adjacency, limits, people=True)
+    for bounds in BOUNDS[:2] if case.statistic in READS_VALUES else BOUNDS[:1]:
+        claimed = STATISTICS[case.statistic].sensitivity(case.query(bounds), neighbours)
+        largest = hold(changes(case, bounds, limits, True), claimed)
+        if case.statistic != "ratio":
+            assert largest == (claimed.l1, claimed.l2_squared), bounds
+
+
+def test_a_weight_that_is_left_out_would_be_caught() -> None:
+    case = Case("count", Adjacency.ADD_REMOVE, 2, False, None, False, (0, 3))
+    found = changes(case, (0, 1), Contribution(1, 1, 1), False)
+    for l1 in (1, 2):
+        with pytest.raises(AssertionError):
+            hold(found, Sensitivity(l1, l1 * l1, 1))
+    assert hold(found, Sensitivity(3, 9, 1)) == (3, 9)
 
 
 def test_every_statistic_of_numbers_is_here() -> None:

@@ -356,6 +356,8 @@ LIMITS: dict[str, dict[str, str]] = {
         "spec.checks.columns.domains:LONGEST_KEY": "characters of a public key",
         "spec.schema.fields:LONGEST_LABEL": "characters of a title, label or unit",
         "spec.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
+        "spec.checks.queries.query_context:MOST_WEIGHT_STEPS": "steps from 0 to `upper` of a "
+        "survey weight",
         "spec.checks.queries.query_context:LARGEST_SQUARED": "steps from `lower` to `upper` where "
         "squares are summed",
     },

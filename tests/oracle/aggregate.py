@@ -98,6 +98,9 @@ class _Tally:
         k = 1 if measure.quantity is None else grid_integer(measure.quantity, row.record.numbers)
         if k is None:
             return 0
+        if measure.survey_weight is not None:
+            weight = grid_integer(measure.survey_weight, row.record.numbers)
+            return 0 if weight is None else weight * (k if measure.kind is MeasureKind.SUM else 1)
         if measure.kind is MeasureKind.SQUARES:
             return k * k
         return k if measure.kind is MeasureKind.SUM else 1
@@ -146,15 +149,18 @@ class _Scores:
 class _Points:
     """How often each grid integer occurs, cell by cell."""
 
-    def __init__(self, quantity: Quantity) -> None:
+    def __init__(self, quantity: Quantity, weight: Quantity | None) -> None:
         self.quantity = quantity
+        self.weight = weight
         self.counts: Counter[tuple[Cell, int]] = Counter()
 
     def add(self, row: Row, cell: Cell) -> None:
-        """Count the row's grid integer, if it has one."""
-        k = grid_integer(self.quantity, row.record.numbers)
-        if k is not None:
-            self.counts[cell, k] += 1
+        """Count the row's grid integer, if it has one, as often as its weight says."""
+        k, often = grid_integer(self.quantity, row.record.numbers), 1
+        if self.weight is not None:
+            often = grid_integer(self.weight, row.record.numbers) or 0
+        if k is not None and often > 0:
+            self.counts[cell, k] += often
 
     def columns(self, cells: Mapping[Cell, int], size: int) -> list[list[int]]:
         """Three sequences: cell, grid integer, how often; in rising order."""
@@ -168,5 +174,5 @@ def _tallies(
     if request.scores is not None:
         return [_Scores(request.scores, types)]
     if request.points is not None:
-        return [_Points(request.points)]
+        return [_Points(request.points, request.survey_weight)]
     return [_Tally(measure, types) for measure in request.measures]

@@ -110,6 +110,8 @@ def _what(steps: Sequence[Facts]) -> Table:
 def _statistic(step: Facts) -> str:
     """The statistic; of a minimum and maximum the quantile that stands for it."""
     said = str(step["statistic"])
+    if step.get("survey_weight"):
+        said = f"weighted {said}"
     stands_for_an_end = step["form"] == "quantiles" and step["meaningful_from"] is not None
     return f"{said} (q {step['quantiles'][0]})" if stands_for_an_end else said
 
@@ -230,6 +232,8 @@ def _sensitivity(step: Facts) -> str:
     sensitivity = step["sensitivity"]
     if sensitivity["of"] == "rows":
         return counted(sensitivity["l1"], "row")
+    if sensitivity["of"] == "weight":
+        return f"weight {rounded_up(sensitivity['l1'])}"
     if sensitivity["of"] == "score":
         return f"score {rounded_up(sensitivity['l1'])}"
     norm = "l2" if step["mechanism"] == "gaussian" else "l1"

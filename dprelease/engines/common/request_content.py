@@ -35,7 +35,7 @@ class Content:
     3. if there are ``later`` groups: the number among their public cells, null if one of them has
        no label for the row,
     4. the private keys of later groups,
-    5. quantities, as grid integers,
+    5. quantities, as grid integers, survey weights last,
     6. conditions: whether each holds; where it is null it doesn't,
     7. typed values of columns that are counted or scored.
 
@@ -65,7 +65,14 @@ def content_of(request: AggregateRequest) -> Content:
         tuple(place for place in private if place < leading),
         leading < len(request.groups),
         tuple(place for place in private if place >= leading),
-        _distinct([*(m.quantity for m in measures), request.points]),
+        _distinct(
+            [
+                *(m.quantity for m in measures),
+                request.points,
+                *(m.survey_weight for m in measures),
+                request.survey_weight,
+            ]
+        ),
         _distinct(m.where for m in measures),
         _distinct(columns),
     )

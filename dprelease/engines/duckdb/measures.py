@@ -31,6 +31,8 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
     value = COUNT_ALL
     if measure.column is not None:
         value = distinct(col(rows.values[measure.column]))
+    elif measure.survey_weight is not None:
+        value = call("SUM", _weighted(measure, measure.survey_weight, rows))
     elif measure.quantity is not None:
         k = col(rows.quantities[measure.quantity])
         if measure.kind is MeasureKind.VALUES:
@@ -42,6 +44,19 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
         else:
             value = call("SUM", k)
     return value if where is None else value.filter(where)
+
+
+def _weighted(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
+    """What a record adds: its weight, or that times its value; null where it has none of them."""
+    weight = col(rows.quantities[survey_weight])
+    if measure.quantity is None:
+        return weight
+    k = col(rows.quantities[measure.quantity])
+    if measure.kind is MeasureKind.VALUES:
+        return case([(k.not_null(), weight)])
+    # in 64 bits where that can't leave them
+    wide = survey_weight.grid.magnitude * measure.quantity.grid.magnitude >= 2**63
+    return (weight.cast("HUGEINT") if wide else weight) * k
 
 
 def added_up(request: AggregateRequest, cells: Cells, places: Sequence[int]) -> Sql:
@@ -64,21 +79,29 @@ def measures_of(request: AggregateRequest, cells: Cells, measures: Sequence[Meas
 def points_of(request: AggregateRequest, cells: Cells) -> Sql:
     """SQL of how often each grid integer occurs: cell, records, grid integer, how often, keys.
 
+    With survey weights it occurs with the sum of those above 0; a record of another has no place.
+
     Without private keys there is no null: what has no grid integer is in cell -1.
     """
     if request.points is None:
         raise ValueError("no points are asked for")
     k = col(cells.rows.quantities[request.points])
-    source = _numbered(request, cells)
+    source, often = _numbered(request, cells), COUNT_ALL
+    if request.survey_weight is not None:
+        heavy = col(cells.rows.quantities[request.survey_weight])
+        source = source.layer({"k": case([(heavy > 0, k)]), "w": call("COALESCE", heavy, 0)})
+        k, often = col("k"), call("SUM", col("w")).cast("BIGINT")
     if not cells.keys:
         source = source.layer({"p": case([(k.not_null(), CELL)], -1)})
         columns = {"cell": col("p"), "k": case([(col("p") >= 0, k)], 0)}
         if cells.weight is not None:
             columns[cells.weight] = col(cells.weight)
+        if request.survey_weight is not None:
+            columns["w"] = col("w")
         source, k = source.layer(columns, keep=False), col("k")
     keys = list(map(col, cells.keys))
-    records, often = _records(cells).alias("records"), COUNT_ALL.alias("often")
-    return source.select([CELL, records, k.alias("point"), often, *keys], [CELL, k, *keys])
+    records, point = _records(cells).alias("records"), k.alias("point")
+    return source.select([CELL, records, point, often.alias("often"), *keys], [CELL, k, *keys])
 
 
 CANDIDATES = "candidates"
@@ -211,6 +234,7 @@ def cells_of_keys(request: AggregateRequest, partial: Sql) -> Sql:
     for index, measure in enumerate(request.measures):
         total = call("SUM", col(f"m{index}"))
         is_sum = measure.kind in (MeasureKind.SUM, MeasureKind.SQUARES)
+        is_sum = is_sum or measure.survey_weight is not None
         counted.append(total if is_sum else total.cast("BIGINT"))
     cell = numbered(request.groups, range(len(request.groups)))
     if request.where is not None:

@@ -69,7 +69,9 @@ def _is_sum_of_terms(figures: _Combined) -> bool:
 
 
 def _is_count(query: Query) -> bool:
-    shares = (query.axis, query.candidates, query.numerator, query.denominator)
+    shares = (
+        query.axis, query.candidates, query.numerator, query.denominator, query.survey_weight
+    )  # fmt: skip
     return query.statistic in COUNTS and not query.private and shares == (None,) * len(shares)
 
 

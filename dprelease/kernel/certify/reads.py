@@ -76,7 +76,7 @@ def _about(query: Query) -> tuple[object, ...]:
     return (
         query.statistic, query.groups, query.column, query.where, query.quantiles, query.points,
         query.picks, query.axis, query.candidates, query.numerator, query.denominator,
-        query.table if query.private else "",
+        query.table if query.private else "", query.survey_weight,
     )  # fmt: skip
 
 
@@ -139,6 +139,13 @@ SHARED: Rules[_ReadStep] = (
     Rule(
         "integers that are read are released",
         lambda it: all(0 <= row < len(it.step.transform) for row in it.read.rows),
+    ),
+    Rule(
+        "integers of weighted records are read by their own query alone",
+        lambda it: (
+            it.read.query.survey_weight is None
+            and all(measure.survey_weight is None for measure in it.step.measures)
+        ),
     ),
     Rule("integers are read of noisy numbers", lambda it: it.step.form is Form.NUMBERS),
     Rule("integers are not read by the labels of an axis", lambda it: it.step.query.axis is None),

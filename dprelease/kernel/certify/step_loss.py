@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.survey_weights import always_weighs, largest_weight
 from dprelease.kernel.certify.unit_limits import Limits, coarse_limits, corners, limits_of
 from dprelease.kernel.certify.worst_change import Worst, worst_change
 from dprelease.kernel.verify import additive, quantiles
@@ -190,14 +191,15 @@ def _quantile_limits(step: Step, privacy: Privacy) -> tuple[Limits, bool]:
     """The bounds on units, and whether a value that is replaced stays in its cell."""
     limits = coarse_limits(step.query, privacy)
     valued = step.points is not None and step.points.null_fill is not None
-    return limits, limits.replaced and limits.certain and valued
+    return limits, limits.replaced and limits.certain and valued and always_weighs(step)
 
 
 def _quantiles_cost(step: Step, privacy: Privacy) -> Loss:
     limits, stays = _quantile_limits(step, privacy)
     steps = step.scheme.steps if step.scheme is not None else ()
-    epsilon = quantiles.epsilon(steps, limits.rows, limits.replaced, stays=stays)
-    rho = quantiles.rho(steps, limits.rows, limits.replaced, stays=stays)
+    records = limits.rows * largest_weight(step)
+    epsilon = quantiles.epsilon(steps, records, limits.replaced, stays=stays)
+    rho = quantiles.rho(steps, records, limits.replaced, stays=stays)
     return Loss(epsilon, Fraction(0), rho)
 
 
@@ -206,12 +208,16 @@ def spans_of_quantiles(step: Step, privacy: Privacy) -> list[Fraction]:
     if step.scheme is None:
         return []
     limits, stays = _quantile_limits(step, privacy)
-    return quantiles.spans(step.scheme.steps, limits.rows, limits.replaced, stays=stays)
+    records = limits.rows * largest_weight(step)
+    return quantiles.spans(step.scheme.steps, records, limits.replaced, stays=stays)
 
 
 QUANTILES: Rules[tuple[Step, Privacy]] = (
     AtMost(
         "a unit has no more rows in quantiles than the sensitivity that it states",
-        lambda it: (coarse_limits(it[0].query, it[1]).rows, it[0].sensitivity.l1),
+        lambda it: (
+            coarse_limits(it[0].query, it[1]).rows * largest_weight(it[0]),
+            it[0].sensitivity.l1,
+        ),
     ),
 )

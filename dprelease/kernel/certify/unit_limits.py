@@ -8,7 +8,8 @@ With all of that fixed but a value k, what the row adds is a polynomial in k, of
 squares. A straight line lies between its ends; a curve of degree 2 over [L, U] lies in the triangle
 of its Bezier points: its two ends, and what comes of (L + U)/2 for k and L U for k^2. All that a
 row can add so lies in the convex hull of the ``corners``, and norms, being convex, are largest
-there.
+there. What the row adds is linear in its survey weight too (``survey_weights``), which is taken as
+independent of the values: the corners for each end of the weight's bounds hold all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from dprelease.kernel.certify.survey_weights import weights_of
 from dprelease.model import (
     Adjacency,
     Expression,
@@ -126,9 +128,13 @@ def corners(step: Step) -> frozenset[Effect]:
     switches = tuple(dict.fromkeys(part for m in step.measures for part in _switches(m, step)))
     squared = any(measure.kind is MeasureKind.SQUARES for measure in step.measures)
     return frozenset(
-        _effect(step, dict(zip(quantities, values, strict=True)), set(switches) - set(on))
+        tuple(weight * amount for amount in effect)
         for values in product(*(tuple(_powers(part, squared)) for part in quantities))
         for on in _subsets(switches)
+        for effect in [
+            _effect(step, dict(zip(quantities, values, strict=True)), set(switches) - set(on))
+        ]
+        for weight in weights_of(step)
     )
 
 

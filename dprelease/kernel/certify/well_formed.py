@@ -19,6 +19,7 @@ from dprelease.kernel.certify.record_tables import table_meaning_breaches
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_forms import form_breaches, is_group
 from dprelease.kernel.certify.strategy_steps import is_of_strategy, stated_in, strategy_breaches
+from dprelease.kernel.certify.survey_weights import weight_breaches
 from dprelease.model import (
     Adjacency,
     Form,
@@ -51,6 +52,7 @@ def meaning_breaches(plan: Plan) -> Iterator[Breach]:
             yield from quantile_breaches(step, name)
         else:
             yield from form_breaches(step, name)
+        yield from weight_breaches(step, name)
         yield from strategy_breaches(step, stated, name)
         yield from breaches(LOSS, step.loss, name)
         yield from breaches(STAIRS, step, name)
@@ -239,6 +241,10 @@ SELECTION: Rules[_Selection] = (
     Rule("keys that are selected are private", lambda it: it.step.query.private),
     Rule("keys are not selected by an axis", lambda it: it.step.query.axis is None),
     Rule("keys are selected by a count of units", _counts_units),
+    Rule(
+        "keys are selected by records that count once",
+        lambda it: all(measure.survey_weight is None for measure in it.step.measures),
+    ),
     Rule("keys are selected by the count itself", lambda it: it.step.transform == ((1,),)),
     Rule(
         "the threshold of keys is an integer of at least 2",

@@ -21,6 +21,7 @@ from dprelease.model import (
     Group,
     InputColumn,
     Measure,
+    Quantity,
     Query,
     RecordRequest,
     RecordStep,
@@ -106,6 +107,7 @@ def _job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
         bound=_bound(release, rows.leading, salt),
         scores=alone.query.candidates if alone else None,
         points=alone.points if alone else None,
+        survey_weight=alone.survey_weight if alone else None,
     )
     request = replace(request, inputs=inputs_of(release, request))
     places = tuple(_places(_groups(step.query), rows.groups) for step in steps)
@@ -158,12 +160,12 @@ def inputs_of(release: Release, request: AggregateRequest) -> tuple[InputColumn,
     wanted = {group.column for group in request.groups}
     expressions = [request.where, *(measure.where for measure in request.measures)]
     for measure in request.measures:
-        if measure.quantity is not None:
-            wanted.add(measure.quantity.column)
         if measure.column is not None:
             wanted.add(measure.column)
-    if request.points is not None:
-        wanted.add(request.points.column)
+    quantities = [part for measure in request.measures for part in _quantities(measure)]
+    for quantity in (*quantities, request.points, request.survey_weight):
+        if quantity is not None:
+            wanted.add(quantity.column)
     if request.scores is not None:
         expressions.append(request.scores.score)
     if request.bound is not None:
@@ -172,6 +174,10 @@ def inputs_of(release: Release, request: AggregateRequest) -> tuple[InputColumn,
         if expression is not None:
             wanted.update(expression.columns)
     return _read(release, wanted)
+
+
+def _quantities(measure: Measure) -> tuple[Quantity | None, Quantity | None]:
+    return measure.quantity, measure.survey_weight
 
 
 def _read(release: Release, wanted: set[str]) -> tuple[InputColumn, ...]:

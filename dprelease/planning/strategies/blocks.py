@@ -142,6 +142,7 @@ def _is_plain_count(draft: Draft) -> bool:
     query = draft.query
     return (
         statistic_of(query.statistic).combines
+        and query.survey_weight is None
         and draft.demand.kind in {"weight", "epsilon", "rho"}
         and (draft.demand.kind == "weight" or _family(draft) != "")
         and draft.released.transform == ((1,),)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from math import prod
 from typing import NamedTuple
 
@@ -110,7 +111,11 @@ class Figure(NamedTuple):
     def in_ranks(self) -> str:
         """Say within how many ranks the values are right, if that is all that is known."""
         column = self.beside.get("_rank_moe")
-        ranks = [v for v in column.values if isinstance(v, int)] if column else []
+        ranks = (
+            [Decimal(v).scaleb(-column.decimals) for v in column.values if isinstance(v, int)]
+            if column
+            else []
+        )
         if not ranks or "_noise_moe" in self.beside:
             return ""
         least, most = min(ranks), max(ranks)

@@ -164,6 +164,8 @@ def falling(
     middles = {column.name: _middle(column) for column in columns}
     names: dict[tuple[float, str, str], list[str]] = {}
     for query in queries:
+        if query.survey_weight:
+            continue  # its error falls with the weight of a group, not with its size
         statistic, half, example = (
             statistic_of(query.statistic), query.noise_halfwidth, query.example_halfwidth
         )  # fmt: skip

@@ -100,14 +100,19 @@ def _redefined(previous: ReportFacts, facts: ReportFacts) -> Iterator[tuple[str,
 def _definition(query: Query, facts: ReportFacts) -> object:
     """State what a query asks of the data: bounds of columns and limits of a unit included."""
     parts = query.numerator, query.denominator_part
-    named = {query.column, *(part.column for part in parts if part is not None), *query.by}
+    named = {
+        query.column,
+        query.survey_weight,
+        *(part.column for part in parts if part is not None),
+        *query.by,
+    }
     columns = tuple(
         (column.name, column.lower, column.upper, column.nulls, column.expression)
         for column in facts.columns
         if column.name in named
     )
     unit = facts.deployment.privacy_unit
-    said = query.statistic, query.column, query.by, query.quantiles, *parts
+    said = query.statistic, query.column, query.by, query.quantiles, query.survey_weight, *parts
     return said, columns, unit.unit_column, unit.bounding
 
 

@@ -408,3 +408,5 @@ def _bounded(query: Query) -> Iterator[str]:
         if part is not None and part.column is not None:
             yield part.column.name
     yield from (axis.column.name for axis in query.curve)
+    if query.survey_weight is not None:
+        yield query.survey_weight.name

@@ -98,7 +98,7 @@ class Shares(Fact):
 
 
 class Sensitivity(Fact):
-    """How far neighbours move what is noised: figures, the scores of a choice, or rows."""
+    """How far neighbours move what is noised: figures, scores of a choice, rows or weight."""
 
     l1: Number
     l2: Number | None
@@ -190,6 +190,7 @@ class Query(Fact):
     finishing: Finishing | None = None
     together: str | None = None
     linear: tuple[LinearFigure, ...] = ()
+    survey_weight: str | None = None
 
     @property
     def lender(self) -> str | None:
@@ -202,9 +203,10 @@ class Query(Fact):
         what = self.statistic
         if self.column:
             what = say("{statistic} of {column}", statistic=what, column=self.column)
-        return (
-            say("{what} where {condition}", what=what, condition=self.where) if self.where else what
-        )
+        if self.survey_weight:
+            what = say("{what} weighted by {weight}", what=what, weight=self.survey_weight)
+        where = self.where
+        return say("{what} where {condition}", what=what, condition=where) if where else what
 
 
 class Accounting(Fact):

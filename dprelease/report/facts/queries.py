@@ -27,6 +27,7 @@ from dprelease.report.facts.model import (
 from dprelease.report.facts.strategies import Whole, wholes_of
 from dprelease.report.facts.strategy_model import LinearFigure, StrategyGroup
 from dprelease.report.numbers import root, text, upward
+from dprelease.statistics.base import weight_step
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared import read_release as reading
 
@@ -36,13 +37,12 @@ def _scale(step: Step, at: int = 0) -> int | float:
 
     Of a choice it is 1/rate, in scores: P(candidate) is proportional to exp(score/scale), and
     permute-and-flip is exponential noise of that scale on every score. Of quantiles it is 1/rate
-    in ranks, the largest where there are several. ``at``: of which released integer.
+    in ranks, the largest where there are several, or in weight where records are weighted. ``at``:
+    of which released integer.
     """
     if step.scheme is not None:
-        return upward(
-            1
-            / min(selection.rate * selection.target.denominator for selection in step.scheme.steps)
-        )
+        rates = (selection.rate * selection.target.denominator for selection in step.scheme.steps)
+        return upward(weight_step(step.query) / min(rates))
     return _scaled(step, step.unit[at])
 
 
@@ -133,6 +133,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
         finishing=finishing,
         together=whole.first if whole else None,
+        survey_weight=None if query.survey_weight is None else query.survey_weight.name,
     )
 
 
@@ -204,13 +205,16 @@ def _part(part: Part | None) -> RatioPart | None:
 
 
 def _sensitivity(step: Step, unit: Fraction) -> Sensitivity:
-    """How far neighbours move what is noised: figures, the scores of a choice, or ranks."""
+    """How far neighbours move what is noised: figures, scores of a choice, ranks or weight."""
     sensitivity, why = step.sensitivity, step.sensitivity.derivation
     if step.form is Form.CHOICE:
         l1, monotone = upward(sensitivity.choice_l1 * unit), sensitivity.monotone
         return Sensitivity(l1=l1, l2=None, of="score", monotone=monotone, derivation=why)
     if step.form is Form.QUANTILES:
-        return Sensitivity(l1=sensitivity.l1, l2=None, of="rows", derivation=why)
+        if step.survey_weight is None:
+            return Sensitivity(l1=sensitivity.l1, l2=None, of="rows", derivation=why)
+        weight = upward(sensitivity.l1 * weight_step(step.query))
+        return Sensitivity(l1=weight, l2=None, of="weight", derivation=why)
     grid = step.unit[0]
     steps = (
         ""

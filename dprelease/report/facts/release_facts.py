@@ -59,7 +59,7 @@ from dprelease.report.facts.units import (
     unit_facts,
     unit_of,
 )
-from dprelease.report.numbers import headline, text, upward
+from dprelease.report.numbers import headline, text, upward, written
 from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.read_release import views
 
@@ -426,8 +426,43 @@ def _figures(plan: Plan) -> list[str]:
                 "declared groups follow `other`, and are left out of the table where there is none."
             )
         )
+    said.extend(_weights(plan))
     words = (say(statistic.processing) for name, statistic in STATISTICS.items() if name in used)
     return [*said, *filter(None, dict.fromkeys(words))]
+
+
+def _weights(plan: Plan) -> Iterator[str]:
+    """Say which figures are weighted, by what, and which are not; nothing where none are."""
+    names: dict[str | None, list[str]] = {}
+    columns: dict[str, Column] = {}
+    for query in plan.release.queries:
+        column = query.survey_weight
+        names.setdefault(None if column is None else column.name, []).append(query.column_name)
+        columns |= {} if column is None else {column.name: column}
+    for name, column in columns.items():
+        grid = column.grid
+        if grid is None:
+            raise ValueError("a survey weight has bounds")
+        none = (
+            say("A record without a readable weight does not count.")
+            if column.null_value is None
+            else say("A record without a readable weight has {weight}.", weight=column.null_value)
+        )
+        yield say(
+            "Figures of {names} are weighted: each record counts as often as its survey weight in "
+            "{column} says. A weight below {lower} counts as {lower}, also a negative one, and one "
+            "above {upper} as {upper}. {none}",
+            names=listing(list(dict.fromkeys(names[name]))),
+            column=name,
+            lower=written(upward(grid.lower * grid.step)),
+            upper=written(upward(grid.upper * grid.step)),
+            none=none,
+        )
+    if columns and None in names:
+        yield say(
+            "Figures of {names} are not weighted: each record counts once.",
+            names=listing(list(dict.fromkeys(names[None]))),
+        )
 
 
 LINES = {

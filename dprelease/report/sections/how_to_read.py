@@ -36,6 +36,16 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         "measurement error, nor what clamping to the bounds does.",
         level=level,
     )
+    weighted = [column_name(query.name) for query in facts.queries if query.survey_weight]
+    if weighted:
+        yield say(
+            "Figures of {names} are weighted estimates for those whom the sample stands for. Their "
+            "noise intervals do not hold the sampling error, which is a property of the survey's "
+            "design and is to be added: see the survey's own documentation.",
+            names=few(list(dict.fromkeys(weighted))),
+        )
+    if any(query.survey_weight and query.form == "quantiles" for query in facts.queries):
+        yield say("Of a weighted quantile, a record takes as many ranks as its weight says.")
     used = {query.statistic for query in facts.queries}
     statistics = [statistic for name, statistic in STATISTICS.items() if name in used]
     # of names and ranks first, then of what is added up

@@ -208,15 +208,21 @@ def _detail(query: Query) -> Iterator[tuple[str, str]]:
         yield "rho", written(query.rho)
     if query.accuracy:
         target = query.accuracy
-        yield say("asked for"), _asked(target)
+        yield say("asked for"), _asked(target, weighted=query.survey_weight is not None)
     if query.threshold:
         yield say("shown from a noisy count of"), number_text(f"{query.threshold.at_least:,}")
 
 
-def _asked(target: Accuracy) -> str:
+def _asked(target: Accuracy, *, weighted: bool) -> str:
     values = {"within": written(target.within), "confidence": target.confidence}
     if target.records is None:
         return say("± {within} with {confidence} certainty", **values)
+    if weighted:
+        return say(
+            "± {within} at a weighted count of {records:,} with {confidence} certainty",
+            records=target.records,
+            **values,
+        )
     return say(
         "± {within} at {records:,} values with {confidence} certainty",
         records=target.records,
@@ -226,6 +232,8 @@ def _asked(target: Accuracy) -> str:
 
 def _sensitivity(sensitivity: Sensitivity) -> str:
     if sensitivity.l2 is None:
+        if sensitivity.of == "weight":
+            return say("a weight of {l1}", l1=written(sensitivity.l1))
         if sensitivity.of == "rows":
             return counted(int(sensitivity.l1), "{n:,} value", "{n:,} values")
         size = written(sensitivity.l1)

@@ -21,7 +21,8 @@ from dprelease.spec.checks.queries.groups import make_group
 from dprelease.spec.checks.queries.output_tables import RESERVED
 from dprelease.spec.checks.queries.query_context import QueryContext, null_is_label
 from dprelease.spec.complaints.wording import listed, meant, show, show_fraction
-from dprelease.spec.schema.sections import PerturbSection, PrivacySection
+from dprelease.spec.schema.query_tables import PerturbSection
+from dprelease.spec.schema.sections import PrivacySection
 from dprelease.spec.schema.structure import Part, Parts
 
 OF_NUMBERS = frozenset({Mechanism.LAPLACE, Mechanism.PIECEWISE})

@@ -15,6 +15,7 @@ from typing import Any
 from dprelease.engines.registry import SOURCES
 from dprelease.report.formats import FORMATS
 from dprelease.spec.schema import fields, numbers, query_tables, review, sections
+from dprelease.spec.schema.query_tables import PerturbSection
 from dprelease.spec.schema.section_reader import Choice, Key, Section
 from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, SECTIONS
 from dprelease.statistics.base import SpecKeys
@@ -161,7 +162,7 @@ def spec_schema() -> Fragment:
             "query": _several(sections.QuerySection),
             "postprocess": _ref(sections.PostprocessSection),
             "review": _ref(review.ReviewSection),
-            "perturb": _several(sections.PerturbSection),
+            "perturb": _several(PerturbSection),
             "output": _ref(sections.OutputSection),
             "report": _ref(sections.ReportSection),
         },
@@ -286,7 +287,7 @@ def _rules(section: type[Section]) -> list[Fragment]:
             {"if": {"required": ["levels"]}, "then": of_several},
             {"if": {"required": ["attributes"]}, "then": {"properties": {"columns": _REFUSED}}},
         ]
-    if section is sections.PerturbSection:
+    if section is PerturbSection:
         refused = dict.fromkeys(("epsilon", "weights"), _REFUSED)
         return [{"if": {"required": ["truth"]}, "then": {"properties": refused}}]
     return []

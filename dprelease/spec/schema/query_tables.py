@@ -1,11 +1,18 @@
-"""The tables within a ``[[query]]``: a selection of keys, the parts of a ratio, an accuracy."""
+"""What is asked but a ``[[query]]`` itself: the tables within one, and ``[[perturb]]``."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from dprelease.spec.schema.fields import line, text
-from dprelease.spec.schema.numbers import bound, budget, confidence, selection_delta, within
+from dprelease.spec.schema.fields import line, mechanisms, safe_name, text, texts, truth, weights
+from dprelease.spec.schema.numbers import (
+    bound,
+    budget,
+    confidence,
+    probability,
+    selection_delta,
+    within,
+)
 from dprelease.spec.schema.section_reader import Choice, Key, Section, nested
 
 PartStatistic = Literal["sum", "count"]
@@ -72,3 +79,36 @@ class AccuracySection(Section, header="accuracy = { ... }"):
 
 
 read_accuracy = nested(AccuracySection)
+
+
+class PerturbSection(Section, header="[[perturb]]"):
+    WORDS = (
+        "A table of records in the local model: the same columns and one row for each record, "
+        "each value perturbed on its own. How many records there are is public. State `epsilon` or "
+        "`truth`; a `[[perturb]]` that is all of the spec can have the total."
+    )
+
+    name = Key(
+        safe_name, "name of the table and its file", remedy="it becomes the name of the table"
+    )
+    columns = Key(
+        texts,
+        "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
+        "that is not declared, without `other`, is answered at random",
+        remedy="list the columns of the table, each declared in [columns.NAME]",
+    )
+    mechanism = Key(
+        mechanisms,
+        "which noise; auto takes the best for each column: of labels randomized-response or "
+        "subset-selection, of numbers laplace or piecewise; or by column: `{ region = "
+        '"randomized-response" }`',
+        '"auto"',
+    )
+    epsilon = Key(
+        budget, "what the whole table costs one unit: all columns of its rows", "the total"
+    )
+    delta = Key(probability, "with `epsilon`, the same", "0")
+    truth = Key(
+        truth, "instead of `epsilon`: the chance of the true answer in each column; labels only"
+    )
+    weights = Key(weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")

@@ -20,7 +20,6 @@ from dprelease.spec.schema.fields import (
     labels,
     licence,
     line,
-    mechanisms,
     names,
     option,
     quantiles,
@@ -30,9 +29,7 @@ from dprelease.spec.schema.fields import (
     sets,
     text,
     texts,
-    truth,
     ways,
-    weights,
 )
 from dprelease.spec.schema.numbers import (
     bandwidth,
@@ -51,6 +48,7 @@ from dprelease.spec.schema.numbers import (
 from dprelease.spec.schema.query_tables import (
     AccuracySection,
     PartSection,
+    PerturbSection,
     SelectionSection,
     read_accuracy,
     read_half,
@@ -118,6 +116,12 @@ class DataSection(Section, header="[data]"):
     )
     engine = Choice[str](ENGINES, "duckdb", "what reads the data")
     snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
+    weight = Key(
+        line,
+        "the column of survey weights: how often a record counts in the queries; needs bounds, "
+        "`lower` of 0 or more",
+        "each record once",
+    )
     delimiter = Key(option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
     quote = Key(option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
     encoding = Key(option, "utf-8, latin-1 or cp1252", '"utf-8"')
@@ -392,6 +396,12 @@ class QuerySection(Section, header="[[query]]"):
         Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
     )
     table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
+    weight_by_survey = Key(
+        flag,
+        "whether records count by the survey weight of `[data]`; of statistics that can't, say "
+        "false",
+        "true where `[data]` has a `weight`",
+    )
     title = Key(label, "what people read instead of the name", "the name")
     unit = Key(label, "the unit of the figure, such as days or EUR")
     decimals = Key(decimals, "how many decimals they are shown", "two digits of the half-width")
@@ -426,39 +436,6 @@ OWN_KEYS = {
     "numerator": 'numerator = { column = "..." } for a sum, or a condition for a count',
     "denominator": 'denominator = { column = "..." } for a sum, or a condition for a count',
 }
-
-
-class PerturbSection(Section, header="[[perturb]]"):
-    WORDS = (
-        "A table of records in the local model: the same columns and one row for each record, "
-        "each value perturbed on its own. How many records there are is public. State `epsilon` or "
-        "`truth`; a `[[perturb]]` that is all of the spec can have the total."
-    )
-
-    name = Key(
-        safe_name, "name of the table and its file", remedy="it becomes the name of the table"
-    )
-    columns = Key(
-        texts,
-        "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
-        "that is not declared, without `other`, is answered at random",
-        remedy="list the columns of the table, each declared in [columns.NAME]",
-    )
-    mechanism = Key(
-        mechanisms,
-        "which noise; auto takes the best for each column: of labels randomized-response or "
-        "subset-selection, of numbers laplace or piecewise; or by column: `{ region = "
-        '"randomized-response" }`',
-        '"auto"',
-    )
-    epsilon = Key(
-        budget, "what the whole table costs one unit: all columns of its rows", "the total"
-    )
-    delta = Key(probability, "with `epsilon`, the same", "0")
-    truth = Key(
-        truth, "instead of `epsilon`: the chance of the true answer in each column; labels only"
-    )
-    weights = Key(weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")
 
 
 class OutputSection(Section, header="[output]"):

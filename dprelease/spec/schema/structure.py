@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 from dprelease.spec.complaints.places import Path, dotted
 from dprelease.spec.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
 from dprelease.spec.complaints.wording import nearest, show
+from dprelease.spec.schema.query_tables import PerturbSection
 from dprelease.spec.schema.review import ReviewSection
 from dprelease.spec.schema.section_reader import NOT_YET, Finding, Missing, SectionType, Unknown
 from dprelease.spec.schema.sections import (
@@ -19,7 +20,6 @@ from dprelease.spec.schema.sections import (
     DataSection,
     LedgerSection,
     OutputSection,
-    PerturbSection,
     PostprocessSection,
     PrivacySection,
     QuerySection,

@@ -40,10 +40,6 @@ class Single(Statistic):
     what = "number"
     one_number = True
 
-    def meaning(self, query: Query) -> str:
-        """What is estimated, in a few words."""
-        return say(self.what)
-
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""
         unit = step.unit[0]

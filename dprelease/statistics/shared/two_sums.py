@@ -2,7 +2,8 @@
 
 Two sums are released instead of a sum and a count: A, and B = n K - A, so that every one of n
 records adds exactly K to A and B together: both get the whole budget at once. A + B = n K gives
-the number of records for free, A / (A + B) the share.
+the number of records for free, A / (A + B) the share. With survey weights a record counts w times
+in both: ``survey_weights`` says why that is one bound as well.
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from operator import add
 from dprelease.language import say, template
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
-from dprelease.postprocess.fixed_point import fixed_point, halves_on_scale, lanes, on_scale
+from dprelease.postprocess.fixed_point import (
+    decimals_of,
+    fixed_point,
+    halves_on_scale,
+    lanes,
+    on_scale,
+)
 from dprelease.postprocess.noise_mixture import quantile_of_mix
 from dprelease.postprocess.number_text import percent
 from dprelease.postprocess.quotient_intervals import shares
@@ -28,9 +35,13 @@ from dprelease.statistics.base import (
     Statistic,
     noise_halfwidth,
     quantity,
+    weight_of,
+    weight_step,
 )
+from dprelease.statistics.shared.survey_weights import weighted
 
 BEHIND = template("number of values behind {name}, with noise")
+BEHIND_WEIGHTED = template("weighted number of values behind {name}, with noise")
 COUNT_SUFFIXES = ("_count", "_count_noise_moe")
 
 
@@ -51,14 +62,14 @@ class Scale:
 def two_sums(query: Query) -> Released:
     """Two integers for each cell: sum(k - lower) and sum(upper - k) of a column's values."""
     wanted = quantity(query.column)
-    grid = wanted.grid
+    grid, weight, unit = wanted.grid, weight_of(query), wanted.grid.step * weight_step(query)
     return Released(
         (
-            Measure(MeasureKind.VALUES, wanted, query.where),
-            Measure(MeasureKind.SUM, wanted, query.where),
+            Measure(MeasureKind.VALUES, wanted, query.where, survey_weight=weight),
+            Measure(MeasureKind.SUM, wanted, query.where, survey_weight=weight),
         ),
         ((-grid.lower, 1), (grid.upper, -1)),
-        (grid.step, grid.step),
+        (unit, unit),
     )
 
 
@@ -69,15 +80,17 @@ class TwoSums(Statistic):
     error_by_records = True
     behind = BEHIND
     """What the number of records is, in words."""
+    behind_weighted = BEHIND_WEIGHTED
+    """The same where they are weighted."""
 
     def scale(self, query: Query) -> Scale:
         """How the share is published."""
         raise TypeError("a share is published on a scale")
 
     def row(self, query: Query) -> Vector:
-        """A row adds (t, K - t) with 0 <= t <= K: L1 = K, L2 at most K."""
+        """A row adds (t, K - t) with 0 <= t <= K: L1 = K, L2 at most K; or W times as much."""
         width = self.scale(query).width
-        return Vector(width, width**2, 2)
+        return weighted(Vector(width, width**2, 2), query)
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the share on its scale, its noise interval, and the number of records."""
@@ -86,16 +99,17 @@ class TwoSums(Statistic):
         first, second = noisy
         share, half = shares(first, second, step.noise, interval)
         layout = Layout(step.query.name, scale.places, scale.meaning, interval)
+        behind = self.behind if step.query.survey_weight is None else self.behind_weighted
         values, halves = on_scale(share, span, low), halves_on_scale(half, span)
         ends = clipped(values, halves, low, low + span)
         return [
             *estimate_columns(layout, values, halves, ends),
-            *count_columns(step, noisy, scale.width, interval, self.behind),
+            *count_columns(step, noisy, scale.width, interval, behind),
         ]
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """The number of records is the sum of both integers over what one record adds."""
-        one = Fraction(1, self.scale(query).width)
+        one = weight_step(query) / self.scale(query).width
         return {f"{query.column_name}_count": (one, one)}
 
     def range_of_share(self, query: Query) -> tuple[Fraction, Fraction] | None:
@@ -104,7 +118,10 @@ class TwoSums(Statistic):
         return scale.lower, scale.lower + scale.span
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float:
-        """The half-width at so many records, if the share is 0 or 1: the worst."""
+        """The half-width at so many records, if the share is 0 or 1: the worst.
+
+        The unit holds the step of weights, so that of weighted records it is at their sum.
+        """
         quantile = Fraction(quantile_of_mix(step.noise, 1 - interval, 1))
         return float(step.unit[0] * quantile) / records
 
@@ -115,22 +132,25 @@ def count_columns(
     """Publish the number of values: each added ``width`` to the released integers together.
 
     The number is the sum of a cell's noisy integers over width, rounded, and its error that of the
-    sum of their draws, over width.
+    sum of their draws, over width. Of weighted records it is in steps of their weights.
     """
-    name, draws = step.query.name, len(step.transform)
+    name, draws, unit = step.query.name, len(step.transform), weight_step(step.query)
+    places = decimals_of(unit)
+    factor, kind = fixed_point(unit, places), "number" if places else "integer"
     totals = reduce(add, (lanes(row, width) for row in noisy))
-    half = (2 * noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
-    counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
+    half = factor * ((2 * noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width))
+    steps: list[int] = ((2 * totals + width) // (2 * width)).tolist()
+    counts = steps if factor == 1 else [factor * count for count in steps]
     return [
         OutputColumn(
             f"{name}_count",
-            "integer",
+            kind,
             counts,
             say(meaning, name=name),
-            0,
+            places,
             name,
         ),
-        half_column(f"{name}_count", "integer", [half] * len(counts), 0, step, interval),
+        half_column(f"{name}_count", kind, [half] * len(counts), places, step, interval),
     ]
 
 

@@ -69,7 +69,11 @@ class _Table:
         members = [replace(query, key_selection=selection) for query in self.members]
         people = self.parts.privacy.model.unit == "column"
         statistic = key_selector(of_units=people)
-        counts = [query for query in members if query.statistic == statistic]
+        counts = [
+            query
+            for query in members
+            if query.statistic == statistic and query.survey_weight is None
+        ]
         if not counts:
             suffix = "units" if people else "rows"
             return [*members, *self._implied(f"{self.table}_{suffix}", statistic, selection)]

@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import prod
 
 from dprelease.model import Column, Group, Query
+from dprelease.spec.checks.columns.grids import LARGEST_STEPS
 from dprelease.spec.checks.queries.details import Details, read_details, read_target
 from dprelease.spec.checks.queries.groups import (
     MAX_CELLS,
@@ -21,6 +22,8 @@ from dprelease.spec.schema.sections import INSTEAD, OWN_KEYS, QuerySection
 from dprelease.spec.schema.structure import Part
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.registry import STATISTICS
+
+WEIGHTED = "weight_by_survey"
 
 
 def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Query, ...]:
@@ -87,8 +90,45 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         read_target(query),
         tuple(part.axis for part in curve or ()),
         max_unreadable=model.max_unreadable,
+        survey_weight=read_weight(query, details, column),
     )
     return (made,) if several is None else one_for_each(made, several)
+
+
+def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Column | None:
+    """Give the survey weight of a query's records; None where each counts once.
+
+    Complain of a statistic that can't be weighted, and of products that would not be exact.
+    """
+    part, wanted, declared = query.part, query.model.weight_by_survey, query.context.weight
+    if wanted and not declared.stated:
+        message = "weight_by_survey, but [data] names no column of survey weights"
+        part.complain("E111", message, 'weight = "..." in [data], or leave it out', WEIGHTED)
+    if wanted is False or not declared.stated:
+        return None
+    if query.statistic is None or not query.statistic.what_weighted:
+        message = f"{query.model.statistic} can't be weighted by the survey weight of [data]"
+        hint = "weight_by_survey = false counts each record once"
+        key = WEIGHTED if part.given(WEIGHTED) else "statistic"
+        part.complain("E265", message, hint, key)
+        return None
+    weight = declared.column
+    parts = {"numerator": details.numerator, "denominator": details.denominator}
+    summed = {key: half.column for key, half in parts.items() if half is not None}
+    if not details.quantiles:
+        summed["column"] = column
+    for key, number in summed.items():
+        if weight is None or weight.grid is None or number is None or number.grid is None:
+            continue
+        steps = weight.grid.magnitude * number.grid.magnitude
+        if steps > LARGEST_STEPS:
+            message = (
+                f"{show(number.name)} times its survey weight can be {steps:,} steps, more than "
+                "2^53 - 1"
+            )
+            hint = f"declare a larger step of {show(number.name)} or {show(weight.name)}"
+            part.complain("E264", message, hint, key)
+    return weight
 
 
 def _no_statistic(part: Part[QuerySection]) -> None:

@@ -1,4 +1,7 @@
-"""A query while it is read: its section, what is known around it, and where complaints go."""
+"""A query while it is read: its section, what is known around it, and where complaints go.
+
+Known to all queries is the column of survey weights that ``[data] weight`` names.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from dprelease.spec.checks.columns.column import DeclaredColumn, find_column
 from dprelease.spec.checks.columns.list_files import Lists
 from dprelease.spec.checks.expressions import read_expression
 from dprelease.spec.complaints.reporter import Reporter
-from dprelease.spec.complaints.wording import show
-from dprelease.spec.schema.sections import QuerySection
+from dprelease.spec.complaints.wording import show, show_fraction
+from dprelease.spec.schema.sections import DataSection, QuerySection
 from dprelease.spec.schema.structure import Part
 from dprelease.statistics.base import Statistic
 from dprelease.statistics.registry import STATISTICS, statistic_of
@@ -22,10 +25,24 @@ LARGEST_SQUARED = 2**31
 """Squares of so many steps add up in 128 bits over any number of records."""
 
 
+MOST_WEIGHT_STEPS = 4_000_000
+"""Weights of so many steps add up exactly over 2^40 records, more than any file will hold."""
+
+
+class SurveyWeight(NamedTuple):
+    """Whether a column of weights is named, and that column if it is usable."""
+
+    stated: bool
+    column: Column | None
+
+
+UNWEIGHTED = SurveyWeight(stated=False, column=None)
+
+
 class QueryContext(NamedTuple):
     """What the checks of a query know: the columns, the types of those in the file, the unit's.
 
-    ``lists`` reads the files of candidates.
+    ``lists`` reads the files of candidates. ``weight`` is what `[data]` says of survey weights.
     """
 
     columns: Mapping[str, DeclaredColumn | None]
@@ -33,6 +50,7 @@ class QueryContext(NamedTuple):
     reporter: Reporter
     unit_column: str | None
     lists: Lists
+    weight: SurveyWeight = UNWEIGHTED
 
 
 class SpecQuery(NamedTuple):
@@ -107,3 +125,51 @@ def null_is_label(column: Column, what: str, reporter: Reporter) -> bool:
     hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
     reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
     return True
+
+
+# --- survey weights -----------------------------------------------------------------------------
+
+
+def read_survey_weight(
+    part: Part[DataSection], columns: Mapping[str, DeclaredColumn | None]
+) -> SurveyWeight:
+    """Read ``[data] weight``; complain of a column that can't say how often a record counts."""
+    name = part.model.weight
+    if name is None:
+        return UNWEIGHTED
+    declared = find_column(name, columns, part, "weight")
+    usable = declared is not None and _is_usable(declared, part)
+    return SurveyWeight(stated=True, column=declared.column if declared and usable else None)
+
+
+def _is_usable(declared: DeclaredColumn, part: Part[DataSection]) -> bool:
+    column, reporter = declared.column, part.reporter
+    what, spot, grid = (
+        f"survey weights in {show(column.name)}",
+        ("columns", column.name),
+        column.grid,
+    )
+    if column.type not in NUMERIC_TYPES:
+        message = f"{what}, which is a {column.type.value}"
+        part.complain("E263", message, 'a weight is a number, such as type = "decimal"', "weight")
+    elif declared.unbounded:
+        hint = "from the sampling design of the survey, never from the data"
+        reporter.complain("E201", f"{what} need lower and upper", spot, hint, "key")
+    elif grid is None:
+        return False  # its bounds have had their complaints
+    elif grid.lower < 0:
+        lower = show_fraction(grid.lower * grid.step)
+        hint = "lower = 0 or more; negative weights in the data count as the lower bound"
+        message = f"{what} can be below 0: lower is {lower}"
+        reporter.complain("E263", message, (*spot, "lower"), hint)
+    elif column.null_value is not None and column.null_value == column.other:
+        message = f"nulls of {show(column.name)} is a label, and a survey weight is a number"
+        hint = 'nulls = a number, or "drop"'
+        reporter.complain("E214", message, (*spot, "nulls"), hint)
+    elif grid.upper > MOST_WEIGHT_STEPS:
+        hint = "declare a larger step, or a lower upper bound"
+        message = f"{what} have {grid.upper:,} steps up to upper, more than {MOST_WEIGHT_STEPS:,}"
+        reporter.complain("E264", message, spot, hint, "key")
+    else:
+        return True
+    return False

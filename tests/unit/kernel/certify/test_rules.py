@@ -104,6 +104,10 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
         {"name": "q", "statistic": "count", "by": ["s"]},
         {"name": "m", "statistic": "mean", "column": "x", "by": ["s"]},
     ],
+    "pair": [
+        {"name": "n", "statistic": "count", "by": ["g"]},
+        {"name": "m", "statistic": "mean", "column": "y", "by": ["g"]},
+    ],
     "shared": [
         {"name": "n", "statistic": "count", "by": ["g"]},
         {"name": "s", "statistic": "sum", "column": "y", "by": ["g"]},
@@ -318,6 +322,16 @@ def two_selections() -> Plan:
     )
 
 
+WEIGHT = Quantity("x", Grid(ONE, 0, 10), 0)
+
+
+def weighted(made: Plan, **changes: Any) -> Plan:
+    """The plan with records that count by the survey weight x in its first step, and its query."""
+    own = first("mean").query.column
+    measures = tuple(replace(measure, survey_weight=WEIGHT) for measure in made.steps[0].measures)
+    return step(made, {"survey_weight": own}, **({"measures": measures} | changes))
+
+
 def third_quantity() -> Plan:
     made = plan("mean")
     other = Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 7)))
@@ -522,6 +536,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: step(plan("keys"), measures=(Measure(MeasureKind.DISTINCT, column="h"),)),
     ),
+    "keys are selected by records that count once": (
+        'step 1, "q"',
+        lambda: weighted(plan("keys")),
+    ),
     "keys are selected by the count itself": (
         'step 1, "q"',
         lambda: step(plan("keys"), transform=((2,),)),
@@ -567,6 +585,16 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         lambda: step(plan("ratio"), {"denominator": None}),
     ),
     "measures are of one quantity, or of two in a ratio": ('step 1, "q"', third_quantity),
+    "all measures have the survey weight of the query, of 0 or more and few steps, or none": (
+        'step 1, "q"',
+        lambda: weighted(plan("count"), measures=(RECORDS,)),
+    ),
+    "what is weighted are records, values or sums of them, with exact products": (
+        'step 1, "q"',
+        lambda: weighted(
+            plan("count"), measures=(Measure(MeasureKind.UNITS, survey_weight=WEIGHT),)
+        ),
+    ),
     "rows are counted by the filters of the query and its parts": (
         'step 1, "q"',
         lambda: step(plan("count"), measures=(replace(RECORDS, where=WHERE),)),
@@ -583,6 +611,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "only quantiles have points": (
         'step 1, "q"',
         lambda: step(plan("count"), points=first("quantiles").points),
+    ),
+    "only quantiles have weights of points": (
+        'step 1, "q"',
+        lambda: step(plan("count"), survey_weight=WEIGHT),
     ),
     "noisy numbers have no candidates": (
         'step 1, "q"',
@@ -629,6 +661,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: step(plan("mode"), transform=((1,), (1,)), unit=(ONE, ONE)),
     ),
+    "a choice has no survey weight": (
+        'step 1, "q"',
+        lambda: weighted(plan("mode")),
+    ),
     "labels of an axis are scored by records, values or units": (
         'step 1, "q"',
         lambda: step(
@@ -668,6 +704,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "quantiles have points on a grid of exact integers, with what stands for a null": (
         'step 1, "q"',
         lambda: of_quantiles(points=None),
+    ),
+    "points have the survey weight of the query, of 0 or more and few steps, or none": (
+        'step 1, "q"',
+        lambda: of_quantiles(survey_weight=WEIGHT),
     ),
     "quantiles have no axis": ('step 1, "q"', lambda: of_quantiles({"axis": axis()})),
     "quantiles have no candidates": (
@@ -772,6 +812,18 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "total"',
         lambda: plans.changed(plans.conditions(), 0, unit=(HALF,)),
     ),
+    "a strategy has no survey weight": (
+        'step 1, "total"',
+        lambda: plans.changed(
+            plans.conditions(),
+            0,
+            {"survey_weight": first("mean").query.column},
+            measures=tuple(
+                replace(measure, survey_weight=WEIGHT)
+                for measure in plans.conditions().steps[0].measures
+            ),
+        ),
+    ),
     "a strategy has no axis beside its groups": (
         'step 1, "total"',
         lambda: plans.changed(plans.conditions(), 0, {"axis": axis()}),
@@ -841,6 +893,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "integers that are read are released": (
         'the figures of "n"',
         lambda: read(plan("shared"), "n", rows=(0, 1, 2, 9)),
+    ),
+    "integers of weighted records are read by their own query alone": (
+        'the figures of "n"',
+        lambda: weighted(plan("pair")),
     ),
     "integers are read of noisy numbers": (
         'the figures of "q"',
