@@ -13,7 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "contracts"))
 sys.path.insert(0, str(Path(__file__).parent))
 
-from sessions import REQUIRED, Sessions, missing
+from sessions import REQUIRED, Sessions, Standalone, missing
 
 HERE = Path(__file__).parent
 
@@ -39,3 +39,12 @@ def sessions() -> Iterator[Sessions]:
 def spark(sessions: Sessions) -> Any:
     """An ordinary session on this machine."""
     return sessions.get()
+
+
+@pytest.fixture
+def standalone(tmp_path: Path) -> Iterator[Standalone]:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    cluster = Standalone(folder)
+    yield cluster
+    cluster.kill()

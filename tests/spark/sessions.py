@@ -5,7 +5,11 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
+import socket
+import subprocess
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -75,3 +79,42 @@ class Sessions:
         if self._session is not None:
             self._session.stop()
         self._session = None
+
+
+@dataclass
+class Standalone:
+    """A master and workers on this machine."""
+
+    folder: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    master: str = ""
+
+    def start(self, workers: int = 2) -> str:
+        """Returns the URL of the master, which may take a while to answer."""
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        self.master = f"spark://127.0.0.1:{port}"
+        self._run("master.Master", "--port", port)
+        for _ in range(workers):
+            self._run("worker.Worker", "--cores", "1", "--memory", "1g", self.master)
+        return self.master
+
+    def _run(self, name: str, *arguments: str) -> None:
+        with open(self.folder / f"{len(self.processes)}.log", "wb") as log:
+            process = subprocess.Popen(
+                [
+                    spark_class("spark-class"), f"org.apache.spark.deploy.{name}",
+                    "--host", "127.0.0.1", "--webui-port", "0", *arguments,
+                ],
+                env=environment(SPARK_WORKER_DIR=str(self.folder)),
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )  # fmt: skip
+        self.processes.append(process)
+
+    def kill(self) -> None:
+        """All of them at once, and the executors that they have started."""
+        for process in self.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sessions import Sessions, environment, spark_class
+from sessions import Sessions, Standalone
+from visits import charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
@@ -22,7 +21,6 @@ from dprelease.engines import get, in_session
 from dprelease.engines.spark import engine, session, splits
 from dprelease.engines.spark.messages import Message
 from dprelease.engines.spark.tasks import Work
-from dprelease.ledger.store import Ledger
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -34,41 +32,14 @@ from dprelease.model import (
     Source,
 )
 
-SPEC = """\
-[release]
-name = "visits"
-[data]
-path = "visits.csv"
-engine = "spark"
-[privacy]
-unit = "column"
-unit_column = "person"
-adjacency = "add-remove"
-epsilon = 1
-bounding = { max_rows_per_unit = 3, max_groups_per_unit = 2 }
-[ledger]
-path = "ledger.sqlite"
-epsilon_cap = 5
-[columns.region]
-type = "string"
-keys = ["north", "south"]
-[[query]]
-name = "visits"
-statistic = "count"
-by = ["region"]
-[output]
-path = "out"
-"""
 REGIONS = ("north", "south", "elsewhere")
 LOCAL = "local-cluster[2,1,1024]"
 
 
 @pytest.fixture
 def spec(tmp_path: Path) -> Path:
-    rows = "".join(f"p{n * n % 997},{REGIONS[n % 3]}\n" for n in range(5000))
-    (tmp_path / "visits.csv").write_text("person,region\n" + rows)
-    (tmp_path / "spec.toml").write_text(SPEC)
-    return tmp_path / "spec.toml"
+    people = [f"p{n * n % 997}" for n in range(5000)]
+    return write_visits(tmp_path, (REGIONS[n % 3] for n in range(5000)), people)
 
 
 @pytest.fixture
@@ -89,54 +60,6 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splits, "SMALLEST", 8000)
     monkeypatch.setattr(splits, "WANTED", 10)
     monkeypatch.setattr(engine, "PARTITION", 30_000)
-
-
-@dataclass
-class Standalone:
-    """A master and workers on this machine."""
-
-    folder: Path
-    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    master: str = ""
-
-    def start(self, workers: int = 2) -> str:
-        """Returns the URL of the master, which may take a while to answer."""
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = str(free.getsockname()[1])
-        self.master = f"spark://127.0.0.1:{port}"
-        self._run("master.Master", "--port", port)
-        for _ in range(workers):
-            self._run("worker.Worker", "--cores", "1", "--memory", "1g", self.master)
-        return self.master
-
-    def _run(self, name: str, *arguments: str) -> None:
-        with open(self.folder / f"{len(self.processes)}.log", "wb") as log:
-            process = subprocess.Popen(
-                [
-                    spark_class("spark-class"), f"org.apache.spark.deploy.{name}",
-                    "--host", "127.0.0.1", "--webui-port", "0", *arguments,
-                ],
-                env=environment(SPARK_WORKER_DIR=str(self.folder)),
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
-        self.processes.append(process)
-
-    def kill(self) -> None:
-        """All of them at once, and the executors that they have started."""
-        for process in self.processes:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-@pytest.fixture
-def standalone(tmp_path: Path) -> Iterator[Standalone]:
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    cluster = Standalone(folder)
-    yield cluster
-    cluster.kill()
 
 
 def only_once(flag: Path) -> Callable[[], bool]:
@@ -226,6 +149,51 @@ def test_executors_that_are_killed_change_no_integer(
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("tiny", "patient")
+def test_a_task_that_is_run_twice_at_once_is_counted_once(
+    sessions: Sessions,
+    request_of_people: AggregateRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Spark begins a slow task again on another machine: both hand on their rows."""
+    first, done, runs = only_once(tmp_path / "slow"), str(tmp_path / "done"), str(tmp_path / "runs")
+
+    def read(work: Work, place: int) -> Iterator[Message]:
+        from dprelease.engines.spark import tasks
+
+        slow = place == 3 and first()
+        messages = list(tasks.read(work, place))
+        if place == 3:
+            with open(runs, "a") as noted:
+                noted.write(".")
+        for _ in range(1200 if slow else 0):
+            if Path(done).exists():
+                break
+            time.sleep(0.1)
+        yield from messages
+        if place == 3:
+            Path(done).touch()
+
+    speculating = {
+        "": "true",
+        "__interval": "10ms",
+        "__quantile": "0.1",
+        "__multiplier": "1",
+        "__minTaskRuntime": "1ms",
+        "__efficiency__enabled": "false",
+    }
+    speculation = {f"spark__speculation{key}": value for key, value in speculating.items()}
+    spark = in_session("spark", sessions.get(spark__master=LOCAL, **speculation))
+    expected = get("duckdb").aggregate(request_of_people).reveal()
+    monkeypatch.setattr(engine, "read", read)
+    found = spark.aggregate(request_of_people).reveal()
+    sessions.stop()
+    assert list(map(list, found)) == list(map(list, expected))
+    assert len(Path(runs).read_text()) > 1
+
+
+@pytest.mark.thorough
 def test_a_cluster_that_dies_costs_one_charge(
     sessions: Sessions,
     standalone: Standalone,
@@ -264,9 +232,7 @@ def test_a_cluster_that_dies_costs_one_charge(
     again = dprelease.run(spec, spark=sessions.get())
     assert again.already_released
     assert again.report == retried.report
-    with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
-        book.verify()
-        assert len(list(book.entries())) == 1
+    assert charges(spec) == 1
 
 
 @pytest.mark.parametrize("when", ["before tasks", "in a task"])
@@ -295,8 +261,7 @@ def test_a_file_that_vanishes_costs_one_charge(
     assert [complaint.code for complaint in failed.value.complaints] == ["E501"]
     data.write_bytes(content)
     assert not dprelease.run(spec, spark=spark).charged
-    with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
-        assert len(list(book.entries())) == 1
+    assert charges(spec) == 1
 
 
 @pytest.fixture
@@ -331,5 +296,4 @@ def test_a_disk_that_is_full_costs_one_charge(
     assert "secret" not in "".join([str(failed.value), *capfd.readouterr()])
     assert not (tmp_path / "out").exists()
     assert not dprelease.run(spec, spark=sessions.get()).charged
-    with Ledger.read(str(tmp_path / "ledger.sqlite")) as book:
-        assert len(list(book.entries())) == 1
+    assert charges(spec) == 1

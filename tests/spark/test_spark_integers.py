@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import os
 import signal
@@ -14,7 +15,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+import test_written_forms as written_forms
 from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
 from thorough import some
@@ -169,6 +172,34 @@ def test_integers_are_those_of_the_oracle(spark: Any, tmp_path: Path) -> None:
         if found != expected:
             wrong[name] = (found, expected)
     assert wrong == {}
+
+
+@pytest.mark.thorough
+def test_packed_files_with_numbers_and_days_as_people_write_them(
+    spark: Any, tmp_path: Path
+) -> None:
+    """Commas, formats of dates and zones mean the same in tasks."""
+    source = written_forms.written(tmp_path, careful=True)
+    lines = Path(source.pattern).read_bytes()
+    here, packed = tmp_path / "plain", tmp_path / "packed"
+    for folder in (here, packed):
+        folder.mkdir()
+    for name in "ab":
+        (here / f"{name}.csv").write_bytes(lines)
+    (packed / "a.csv.gz").write_bytes(gzip.compress(lines))
+    (packed / "b.csv.zst").write_bytes(pa.Codec("zstd").compress(lines))
+    for group in ("hidden n", "seen"):
+        request = AggregateRequest(
+            replace(source, pattern=str(here)),
+            written_forms.INPUTS,
+            (written_forms.GROUPS[group],),
+            written_forms.MEASURES,
+            bound=Bound("person", 3, 2, 2, 1, salt=5),
+        )
+        expected = plain(request, get("reference").aggregate(request))
+        for folder in (here, packed):
+            there = replace(request, source=replace(source, pattern=str(folder)))
+            assert on_spark(spark, there) == expected
 
 
 class NamedEntropy:

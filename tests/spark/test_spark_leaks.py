@@ -117,7 +117,7 @@ def holding_tokens(folder: Path) -> set[str]:
 @pytest.mark.thorough
 def test_nothing_is_left_whatever_fails(tmp_path: Path) -> None:
     """The same search as below; what fails is told by its class, and the retry is free."""
-    settings = {"spark.io.encryption.enabled": "true"}
+    settings = {"spark.io.encryption.enabled": "TRUE"}  # which is on, too
     said = cluster(tmp_path, [*RELEASED, "modules", *FAILING], settings)
     assert {case: answer["code"] for case, answer in said.items()} == {
         **dict.fromkeys([*RELEASED, "modules"], 0),

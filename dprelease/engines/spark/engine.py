@@ -91,9 +91,9 @@ class Spark:
         if self._cluster is not None:
             return self._cluster
         # Not kept: whoever has begun the machine's session may have stopped it since.
-        from dprelease.engines.spark.session import SparkCluster, session_of_machine
+        from dprelease.engines.spark.session import cluster_of_machine
 
-        return SparkCluster(session_of_machine())
+        return cluster_of_machine()
 
 
 ENGINE = Spark()

@@ -35,7 +35,7 @@ T = TypeVar("T")
 SCHEMA = "bucket bigint, kind int, body binary"
 AT_ONCE = 32  # messages, of up to 8 MiB, that a task is handed at once
 HEEDED = 5.0  # seconds for jobs to be stopped
-PATIENCE = 50.0  # seconds for a session to begin, or for the first tasks
+PATIENCE = 45.0  # seconds for a session to begin and to do the first tasks
 DESERTED = 120.0  # seconds without any executor
 FEWEST_PROBES, MOST_PROBES = 4, 64
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -54,8 +54,13 @@ OWN_SETTINGS = {
 _NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are stopped by their name
 
 
-def session_of_machine() -> Any:
-    """The active session, or a new one by what the machine says; raises Failure(DATA)."""
+def cluster_of_machine() -> SparkCluster:
+    """That of the active session, or of a new one by what the machine says; raises Failure(DATA)."""
+    since = time.monotonic()
+    return SparkCluster(_session_of_machine(since), since)
+
+
+def _session_of_machine(since: float) -> Any:
     try:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
@@ -81,7 +86,7 @@ def session_of_machine() -> Any:
     if not remote and SparkContext._active_spark_context is None:
         for key, value in OWN_SETTINGS.items():
             builder = builder.config(key, value)
-    return _in_time(builder.getOrCreate)
+    return _in_time(builder.getOrCreate, since)
 
 
 def _not_installed() -> Failure:
@@ -106,10 +111,11 @@ def _has_java() -> bool:
     return shutil.which(os.path.join(home, "bin", "java") if home else "java") is not None
 
 
-def _in_time(call: Callable[[], T]) -> T:
+def _in_time(call: Callable[[], T], since: float | None = None) -> T:
     """What a call to the cluster gives; raises Failure(DATA) if it fails or takes too long.
 
-    The text of what it raises is not shown: it is long, and may name what is the machine's.
+    ``since`` is when the waiting began, if not now. The text of what the call raises is not shown:
+    it is long, and may name what is the machine's.
     """
     given: list[T] = []
     raised: list[Exception] = []
@@ -122,7 +128,8 @@ def _in_time(call: Callable[[], T]) -> T:
 
     thread = threading.Thread(target=answer, daemon=True)
     thread.start()
-    thread.join(PATIENCE)
+    waited = 0.0 if since is None else time.monotonic() - since
+    thread.join(max(0.0, PATIENCE - waited))
     if given:
         return given[0]
     for problem in raised:
@@ -146,14 +153,16 @@ def _new_name() -> str:
 class SparkCluster:
     """See ``Cluster``. Only the DataFrame API is used, so that Spark Connect does."""
 
-    def __init__(self, session: Any) -> None:
-        self._spark = session
+    def __init__(self, session: Any, since: float | None = None) -> None:
+        """``since`` is when it began to be waited for."""
+        self._spark, self._since = session, since
 
     def check(self, paths: Sequence[str]) -> None:
         """See ``Cluster``. A session that would write down what it moves is refused."""
-        self._in_time(lambda: check_settings(self._setting_of()))
+        since = time.monotonic() if self._since is None else self._since
+        self._in_time(lambda: check_settings(self._setting_of()), since)
         ends = [*paths[:1], *paths[1:][-1:]]
-        probes = self._in_time(lambda: self._probed(ends))
+        probes = self._in_time(lambda: self._probed(ends), since)
         own = json.loads(probe(ends, 0)[0].body)
         for answer in probes:
             there = json.loads(answer.body)
@@ -225,7 +234,7 @@ class SparkCluster:
 
         return setting
 
-    def _in_time(self, call: Callable[[], T]) -> T:
+    def _in_time(self, call: Callable[[], T], since: float | None = None) -> T:
         """See ``_in_time``; what is late, or is interrupted, is stopped."""
         name = _new_name()
 
@@ -234,7 +243,7 @@ class SparkCluster:
                 return call()
 
         try:
-            return _in_time(named)
+            return _in_time(named, since)
         except BaseException:
             self._stop(name)
             raise

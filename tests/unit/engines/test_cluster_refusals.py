@@ -9,38 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from visits import charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
 from dprelease.engines.spark.session import ENCRYPTION, PLAIN_SHUFFLE, check_settings
-from dprelease.ledger.store import Ledger
 from dprelease.planning.planner import make_plan
 from dprelease.report.facts.release_facts import planned_facts
 from dprelease.spec import load
 
-SPEC = """\
-[release]
-name = "visits"
-[data]
-path = "PATH"
-engine = "spark"
-[privacy]
-unit = "row"
-adjacency = "add-remove"
-epsilon = 1
-[ledger]
-path = "ledger.sqlite"
-epsilon_cap = 5
-[columns.region]
-type = "string"
-keys = ["north", "south"]
-[[query]]
-name = "visits"
-statistic = "count"
-by = ["region"]
-[output]
-path = "out"
-"""
 PERTURB = """\
 [[perturb]]
 name = "people"
@@ -54,9 +31,8 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     """Writes a spec, and the data if nothing else is said."""
 
     def written(path: str = "visits.csv", change: Callable[[str], str] = str) -> Path:
-        (tmp_path / "visits.csv").write_text("region\nnorth\nsouth\n")
-        spec = tmp_path / "spec.toml"
-        spec.write_text(change(SPEC.replace("PATH", path)))
+        spec = write_visits(tmp_path, ["north", "south"])
+        spec.write_text(change(spec.read_text().replace("visits.csv", path)))
         return spec
 
     return written
@@ -67,10 +43,7 @@ def refused(spec: Path, **named: object) -> tuple[ExitCode, list[str]]:
     with pytest.raises(Failure) as failed:
         dprelease.run(spec, **named)  # type: ignore[arg-type]
     assert not (spec.parent / "out").exists()
-    book = spec.parent / "ledger.sqlite"
-    if book.exists():
-        with Ledger.read(str(book)) as ledger:
-            assert list(ledger.entries()) == []
+    assert charges(spec) == 0
     return failed.value.exit_code, [complaint.code for complaint in failed.value.complaints]
 
 

@@ -6,9 +6,10 @@ import atexit
 import gc
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import duckdb
 import pyarrow as pa
@@ -203,3 +204,36 @@ def test_a_server_that_does_not_answer_keeps_no_process_from_its_end(
     ended.set()
     assert caught.value.complaints[0].code == "E415"
     assert Session.client._on_exit in spared
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_session_and_its_first_tasks_have_one_span_of_time(
+    monkeypatch: pytest.MonkeyPatch, begun: bool
+) -> None:
+    """So that a master without workers is told of within a minute of the start."""
+    waits: list[float | None] = []
+
+    class Thread(threading.Thread):
+        def join(self, timeout: float | None = None) -> None:
+            waits.append(timeout)
+            super().join(5)
+
+    class Session:
+        conf: ClassVar[dict[str, str]] = {session.ENCRYPTION: "true"}
+
+        def addTag(self, _name: str) -> None: ...
+
+        removeTag = interruptTag = addTag
+
+        def range(self, *_: int) -> None:
+            raise ValueError
+
+    monkeypatch.setattr(threading, "Thread", Thread)
+    before = time.monotonic() - 40 if begun else None
+    with pytest.raises(Failure, match="E415"):
+        session.SparkCluster(Session(), before).check(["visits.csv"])
+    settings, probes, _ = waits
+    assert session.PATIENCE <= 45
+    for wait in (settings, probes):
+        assert wait is not None
+        assert -5 <= wait - session.PATIENCE + 40 * begun <= 0
