@@ -95,17 +95,18 @@ class Standalone:
             free.bind(("127.0.0.1", 0))
             port = str(free.getsockname()[1])
         self.master = f"spark://127.0.0.1:{port}"
-        self._run("master.Master", "--port", port)
-        for _ in range(workers):
-            self._run("worker.Worker", "--cores", "1", "--memory", "1g", self.master)
+        self._run("master.Master", "127.0.0.1", "--port", port)
+        for place in range(workers):
+            host = f"127.0.0.{1 + place}"  # Spark repeats a slow task on another one only
+            self._run("worker.Worker", host, "--cores", "1", "--memory", "1g", self.master)
         return self.master
 
-    def _run(self, name: str, *arguments: str) -> None:
+    def _run(self, name: str, host: str, *arguments: str) -> None:
         with open(self.folder / f"{len(self.processes)}.log", "wb") as log:
             process = subprocess.Popen(
                 [
                     spark_class("spark-class"), f"org.apache.spark.deploy.{name}",
-                    "--host", "127.0.0.1", "--webui-port", "0", *arguments,
+                    "--host", host, "--webui-port", "0", *arguments,
                 ],
                 env=environment(SPARK_WORKER_DIR=str(self.folder)),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,

@@ -152,6 +152,7 @@ def test_executors_that_are_killed_change_no_integer(
 @pytest.mark.usefixtures("tiny", "patient")
 def test_a_task_that_is_run_twice_at_once_is_counted_once(
     sessions: Sessions,
+    standalone: Standalone,
     request_of_people: AggregateRequest,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -184,7 +185,10 @@ def test_a_task_that_is_run_twice_at_once_is_counted_once(
         "__efficiency__enabled": "false",
     }
     speculation = {f"spark__speculation{key}": value for key, value in speculating.items()}
-    spark = in_session("spark", sessions.get(spark__master=LOCAL, **speculation))
+    spark = in_session(
+        "spark",
+        sessions.get(spark__master=standalone.start(), spark__executor__memory="1g", **speculation),
+    )
     expected = get("duckdb").aggregate(request_of_people).reveal()
     monkeypatch.setattr(engine, "read", read)
     found = spark.aggregate(request_of_people).reveal()

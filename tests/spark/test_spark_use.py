@@ -18,6 +18,7 @@ import dprelease
 from dprelease import ExitCode, Failure
 from dprelease.engines.spark.session import ENCRYPTION
 
+ROOT = Path(__file__).resolve().parents[2]
 SECRET = "SECRET-8461"
 
 
@@ -117,9 +118,14 @@ def test_the_active_session_is_used(spark: Any, spec: Path) -> None:
 
 @pytest.mark.thorough
 def test_submitted_to_spark(spec: Path, tmp_path: Path) -> None:
+    """The program that the page on clusters shows."""
+    page = (ROOT / "docs" / "how-to" / "cluster.md").read_text(encoding="utf-8")
     program = tmp_path / "release.py"
-    program.write_text("from dprelease.__main__ import main\nmain()\n")
-    ended = command(spec, spark_class("spark-submit"), "--master", "local[2]", str(program))
+    program.write_text(page.partition("# release.py\n")[2].partition("```")[0])
+    spec.rename(tmp_path / "visits.toml")
+    encrypted = ("--conf", f"{ENCRYPTION}=true")
+    submit = (spark_class("spark-submit"), "--master", "local[2]", *encrypted, str(program))
+    ended = command(spec, *submit)
     assert ended.returncode == 0, ended.stderr
     assert charges(spec) == 1
     assert (spec.parent / "out" / "report.json").exists()

@@ -55,7 +55,7 @@ _NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are sto
 
 
 def cluster_of_machine() -> SparkCluster:
-    """That of the active session, or of a new one by what the machine says; raises Failure(DATA)."""
+    """That of the active session, or of a new one of the machine; raises Failure(DATA)."""
     since = time.monotonic()
     return SparkCluster(_session_of_machine(since), since)
 
