@@ -9,6 +9,7 @@ import pytest
 
 import dprelease
 from dprelease import Failure, load, plan
+from dprelease.release.plan import ReleasePlan
 from dprelease.release.saved_plan import check_approved
 from dprelease.report.facts.approval import LEFT_OPEN
 
@@ -89,7 +90,7 @@ def test_where_it_is_charged_and_published_is_approved_too(folder, spec, what, c
     refused_for(name, plan(load(folder / "small.toml")), folder)
 
 
-def refused_for(name: str, made: dprelease.release.plan.ReleasePlan, folder: Path) -> None:
+def refused_for(name: str, made: ReleasePlan, folder: Path) -> None:
     with pytest.raises(Failure) as caught:
         check_approved(made, str(folder / "plan.json"))
     (complaint,) = caught.value.complaints
