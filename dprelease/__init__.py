@@ -194,6 +194,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     allow_outside_lists: bool = False,
     progress: Callable[[str], None] | None = None,
     watcher: Callable[[Stage], None] | None = None,
+    data: object = None,
     spark: object = None,
     entropy: Entropy | None = None,
 ) -> Result:
@@ -207,9 +208,10 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     ``new_noise``. A charge is refused where the report in the output folder names a charge that
     the ledger does not hold, unless ``fresh_ledger``. ``approved`` is a file with a saved plan: any
     other than that is refused, also another ledger or output, and ``new_noise``.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``spark`` is a session
-    of Spark, in place of the machine's, for a spec with that engine. ``entropy`` is for tests: a
-    real run draws from the operating system.
+    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``data`` is a table in
+    memory, of pyarrow, pandas or polars, for a spec whose ``[data]`` has the format "frame". It is
+    charged as a file is. ``spark`` is a session of Spark, in place of the machine's, for a spec
+    with that engine. ``entropy`` is for tests: a real run draws from the operating system.
     Raises Failure with every complaint and an exit code.
     """
     from dprelease.release.run import run as made
@@ -225,6 +227,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         allow_outside_lists=allow_outside_lists,
         progress=progress,
         watcher=watcher,
+        data=data,
         spark=spark,
         entropy=entropy,
     )

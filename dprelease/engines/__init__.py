@@ -8,7 +8,7 @@ from dprelease.engines.base import Engine
 from dprelease.engines.registry import ENGINES, ON_CLUSTERS
 from dprelease.errors import Complaint, ExitCode, Failure
 
-__all__ = ["ENGINES", "Engine", "get", "in_session"]
+__all__ = ["ENGINES", "Engine", "get", "in_session", "reading"]
 
 
 def get(name: str) -> Engine:
@@ -17,6 +17,17 @@ def get(name: str) -> Engine:
         raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
     engine: Engine = import_module(ENGINES[name]).ENGINE
     return engine
+
+
+def reading(name: str, format: str, table: object) -> Engine:
+    """The engine for a table in memory; raises Failure(SPEC) for a spec that has none."""
+    if format != "frame" or name in ON_CLUSTERS:
+        message = "a table is handed over, but the spec names its data itself"
+        hint = 'write format = "frame" in [data], and no path; or hand over none'
+        raise Failure(ExitCode.SPEC, Complaint("E432", message, hint, key="data.format"))
+    from dprelease.engines.frame import engine_for
+
+    return engine_for(table)
 
 
 def in_session(name: str, session: object) -> Engine:

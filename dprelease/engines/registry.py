@@ -64,6 +64,7 @@ SOURCES = {
         "dprelease.engines.adbc.source", "in a database", (), (),
         place=("driver", "uri_env", "table"),
     ),
+    "frame": Listed("dprelease.engines.frame", "a table from Python", (), (), place=()),
 }  # fmt: skip
 
 SUFFIXES = {

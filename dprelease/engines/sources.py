@@ -73,6 +73,10 @@ class SourceFormat(Protocol):
         ...
 
 
+LaidOut = Callable[[Source, Sequence[InputColumn]], Table]
+"""Finds the table of a source; raises Failure(DATA)."""
+
+
 def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Table:
     """The table of a source of any registered format; raises Failure(DATA)."""
     form: SourceFormat = import_module(SOURCES[source.format].module).SOURCE

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dprelease.engines import Engine, get, in_session
+from dprelease.engines import Engine, get, in_session, reading
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
@@ -81,6 +81,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     allow_outside_lists: bool = False,
     progress: Callable[[str], None] | None = None,
     watcher: Callable[[Stage], None] | None = None,
+    data: object = None,
     spark: object = None,
     entropy: Entropy | None = None,
 ) -> Result:
@@ -95,7 +96,10 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_decision(release)
     name = release.data.engine
-    engine = get(name) if spark is None else in_session(name, spark)
+    if data is not None:
+        engine = reading(name, release.data.source.format, data)
+    else:
+        engine = get(name) if spark is None else in_session(name, spark)
     entropy = entropy or SystemEntropy()
     return released(
         certified,

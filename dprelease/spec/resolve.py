@@ -216,13 +216,13 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
     dataset = model.dataset
     if dataset is None:
         dataset = dataset_name(base, path) if path is not None and data else ""
-        if data is not None and data.source.database is not None and part.sound("dataset"):
-            message = "[ledger] has no `dataset`, and the data is in a database"
+        if data is not None and path is None and part.sound("dataset"):
+            message = "[ledger] has no `dataset`, and the data is in no file that names it"
             hint = "name it: all specs over the same records must add up under one name"
             part.complain("E110", message, hint, at="key")
     disjoint = bool(model.disjoint_periods)
     place = path or parts.data.model.table
-    if disjoint and place is not None and not separates_periods(place):
+    if disjoint and data is not None and not separates_periods(place or ""):
         message = "disjoint_periods, but the path of the data has no {period} by itself"
         hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"
         part.complain("E241", message, hint, "disjoint_periods")

@@ -127,14 +127,14 @@ def handed_on(kind: Any, declared: InputColumn) -> Any:
     """The type that a reader hands on.
 
     Of moments that are only compared, it is that of the whole numbers as which they are stored;
-    nanoseconds become microseconds, and so do all moments with a zone.
+    seconds and nanoseconds become microseconds, and so do all moments with a zone.
     """
     import pyarrow as pa
     from pyarrow import types
 
     if declared.opaque and types.is_temporal(kind):
         return pa.int32() if kind.bit_width == 32 else pa.int64()
-    if types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
+    if types.is_timestamp(kind) and (kind.unit in ("s", "ns") or kind.tz is not None):
         return pa.timestamp("us", kind.tz)
     return kind
 

@@ -17,7 +17,7 @@ from dprelease.engines.duckdb.session import (
     check_zones,
     session,
 )
-from dprelease.engines.sources import Table, lay_out
+from dprelease.engines.sources import LaidOut, Table, lay_out
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,
@@ -34,22 +34,28 @@ if TYPE_CHECKING:
 
 
 class DuckDB:
-    """See ``Engine``. A format's fast reader is asked first, where it has one."""
+    """See ``Engine``. A format's fast reader is asked first, where it has one.
+
+    ``laid_out`` finds the table of a source: that of a registered format, if nothing else is said.
+    """
 
     name = "duckdb"
+
+    def __init__(self, laid_out: LaidOut = lay_out) -> None:
+        self._laid_out = laid_out
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types against headers and footers; raises Failure(DATA)."""
         check_memory()
         check_zones(inputs)
-        lay_out(source, inputs)
+        self._laid_out(source, inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         read = ReadShare(share)
         with after_charge(request.source):
             # either reader makes the same of every record
-            table = lay_out(request.source, request.inputs)
+            table = self._laid_out(request.source, request.inputs)
             answer = fast(request, table, read) or careful(request, table, read)
         read.finish()
         return answer.table
@@ -58,7 +64,7 @@ class DuckDB:
         """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
         from dprelease.engines.duckdb.record_codes import batches
 
-        return ExactRecords(batches(request, ReadShare(share)))
+        return ExactRecords(batches(request, ReadShare(share), self._laid_out))
 
 
 ENGINE = DuckDB()

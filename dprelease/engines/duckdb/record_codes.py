@@ -30,7 +30,7 @@ from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, row
 from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import RECORDS, FieldReader, measured
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
-from dprelease.engines.sources import Table, lay_out
+from dprelease.engines.sources import LaidOut, Table, lay_out
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, col, drop
 from dprelease.model import Grid, Group, Quantity, RecordRequest
 
@@ -45,10 +45,12 @@ INTEGER = 2**31  # magnitudes below it are four bytes wide
 WRAP = 1 << 64  # sums are compared in 64 bits
 
 
-def batches(request: RecordRequest, share: ReadShare) -> Iterator[Batch]:
+def batches(
+    request: RecordRequest, share: ReadShare, laid_out: LaidOut = lay_out
+) -> Iterator[Batch]:
     """The codes of all records, or of those within the bound; raises Failure(AFTER_CHARGE)."""
     with after_charge(request.source):
-        table = lay_out(request.source, request.inputs)
+        table = laid_out(request.source, request.inputs)
         with unchanged(table.paths):
             # either reader makes the same of every record
             if not (yield from fast(request, table, share)):

@@ -108,8 +108,9 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
     if not _check_place(part):
         return None
     snapshot = None if model.snapshot is None else fill_period(model.snapshot, period)
-    if model.format == "adbc":
-        return _database(part, period, snapshot)
+    in_no_file = {"adbc": _database, "frame": _frame}.get(model.format or "")
+    if in_no_file is not None:
+        return in_no_file(part, period, snapshot)
     if model.path is None:
         return None
     written = fill_period(model.path, period)
@@ -138,6 +139,20 @@ def _check_place(part: Part[DataSection]) -> bool:
     for key in missing if part.sound(*missing) else ():
         part.complain("E110", f"[data] has no `{key}`", _PLACES[key], at="key")
     return not missing
+
+
+def _frame(part: Part[DataSection], _period: str | None, snapshot: str | None) -> Data | None:
+    """The table that a program hands over: only a snapshot tells one from another."""
+    model = part.model
+    _check_options(part, "frame")
+    if model.engine in ON_CLUSTERS:
+        message = f'engine = "{model.engine}" reads no table of a program'
+        part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
+    if snapshot is None and part.sound("snapshot"):
+        hint = "name the version of the table: another table is another release by it alone"
+        part.complain("E110", "[data] has no `snapshot`, and no file", hint, at="key")
+        return None
+    return Data(Source("frame://", "frame"), "", model.engine, snapshot)
 
 
 def _database(part: Part[DataSection], period: str | None, snapshot: str | None) -> Data | None:

@@ -98,13 +98,13 @@ class DataSection(Section, header="[data]"):
     path = Key(
         line,
         "a file, a glob or a directory, relative to the spec; may hold `{period}`",
-        "required, but for a database",
+        "required, but for a database or a frame",
     )
     format = Choice[str | None](
         SOURCES,
         None,
         "`.csv`, `.tsv`, `.txt` are CSV, also with `.gz` or `.zst`; `.parquet`, `.pq` Parquet; "
-        '`"adbc"` is a table of a database',
+        '`"adbc"` is a table of a database, `"frame"` one that a program hands over',
         "by suffix",
     )
     driver = Choice[str | None](DRIVERS, None, "kind of the database, whose extra is installed")

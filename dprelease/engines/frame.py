@@ -1,0 +1,306 @@
+"""Tables in memory that a program hands over: of pyarrow, pandas and polars.
+
+None of these libraries but pyarrow is imported: a table of one is known by its type. The types of
+columns are found without a look at values, and what becomes of a cell depends on that cell alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, NoReturn, Protocol
+
+from dprelease.engines.base import bad_data, columns_read
+from dprelease.engines.common.arrow_types import declared_type, duckdb_type, handed_on
+from dprelease.engines.common.arrow_values import readable
+from dprelease.engines.common.files import Split
+from dprelease.engines.duckdb.engine import DuckDB
+from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
+from dprelease.engines.duckdb.typed_rows import Fields
+from dprelease.errors import InternalError
+from dprelease.expressions.sqltext import col
+from dprelease.model import ColumnType, InputColumn, Source
+
+ROWS = 1 << 16  # of a batch
+KEY = "data.format"
+
+
+class Frame(Protocol):
+    """A table in memory."""
+
+    records: int
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """The Arrow schema of the wanted columns, as far as they are there. Looks at no value."""
+        ...
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """Record batches of these columns of the schema, in order."""
+        ...
+
+
+def frame_of(table: object) -> Frame:
+    """A table of a kind that is known; raises Failure(DATA) for all else, which is not read."""
+    import pyarrow as pa
+
+    home = type(table).__module__.partition(".")[0]
+    if isinstance(table, pa.RecordBatch):
+        return ArrowFrame(pa.Table.from_batches([table]))
+    if isinstance(table, pa.Table):
+        return ArrowFrame(table)
+    if home == "polars" and type(table).__name__ == "DataFrame":
+        return ArrowFrame(_as_arrow(table))
+    if home == "pandas" and type(table).__name__ == "DataFrame":
+        return PandasFrame(table)
+    kind = f"{type(table).__module__}.{type(table).__qualname__}"
+    hint = (
+        "hand over a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
+        "read once only, or is yet to be computed, is made one of these first"
+    )
+    raise bad_data("E431", f"a {kind} is no table that can be read", hint, KEY)
+
+
+def _as_arrow(table: Any) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.table(table)
+    except (pa.ArrowException, TypeError, ValueError, RuntimeError):
+        hint = "leave out columns of Python objects, or give them a type"
+        raise bad_data("E431", "the table can't be handed on as Arrow", hint, KEY) from None
+
+
+class ArrowFrame:
+    """A pyarrow Table. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.records: int = table.num_rows
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """See ``Frame``."""
+        return self._table.schema
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        for batch in self._table.select(list(names)).to_batches(max_chunksize=ROWS):
+            yield pa.record_batch([_decodable(column) for column in batch.columns], list(names))
+
+
+def _decodable(values: Any) -> Any:
+    """The column; views in a dictionary, which Arrow does not decode, as texts."""
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(values.type) or not pa.types.is_string_view(
+        values.type.value_type
+    ):
+        return values
+    texts = values.dictionary.cast(pa.large_string())
+    return pa.DictionaryArray.from_arrays(values.indices, texts)
+
+
+_UNTYPED = frozenset({"object", "str", "string"})  # texts of pandas may be any Python objects
+
+
+class PandasFrame:
+    """A pandas DataFrame, whose index is left out. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self._places: dict[str, list[int]] = {}
+        for place, name in enumerate(table.columns):
+            self._places.setdefault(name if isinstance(name, str) else "", []).append(place)
+        self.records: int = len(table)
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        fields = []
+        for column in wanted:
+            for place in self._places.get(column.name, ()):
+                kind = self._type(self._table.iloc[:0, place], column)
+                fields.append(pa.field(column.name, kind))
+        return pa.schema(fields)
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        fields = [schema.field(name) for name in names]
+        for start in range(0, self.records, ROWS):
+            columns = [
+                self._values(self._table.iloc[start : start + ROWS, self._places[field.name][0]],
+                             field.type)
+                for field in fields
+            ]  # fmt: skip
+            yield pa.record_batch(columns, schema=pa.schema(fields))
+
+    def _type(self, empty: Any, column: InputColumn) -> Any:
+        import pyarrow as pa
+
+        if _is_untyped(empty):
+            kinds = {
+                ColumnType.STRING: pa.string(),
+                ColumnType.BOOLEAN: pa.bool_(),
+                ColumnType.DATE: pa.date32(),
+                ColumnType.TIMESTAMP: pa.timestamp("us"),
+            }
+            return pa.string() if column.opaque else kinds.get(column.type, pa.null())
+        try:
+            kind = pa.array(empty, from_pandas=True).type
+        except (pa.ArrowException, TypeError, ValueError):
+            return pa.null()  # which no column can have
+        return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+    def _values(self, values: Any, kind: Any) -> Any:
+        import pyarrow as pa
+
+        if not _is_untyped(values):
+            made = pa.array(values, from_pandas=True)
+            if isinstance(made, pa.ChunkedArray):
+                made = made.combine_chunks()
+            return made.dictionary_decode() if pa.types.is_dictionary(made.type) else made
+        return pa.array([_READ[str(kind)](value) for value in values.astype(object)], kind)
+
+
+def _is_untyped(values: Any) -> bool:
+    kind = values.dtype
+    if str(kind) == "category":
+        kind = kind.categories.dtype
+    return str(kind).partition("[")[0] in _UNTYPED and "pyarrow" not in str(kind)
+
+
+def _text(value: object) -> str | None:
+    """The text; what is no character of Unicode becomes U+FFFD, as in files."""
+    if not isinstance(value, str):
+        return None
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in value)
+    return str(value)
+
+
+def _moment(value: object) -> datetime | None:
+    """The moment on its clock; one with a zone is none, for others of the column may have none."""
+    if not isinstance(value, datetime) or value.tzinfo is not None or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return datetime(*value.timetuple()[:6], value.microsecond)
+
+
+def _day(value: object) -> date | None:
+    if not isinstance(value, date) or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return date(value.year, value.month, value.day)
+
+
+_READ: dict[str, Callable[[object], object]] = {
+    "string": _text,
+    "bool": lambda value: value if isinstance(value, bool) else None,
+    "date32[day]": _day,
+    "timestamp[us]": _moment,
+}
+
+
+WHAT = "the table that is handed over"
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTable:
+    """See ``Table``."""
+
+    frame: Frame
+    schema: Any
+    types: dict[str, Any]  # as handed on
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """None: it is in memory."""
+        return ()
+
+    def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
+        """See ``Table``."""
+        if splits:
+            raise InternalError("splits")
+        places = {name: f"f{place}" for place, name in enumerate(self.types)}
+        return RecordStream(
+            Fields(
+                col(RECORDS),
+                {name: col(place) for name, place in places.items()},
+                {name: duckdb_type(kind) for name, kind in self.types.items()},
+            ),
+            self._opened,
+            lambda: self.frame.records,
+            cheap=True,
+            record_count=self.frame.records,
+        )
+
+    def _opened(
+        self, count: Callable[[int], None], only: Columns = None
+    ) -> tuple[Any, Iterator[Any]]:
+        import pyarrow as pa
+
+        fields = {
+            name: pa.field(f"f{place}", kind)
+            for place, (name, kind) in enumerate(self.types.items())
+            if only is None or name in only
+        }
+        schema = pa.schema(list(fields.values()) or [("f0", pa.null())])
+        return schema, self._batches(tuple(fields), schema, count)
+
+    def _batches(
+        self, names: Sequence[str], schema: Any, count: Callable[[int], None]
+    ) -> Iterator[Any]:
+        import pyarrow as pa
+
+        for batch in self.frame.batches(names or tuple(self.types)[:1], self.schema):
+            count(batch.num_rows)
+            columns = [
+                readable(batch.column(place), self.types[name]) for place, name in enumerate(names)
+            ]
+            yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
+
+    def fast(self) -> None:
+        """One reader reads all tables."""
+
+    def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
+        """None: a cluster reads no table of this process."""
+        raise InternalError("pieces")
+
+
+class HandedOver:
+    """See ``SourceFormat``: the format, for one table."""
+
+    def __init__(self, table: object) -> None:
+        self._frame = frame_of(table)
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> FrameTable:
+        """See ``SourceFormat``; raises Failure(DATA)."""
+        wanted = columns_read(inputs)
+        schema = self._frame.schema(wanted)
+        types = {
+            column.name: handed_on(declared_type(schema, column, WHAT), column) for column in wanted
+        }
+        return FrameTable(self._frame, schema, types)
+
+
+class Missing:
+    """See ``SourceFormat``: the format, where no table is handed over."""
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> NoReturn:
+        """Raise Failure(DATA)."""
+        hint = 'in Python: dprelease.run(spec, data=table); else name a file by path, not "frame"'
+        message = "the spec's table is handed over by a program, and was not"
+        raise bad_data("E430", message, hint, KEY)
+
+
+SOURCE = Missing()
+
+
+def engine_for(table: object) -> DuckDB:
+    """DuckDB, for this table; raises Failure(DATA) for what is no table that can be read."""
+    return DuckDB(HandedOver(table).lay_out)
