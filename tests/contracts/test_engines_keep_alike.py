@@ -73,6 +73,8 @@ WIDE = Quantity("x", Grid(Fraction(1, 10**9), -(10**12), 10**15))  # of 50 bits
 WIDER = Quantity("i", Grid(Fraction(1), -(2**53), 2**60))  # of 61 bits
 HIGHEST = Quantity("i", Grid(Fraction(1), 2**62, 2**62 + 2**61))
 ROOT = Quantity("x", Grid(Fraction(1), -3037000499, 3037000499))  # of 33 bits, squares of 63
+HEAVY = Quantity("x", Grid(Fraction(1, 4), 0, 7))  # a survey weight
+FILLED = Quantity("i", Grid(Fraction(1), 1, 2**20), null_fill=3)  # another
 HALVES = Quantity("h2", Grid(Fraction(1, 8), 0, 2**40))
 GROUPS: list[Group] = [
     keyed("g", "ba", null="nothing"),
@@ -98,6 +100,9 @@ ADDED = [
     Measure(M.SUM, X, HIGH),
     *(Measure(M.SQUARES, each) for each in (INTS, ROOT)),
     Measure(M.VALUES, WIDE),
+    Measure(M.RECORDS, where=ODD, survey_weight=HEAVY),
+    *(Measure(kind, X, survey_weight=HEAVY) for kind in (M.VALUES, M.SUM)),
+    *(Measure(M.SUM, each, survey_weight=FILLED) for each in (INTS, WIDE)),
 ]
 DISTINCT = [
     *(Measure(M.DISTINCT, column=each) for each in ("g", "x", "i", "b", "d", "t")),
@@ -190,7 +195,9 @@ def asked(draw: st.DrawFn, packed: bool = False) -> AggregateRequest:
     if kind == "scores":
         return replace(request, scores=SCORE)
     if kind == "points":
-        return replace(request, points=draw(st.sampled_from([X, WIDE, WIDER, HIGHEST])))
+        points = draw(st.sampled_from([X, WIDE, WIDER, HIGHEST]))
+        weight = draw(st.sampled_from([None, HEAVY, FILLED]))
+        return replace(request, points=points, survey_weight=weight)
     measures: list[Measure] = []
     if kind != "distinct":
         measures += draw(st.lists(st.sampled_from(ADDED), min_size=1, max_size=5, unique=True))
