@@ -15,5 +15,5 @@ class Max(Quantile):
     keys = OF_VALUES
     fixed_quantile = Fraction(99, 100)
     remark = template("; a high quantile, for a true maximum is the value of one record")
-    end = "maximum"
+    end = template("maximum")
     what_weighted = ""

@@ -15,5 +15,5 @@ class Min(Quantile):
     keys = OF_VALUES
     fixed_quantile = Fraction(1, 100)
     remark = template("; a low quantile, for a true minimum is the value of one record")
-    end = "minimum"
+    end = template("minimum")
     what_weighted = ""

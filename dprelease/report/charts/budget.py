@@ -10,6 +10,7 @@ from dprelease.language import counted, number_text, say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, chart_of, cut, linear
 from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
 from dprelease.report.facts.record_level.model import RecordTable
+from dprelease.report.facts.units import added
 from dprelease.report.numbers import shortened, written
 
 MOST_BARS = 12
@@ -68,9 +69,9 @@ def budget_chart(
     )
     by = say("query") if not perturbs else say("query and column") if queries else say("column")
     sizes = {
-        "share": f"{largest / total * 100:.3g}",
+        "share": number_text(f"{largest / total * 100:.3g}"),
         "label": label,
-        "method": accounting.method,
+        "method": added(accounting.method),
         "epsilon": written(accounting.epsilon),
     }
     description = counted(

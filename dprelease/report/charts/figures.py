@@ -127,7 +127,8 @@ class Figure(NamedTuple):
                 most=most,
             )
         return say(
-            "A figure may be off by {most:,} ranks; no interval in values can be given.", most=most
+            "A figure may be off by up to {most:,} ranks; no interval in values can be given.",
+            most=most,
         )
 
 

@@ -282,7 +282,7 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
 
 def listed(names: Sequence[str]) -> str:
     """Join alternatives as a sentence does."""
-    return " or ".join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+    return say(" or ").join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
 ACROSS = ((1, "10"), (2, "100"), (3, "1,000"), (4, "10k"), (5, "100k"), (6, "1M"))

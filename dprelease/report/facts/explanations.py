@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
-from dprelease.language import ENGLISH, say, spoken, template
+from dprelease.language import ENGLISH, number_text, say, spoken, template
 from dprelease.mechanisms.registry import law_of
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.number_text import number, percent
@@ -180,8 +180,8 @@ def _quantiles(step: Step, interval: Fraction) -> str:
             " It is the quantile {quantiles}, for a true {end} is the value of one record and "
             "can't be released. In a group of fewer than {needed:,} values it may be off by more "
             "ranks than lie beyond that quantile: there it says nothing of the {end}.",
-            quantiles=text(query.quantiles[0]),
-            end=statistic.end,
+            quantiles=number_text(text(query.quantiles[0])),
+            end=say(statistic.end),
             needed=needed,
         )
     return said
@@ -260,7 +260,7 @@ def _warnings(plan: Plan) -> Iterator[Complaint]:
                     "{end}: it may be off by more ranks than lie beyond it",
                     needed=needed,
                     name=query.name,
-                    end=statistic.end,
+                    end=say(statistic.end),
                 ),
                 "give it more epsilon, a larger step or a short list of candidates; or ask for a "
                 "quantile further inside",

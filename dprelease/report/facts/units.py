@@ -272,3 +272,14 @@ def _total(release: Release, of: str, epsilon: Number, delta: Number | None) -> 
     loss = Loss(Fraction(str(epsilon)), Fraction(str(delta or 0)))
     about = beliefs_of(release.privacy, loss)
     return TotalLoss(of=of, epsilon=epsilon, delta=delta, beliefs=about)
+
+
+def added(method: str) -> str:
+    """Say how the losses of the queries were added."""
+    if method == "zcdp":
+        return say("as zCDP (zero-concentrated differential privacy)")
+    if method == "pld":
+        return say("numerically (distributions of the privacy loss)")
+    if method == "mixed":
+        return say("partly as zCDP, partly by plain sum")
+    return say("plain sum")

@@ -45,7 +45,7 @@ WIDTHS = {25: 22, 34: 30, 44: 44, 61: 61, 76: 76}
 
 Small type lets some fit that need more than there is.
 """
-SMALL, LETTER, GAP = 15.0, 0.5, 0.9  # fits everywhere; width of a letter, and between columns
+SMALL, LETTER, GAP = 15.0, 0.53, 0.9  # fits everywhere; width of a letter, and between columns
 PAGE, BROAD = 61, 76
 WORD = 16
 

@@ -9,8 +9,8 @@ from dprelease.report.charts.budget import budget_chart, ledger_chart, spending_
 from dprelease.report.document import Group, Paragraph, Section, Table
 from dprelease.report.facts.model import Ledger, LedgerStanding, PlanFacts
 from dprelease.report.facts.record_level.model import Number
+from dprelease.report.facts.units import added
 from dprelease.report.numbers import shortened, written
-from dprelease.report.sections.summary import added
 
 
 def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Section:

@@ -75,9 +75,9 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     yield from _of_others(facts)
     many = say("people") if facts.meaning.of == "person" else say("rows")
     overlapping = (statistic.counts for statistic in statistics if statistic.overlaps)
-    if names := [say("of {what}", what=say(noun, units=many)) for noun in overlapping]:
+    if names := [say(noun, units=many) for noun in overlapping]:
         yield say(
-            "Numbers {names} are not for adding up: one that is in two cells counts in both.",
+            "Numbers of {names} are not for adding up: one that is in two cells counts in both.",
             names=say(" or ").join(names),
         )
     yield say("The tables above show the beginning, rounded; the files hold all.")

@@ -13,6 +13,7 @@ from dprelease.report.document import Definitions, Heading, Part, Section
 from dprelease.report.facts.meaning_model import Belief, Beliefs, TotalLoss
 from dprelease.report.facts.model import PlanFacts, ReviewFacts
 from dprelease.report.facts.record_level.model import Number
+from dprelease.report.facts.units import added
 from dprelease.report.numbers import belief_text, headline
 from dprelease.report.sections.hazards import status_of
 
@@ -115,17 +116,6 @@ def _strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...
 def at_half(table: Beliefs) -> Belief:
     """Give the row of a belief of one half."""
     return next(row for row in table.rows if row.prior == 0.5)
-
-
-def added(method: str) -> str:
-    """Say how the losses of the queries were added."""
-    if method == "zcdp":
-        return say("as zCDP (zero-concentrated differential privacy)")
-    if method == "pld":
-        return say("numerically (distributions of the privacy loss)")
-    if method == "mixed":
-        return say("partly as zCDP, partly by plain sum")
-    return say("plain sum")
 
 
 def _reviewed(review: ReviewFacts | None) -> str:

@@ -156,6 +156,9 @@ def test_percentages_and_counts_are_those_of_german(tmp_path, entropy):
     assert re.findall(r">[^<>]*[0-9]%", page) == []
     assert ">1 Wert<" in page
     assert "Es ist auf 75 Ränge genau" in page
+    assert "Es ist das Quantil 0,01, denn ein wahres Minimum ist" in page
+    text = re.sub(r"<[^>]*>", " ", page)
+    assert re.findall(r"[0-9]\.[0-9]{1,2} %|\(basic\)| or verschiedene", text) == []
 
 
 def test_warnings_of_a_spec_are_told_in_the_language():
