@@ -73,6 +73,20 @@ def run_together(page):
 
 
 @needs_pdf
+@pytest.mark.thorough
+def test_the_line_to_sign_is_on_the_first_page(tmp_path, entropy):
+    release = dprelease.load(ROOT / "release_specs" / "every_statistic_people.toml")
+    release = replace(release, report_formats=("json",), report_language="de")
+    dprelease.run(
+        release, ledger=tmp_path / "ledger.sqlite", output=tmp_path / "out", entropy=entropy
+    )
+    first, *others = pages_of(rendered_again(str(tmp_path / "out"), "pdf"))
+    for word in ("Zu unterschreiben", "Name und Funktion", "Unterschrift"):
+        assert word in first.extract_text()
+        assert all(word not in page.extract_text() for page in others)
+
+
+@needs_pdf
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", SPECS)
 def test_every_example_has_whole_words_on_numbered_pages_of_a4(name, tmp_path, entropy):
