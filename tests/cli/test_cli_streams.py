@@ -20,11 +20,11 @@ OUTSIDE = "see to memory, disk and open files"
 def breaks(exception: str) -> str:
     """Statements after which reading a spec raises the exception, with a secret in it."""
     return f"""
-import dprelease.release.plan
+import dprelease.spec
 def load(path, **options):
     secret = "{CANARY}"
     raise {exception}
-dprelease.release.plan.load = load
+dprelease.spec.load = load
 """
 
 
@@ -62,20 +62,20 @@ def test_an_error_in_a_thread_or_finaliser_shows_no_text(probe):
     answer = probe(
         f"""
 import threading
-import dprelease.release.plan
+import dprelease.spec
 class Late:
     def __del__(self):
         raise ValueError("{CANARY}")
 def fail():
     raise KeyError("{CANARY}")
-good = dprelease.release.plan.load
+good = dprelease.spec.load
 def load(path, **options):
     late = Late()
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
     return good(path, **options)
-dprelease.release.plan.load = load
+dprelease.spec.load = load
 """,
         "check",
         "small.toml",
