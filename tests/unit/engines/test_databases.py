@@ -22,6 +22,7 @@ from postgres_server import PASSWORD, Server
 from dprelease import engines
 from dprelease.engines.adbc import source as adbc
 from dprelease.engines.adbc.sqlite import read_only
+from dprelease.engines.duckdb.text_numbers import numbered
 from dprelease.engines.registry import DRIVERS
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
@@ -499,3 +500,10 @@ def test_nulls_of_no_column_are_handed_on_for_their_number(sqlite: sqlite3.Conne
         schema, batches = stream.opened(lambda _count: None, None)
         assert schema.types == [pa.null()]
         assert sum(batch.num_rows for batch in batches) == 2
+
+
+def test_nothing_stands_between_a_stream_and_who_watches_it() -> None:
+    """Or an interruption that comes there would be taken for an error of the statement."""
+    schema = pa.schema([("x", pa.string())])
+    batches = iter([pa.record_batch([["a"]], schema=schema)])
+    assert numbered(schema, batches, {})[1] is batches
