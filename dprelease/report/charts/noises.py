@@ -247,7 +247,7 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
     drawing.text(
         (x_start + x_end) / 2,
         bottom + 28,
-        say("{sizes} in the group", sizes=sizes),
+        cut(say("{sizes} in the group", sizes=sizes), 48),
         anchor="middle",
     )
     description = say(
