@@ -39,10 +39,10 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> int:
     """Begin a spec, with comments that say what to fill in.
 
-    Reads the first line of a CSV file, which must be its header, or the schema of a Parquet file:
-    no value, so bounds, keys and budget are yours to write.
+    Reads the first line of a CSV file, which must be its header, or the schema of a Parquet or
+    Arrow file: no value, so bounds, keys and budget are yours to write.
     """
-    from dprelease.engines.registry import SUFFIXES
+    from dprelease.engines.registry import SOURCES, SUFFIXES
     from dprelease.files.packed import suffix_of
     from dprelease.scaffold.columns import Csv, csv_columns
     from dprelease.scaffold.template import MARK, NewSpec, check_path, spec_text
@@ -59,12 +59,13 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
     check_path(path)
     columns = None
-    if SUFFIXES[suffix] == "parquet":
+    if SUFFIXES[suffix] != "csv":
         if no_header or delimiter is not None or encoding != "utf-8":
-            raise click.UsageError("the options of CSV say nothing of a Parquet file")
-        from dprelease.scaffold.columns import parquet_columns
+            title = SOURCES[SUFFIXES[suffix]].title
+            raise click.UsageError(f"the options of CSV say nothing of {title} files")
+        from dprelease.scaffold.columns import typed_columns
 
-        columns = parquet_columns(data)
+        columns = typed_columns(data, SUFFIXES[suffix])
     elif not no_header:
         columns = csv_columns(data, written)
     spec = out if out is not None else "SPEC"

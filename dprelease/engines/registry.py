@@ -60,6 +60,10 @@ SOURCES = {
     "parquet": Listed(
         "dprelease.engines.parquet.source", "Parquet", (".parquet", ".pq"), (".parquet",)
     ),
+    "arrow": Listed(
+        "dprelease.engines.arrow.source", "Arrow", (".arrow", ".feather", ".ipc"),
+        (".arrow", ".feather", ".ipc"),
+    ),
     "adbc": Listed(
         "dprelease.engines.adbc.source", "in a database", (), (),
         place=("driver", "uri_env", "table"),

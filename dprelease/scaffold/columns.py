@@ -1,4 +1,4 @@
-"""Names of the columns of a file: a CSV file's first line, or the schema of a Parquet file."""
+"""Names of the columns of a file: a CSV file's first line, or a schema with types."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def first_line(read: Callable[[], bytes]) -> bytes | None:
 
 def unreadable(file: str, reason: str, hint: str = "") -> Failure:
     """Say that the columns of a file can't be read."""
-    usual = "name one CSV or Parquet file; its path can become a glob or a folder afterwards"
+    usual = "name one CSV, Parquet or Arrow file; its path can become a glob or a folder afterwards"
     complaint = Complaint("E015", f"no columns of {file}: {reason}", hint or usual)
     return Failure(ExitCode.SPEC, complaint)
 
@@ -130,18 +130,16 @@ def _no_header(file: str, place: int, why: str) -> Failure:
     return Failure(ExitCode.SPEC, Complaint("E016", message, hint))
 
 
-def parquet_columns(file: str) -> list[Named]:
-    """The columns that the schema declares; no row group is opened. Raises Failure (exit 2)."""
-    import pyarrow.parquet as pq
-
+def typed_columns(file: str, form: str) -> list[Named]:
+    """The columns that the schema declares; no record is read. Raises Failure (exit code 2)."""
     if os.path.exists(file) and not os.path.isfile(file):
         raise unreadable(file, "it is no file")
     try:
-        schema = pq.read_schema(file)
+        schema = _schema(file, form)
     except FileNotFoundError:
         raise unreadable(file, "there is no such file") from None
     except (OSError, ValueError):
-        raise unreadable(file, "it is no Parquet file") from None
+        raise unreadable(file, f"it is no {form.capitalize()} file") from None
     if not schema.names:
         raise unreadable(file, "it has none")
     times = Counter(name.casefold() for name in schema.names)
@@ -152,6 +150,16 @@ def parquet_columns(file: str) -> list[Named]:
         why = f"its name {wrong}" if wrong else "" if kind else "of a type that no spec reads"
         columns.append(Named(field.name, kind, why))
     return columns
+
+
+def _schema(file: str, form: str) -> pyarrow.Schema:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if form == "parquet":
+        return pq.read_schema(file)
+    with pa.OSFile(file) as opened, pa.ipc.open_file(opened) as reader:
+        return reader.schema
 
 
 def _type(kind: pyarrow.DataType) -> str | None:

@@ -111,7 +111,7 @@ def spec_text(new_spec: NewSpec) -> str:
     read = "the first line, for the names of its columns"
     if new_spec.columns is None:
         read = "nothing"
-    elif new_spec.format == "parquet":
+    elif new_spec.format != "csv":
         read = "the schema, for the names and types of its columns"
     marks = 7 if new_spec.columns is None else 6
     head = _HEAD.format(
@@ -140,7 +140,7 @@ def key_text(name: str) -> str:
 
 
 def _data(new_spec: NewSpec) -> Iterator[str]:
-    if new_spec.format == "parquet":
+    if new_spec.format != "csv":
         return
     if new_spec.columns is None:
         yield f"header = false\n# {MARK} 7: the names of the columns, all in order\n# names = []\n"

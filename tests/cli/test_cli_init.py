@@ -13,7 +13,7 @@ import tomli
 from dprelease.engines.common.files import lay_out
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
-from dprelease.scaffold.columns import Csv, csv_columns, first_line, parquet_columns
+from dprelease.scaffold.columns import Csv, csv_columns, first_line, typed_columns
 from dprelease.scaffold.template import MARK, key_text, quoted
 
 CANARY = "KANARIENVOGEL"
@@ -195,14 +195,20 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
         }
     )
     pq.write_table(table, folder / "a.parquet")
-    types = [each.type for each in parquet_columns(str(folder / "a.parquet"))]
+    types = [each.type for each in typed_columns(str(folder / "a.parquet"), "parquet")]
     assert types == ["string", "integer", "float", "date", "timestamp", "string", None]
     answer = cli("init", "a.parquet")
     assert (answer.code, answer.err) == (0, "")
     assert '# [columns.n]\n# type = "integer"\n' in answer.out
     assert "# [columns.parts]\n# can't be used: of a type that no spec reads\n" in answer.out
     assert CANARY not in answer.out
+    with pa.ipc.new_file(folder / "a.feather", table.schema) as writer:
+        writer.write_table(table)
+    assert cli("init", "a.feather").out == answer.out.replace("a.parquet", "a.feather")
     assert cli("init", "--no-header", "a.parquet").code == 2
+    assert cli("init", "--no-header", "a.feather").code == 2
+    (folder / "b.arrow").write_bytes(b"ARROW1 not at all")
+    assert "it is no Arrow file" in cli("init", "b.arrow").err
     (folder / "b.parquet").write_bytes(b"PAR1 not at all")
     for name in ("b.parquet", "c.parquet", "c.csv", "a.xlsx", "."):
         assert cli("init", name).code == 2
@@ -259,7 +265,7 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     zoned, spans = pa.array([0], pa.timestamp("us", "UTC")), pa.array([0], pa.duration("us"))
     names = ["a", "A", "", "b\n", "at", "c", "span"]
     pq.write_table(pa.table([["x"], ["x"], ["x"], ["x"], zoned, ["x"], spans], names=names), file)
-    found = {each.name: each.unread for each in parquet_columns(file)}
+    found = {each.name: each.unread for each in typed_columns(file, "parquet")}
     assert found["a"] == found["A"] == "its name stands there twice"
     assert "empty" in found[""]
     assert "control" in found["b\n"]
@@ -268,7 +274,7 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     assert "type" in found["span"]
     pq.write_table(pa.table({}), file)
     with pytest.raises(Failure):
-        parquet_columns(file)
+        typed_columns(file, "parquet")
 
 
 @pytest.mark.parametrize("name", ["pipe.csv", "pipe.parquet"])

@@ -96,8 +96,18 @@ def written(folder: Path, types: Mapping[str, ColumnType], rows: Table, form: st
                 name: pa.array([row[place] for row in part], PHYSICAL[each])
                 for place, (name, each) in enumerate(types.items())
             }
-            pq.write_table(pa.table(arrays), path, row_group_size=2 if several else None)
+            write_typed(pa.table(arrays), path, kind, 2 if several else None)
     return Source(str(folder), kind)
+
+
+def write_typed(table: pa.Table, path: Path, kind: str, rows: int | None = None) -> None:
+    """Write a file with types, so many rows in each part of it."""
+    if kind == "parquet":
+        pq.write_table(table, path, row_group_size=rows)
+        return
+    options = pa.ipc.IpcWriteOptions(compression="zstd" if rows else "lz4")
+    with pa.ipc.new_file(path, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=rows)
 
 
 def _text(value: object) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from canary import TEXT
@@ -18,6 +19,15 @@ NOTE = 'first,\n""visit""\n'
 def multiline(world: World, rows: Rows) -> None:
     """CSV whose last column has texts of several lines."""
     world.write([[*row[:-1], f'"{NOTE}{row[-1]}"'] for row in rows])
+
+
+def arrow(world: World, rows: Rows) -> None:
+    """An Arrow file of small batches, with a column of places in a dictionary."""
+    table = typed(rows)
+    coded = table.column("diagnosis").dictionary_encode()
+    table = table.set_column(HEADER.index("diagnosis"), "diagnosis", coded)
+    with pa.ipc.new_file(world.data, table.schema) as writer:
+        writer.write_table(table.unify_dictionaries(), max_chunksize=7)
 
 
 def partitioned(world: World, rows: Rows) -> None:
@@ -37,6 +47,7 @@ def partitioned(world: World, rows: Rows) -> None:
 
 WAYS: dict[str, tuple[str, str, Callable[[World, Rows], None]]] = {
     "multiline": ("csv", "multiline = true\nmax_lines_per_record = 4", multiline),
+    "arrow": ("arrow", "", arrow),
     "partitioned": ("parquet", "", partitioned),
 }
 """The suffix, keys of the spec, and how records are written."""

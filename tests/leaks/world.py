@@ -137,7 +137,7 @@ class World:
         )
         path = f'path = "out"\nformat = "{self.writes}"'
         text = re.sub(r'(?m)^path = "\.\./out/[^"]*"', path, text)
-        if self.reads == "parquet":
+        if self.reads != "csv":
             text = re.sub(r"(?m)^null_values = .*$", "", text)
         self.spec.write_text(text + self.more, encoding="utf-8")
 

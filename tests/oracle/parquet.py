@@ -1,4 +1,4 @@
-"""Parquet for the reference engine: rows as Python values, through pyarrow."""
+"""Parquet and Arrow for the reference engine: rows as Python values, through pyarrow."""
 
 from __future__ import annotations
 
@@ -27,21 +27,33 @@ UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Record]:
     """Typed records of all files; raises Failure(AFTER_CHARGE)."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
         for path in resolve(source):
             given = _of_folders(path, source, read)
             inside = [each for each in read if each.name not in given]
             names = [each.name for each in inside]
-            file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
-            for batch in file.iter_batches(columns=names or None):
+            for batch in _batches(path, source.format, names):
                 columns = {each.name: _values(batch.column(each.name), each) for each in inside}
                 for row in range(batch.num_rows):
                     values = {name: columns[name][row] for name in names}
                     yield _joined(_record(values, inside), given, read)
     except pa.ArrowException:
         raise lost() from None
+
+
+def _batches(path: str, form: str, names: list[str]) -> Iterator[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if form == "parquet":
+        file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        yield from file.iter_batches(columns=names or None)
+        return
+    with open(path, "rb") as stream:
+        reader = pa.ipc.open_file(stream.read())
+    for number in range(reader.num_record_batches):
+        yield reader.get_batch(number)
 
 
 def _of_folders(path: str, source: Source, read: Sequence[InputColumn]) -> dict[str, str | None]:

@@ -210,8 +210,8 @@ def test_nothing_is_left_to_do() -> None:
 # --- the size of the house -----------------------------------------------------------------------
 
 MOST_LOOSE = 4
-MOST_FILES = 452
-MOST_ALL_LINES = 66_000
+MOST_FILES = 455
+MOST_ALL_LINES = 66_500
 
 
 def test_the_house_stays_within_its_walls() -> None:

@@ -104,6 +104,7 @@ class DataSection(Section, header="[data]"):
         SOURCES,
         None,
         "`.csv`, `.tsv`, `.txt` are CSV, also with `.gz` or `.zst`; `.parquet`, `.pq` Parquet; "
+        "`.arrow`, `.feather`, `.ipc` Arrow; "
         '`"adbc"` is a table of a database, `"frame"` one that a program hands over',
         "by suffix",
     )

@@ -1,0 +1,1 @@
+"""Arrow files: record batches, with a footer that says where they are."""
