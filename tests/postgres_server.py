@@ -96,6 +96,11 @@ class Server:
         _as_owner([_program("pg_ctl"), "-D", self._data, "-w", "-m", how, "stop"])
 
     @property
+    def process(self) -> int:
+        """The number of its first process."""
+        return int((self.folder / "data" / "postmaster.pid").read_text().split("\n")[0])
+
+    @property
     def _data(self) -> str:
         return str(self.folder / "data")
 

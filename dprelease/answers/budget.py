@@ -15,7 +15,7 @@ from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, whol
 from dprelease.ledger.reservation import stated_caps
 from dprelease.ledger.store import Ledger
 from dprelease.ledger.totals import meets, running, spent_rho, total
-from dprelease.model import LedgerSettings, Loss, Release
+from dprelease.model import LedgerSettings, Loss, Release, is_server
 from dprelease.report.notebook import shown_table
 from dprelease.report.numbers import number_or_none, remaining_under, upward
 from dprelease.spec import load
@@ -147,6 +147,11 @@ def _budget_of(facts: Mapping[str, Any]) -> DatasetBudget:
     return DatasetBudget(facts["dataset"], tuple(runs), *amounts)
 
 
+def shown_place(ledger: str) -> str:
+    """A ledger's place, whole: a file's, or the variable with the URL of its server."""
+    return ledger if is_server(ledger) else os.path.abspath(ledger)
+
+
 def history(  # noqa: PLR0913, PLR0917 - what is shown of it
     book: Ledger,
     dataset: str | None,
@@ -167,7 +172,7 @@ def history(  # noqa: PLR0913, PLR0917 - what is shown of it
         names = {dataset: None}
     return {
         "schema": "dprelease/budget/1",
-        "ledger": os.path.abspath(book.path),
+        "ledger": shown_place(book.path),
         "witness": os.path.abspath(book.witness),
         "head": {"entries": head.seq, "hash": head.hash},
         "datasets": [

@@ -44,7 +44,7 @@ def budget() -> None:
     """Show what was spent; set caps; verify, move the ledger.
 
     Opens no data. LEDGER is dprelease-ledger.sqlite in the current folder if left
-    out.
+    out. env:NAME is one on a server, whose URL the variable NAME holds.
     """
 
 
@@ -199,6 +199,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     the charge which a published report names, or all entries of a copy: an older copy of the ledger
     does not. Then it may lack a witness. Exits with 6 when anything is wrong.
     """
+    from dprelease.answers.budget import shown_place
     from dprelease.cli.console import answer_json, remark
     from dprelease.ledger.connection import is_database
     from dprelease.ledger.published_charge import check_report
@@ -221,7 +222,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
         answer_json(
             {
                 "schema": "dprelease/verified/1",
-                "ledger": os.path.abspath(ledger),
+                "ledger": shown_place(ledger),
                 "entries": head.seq,
                 "hash": head.hash,
                 "runs": len(runs),
@@ -266,7 +267,10 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     from dprelease.cli.console import remark
     from dprelease.ledger.moving import move_ledger
     from dprelease.local.store import directory_of
+    from dprelease.model import is_server
 
+    if is_server(ledger) or is_server(new):
+        raise click.UsageError("a ledger on a server is moved by the server's own means")
     folders = (directory_of(os.path.abspath(ledger)), directory_of(os.path.abspath(new)))
     head = move_ledger(ledger, new, folders, witness=witness)
     answer(f"{ledger} -> {new}: {head.seq} entries, head {head.hash[:16]}")

@@ -9,10 +9,11 @@ import errno
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
 from dprelease.files.atomic import draft_of, remove_dead_drafts, sync_directory
+from dprelease.ledger.chain import EMPTY, Entry, Head
 from dprelease.ledger.messages import (
     RESTORE,
     bad_place,
@@ -88,7 +89,89 @@ STATEMENTS = {
 }
 
 
-def open_for_writing(path: str, wait: float, *, moved: bool = False) -> sqlite3.Connection:
+class FileDatabase:
+    """A ledger in a file of SQLite; see ``Database`` in ``dprelease.ledger.store``."""
+
+    def __init__(
+        self, connection: sqlite3.Connection, path: str, wait: float, *, moved: bool = False
+    ) -> None:
+        self.connection = connection
+        self._path, self._wait, self._moved = path, wait, moved
+
+    def errors(self, *, charged: bool = False) -> AbstractContextManager[None]:
+        """Turn every error of SQLite inside into a Failure."""
+        return translated(self._path, self._wait, charged=charged)
+
+    def begin(self, *, again: bool = False) -> None:
+        """Open a transaction and take the lock; no connection to a file is lost."""
+        self.connection.execute("BEGIN IMMEDIATE")
+        if not self._moved:
+            refuse_moved(self.connection, self._path)
+
+    def commit(self) -> None:
+        """Make what was added durable."""
+        self.connection.execute("COMMIT")
+
+    def roll_back(self) -> None:
+        """End the transaction, if one is open; some errors have done so already."""
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries in order of the row id, so that no index needs to be trusted."""
+        rows = self.connection.execute(
+            "SELECT seq, kind, run_id, written_at, content, previous, hash"
+            " FROM entries NOT INDEXED ORDER BY seq"
+        )
+        return (Entry(*row) for row in rows)
+
+    def last(self) -> Head:
+        """The number and hash of the last entry."""
+        query = "SELECT seq, hash FROM entries NOT INDEXED ORDER BY seq DESC LIMIT 1"
+        row = self.connection.execute(query).fetchone()
+        return Head(*row) if row is not None else EMPTY
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry that follows on the last one."""
+        self.connection.execute(
+            "INSERT INTO entries (seq, kind, run_id, written_at, content, previous, hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                entry.seq, entry.kind, entry.run_id, entry.written_at, entry.content,
+                entry.previous, entry.hash,
+            ),
+        )  # fmt: skip
+
+    def keep(self, seq: int, payload: bytes) -> None:
+        """Add the stored numbers of the seal with this number."""
+        self.connection.execute("INSERT INTO payloads (seq, bytes) VALUES (?, ?)", (seq, payload))
+
+    def payload(self, seq: int) -> bytes | None:
+        """The stored numbers of a seal."""
+        query = "SELECT bytes FROM payloads WHERE seq = ?"
+        row = self.connection.execute(query, (seq,)).fetchone()
+        return None if row is None else row[0]
+
+    def make_room_for_caps(self) -> None:
+        """Have the entries take caps: the second format."""
+        make_room_for_caps(self.connection)
+
+    def is_sound(self) -> bool:
+        """Whether SQLite finds no damage in the pages."""
+        said = self.connection.execute("PRAGMA integrity_check").fetchall()
+        return bool(said == [("ok",)])
+
+    def close(self) -> None:
+        """Close the file."""
+        self.connection.close()
+
+
+def exists(path: str, wait: float) -> bool:
+    """Whether something is there."""
+    return os.path.lexists(path)
+
+
+def open_for_writing(path: str, wait: float, *, moved: bool = False) -> FileDatabase:
     """A checked connection that can really write; makes the ledger when there is none.
 
     ``moved``: also to one that was moved away, for what ends the move.
@@ -110,10 +193,10 @@ def open_for_writing(path: str, wait: float, *, moved: bool = False) -> sqlite3.
     except BaseException:
         connection.close()
         raise
-    return connection
+    return FileDatabase(connection, path, wait, moved=moved)
 
 
-def open_for_reading(path: str, wait: float, *, moved: bool = False) -> sqlite3.Connection:
+def open_for_reading(path: str, wait: float, *, moved: bool = False) -> FileDatabase:
     """A checked connection that changes nothing, for reports; ``moved`` as for writing."""
     _check_library()
     if not os.path.lexists(path):
@@ -123,7 +206,7 @@ def open_for_reading(path: str, wait: float, *, moved: bool = False) -> sqlite3.
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
     connection = _connected(path, wait, "rw" if writable else "ro", moved=moved)
     connection.execute("PRAGMA query_only = ON")
-    return connection
+    return FileDatabase(connection, path, wait, moved=moved)
 
 
 def is_database(path: str) -> bool:

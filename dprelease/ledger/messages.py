@@ -260,6 +260,17 @@ moved_ledger = Refusal(  # {1}: where to
 can_not_move = Refusal(  # {1}: where to, {2}: the reason
     "E620", "the ledger {0} can't be moved to {1}: {2}", "choose another place", ExitCode.SPEC
 )
+_REACH = "see that the server runs and can be reached, then run again: "
+
+
+def unreachable(path: str, *, charged: bool) -> Failure:
+    """The ledger's server does not answer, or went away. ``charged``: after the budget was."""
+    code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
+    tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
+    message = f"the server of the ledger {path} can't be reached"
+    return Failure(code, Complaint("E621", message, _REACH + tail))
+
+
 _MEANT = "if a ledger without it is meant, run with --fresh-ledger"
 lost_by_output = Refusal(  # {1}: the report in the output folder, {2}: the reason
     "E618",

@@ -24,7 +24,7 @@ from dprelease.ledger.connection import (
     place_errors,
     unmark,
 )
-from dprelease.ledger.messages import can_not_move, missing, moved_ledger, translated
+from dprelease.ledger.messages import can_not_move, missing, moved_ledger
 from dprelease.ledger.rollback_guard import (
     guard_path,
     leave_word,
@@ -87,10 +87,10 @@ def _turn(  # noqa: PLR0913, PLR0917 - two places and what belongs to them
     source: str, target: str, draft: str, folders: Folders, wait: float, witness: str | None
 ) -> Head:
     """Lay out the copy, and close the old ledger for good; returns its head."""
-    connection = open_for_writing(source, wait, moved=True)
-    with closing(connection), translated(source, wait):
-        connection.execute("BEGIN IMMEDIATE")  # closing it rolls back
-        ledger = Ledger(connection, source, wait, witness)
+    database = open_for_writing(source, wait, moved=True)
+    connection = database.connection
+    with Ledger(database, source, witness) as ledger, database.errors():
+        database.begin()  # closing it rolls back
         head, stopped = ledger.verify(), destination(connection)
         if stopped not in (None, target):
             raise moved_ledger(source, stopped)
@@ -105,7 +105,7 @@ def _turn(  # noqa: PLR0913, PLR0917 - two places and what belongs to them
             _copy(source, draft, wait)
         if stopped is None:
             mark_moved(connection, target)
-        connection.execute("COMMIT")
+        database.commit()
     return head
 
 
@@ -128,7 +128,7 @@ def _copy(source: str, draft: str, wait: float) -> None:
     os.chmod(draft, stat.S_IMODE(os.stat(source).st_mode))
     original = open_for_reading(source, wait, moved=True)
     with closing(original), closing(sqlite3.connect(draft, isolation_level=None)) as copy:
-        original.backup(copy)
+        original.connection.backup(copy)
         copy.execute("PRAGMA synchronous = EXTRA")
         unmark(copy)
     handle = os.open(draft, os.O_RDONLY)

@@ -25,13 +25,19 @@ from dprelease.ledger.messages import (
     no_guard,
     rolled_back,
 )
+from dprelease.model import ON_SERVER, is_server
 
 SCHEMA = "dprelease/witness/1"
 _LARGEST = 16384  # bytes: with a path in hexadecimal
 
 
 def guard_path(ledger: str) -> str:
-    """Where the guard of a ledger is unless somebody says otherwise; links are followed."""
+    """Where the guard of a ledger is unless somebody says otherwise; links are followed.
+
+    Of a ledger on a server it is a file in the working directory, named by the variable.
+    """
+    if is_server(ledger):
+        return os.path.abspath(f"{ledger.removeprefix(ON_SERVER)}.witness")
     return f"{os.path.realpath(ledger)}.witness"
 
 

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import sqlite3
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Self
+from typing import Protocol, Self
 
 from dprelease.errors import Failure, Place
-from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow
-from dprelease.ledger.connection import (
-    make_room_for_caps,
-    open_for_reading,
-    open_for_writing,
-    refuse_moved,
-)
+from dprelease.ledger.chain import BrokenChain, Entry, Head, follow
 from dprelease.ledger.entries import (
     BURNT,
     Account,
@@ -44,7 +36,6 @@ from dprelease.ledger.messages import (
     not_a_ledger,
     not_in_ledger,
     other_cost,
-    translated,
     used_up,
 )
 from dprelease.ledger.privacy_filter import Caps, Parts, Terms, whole
@@ -62,23 +53,85 @@ from dprelease.ledger.rollback_guard import (
     read_guard,
     write_guard,
 )
-from dprelease.model import Loss
+from dprelease.model import Loss, is_server
 
 WAIT = 10.0  # seconds
 
 
-class Ledger:
-    """One ledger file. Every change is one immediate transaction, durable when the call returns.
+class Database(Protocol):
+    """What a ledger needs of what holds it: one lock, entries in order, payloads; open and checked.
 
-    All calls raise Failure with a remedy: exit 6 when the ledger is busy, damaged or unusable,
-    exit 5 when the disk fails after the charge.
+    The ledger itself checks the chain and decides; a database keeps what it is given, durably, or
+    says why not. ``connection`` is one in a file of SQLite, ``server`` one on a server of
+    PostgreSQL; the tests of the contract are the same. Its calls are made within ``errors``.
     """
 
-    def __init__(
-        self, connection: sqlite3.Connection, path: str, wait: float, witness: str | None = None
-    ) -> None:
-        self._connection = connection
-        self._wait = wait
+    def errors(self, *, charged: bool = False) -> AbstractContextManager[None]:
+        """Turn every error of the database inside into a Failure with a remedy.
+
+        ``charged``: after the budget was reserved.
+        """
+
+    def begin(self, *, again: bool = False) -> None:
+        """Open a transaction that excludes all others that change the ledger.
+
+        ``again``: if the connection was lost, over a new one. The caller then checks that this is
+        still the ledger that it knows.
+        """
+
+    def commit(self) -> None:
+        """Make what was added durable. If it fails, the change is there whole or not at all."""
+
+    def roll_back(self) -> None:
+        """End the transaction, if one is open, without a change."""
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries in order."""
+
+    def last(self) -> Head:
+        """The number and hash of the last entry."""
+
+    def append(self, entry: Entry) -> None:
+        """Add an entry that follows on the last one."""
+
+    def keep(self, seq: int, payload: bytes) -> None:
+        """Add the stored numbers of the seal with this number."""
+
+    def payload(self, seq: int) -> bytes | None:
+        """The stored numbers of a seal."""
+
+    def make_room_for_caps(self) -> None:
+        """Have the entries take caps, in a transaction of its own."""
+
+    def is_sound(self) -> bool:
+        """Whether the database finds no damage in its own pages."""
+
+    def close(self) -> None:
+        """Close it; what was committed stays."""
+
+
+class DatabaseKind(Protocol):
+    """One kind of database: how ledgers in it are found and opened, by their place."""
+
+    def exists(self, path: str, wait: float) -> bool:
+        """Whether there is one."""
+
+    def open_for_writing(self, path: str, wait: float) -> Database:
+        """Open one that takes entries; makes the ledger when there is none."""
+
+    def open_for_reading(self, path: str, wait: float) -> Database:
+        """Open an existing one that changes nothing."""
+
+
+class Ledger:
+    """One ledger. Every change is one transaction by itself, durable when the call returns.
+
+    All calls raise Failure with a remedy: exit 6 when the ledger is busy, damaged or unusable,
+    exit 5 when its disk or server fails after the charge.
+    """
+
+    def __init__(self, database: Database, path: str, witness: str | None = None) -> None:
+        self._database = database
         self.path = path
         self.witness = witness if witness is not None else guard_path(path)
 
@@ -89,8 +142,8 @@ class Ledger:
         Waits up to ``wait`` seconds for other processes, here and in every later call. Refuses a
         ledger that is not the one its guard at ``witness`` (by default beside it) has seen.
         """
-        refuse_lost(path, witness)
-        opened = cls(open_for_writing(path, wait), path, wait, witness)
+        refuse_lost(path, witness, wait)
+        opened = cls(kind_of(path).open_for_writing(path, wait), path, witness)
         with opened._closing():
             opened.check_guard()
             with opened._locked() as head:
@@ -100,7 +153,7 @@ class Ledger:
     @classmethod
     def read(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
         """An existing ledger for reports; charging through it fails. Checks the guard too."""
-        refuse_lost(path, witness)
+        refuse_lost(path, witness, wait)
         opened = cls.unguarded(path, wait, witness)
         with opened._closing():
             opened.check_guard()
@@ -109,11 +162,11 @@ class Ledger:
     @classmethod
     def unguarded(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
         """As ``read``, whatever the guard says: to find out what is wrong."""
-        return cls(open_for_reading(path, wait), path, wait, witness)
+        return cls(kind_of(path).open_for_reading(path, wait), path, witness)
 
     def close(self) -> None:
         """Closes the file; what was committed stays."""
-        self._connection.close()
+        self._database.close()
 
     def __enter__(self) -> Self:
         return self
@@ -182,9 +235,7 @@ class Ledger:
             if run.state is State.BURNT:
                 raise used_up(run.release)
             entry = self._append(book.head, Kind.SEAL, run.run_id, content)
-            self._connection.execute(
-                "INSERT INTO payloads (seq, bytes) VALUES (?, ?)", (entry.seq, packed(payload))
-            )
+            self._database.keep(entry.seq, packed(payload))
         return payload
 
     def burn(self, reservation: Reservation) -> bool:
@@ -202,7 +253,7 @@ class Ledger:
 
     def sealed(self, run_id: str) -> bytes | None:
         """The sealed bytes of a run, or None."""
-        with translated(self.path, self._wait):
+        with self._database.errors():
             run = self._book().runs.get(run_id)
             return self._payload(run.seal) if run and run.seal else None
 
@@ -219,9 +270,9 @@ class Ledger:
 
         A cap may be lower than what was spent: then nothing is left.
         """
-        with translated(self.path, self._wait):
+        with self._database.errors():
             self._checked()  # what is damaged is not touched
-            make_room_for_caps(self._connection)
+            self._database.make_room_for_caps()
         with self._writing(charged=False) as book:
             before = book.account(dataset).cap
             caps = replace(before.caps if before else Caps(), **changes)
@@ -247,8 +298,8 @@ class Ledger:
 
     def verify(self) -> Head:
         """Checks everything: pages, chain, and every sealed payload. Returns the head."""
-        with translated(self.path, self._wait):
-            if self._connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+        with self._database.errors():
+            if not self._database.is_sound():
                 raise not_a_ledger(self.path, "its pages are damaged")
             book = self._book()
             for run in book.runs.values():
@@ -265,9 +316,9 @@ class Ledger:
     @classmethod
     def renew_guard(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
         """Writes the guard anew after everything was checked: this ledger counts from now on."""
-        if not os.path.lexists(path):
+        if not kind_of(path).exists(path, wait):
             raise missing(path)
-        with cls(open_for_writing(path, wait), path, wait, witness) as ledger:
+        with cls(kind_of(path).open_for_writing(path, wait), path, witness) as ledger:
             ledger.verify()
             with ledger._locked() as head:
                 prepare_guard(ledger.witness, head, path)
@@ -275,24 +326,22 @@ class Ledger:
 
     def chain(self) -> tuple[Entry, ...]:
         """All entries as they are stored; checked."""
-        with translated(self.path, self._wait):
+        with self._database.errors():
             self._book()
-            return tuple(self._rows())
+            return tuple(self._database.entries())
 
     @contextmanager
     def _writing(self, *, charged: bool) -> Iterator[Book]:
-        with translated(self.path, self._wait, charged=charged):
-            self._connection.execute("BEGIN IMMEDIATE")
+        with self._database.errors(charged=charged):
             try:
-                refuse_moved(self._connection, self.path)
+                # After a charge it is looked for, so that it may be over another connection.
+                self._database.begin(again=charged)
                 book = self._book()
                 yield book
-                changed = self._last() != book.head
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+                changed = self._database.last() != book.head
+                self._database.commit()
+            finally:
+                self._database.roll_back()
         if changed:
             self._advance_guard()
 
@@ -307,19 +356,12 @@ class Ledger:
     @contextmanager
     def _locked(self) -> Iterator[Head]:
         """Holds the lock without a change: nobody else writes the guard meanwhile."""
-        with translated(self.path, self._wait):
-            self._connection.execute("BEGIN IMMEDIATE")
+        with self._database.errors():
             try:
-                yield self._last()
+                self._database.begin()
+                yield self._database.last()
             finally:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-
-    def _last(self) -> Head:
-        """The head as it stands in the table, in the transaction that is open."""
-        query = "SELECT seq, hash FROM entries NOT INDEXED ORDER BY seq DESC LIMIT 1"
-        row = self._connection.execute(query).fetchone()
-        return Head(*row) if row is not None else EMPTY
+                self._database.roll_back()
 
     @contextmanager
     def _closing(self) -> Iterator[None]:
@@ -334,30 +376,18 @@ class Ledger:
         return said, self._checked()
 
     def _checked(self) -> Book:
-        with translated(self.path, self._wait):
+        with self._database.errors():
             return self._book()
 
     def _book(self) -> Book:
         try:
-            return read_book(self._rows())
+            return read_book(self._database.entries())
         except BrokenChain as problem:
             raise broken_chain(self.path, str(problem)) from None
 
-    def _rows(self) -> Iterator[Entry]:
-        # In order of the row id, so that no index needs to be trusted.
-        rows = self._connection.execute(
-            "SELECT seq, kind, run_id, written_at, content, previous, hash"
-            " FROM entries NOT INDEXED ORDER BY seq"
-        )
-        return (Entry(*row) for row in rows)
-
     def _append(self, head: Head, kind: Kind, run_id: str, content: str) -> Entry:
         entry = follow(head, kind.value, run_id, utc_now(), content)
-        self._connection.execute(
-            "INSERT INTO entries (seq, kind, run_id, written_at, content, previous, hash)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (entry.seq, entry.kind, run_id, entry.written_at, content, entry.previous, entry.hash),
-        )
+        self._database.append(entry)
         return entry
 
     def _charged(self, book: Book, reservation: Reservation) -> Run:
@@ -367,22 +397,31 @@ class Ledger:
         return run
 
     def _payload(self, seal: Seal) -> bytes:
-        row = self._connection.execute(
-            "SELECT bytes FROM payloads WHERE seq = ?", (seal.seq,)
-        ).fetchone()
-        if row is None:
+        stored = self._database.payload(seal.seq)
+        if stored is None:
             raise broken_chain(self.path, f"the numbers sealed by entry {seal.seq} are missing")
         try:
-            return unpacked(row[0], seal.sha256, seal.size)
+            return unpacked(stored, seal.sha256, seal.size)
         except ValueError:
             reason = f"the numbers sealed by entry {seal.seq} were changed"
             raise broken_chain(self.path, reason) from None
 
 
+def kind_of(path: str) -> DatabaseKind:
+    """The module for a ledger's place. That of servers is imported only where one is named."""
+    if is_server(path):
+        from dprelease.ledger import server
+
+        return server
+    from dprelease.ledger import connection
+
+    return connection
+
+
 def account(path: str, dataset: str, wait: float = WAIT, witness: str | None = None) -> Account:
     """What was spent on a dataset; nothing when there is no ledger yet. Changes nothing."""
-    refuse_lost(path, witness)
-    if not os.path.lexists(path):
+    refuse_lost(path, witness, wait)
+    if not kind_of(path).exists(path, wait):
         return Account(dataset, ())
     with Ledger.read(path, wait, witness) as ledger:
         return ledger.status(dataset)
@@ -418,9 +457,9 @@ def fingerprint(payload: bytes) -> str:
     return hashlib.sha256(payload).hexdigest()
 
 
-def refuse_lost(path: str, witness: str | None) -> None:
+def refuse_lost(path: str, witness: str | None, wait: float = WAIT) -> None:
     """Refuses (exit 6) a place without a ledger whose guard has seen entries."""
     place = witness if witness is not None else guard_path(path)
     said = read_guard(place, path)  # before the ledger is looked for, which may be made just now
-    if not os.path.lexists(path):
+    if not kind_of(path).exists(path, wait):
         check_guard(place, path, said, None)

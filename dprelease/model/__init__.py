@@ -56,6 +56,7 @@ from dprelease.model.record_tables import SubsetLaw as SubsetLaw
 from dprelease.model.record_tables import Tally as Tally
 from dprelease.model.record_tables import Window as Window
 from dprelease.model.record_tables import WindowLaw as WindowLaw
+from dprelease.model.release import ON_SERVER as ON_SERVER
 from dprelease.model.release import About as About
 from dprelease.model.release import Adjacency as Adjacency
 from dprelease.model.release import Bounding as Bounding
@@ -66,6 +67,7 @@ from dprelease.model.release import Output as Output
 from dprelease.model.release import Privacy as Privacy
 from dprelease.model.release import Release as Release
 from dprelease.model.release import Review as Review
+from dprelease.model.release import is_server as is_server
 from dprelease.model.requests import AggregateRequest as AggregateRequest
 from dprelease.model.requests import Bound as Bound
 from dprelease.model.requests import Database as Database

@@ -121,9 +121,20 @@ class Privacy:
     population: int | None = None  # how many units there are in public, in or out of the data
 
 
+ON_SERVER = "env:"
+"""Before the name of the environment variable that says where a ledger's server is."""
+
+
+def is_server(path: str) -> bool:
+    """Whether a ledger's place names a server."""
+    return path.startswith(ON_SERVER)
+
+
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
     """The ``[ledger]`` section, defaults filled in; ``path`` and ``witness`` are absolute.
+
+    The path of a ledger on a server is ``env:`` and the name of the variable with its URL.
 
     ``witness`` None: beside the ledger. ``disjoint_periods``: each protected unit has records in
     one period only. ``written_path`` and ``written_witness`` are as the spec writes them, and so

@@ -10,6 +10,7 @@ from typing import TypeVar
 from dprelease.engines.registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
+    ON_SERVER,
     About,
     Adjacency,
     Column,
@@ -38,6 +39,7 @@ from dprelease.spec.checks.data_source import (
 from dprelease.spec.checks.finishing import with_finishes
 from dprelease.spec.checks.names import names_of
 from dprelease.spec.checks.paths import (
+    RECORDS_NEED_A_FILE,
     Named,
     absolute,
     check_ledger,
@@ -231,14 +233,21 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
         part.complain("E241", message, hint, "disjoint_periods")
     ledger, witness = model.path or DEFAULT_LEDGER, model.witness
+    if model.url_env is not None:
+        if model.path is not None:
+            hint = "a ledger is a file, or on a server: keep one of them"
+            part.complain("E111", "url_env beside path", hint, "url_env", at="key")
+        if parts.perturbs:
+            part.complain("E111", *RECORDS_NEED_A_FILE, "url_env")
+        ledger, witness = ON_SERVER + model.url_env, witness or f"{model.url_env}.witness"
     return LedgerSettings(
-        absolute(base, ledger),
+        ledger if model.url_env is not None else absolute(base, ledger),
         dataset,
         model.epsilon_cap,
         model.delta_cap,
         absolute(base, witness) if witness is not None else None,
         disjoint,
-        os.path.normpath(ledger),
+        ledger if model.url_env is not None else os.path.normpath(ledger),
         os.path.normpath(witness) if witness is not None else None,
         model.rho_cap,
     )

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
+import postgres_server
 import pytest
 from thorough import is_thorough
 
@@ -135,19 +136,37 @@ def say(script: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-def test_eight_processes_on_a_cap_for_three(tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger.sqlite")  # made by whoever comes first
+ON_SERVER = "env:TRIED_LEDGER"
+
+
+@pytest.fixture(params=["file", "server"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the ledger is. Processes inherit the folder and the environment."""
+    monkeypatch.chdir(tmp_path)
+    if request.param == "file":
+        return str(tmp_path / "ledger.sqlite")
+    postgres_server.require("psycopg")
+    server: postgres_server.Server = request.getfixturevalue("postgres")
+    monkeypatch.setenv("TRIED_LEDGER", server.uri(server.database()))
+    return ON_SERVER
+
+
+def test_eight_processes_on_a_cap_for_three(place: str, tmp_path: Path) -> None:
+    path = place  # made by whoever comes first
     runs = [f"{number:064x}" for number in range(8)]
     answers = run_at_once(CHARGE, [[path, run, "1/3", "1"] for run in runs])
     assert sorted(answers) == ["charged"] * 3 + [f"exit {int(ExitCode.BUDGET)}"] * 5
     with Ledger.open(path) as ledger:
         assert ledger.status("d").spent.epsilon == 1
         assert ledger.verify().seq == 3
-    assert sorted(os.listdir(tmp_path)) == ["ledger.sqlite", "ledger.sqlite.witness"]
+    files = {"TRIED_LEDGER.witness"}
+    if path != ON_SERVER:
+        files = {"ledger.sqlite", "ledger.sqlite.witness"}
+    assert set(os.listdir(tmp_path)) == files
 
 
-def test_one_run_in_several_processes(tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger.sqlite")
+def test_one_run_in_several_processes(place: str) -> None:
+    path = place
     answers = run_at_once(SEAL, [[path, "a" * 64]] * (8 if is_thorough() else 3))
     assert len(set(answers)) == 1
     with Ledger.open(path) as ledger:
@@ -156,8 +175,8 @@ def test_one_run_in_several_processes(tmp_path: Path) -> None:
         assert ledger.status("d").spent.epsilon == 1
 
 
-def test_killed_at_any_moment_nothing_confirmed_is_lost(tmp_path: Path) -> None:
-    path = str(tmp_path / "ledger.sqlite")
+def test_killed_at_any_moment_nothing_confirmed_is_lost(place: str) -> None:
+    path = place
     confirmed: list[list[str]] = []
     for lines in (1, 2, 4, 7):
         child = subprocess.Popen(

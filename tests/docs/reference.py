@@ -182,7 +182,7 @@ def variables_of_the_code() -> set[str]:
                 first = node.slice
             else:
                 continue
-            if ast.unparse(first) == "database.uri_env":
+            if ast.unparse(first) in ("database.uri_env", "self.variable"):
                 continue  # the spec names it
             names.add(constants[first.id] if isinstance(first, ast.Name) else first.value)
     return names

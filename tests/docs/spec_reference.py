@@ -14,6 +14,7 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.line: "line",
     fields.safe_name: "file-safe name",
     fields.option: "text",
+    fields.variable: "name of a variable",
     fields.day: "date",
     fields.label: "short text",
     fields.labels: "table of short texts",

@@ -6,7 +6,8 @@ Reads requests from standard input, a JSON object a line, and answers in kind.
 A process *ticks* before and after every step that could be the last: opening a file for writing,
 fsync, rename, link, unlink, mkdir, and every statement that the ledger executes. A request says
 what happens at tick ``at``: "kill" (SIGKILL), "terminate" (SIGTERM), "interrupt" (SIGINT), "full"
-(the disk is full, for this and all later steps that write), or nothing.
+(the disk is full, for this and all later steps that write), "server" (the ledger's server breaks
+down), or nothing.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ import resource
 import signal
 import sqlite3
 import sys
+import time
 from typing import Any
 
 from dprelease.cli.guard import execute
 
 STEPS = ("fsync", "rename", "replace", "link", "unlink", "mkdir", "ftruncate")
+LOCAL = ("SELECT", "SET", "SHOW", "ROLLBACK")  # statements that change nothing on a server
 WRITING = {"fsync", "rename", "replace", "link", "mkdir", "open", "sqlite"}
 SIGNALS = {"kill": signal.SIGKILL, "terminate": signal.SIGTERM, "interrupt": signal.SIGINT}
 
@@ -55,6 +58,9 @@ class Clockwork:
             log.write(f"{name}\n")
         if self.ticks == self.at and self.what in SIGNALS:
             os.kill(os.getpid(), SIGNALS[self.what])
+        if self.ticks == self.at and self.what == "server":
+            os.kill(int(os.environ["POSTMASTER"]), signal.SIGQUIT)
+            time.sleep(0.3)
 
 
 OPEN = builtins.open
@@ -89,6 +95,17 @@ def install(clock: Clockwork) -> None:
             )
             return cursor
 
+    if "POSTMASTER" in os.environ:
+        import psycopg
+
+        real_execute = psycopg.Connection.execute
+
+        def executed(self: Any, query: str, *given: Any, **named: Any) -> Any:
+            if query.startswith(LOCAL) and "advisory" not in query:
+                return real_execute(self, query, *given, **named)
+            return clock.step("server", lambda: real_execute(self, query, *given, **named))
+
+        vars(psycopg)["Connection"].execute = executed
     os.open = opened
     sqlite3.connect = lambda *given, **named: real_connect(
         *given, **{**named, "factory": Connection}
@@ -136,7 +153,6 @@ def become(request: dict[str, Any]) -> None:
 
 def pretend(year: int) -> None:
     """Another year, for every clock that anybody asks."""
-    import time
     from datetime import datetime
 
     import dprelease.ledger.store as store

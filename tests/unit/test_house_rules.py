@@ -274,6 +274,11 @@ def test_variables_are_named_by_what_they_hold() -> None:
 # What is reached otherwise than by its name in the product's code.
 REACHED_OTHERWISE = {
     *(f"report.{form.module}.render" for form in FORMATS.values()),
+    *(
+        f"ledger.{kind}.{name}"  # of a DatabaseKind
+        for kind in ("connection", "server")
+        for name in ("exists", "open_for_reading", "open_for_writing")
+    ),
     "report.html.page.prepare",
     "report.pdf.page.prepare",
     "language._InLanguage.format_field",  # of Formatter

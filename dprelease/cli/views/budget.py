@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -13,7 +12,7 @@ from io import StringIO
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
-from dprelease.answers.budget import rho_left
+from dprelease.answers.budget import rho_left, shown_place
 from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
 from dprelease.errors import Complaint
@@ -47,7 +46,7 @@ def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_js
         answer_json(
             {
                 "schema": "dprelease/cap/1",
-                "ledger": os.path.abspath(ledger),
+                "ledger": shown_place(ledger),
                 "dataset": account.dataset,
                 "cap": held,
                 "left": remainders,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
-from dprelease.model import Data, LedgerSettings, Release, Source
+from dprelease.model import Data, LedgerSettings, Release, Source, is_server
 from dprelease.spec.complaints.reporter import Reporter
 
 PERIOD = "{period}"
@@ -66,15 +66,21 @@ def reads(source: Source, path: str) -> bool:
     return levels and fnmatchcase(real, wanted.replace("**/", "*"))
 
 
+LEDGER = "the ledger"
 Named = tuple[str, str]  # what it is, and its absolute path
 
 
 def of_ledger(ledger: LedgerSettings) -> list[Named]:
     """Name the files of a ledger."""
     witness = [("the ledger's witness", ledger.witness)] if ledger.witness is not None else []
-    return [("the ledger", ledger.path), *witness]
+    file = [] if is_server(ledger.path) else [(LEDGER, ledger.path)]
+    return [*file, *witness]
 
 
+RECORDS_NEED_A_FILE = (
+    "record-level tables are kept beside a ledger's file, not on a server",
+    "give the ledger a path",
+)
 SIDE_FILES = ("-journal", "-wal", "-shm")
 
 
@@ -82,8 +88,10 @@ def check_ledger(
     ledger: LedgerSettings, data: Data | None, inputs: Sequence[Named], reporter: Reporter
 ) -> None:
     """Complain when the ledger or its witness is one of the files that the release reads."""
-    for (name, place), key in zip(of_ledger(ledger), ("path", "witness"), strict=False):
-        others = [*inputs, *of_ledger(ledger)[:1]] if key == "witness" else inputs
+    named = of_ledger(ledger)
+    for name, place in named:
+        key = "path" if name == LEDGER else "witness"
+        others = [*inputs, *named[:-1]] if key == "witness" else inputs
         clashes = [what for what, path in others if same(place, path)]
         if data is not None and reads(data.source, place):
             clashes.insert(0, "the data")
@@ -159,6 +167,9 @@ def _check_places(moved: Release) -> None:
     inputs = [("the spec", os.path.abspath(moved.file))] if moved.places else []
     reporter = Reporter(moved.file, None)
     check_ledger(moved.ledger, moved.data, inputs, reporter)
+    if is_server(moved.ledger.path) and moved.perturbs:
+        message, hint = RECORDS_NEED_A_FILE
+        reporter.complain("E111", message, ("ledger",), hint)
     others = [*of_ledger(moved.ledger), *inputs]
     check_output(moved.output.path, moved.data, others, reporter)
     reporter.raise_if_any()
@@ -170,6 +181,8 @@ def _place(given: str | os.PathLike[str], release: Release) -> tuple[str, str]:
     That is from the spec's folder on, unless it was given from the root on.
     """
     path = os.fsdecode(given)
+    if is_server(path):
+        return path, path
     absolute = os.path.abspath(path)
     folder = os.path.dirname(os.path.abspath(release.file))
     return absolute, absolute if os.path.isabs(path) else os.path.relpath(absolute, folder)

@@ -120,6 +120,18 @@ def safe_name(value: object) -> str:
     return checked
 
 
+def variable(value: object) -> str:
+    """Read the name of an environment variable. What is refused is not shown: a URL has secrets."""
+    name = option(value)
+    if not _VARIABLE.fullmatch(name):
+        hint = "use A-Z, a-z, 0-9 and _, as in LEDGER_URL; the value itself stays out of the spec"
+        raise Refused("this is no name of an environment variable", hint, "E106")
+    return name
+
+
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
 def flag(value: object) -> bool:
     """Read true or false."""
     if not isinstance(value, bool):

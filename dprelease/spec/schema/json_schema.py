@@ -72,6 +72,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     fields.decimals: {"type": "integer", "minimum": 0, "maximum": numbers.PLACES},
     fields.licence: {"type": "string", "pattern": f"^({fields.LICENCE})$"},
     fields.option: {"type": "string"},
+    fields.variable: {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,99}$"},
     fields.day: {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
     fields.flag: {"type": "boolean"},
     fields.texts: {"type": "array", "items": {"type": "string"}},

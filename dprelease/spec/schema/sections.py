@@ -29,6 +29,7 @@ from dprelease.spec.schema.fields import (
     sets,
     text,
     texts,
+    variable,
     ways,
 )
 from dprelease.spec.schema.numbers import (
@@ -203,6 +204,12 @@ class LedgerSection(Section, header="[ledger]"):
     WORDS = "Where spending is written down. There is always a ledger."
 
     path = Key(line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
+    url_env = Key(
+        variable,
+        "in place of `path`: the environment variable with the URL of a PostgreSQL server that "
+        "holds the ledger; needs `dprelease[postgres]`",
+        "none: a file",
+    )
     dataset = Key(
         line,
         "what the budget belongs to: all specs that name it add up",
@@ -216,7 +223,7 @@ class LedgerSection(Section, header="[ledger]"):
     witness = Key(
         line,
         "file that keeps the ledger's last entry, to notice an older copy of it",
-        "the ledger's path with `.witness`",
+        "the ledger's path, or the variable's name, with `.witness`",
     )
     disjoint_periods = Key(
         flag,
