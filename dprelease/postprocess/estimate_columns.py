@@ -48,15 +48,22 @@ def clipped(
 ) -> Ends:
     """Give the ends of the intervals around values, both between ``least`` and ``most``."""
 
-    def at(value: int | None, half: int | None, sign: int) -> int | None:
-        if value is None or half is None:
-            return None
-        end = value + sign * half
-        end = end if least is None else max(end, least)
-        return end if most is None else min(end, most)
-
     pairs = list(zip(values, halves, strict=True))
-    return Ends([at(*pair, -1) for pair in pairs], [at(*pair, 1) for pair in pairs])
+    ends = (
+        [None if v is None or h is None else v + sign * h for v, h in pairs] for sign in (-1, 1)
+    )
+    low, high = (_between(of_all, least, most) for of_all in ends)
+    return Ends(low, high)
+
+
+def _between(
+    values: Sequence[int | None], least: int | None, most: int | None
+) -> Sequence[int | None]:
+    if least is not None:
+        values = [value if value is None or value > least else least for value in values]
+    if most is not None:
+        values = [value if value is None or value < most else most for value in values]
+    return values
 
 
 def end_columns(

@@ -148,7 +148,8 @@ class Published:
         rows = tuple(zip(*labels_of, strict=True)) if keys else ((),)
         raws = {column.name: column.raw for column in described.columns}
         first = keys[0] if keys else None
-        labels = {_label(key): key_text(first, key) for key in first.values} if first else {}
+        values_of_first = dict.fromkeys(first.values) if first else ()
+        labels = {_label(key): key_text(first, key) for key in values_of_first} if first else {}
         counts: dict[str, Figures] = {}
         made: list[Figures] = []
         for column in table.columns:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from urllib.parse import quote
 
 from dprelease.language import counted, number_text, say, template
@@ -121,11 +123,11 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         ]
         for key in (column for column in table.columns if column.kind == "key"):
             if judged and len(set(key.values)) > 1:
-                for place, value in enumerate(key.values):
-                    group = title_with_unit(key), key_text(key, value)
-                    weak = sum(flags[place] in _WEAK for flags in judged)
-                    totals = cells.setdefault(group, [0, 0])
-                    totals[:] = totals[0] + weak, totals[1] + len(judged)
+                pairs = (zip(key.values, flags, strict=True) for flags in judged)
+                weak = Counter(value for value, flag in chain(*pairs) if flag in _WEAK)
+                for value, often in Counter(key.values).items():
+                    totals = cells.setdefault((title_with_unit(key), key_text(key, value)), [0, 0])
+                    totals[:] = totals[0] + weak[value], totals[1] + often * len(judged)
     ordered = sorted(cells.items(), key=lambda group: -group[1][0] / group[1][1])
     if not any(weak for _, (weak, _) in ordered):
         return
