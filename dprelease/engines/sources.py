@@ -27,6 +27,11 @@ class FastReader(Protocol):
         """What a statement selects from."""
         ...
 
+    @property
+    def record_count(self) -> int | None:
+        """How many records there are, if the footers tell; decides nothing but the parts."""
+        ...
+
     def beside(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
     ) -> tuple[T | None, Callable[[int], bool]]:

@@ -47,7 +47,6 @@ def clipped(
     most: int | None = None,
 ) -> Ends:
     """Give the ends of the intervals around values, both between ``least`` and ``most``."""
-
     pairs = list(zip(values, halves, strict=True))
     ends = (
         [None if v is None or h is None else v + sign * h for v, h in pairs] for sign in (-1, 1)

@@ -77,6 +77,7 @@ class ByDuckDB:
 
     layout: Layout
     dialect: Dialect
+    record_count: None = None
 
     @property
     def fields(self) -> Fields:

@@ -88,7 +88,9 @@ def fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> 
     if own is None:
         return None
     with _session(request, table.paths) as connection, measured(connection, table.paths, share):
-        reader = FieldReader(connection, own.fields, everything=True, cheap=True, share=share)
+        reader = FieldReader(
+            connection, own.fields, True, cheap=True, record_count=own.record_count, share=share
+        )
         answer, confirms = own.beside(connection, lambda: exact_answer(request, reader), share)
     if answer is None or answer.records is None or not confirms(answer.records):
         return None

@@ -31,6 +31,14 @@ An exception of C++ and a failed check of its own are included: only its buffers
 lead there. What the statement itself leads to, the careful reader's statement does too.
 """
 
+PARQUET_VALUES = CSV_LINES | {
+    "ConversionException",
+    "IOException",  # a compression that it doesn't know is one, too
+    "OutOfMemoryException",
+    "OutOfRangeException",
+}
+"""A value, a page or another column that DuckDB's reader of Parquet takes for an error."""
+
 OF_THE_SPEC = frozenset({"E410", "E411", "E413"})
 """Refusals that no change of the files brings about."""
 

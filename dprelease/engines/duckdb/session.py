@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # The optimizer must not put the data on the side of a join that is held in memory, and must not
-# believe the statistics in a Parquet file: they leave out NaN, and they may be wrong. And it must
-# not hand TRY_CAST to the CSV reader, which would fail where null is meant (DuckDB issue 23818).
+# believe the statistics in a Parquet file: they leave out NaN, and they may be wrong. Filters that
+# its reader is handed are tried on statistics first. And it must not hand TRY_CAST to the CSV
+# reader, which would fail where null is meant (DuckDB issue 23818).
 NEVER = (
     "join_order",
     "build_side_probe_side",
     "statistics_propagation",
     "join_filter_pushdown",
+    "filter_pushdown",
     "type_pushdown",
 )
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]i?B)", re.IGNORECASE)

@@ -140,7 +140,8 @@ class Fields:
     """A table of raw columns: what to select from, the SQL of each column, and its DuckDB type.
 
     Columns without a type are texts of a CSV file in the ``dialect``. By those of texts that are
-    wanted ``as_they_stand`` rows are grouped before they become keys.
+    wanted ``as_they_stand`` rows are grouped before they become keys. Typed texts of more bytes
+    than the ``longest`` mean null, unless the reader has seen to that.
     """
 
     relation: Sql
@@ -148,6 +149,7 @@ class Fields:
     types: Mapping[str, str]
     dialect: Dialect = field(default_factory=Dialect)
     as_they_stand: frozenset[str] = frozenset()
+    longest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,16 +270,21 @@ def unit_of_fields(request: AggregateRequest, fields: Fields) -> Sql | None:
 def _raw(declared: InputColumn, fields: Fields) -> Sql:
     """The raw value of a column: of a file of text the text that it means, or null."""
     column = fields.columns[declared.name]
-    if declared.name in fields.types or declared.name in fields.as_they_stand:
+    if declared.name in fields.as_they_stand:
         return column
+    if declared.name in fields.types:
+        return text_of_field(column, declared.name, fields)
     return field_text(column, fields.dialect, declared)
 
 
 def text_of_field(field: Sql, name: str, fields: Fields) -> Sql:
-    """The text that the field of a column of texts means, or null."""
-    if name in fields.types:
+    """What the field of a column of texts means, or of a column with a type, or null."""
+    physical = fields.types.get(name)
+    if physical is None:
+        return field_text(field, fields.dialect, InputColumn(name, ColumnType.STRING))
+    if physical != "VARCHAR" or fields.longest is None:
         return field
-    return field_text(field, fields.dialect, InputColumn(name, ColumnType.STRING))
+    return when(call("STRLEN", field) <= fields.longest, field)
 
 
 def _has_number(declared: InputColumn) -> bool:

@@ -1,8 +1,7 @@
 """What the footers of Parquet files say: names, types and sizes of columns. No value is read.
 
-One reader reads all Parquet files. What it makes of a cell follows from the type of the column and
-from that cell alone. A column of a type that is not in ``arrow_types`` is refused before anything
-is charged.
+What becomes of a cell follows from the type of the column and from that cell alone. A column of a
+type that is not in ``arrow_types`` is refused before anything is charged.
 """
 
 from __future__ import annotations
@@ -31,13 +30,15 @@ class ParquetLayout(ColumnLayout):
 
     ``records`` is their number by the footers, ``batch_rows`` how many are read at once; neither
     decides what is read. ``row_groups`` has, for each file, the bytes of each row group: of the
-    columns that are read.
+    columns that are read. ``plain`` tables have types of which DuckDB's own reader makes the same,
+    and all columns in the files.
     """
 
     paths: tuple[str, ...]
     records: int
     batch_rows: int
     row_groups: tuple[tuple[int, ...], ...]
+    plain: bool
 
 
 def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLayout:
@@ -49,12 +50,16 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     types_of_files: list[dict[str, Any]] = []
     row_groups: list[tuple[int, ...]] = []
     records = 0
+    plain = not partitions
     for path in paths:
         with _opened(path, source.pattern) as file:
             check_apart(partitions, file.schema_arrow.names, source.pattern)
             types_of_files.append(
                 {column.name: _type_of(file, column, source.pattern) for column in wanted}
             )
+            for column in wanted:
+                kind = handed_on(types_of_files[-1][column.name], column)
+                plain = plain and _is_plain(file, column.name, duckdb_type(kind))
             records += file.metadata.num_rows
             of_columns = {name: _sizes(file, name) for name in sizes}
             for name, of_groups in of_columns.items():
@@ -83,7 +88,35 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
         records,
         max(1, min(batch, BATCH_ROWS)),
         tuple(row_groups),
+        plain,
     )
+
+
+# DuckDB type -> how a column is stored and annotated of which DuckDB makes the same as Arrow does
+_SAME = {
+    "BOOLEAN": ("BOOLEAN None",),
+    "INTEGER": ("INT32 None", "INT32 Int(bitWidth=32, isSigned=true)"),
+    "BIGINT": ("INT64 None", "INT64 Int(bitWidth=64, isSigned=true)"),
+    "DOUBLE": ("DOUBLE None",),
+    "VARCHAR": ("BYTE_ARRAY String",),
+    "DATE": ("INT32 Date",),
+    "TIMESTAMP": ("INT64 Timestamp(isAdjustedToUTC=false, timeUnit=microseconds",),
+}
+
+
+def _is_plain(file: Any, name: str, kind: str) -> bool:
+    """Whether DuckDB finds the column by its name, and makes the same of every value.
+
+    It doesn't tell upper from lower case in names.
+    """
+    leaf, folded = _leaf(file, name), name.casefold()
+    alike = [other for other in file.schema_arrow.names if other.casefold() == folded]
+    if leaf is None or len(alike) > 1:
+        return False
+    column = file.schema.column(leaf)
+    stored = f"{column.physical_type} {column.logical_type}".partition(", is_from")[0]
+    single = column.max_repetition_level == 0 and column.max_definition_level <= 1
+    return single and stored in _SAME.get(kind, ())
 
 
 def open_file(path: str, coded: Sequence[str] = ()) -> Any:

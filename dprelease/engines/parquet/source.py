@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
+from dprelease.engines.common.arrow_values import CELL_LIMIT
 from dprelease.engines.common.files import Split
+from dprelease.engines.common.read_share import ReadShare
+from dprelease.engines.duckdb.errors import PARQUET_VALUES, means
+from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.sources import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.engines.parquet.reader import opened
 from dprelease.engines.parquet.schema import ParquetLayout, lay_out_parquet
-from dprelease.expressions.sqltext import col
+from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, literal, option, within
 from dprelease.model import InputColumn, Source
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +49,69 @@ class ParquetTable:
             coded=layout.places(),
         )
 
-    def fast(self) -> None:
-        """One reader reads all Parquet files."""
+    def fast(self) -> ByDuckDB | None:
+        """DuckDB's reader, if it makes the same of all values of these types."""
+        return ByDuckDB(self.layout) if self.layout.plain else None
 
     def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
         """The row groups, by the bytes of the columns that are read, before compression."""
         return list(zip(self.layout.paths, self.layout.row_groups, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class ByDuckDB:
+    """See ``FastReader``: it gives up where a text is not UTF-8, or takes too much memory.
+
+    It is right for column chunks of ``_ENCODINGS``: texts of others it takes for UTF-8 together,
+    not one by one. Where all values of one are null by its statistics, it doesn't look at them.
+    No other statistics are believed: see ``NEVER`` in ``session``.
+    """
+
+    layout: ParquetLayout
+
+    @property
+    def record_count(self) -> int:
+        """See ``FastReader``."""
+        return self.layout.records
+
+    @property
+    def fields(self) -> Fields:
+        """The columns by their names, of which no file has two that differ in case only."""
+        types = self.layout.duckdb_types()
+        # otherwise a folder named f1=x would take the place of a column
+        relation = call("read_parquet", self._files, option("hive_partitioning", False))
+        return Fields(relation, {name: col(name) for name in types}, types, longest=CELL_LIMIT)
+
+    def beside(
+        self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
+    ) -> tuple[T | None, Callable[[int], bool]]:
+        """See ``FastReader``; raises duckdb.Error."""
+        import duckdb
+
+        result: T | None = None
+        try:
+            ((right,),) = connection.execute(str(self._right_chunks())).fetchall()
+            if right == sum(map(len, self.layout.row_groups)) * len(self.layout.types):
+                result = read()
+        except duckdb.Error as problem:
+            if not means(problem, PARQUET_VALUES):
+                raise
+        return result, self.layout.records.__eq__
+
+    @property
+    def _files(self) -> Sql:
+        return array(map(literal_path, self.layout.paths))
+
+    def _right_chunks(self) -> Sql:
+        """How many column chunks this reader is right for."""
+        of_column = within(col("path_in_schema"), map(literal, self.layout.types))
+        encoded = call("REGEXP_FULL_MATCH", col("encodings"), f"(({_ENCODINGS})(, )?)*")
+        looked_at = ~col("stats_null_count").same(col("num_values")) | col("num_values").equals(0)
+        where = of_column & encoded & looked_at
+        return call("parquet_metadata", self._files).select([COUNT_ALL], where=where)
+
+
+_ENCODINGS = "PLAIN|RLE|BIT_PACKED|PLAIN_DICTIONARY|RLE_DICTIONARY"
 
 
 class Parquet:

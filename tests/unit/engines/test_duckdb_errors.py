@@ -43,31 +43,35 @@ DATA, MEMORY = "E501", "E510"  # exit code 5
 
 STAGES = {
     "csv": ("settings", "labels", "read", "fetch", "records"),
-    "parquet": ("settings", "labels", "records"),
+    "parquet": ("settings", "labels", "read", "fetch", "records"),
 }
 
 # Class -> what it is taken for, where that is no bug. "fetch" is as "read".
 TABLE: dict[str, dict[str, str]] = {
-    "Error": {"csv read": RIGHT},
-    "InternalException": {"csv read": RIGHT},
-    "InvalidInputException": {"csv read": RIGHT},
+    "ConversionException": {"parquet read": RIGHT},
+    "Error": {"csv read": RIGHT, "parquet read": RIGHT},
+    "InternalException": {"csv read": RIGHT, "parquet read": RIGHT},
+    "InvalidInputException": {"csv read": RIGHT, "parquet read": RIGHT},
     "IOException": {
         **{f"csv {stage}": DATA for stage in STAGES["csv"]},
         **{f"parquet {stage}": DATA for stage in STAGES["parquet"]},
+        "parquet read": RIGHT,
     },
-    "NotImplementedException": {"csv read": RIGHT},
+    "NotImplementedException": {"csv read": RIGHT, "parquet read": RIGHT},
     "OutOfMemoryException": {
         **{f"csv {stage}": MEMORY for stage in STAGES["csv"]},
         **{f"parquet {stage}": MEMORY for stage in STAGES["parquet"]},
         "csv read": RIGHT,
+        "parquet read": RIGHT,
     },
+    "OutOfRangeException": {"parquet read": RIGHT},
 }
 # What else there is; a class that a later DuckDB adds has to be thought about.
 BUGS = {
     "BinderException", "CatalogException", "ConnectionException", "ConstraintException",
-    "ConversionException", "DataError", "DatabaseError", "DependencyException", "FatalException",
+    "DataError", "DatabaseError", "DependencyException", "FatalException",
     "HTTPException", "IntegrityError", "InternalError", "InterruptException",
-    "InvalidTypeException", "NotSupportedError", "OperationalError", "OutOfRangeException",
+    "InvalidTypeException", "NotSupportedError", "OperationalError",
     "ParserException", "PermissionException", "ProgrammingError", "ResourceInUseException",
     "SequenceException", "SerializationException", "SyntaxException", "TransactionException",
     "TypeMismatchException",
@@ -124,6 +128,7 @@ def stage_of(sql: str) -> str:
         "duckdb_optimizers": "settings",
         "CREATE TEMP TABLE": "labels",
         "read_csv": "read",
+        "parquet": "read",
         "records": "records",
     }
     return next(stage for mark, stage in marks.items() if mark in sql)
@@ -198,7 +203,7 @@ def test_a_class_at_every_stage(
     for stage in STAGES[form]:
         rig.clear()
         rig[stage] = getattr(duckdb, name)
-        if stage == "records":  # the fast reader of CSV has to give up first
+        if stage == "records":  # the fast reader has to give up first
             rig["read"] = duckdb.InvalidInputException
         found[stage] = outcome(asked)
         known = TABLE.get(name, {})
@@ -211,7 +216,7 @@ def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
     form: str, tmp_path: Path, rig: dict[str, type[duckdb.Error]]
 ) -> None:
     asked = request(tmp_path, form)
-    rig["read" if form == "csv" else "records"] = duckdb.PermissionException
+    rig["read"] = duckdb.PermissionException
     assert outcome(asked) == BUG
     honest = Rigged.enter
 
@@ -396,4 +401,5 @@ def test_a_damaged_page_is_data_that_is_lost(
         raise raised
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", broken)
+    monkeypatch.setattr(parquet_source.ParquetTable, "fast", lambda _table: None)
     assert outcome(request(tmp_path, "parquet")) == expected

@@ -12,6 +12,7 @@ from oracle.engine import get
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb import session as duckdb_session
 from dprelease.engines.duckdb import text_numbers
+from dprelease.engines.parquet.source import ParquetTable
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -97,6 +98,7 @@ def test_texts_in_dictionaries_are_grouped_by_their_numbers(
         def __init__(self) -> None:
             given_up.append(self)
 
+    monkeypatch.setattr(ParquetTable, "fast", lambda _table: None)
     monkeypatch.setattr(text_numbers, "MOST_TEXTS", most)
     monkeypatch.setattr(text_numbers, "TooManyTextsError", Told)
     expected = plain(get("reference").aggregate(asked))
