@@ -29,6 +29,7 @@ from dprelease.engines.base import bad_data
 from dprelease.engines.common.arrow_values import readable
 from dprelease.model import Database, InputColumn
 
+READ_ONLY = "mode=ro"  # an option of URIs
 NULL, REAL, TEXT = range(3)  # where a value is: nowhere, in the double, in the text
 
 
@@ -75,10 +76,11 @@ class SQLite:
 def read_only(uri: str) -> str:
     """The URI of a file, with which it is opened for reading alone."""
     if not uri.startswith("file:"):
-        return f"file:{quote(os.path.abspath(uri))}?mode=ro"
+        return f"file:{quote(os.path.abspath(uri))}?{READ_ONLY}"
     place, _, options = uri.partition("#")[0].partition("?")
-    pairs = [pair for pair in parse_qsl(options, keep_blank_values=True) if pair[0] != "mode"]
-    return f"{place}?{urlencode([*pairs, ('mode', 'ro')], quote_via=quote)}"
+    ((name, _),) = only = parse_qsl(READ_ONLY)
+    pairs = [pair for pair in parse_qsl(options, keep_blank_values=True) if pair[0] != name]
+    return f"{place}?{urlencode([*pairs, *only], quote_via=quote)}"
 
 
 def _names(cursor: Any, database: Database) -> list[str]:

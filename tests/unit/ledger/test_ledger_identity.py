@@ -111,6 +111,7 @@ CURVE = CurveAxis(a_release().columns["pay"], (Fraction(1),), Fraction(1), (Frac
 CHANGES = {
     "rehearsal": replace(a_release(), rehearsal=True),
     "release name": replace(a_release(), about=About("pay-2")),
+    "survey weight": with_query(0, survey_weight=a_release().columns["pay"]),
     "dataset": replace(a_release(), ledger=LedgerSettings("/a/ledger.sqlite", "other")),
     "period": replace(a_release(), period="2026"),
     "written path": with_data(written_path="pay-2.csv"),
@@ -397,7 +398,7 @@ def test_every_field_is_tried_above() -> None:
         Bounding: 3,
         Column: 13,
         Grid: 3,
-        Query: 25,
+        Query: 26,
         CurveAxis: 4,
         Accuracy: 3,
         Candidates: 4,
