@@ -213,6 +213,7 @@ def test_what_does_not_fit_is_refused_before_the_charge(spec, frame, code, place
 ODD = ["x", 1, b"y", None, float("nan"), pd.NA, pd.NaT, "\udc80", object(), "a" * (1 << 21), NOON]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", ["s", "b", "d", "t"])
 def test_no_object_in_a_column_stops_a_run_or_changes_another_cell(name: str, place: Path) -> None:
     release = dprelease.load(a_spec())

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
 from tables import hidden, keyed, sql
+from thorough import some
 
 from dprelease.engines.duckdb import engine as embedded
 from dprelease.engines.duckdb.session import session
@@ -167,14 +168,14 @@ EDGES += [0xE0, 0xE1, 0xED, 0xEE, 0xEF, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF]
 
 
 def test_a_text_that_is_not_utf8_is_for_the_careful_reader(tmp_path: Path) -> None:
-    some = [*product(EDGES, repeat=1), *product(EDGES, repeat=2)]
-    some += product((0xE0, 0xE1, 0xED, 0xEF), (0x7F, 0x80, 0x9F, 0xA0, 0xBF), (0x80, 0xBF, 0xC0))
-    some += product((0xF0, 0xF1, 0xF4), (0x7F, 0x80, 0x8F, 0x90, 0xBF), (0x80, 0xC0), (0x80, 0xBF))
+    tried = [*product(EDGES, repeat=1), *product(EDGES, repeat=2)]
+    tried += product((0xE0, 0xE1, 0xED, 0xEF), (0x7F, 0x80, 0x9F, 0xA0, 0xBF), (0x80, 0xBF, 0xC0))
+    tried += product((0xF0, 0xF1, 0xF4), (0x7F, 0x80, 0x8F, 0x90, 0xBF), (0x80, 0xC0), (0x80, 0xBF))
     valid, broken = [], []
-    for each in map(bytes, some):
+    for each in map(bytes, tried):
         is_valid = each.decode("utf-8", "replace").encode() == each
         (valid if is_valid else broken).append(each)
-    for number, each in enumerate(broken):
+    for number, each in enumerate(some(broken, 12)):
         request = texts(tmp_path / f"{number}.parquet", [b"a", each])
         assert embedded.fast(request, lay_out(request.source, request.inputs)) is None
     request = texts(tmp_path / "t.parquet", valid)

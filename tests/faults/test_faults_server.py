@@ -106,6 +106,7 @@ def steps(place: Place, nursery: Nursery) -> list[int]:
     return [at for at, step in enumerate(found, start=1) if not step.startswith("after")]
 
 
+@pytest.mark.thorough
 def test_a_process_killed_at_any_step(
     nursery: Nursery, own_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +124,7 @@ def test_a_process_killed_at_any_step(
     assert charged > 1
 
 
+@pytest.mark.thorough
 def test_a_server_killed_at_any_step(
     nursery: Nursery, own_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,7 +125,7 @@ def test_whatever_records_are_perturbed(
     assert release(capfd, folder).code == 0
     assert watched[-1] == "write"
     table = folder / "work" / "out" / f"people.{form}"
-    assert len(list(table.parent.iterdir())) == 5
+    assert len(list(table.parent.iterdir())) == 6
     answer = command(capfd, "estimate", str(table))
     assert answer.code == 0
     clean(answer, folder)

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 import tomli
-from product_source import PACKAGE
 
 import dprelease
 from dprelease.report.numbers import Amount
+
+CHECKOUT = Path(__file__).resolve().parents[2]
 
 DATA = "region,days\n" + "north,3\nsouth,40\nnorth,n/a\nelsewhere,7\n" * 50
 EVIL = "<script>alert('x')</script> & \"north\""
@@ -57,7 +58,7 @@ def test_every_name_is_there_and_none_is_made_up() -> None:
 
 
 def test_the_version_is_that_of_the_package() -> None:
-    project = tomli.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    project = tomli.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
     assert dprelease.__version__ == project["project"]["version"] == version("dprelease")
 
 
@@ -106,7 +107,7 @@ version: str = dprelease.__version__
     checked += ["--follow-imports=silent", "--cache-dir", str(tmp_path / "cache")]
     for program, code in (("program.py", 0), ("wrong.py", 1)):
         done = subprocess.run(
-            [*checked, str(tmp_path / program)], cwd=PACKAGE.parent, capture_output=True,
+            [*checked, str(tmp_path / program)], cwd=tmp_path, capture_output=True,
             check=False, text=True,
         )  # fmt: skip
         assert done.returncode == code, done.stdout

@@ -46,7 +46,7 @@ def one_line(value: Sql) -> Sql:
     short = length <= LONGEST_KEY  # so many bytes are no more characters
     # Controls go first: DuckDB's normal form ends at a NUL.
     shown = call("REGEXP_REPLACE", value, CONTROLS, REPLACEMENT, "g")
-    in_form = call("NFC_NORMALIZE", shown)
+    in_form = _normal_form(shown)
     whole = case([(_longer(value, LONGEST_TEXT), shown)], in_form)
     cut = call("LEFT", whole, BEGINNING).concat(ELLIPSIS).concat(call("SHA256", whole))
     long = case([(_longer(whole, LONGEST_KEY), cut)], whole)
@@ -61,9 +61,16 @@ def normal(value: Sql) -> Sql:
     ascii_ = call("STRLEN", value).equals(call("LENGTH", value))
     nul = call("CONTAINS", value, call("CHR", 0))
     alone = nul | _longer(value, LONGEST_TEXT)
-    return case(
-        [(ascii_, value), (_simple(value), value), (alone, value)], call("NFC_NORMALIZE", value)
-    )
+    return case([(ascii_, value), (_simple(value), value), (alone, value)], _normal_form(value))
+
+
+def _normal_form(value: Sql) -> Sql:
+    """The normal form of a text that is no longer than ``LONGEST_TEXT``.
+
+    Of a column in a dictionary DuckDB makes it of all texts, whichever rows a CASE chose, and of
+    a long one that may take hours: so it is told the beginning only.
+    """
+    return call("NFC_NORMALIZE", call("LEFT", value, LONGEST_TEXT))
 
 
 def _simple(value: Sql) -> Sql:
