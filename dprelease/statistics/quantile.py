@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.language import say, template
+from dprelease.language import number_text, say, template
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
@@ -132,7 +132,7 @@ class Quantile(Statistic):
                 "{step}",
                 text=text,
                 steps=weight.grid.upper,
-                step=decimal(weight.grid.step),
+                step=number_text(decimal(weight.grid.step)),
             )
             rows *= weight.grid.upper
         return Sensitivity(rows, rows**2, rows, (), text)

@@ -191,3 +191,13 @@ def test_a_plan_has_reasons_in_the_language_and_refusals_in_english(tmp_path):
         refused.append(str(caught.value))
     assert refused[0] == refused[1]
     assert "0.001" in refused[0]
+
+
+@pytest.mark.parametrize(
+    ("spoken", "step"), [("de", "ein Schritt von 0,01"), ("fr", "un pas de 0,01")]
+)
+def test_a_step_of_weights_has_the_comma_of_the_language(spoken, step):
+    release = dprelease.load(ROOT / "release_specs" / "labour_survey.toml")
+    plan = dprelease.plan(replace(release, report_language=spoken))
+    (median,) = (each for each in plan.steps if each.query.name == "median_pay")
+    assert median.sensitivity.derivation.endswith(step)
