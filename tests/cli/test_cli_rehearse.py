@@ -41,7 +41,7 @@ def test_all_that_it_writes_is_marked(rehearsed):
         assert MARK in (rehearsed / name).read_text(encoding="utf-8"), name
     html = (rehearsed / "report.html").read_text(encoding="utf-8")
     assert re.search(r"<title>REHEARSAL: small", html)
-    assert '<p class="mark" role="note">REHEARSAL' in html
+    assert '<aside class="mark">REHEARSAL' in html  # a landmark: readers of screens find it
     assert "application/ld+json" not in html
     assert (rehearsed / "report.md").read_text(encoding="utf-8").startswith("# REHEARSAL: small")
     report = json.loads((rehearsed / "report.json").read_text(encoding="utf-8"))

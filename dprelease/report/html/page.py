@@ -125,7 +125,7 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
     ]
     body = [
         tag("a", say("Skip to the report"), class_="skip", href="#main"),
-        *([tag("p", document.mark, class_="mark", role="note")] if document.mark else []),
+        *([tag("aside", document.mark, class_="mark")] if document.mark else []),
         tag("header", NEW_LINE, _wide(_header(document)), NEW_LINE),
         tag("nav", _wide([_contents(document)]), aria_label=say("Contents")),
         tag(
