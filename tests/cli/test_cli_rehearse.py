@@ -42,6 +42,8 @@ def test_all_that_it_writes_is_marked(rehearsed):
     html = (rehearsed / "report.html").read_text(encoding="utf-8")
     assert re.search(r"<title>REHEARSAL: small", html)
     assert '<aside class="mark">REHEARSAL' in html  # a landmark: readers of screens find it
+    assert "Rehearsed at" in html
+    assert "Released at" not in html
     assert "application/ld+json" not in html
     assert (rehearsed / "report.md").read_text(encoding="utf-8").startswith("# REHEARSAL: small")
     report = json.loads((rehearsed / "report.json").read_text(encoding="utf-8"))

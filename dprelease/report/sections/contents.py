@@ -45,7 +45,7 @@ def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Do
         say("Privacy report of a release of noisy statistics"),
         (
             *_basics(facts),
-            (say("Released at"), released_at),
+            (say("Rehearsed at") if facts.rehearsal else say("Released at"), released_at),
             *(() if facts.rehearsal else ((say("To be cited as"), citation(facts)),)),
         ),
         tuple(_report_sections(facts, tables)),
