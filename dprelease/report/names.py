@@ -53,7 +53,7 @@ _BESIDE: Mapping[str, Callable[[str], str]] = {
     "_flag": lambda title: say("{title}: flag", title=title),
     "_low": lambda title: say("{title}: lower end", title=title),
     "_high": lambda title: say("{title}: upper end", title=title),
-    "_count": lambda title: say("{title}: number of values", title=title),
+    "_count": lambda title: say("{title}: count", title=title),
     "_mean": lambda title: say("{title}: mean", title=title),
 }
 

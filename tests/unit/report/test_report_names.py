@@ -72,7 +72,7 @@ def test_a_label_comes_before_the_words_of_a_bin_and_a_key_stays_without():
     [
         ("", "Mean wait (days)"),
         ("_noise_moe", "Mean wait: noise half-width (days)"),
-        ("_count", "Mean wait: number of values"),
+        ("_count", "Mean wait: count"),
         ("_p25", "Mean wait: p25 (days)"),
     ],
 )
