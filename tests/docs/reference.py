@@ -225,7 +225,8 @@ SUFFIXES = {
     "spec has it hidden. `bounded` in place of `ok` where limits on a unit's rows can cut it",
     "_low": "lower end of its noise interval, within what is possible",
     "_high": "upper end of its noise interval, within what is possible",
-    "_count": "the number of values behind it, for free; of a weighted survey the sum of their weights",
+    "_count": "the number of values behind it, for free; of a weighted survey the sum of their "
+    "weights",
     "_count_noise_moe": "half-width of that number's noise interval",
     "_mean": "the mean, for free",
     "_mean_noise_moe": "half-width of the mean's noise interval",
