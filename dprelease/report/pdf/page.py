@@ -25,6 +25,14 @@ LOOKS = Path(__file__).parent / "pdf.css"
 _VARIABLE = re.compile(r"(--[\w-]+)\s*:\s*([^;}]+)")
 _USE = re.compile(r"var\((--[\w-]+)\)")
 _SVG = re.compile(r"<svg\b[^>]*>")
+_DRAWING = re.compile(r'(<svg viewBox="0 0 (\S+) (\S+)">)(.*?</svg>)', re.DOTALL)
+_TEXT = re.compile(
+    r'<text class="([^"]*)" x="([^"]*)" y="([^"]*)"(?: text-anchor="(\w+)")?>([^<]*)</text>'
+)
+_SHAPED = re.compile(
+    "[\u0300-\u036f\u0590-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff"
+    "\u3099\u309a\ua800-\uabff\ud7b0-\ud7ff\ufb1d-\ufeff\U00010000-\U0001ffff]"
+)
 _CELL = re.compile(r"(?<=<t[dh])\b.*?(?=</t[dh]>)", re.DOTALL)
 _WHOLE = re.compile(r"(<[^>]*>|^[^>]*>|\b[0-9a-f]{64}\b)")
 _HASH = re.compile(r"\b[0-9a-f]{64}\b(?![^<]*>)")
@@ -42,7 +50,8 @@ def render(document: Document, facts: ReportFacts) -> bytes:
     looks = f"{LOOKS.read_text(encoding='utf-8')}\n@page {{ {_margins(document, facts)} }}\n"
     page = render_html(document).replace("</style>", f"{looks}</style>", 1)
     chart_looks = f"<style>{_chart_looks()}</style>"
-    page = _SVG.sub(lambda svg: svg[0] + chart_looks, _CELL.sub(_cell, page))
+    page = _DRAWING.sub(_drawing, _CELL.sub(_cell, page))
+    page = _SVG.sub(lambda svg: svg[0] + chart_looks, page)
     page = _HASH.sub(r'<span class="hash">\g<0></span>', page)
     content: bytes = weasyprint.HTML(string=page, url_fetcher=_load_nothing).write_pdf(
         pdf_identifier=facts.provenance.run_id.encode(), pdf_tags=True
@@ -83,6 +92,32 @@ def _margins(document: Document, facts: ReportFacts) -> str:
         f"@top-left {{ content: {_string(document.title)} }} "
         f"@bottom-left {{ content: {run} }} @bottom-right {{ content: {number} }}"
     )
+
+
+def _drawing(drawing: re.Match[str]) -> str:
+    """A drawing whose letters that join or run to the left stand above it, as HTML.
+
+    WeasyPrint sets the letters of an SVG one by one, from the left.
+    """
+    start, width, height, inside = drawing.groups()
+    labels: list[str] = []
+
+    def lifted(text: re.Match[str]) -> str:
+        style, x, y, anchor, said = text.groups()
+        if not _SHAPED.search(said):
+            return text[0]
+        place = f"left: {_percent(x, width)}; top: {_percent(y, height)}"
+        labels.append(f'<span class="{style} {anchor or ""}" style="{place}">{said}</span>')
+        return ""
+
+    inside = _TEXT.sub(lifted, inside)
+    if not labels:
+        return drawing[0]
+    return f'<div class="drawn">{start}{inside}{"".join(labels)}</div>'
+
+
+def _percent(part: str, whole: str) -> str:
+    return f"{100 * float(part) / float(whole):.2f}%"
 
 
 def _cell(cell: re.Match[str]) -> str:

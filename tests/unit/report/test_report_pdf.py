@@ -145,6 +145,40 @@ def test_names_without_end_are_broken_and_not_cut(planned, published, tmp_path):
     assert name in together
 
 
+@needs_pdf
+def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
+    published, tmp_path, monkeypatch
+):
+    import weasyprint
+
+    joined = ["شمال المدينة", "ירושלים", "उत्तर क्षेत्र", "ภาคเหนือ", "தமிழ்", "বাংলা", "A\u0301da"]
+    single = ["北京市", "서울", "Ελλάδα", "Łódź", "Москва"]
+    pages, html = [], weasyprint.HTML
+
+    def seen(**said):
+        pages.append(said["string"])
+        return html(**said)
+
+    monkeypatch.setattr(weasyprint, "HTML", seen)
+    made = spec({"statistic": "count", "by": ["region"]})
+    made["columns"]["region"]["keys"] = joined + single
+    for file, content in published(planned_of(made)).files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_bytes(content)
+    text = text_of(rendered_again(str(tmp_path), "pdf"))
+    drawn = [
+        re.sub("[\u2068\u2069]", "", each) for each in re.findall(r"<text[^>]*>([^<]*)<", pages[0])
+    ]
+    above = re.findall(r'<span class="t s[^>]*>([^<]*)<', pages[0])
+    above = [re.sub("[\u2068\u2069]", "", each) for each in above]
+    assert not {*joined} & {*drawn}
+    assert [label for label in above if label in joined] == joined
+    assert [label for label in drawn if label in single] == single
+    for label in joined[:2]:  # in the table and in the chart, and nowhere from its end
+        assert text.count(label) >= 2
+        assert label[::-1] not in text
+
+
 def planned_of(made):
     from dprelease.planning.planner import make_plan
 
