@@ -93,7 +93,11 @@ def cell(column: OutputColumn, named: dict[str, OutputColumn], row: int) -> str:
     if "_rank_moe" in about:
         ranks = about["_rank_moe"]
         size = Fraction(str(ranks.values[row])) / 10**ranks.decimals
-        return f"{text} (within {written(size, Fraction(1, 10**ranks.decimals))} ranks)"
+        unit = Fraction(1)
+        if ranks.decimals:  # weight: two digits
+            sizes = [one for one in ranks.values[:SHOWN] if isinstance(one, int) and one > 0]
+            unit = Fraction(10 ** max(len(str(min(sizes))) - 2, 0), 10**ranks.decimals)
+        return f"{text} (within {written(ceil(size / unit) * unit, unit)} ranks)"
     return text
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.language import speaking
@@ -79,6 +80,9 @@ def _facts(directory: str) -> tuple[bytes, ReportFacts]:
         hint = "run the spec itself, and name the folder of that release"
         message = f"{path} is of a rehearsal: its records are made up"
         raise Failure(ExitCode.SPEC, Complaint("E821", message, hint))
+    if isinstance(values, dict) and _is_newer(values.get("schema")):
+        message = f"{path} is of a newer schema than {SCHEMA}, which this version reads"
+        raise Failure(ExitCode.SPEC, Complaint("E821", message, "use a newer version of dprelease"))
     if not isinstance(values, dict) or values.get("schema") != SCHEMA or "tables" not in values:
         raise _bad_report(directory, f"is not of the schema {SCHEMA}")
     if _released(directory) != hashlib.sha256(content).hexdigest():
@@ -87,6 +91,12 @@ def _facts(directory: str) -> tuple[bytes, ReportFacts]:
         return content, report_from_json(values)
     except (ValueError, RecursionError):
         raise _bad_report(directory, "does not hold what a report holds") from None
+
+
+def _is_newer(schema: object) -> bool:
+    family, _, number = SCHEMA.rpartition("/")
+    named = re.fullmatch(rf"{family}/([0-9]{{1,9}})", schema) if isinstance(schema, str) else None
+    return named is not None and int(named[1]) > int(number)
 
 
 def _released(directory: str) -> str | None:

@@ -24,7 +24,7 @@ from fractions import Fraction
 from itertools import accumulate
 from math import ceil
 
-from dprelease.language import say, template
+from dprelease.language import number_text, say, template
 from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
@@ -183,7 +183,7 @@ def _quantile_columns(
         values = [_valued(place, edges, 10**decimals) for place in places]
     else:
         kind, values = "text", [_named(place, group.labels) for place in places]
-    name, level, share = query.column_name + ending, percent(interval), decimal(q)
+    name, level, share = query.column_name + ending, percent(interval), number_text(decimal(q))
     words = (
         say(
             "value with a share {share} of the records below it, read from the cumulative counts",

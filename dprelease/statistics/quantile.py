@@ -163,7 +163,7 @@ class Quantile(Statistic):
                 [factor * k for k in integers],
                 say(
                     what,
-                    q=decimal(q),
+                    q=number_text(decimal(q)),
                     remark=say(self.remark),
                 ),
                 places,
@@ -208,7 +208,7 @@ class Quantile(Statistic):
         """The rank half-width; of several quantiles the largest."""
         ranks = ranks_half(step, interval)
         if step.query.survey_weight is not None:
-            size = number(ranks, 4, up=True)
+            size = number(ranks, up=True)
             return say("within {size} ranks{remark}", size=size, remark=say(self.remark))
         return say("within {ranks:,} ranks{remark}", ranks=int(ranks), remark=say(self.remark))
 

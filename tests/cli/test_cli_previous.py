@@ -153,5 +153,6 @@ def test_what_is_refused_before_the_charge(cli, folder, spoil, changes, code):
     answer = cli("run", "second.toml", "-q")
     assert answer.code == 2
     assert answer.err.startswith(f"second.toml:5:12  {code}"), answer.err
+    assert ("use a newer version of dprelease" in answer.err) == (spoil is newer)
     assert not (folder / "out-2").exists()
     assert (folder / "dprelease-ledger.sqlite").read_bytes() == ledger

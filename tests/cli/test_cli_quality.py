@@ -37,6 +37,11 @@ def test_a_table_for_each_column(cli, spec, folder):
     found = {row["region_state"]: float(row["checks"]) for row in states}
     assert abs(found["ok"] - 150) < 90
     assert abs(found["undeclared"] - 50) < 90
+    assert any("." in row["checks"] for row in states)
+    shown = cli("show", "out").out
+    whole = [line.split() for line in shown.splitlines() if line.startswith("undeclared")]
+    assert len(whole) == 2
+    assert all("." not in " ".join(words) for words in whole), whole  # counts, as others are
     numbers = {row["days_state"]: row for row in rows(folder / "out" / "by_days_state.csv")}
     assert abs(float(numbers["unreadable"]["checks"]) - 50) < 90
     assert "by_region_state" in (folder / "out" / "report.md").read_text(encoding="utf-8")

@@ -119,7 +119,7 @@ def rendered(tables: Sequence[tuple[Table, str]]) -> str:
 
 
 GAP = "  "
-WITHIN_RANKS = "within n ranks: no more than n values, in order, from the true quantile"
+WITHIN_RANKS = "within n ranks: up to n values in order (or weight n) from the true quantile"
 
 
 def shortened(text: str, most: int) -> str:

@@ -132,7 +132,16 @@ def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int, places: 
         return f"{text} ({ends[0]} to {ends[1]})"
     if moe is not None:
         return f"{text} ± {_number(moe, most, places, Rounding.UP)}"
-    return text if ranks is None else f"{text} (within {_number(ranks, most, None)} ranks)"
+    return text if ranks is None else f"{text} (within {_ranks(ranks, most)} ranks)"
+
+
+def _ranks(text: str, most: int) -> str:
+    """Ranks as they are; of weight, which has decimals, two digits."""
+    scaled = _scaled(text)
+    places = None
+    if scaled is not None and scaled.decimals:
+        places = places_beside([scaled.value], scaled.decimals)
+    return _number(text, most, places, Rounding.UP)
 
 
 def _shows_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:

@@ -76,7 +76,7 @@ def budget_chart(
     }
     description = counted(
         len(costs),
-        "One release takes the whole budget: {label}. It comes to epsilon {epsilon}.",
+        "Only {label} costs privacy: epsilon {epsilon}.",
         "{n} releases share the budget. The largest, {label}, takes {share}% of their sum. "
         "Composed ({method}) they come to epsilon {epsilon}.",
         **sizes,

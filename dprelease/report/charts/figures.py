@@ -17,6 +17,7 @@ from typing import NamedTuple
 from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.postprocess.fixed_point import placed
+from dprelease.postprocess.number_text import Rounding, places_beside, rounded_text
 from dprelease.report.charts.forms import (
     Band,
     Estimate,
@@ -111,11 +112,10 @@ class Figure(NamedTuple):
     def in_ranks(self) -> str:
         """Say within how many ranks the values are right, if that is all that is known."""
         column = self.beside.get("_rank_moe")
-        ranks = (
-            [Decimal(v).scaleb(-column.decimals) for v in column.values if isinstance(v, int)]
-            if column
-            else []
-        )
+        values = [value for value in column.values if isinstance(value, int)] if column else []
+        decimals = column.decimals if column else 0
+        places = places_beside(values, decimals) if decimals else 0  # weight has decimals
+        ranks = [Decimal(rounded_text(value, decimals, places, Rounding.UP)) for value in values]
         if not ranks or "_noise_moe" in self.beside:
             return ""
         least, most = min(ranks), max(ranks)

@@ -338,7 +338,7 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
         for hazard in statistic_of(step.query.statistic).hazards(step, interval):
             subjects.setdefault(hazard[:3], []).append(hazard.subject)
     for (_, title, note), names in sorted(subjects.items()):
-        yield Row(title, ATTENTION, f"{note}: {', '.join(names)}")
+        yield Row(title, ATTENTION, say("{label}: {text}", label=note, text=", ".join(names)))
 
 
 def _utility(flags: Mapping[str, int]) -> Iterator[Row]:

@@ -86,7 +86,7 @@ def _blocks(parts: Iterable[Part]) -> Iterator[str]:
                 rows = (tuple(map(_figure, row)) for row in part.rows)
                 yield _grid([column.name for column in part.head], rows)
             case Definitions():
-                yield "\n".join(f"- {cell(label)}: {cell(text)}" for label, text in part.rows)
+                yield "\n".join(f"- {_labelled(label, text)}" for label, text in part.rows)
             case Details():
                 only_table = len(part.parts) == 1 and isinstance(part.parts[0], Table)
                 if not only_table or part.name:
@@ -95,6 +95,10 @@ def _blocks(parts: Iterable[Part]) -> Iterator[str]:
                 yield from _blocks(part.parts)
             case Group():
                 yield from _blocks(part.parts)
+
+
+def _labelled(label: str, text: Cell) -> str:
+    return say("{label}: {text}", label=cell(label), text=cell(text))
 
 
 def _tile(tile: Tile) -> str:

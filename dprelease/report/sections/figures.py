@@ -321,11 +321,18 @@ def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
     ]
 
 
-_OUTWARD = (("_noise_moe", Rounding.UP), ("_low", Rounding.DOWN), ("_high", Rounding.UP))
+_OUTWARD = (
+    ("_noise_moe", Rounding.UP),
+    ("_rank_moe", Rounding.UP),
+    ("_low", Rounding.DOWN),
+    ("_high", Rounding.UP),
+)
 
 
 def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
     """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
+    if column.name.endswith("_rank_moe") and column.decimals:  # of weight
+        return places_beside(column.values[:most], column.decimals)
     if column.names.decimals is not None and not column.name.endswith("_count"):
         return min(column.decimals, column.names.decimals)
     halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}

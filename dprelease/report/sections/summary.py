@@ -56,7 +56,7 @@ def _rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
     for label, status in zip(labels, STATUSES, strict=True):
         names = [hazard.hazard for hazard in facts.hazards if status_of(hazard.status) == status]
         if names:
-            yield label, f"{len(names)}: {', '.join(names)}"
+            yield label, say("{label}: {text}", label=len(names), text=", ".join(names))
     yield say("Reviewed by, as the spec states"), _reviewed(facts.review)
     if facts.review is not None:
         if facts.review.legal_basis:

@@ -1,6 +1,7 @@
 """The catalogues hold every sentence of a report, with the same values; and none but these."""
 
 import ast
+import re
 from collections.abc import Iterator
 from string import Formatter
 
@@ -99,3 +100,17 @@ def test_what_every_statistic_says_of_itself_is_in_the_catalogues(language: str)
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_blank_stands_before_a_comma(language: str) -> None:
     assert [said for said in catalogue(language).values() if " ," in said or " ." in said] == []
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_catalogue_is_in_alphabetical_order(language: str) -> None:
+    file = PACKAGE / "language" / f"{language}.toml"
+    title, *lines = file.read_text("utf-8").splitlines()
+    assert title.startswith("# ")
+    assert lines == sorted(lines, key=str.casefold)
+
+
+def test_marks_stand_apart_in_french() -> None:
+    for french in catalogue("fr").values():
+        words = re.sub(r"\{[^}]*\}", "x", french)
+        assert re.findall(r"(?<!\u202f)[:;?!%»]|«(?!\u202f)", words) == [], french

@@ -107,7 +107,7 @@ def test_what_is_shared_is_paid_once(facts):
     assert len(chart.rows) == 30
     assert "The largest, 0, takes 3.33% of their sum" in chart.description
     alone = budget_chart(many[:1], facts.accounting)
-    assert alone.description.startswith("One release takes the whole budget: 0. It comes to")
+    assert alone.description == "Only 0 costs privacy: epsilon 1."
 
 
 LEDGER = Ledger(

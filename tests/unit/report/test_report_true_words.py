@@ -76,5 +76,5 @@ def test_the_ranks_of_a_quantile_do_not_read_as_its_unit(planned, published):
 def test_a_budget_of_one_query_is_not_told_in_the_plural(planned, published):
     made = published(planned({"statistic": "count", "epsilon": Decimal(1)}))
     page = made.files["report.html"].decode()
-    assert "One release takes the whole budget: q." in page
+    assert "Only q costs privacy: epsilon 1." in page
     assert "1 releases" not in page
