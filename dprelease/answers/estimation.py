@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.system import open_plain
 from dprelease.local.estimates import Estimates, estimate_facts, estimates
 from dprelease.local.read_table import read_columns
 from dprelease.local.tally import Tallier, usual_pairs
@@ -132,14 +132,10 @@ _LARGEST = 256 * 1024 * 1024
 
 def opened(path: str, code: str = "E830") -> BufferedReader:
     """Open a plain file. Raises Failure (exit code 2)."""
-    reason = "it is no plain file"
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        if stat.S_ISREG(os.fstat(handle).st_mode):
-            return open(handle, "rb")
-        os.close(handle)
+        return open_plain(path)
     except OSError as problem:
-        reason = os.strerror(problem.errno or 0)
+        reason = problem.strerror
     except ValueError:
         reason = "no file has such a name"
     hint = "name a table of records in the output folder of a run"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterator
@@ -10,8 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dprelease.files.system import copy_mode, is_dead, is_own, replace_file, sync_directory
+
 LARGEST_TEXT = 64 * 1024 * 1024
 _DRAFT = ".new-"
+_MADE = re.compile(r"([0-9]+)(?:-([0-9]*)|\Z)")  # by which process, and when
 
 
 @contextmanager
@@ -20,7 +24,7 @@ def new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
 
     Never follows a link and never overwrites. ``mode`` is subject to the umask. Raises OSError.
     """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # exclusive: what is a link is there
     with open(os.open(path, flags, mode), "wb") as sink:
         yield sink
         sink.flush()
@@ -49,21 +53,12 @@ def put_file(
         with new_file(draft, mode) as sink:
             sink.write(content)
             if keep_mode and os.path.exists(path):
-                os.fchmod(sink.fileno(), stat.S_IMODE(os.stat(path).st_mode))
+                copy_mode(path, sink.fileno(), draft)
         if over:
-            os.rename(draft, path)
+            replace_file(draft, path)
         else:
             os.link(draft, path)  # unlike a rename, it fails where something is
     sync_directory(os.path.dirname(os.path.abspath(path)))
-
-
-def sync_directory(directory: str) -> None:
-    """Make the names in a directory durable. Raises OSError."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def remove_dead_drafts(path: str) -> None:
@@ -71,22 +66,12 @@ def remove_dead_drafts(path: str) -> None:
     directory, name = os.path.split(os.path.abspath(path))
     prefix = f"{name}{_DRAFT}"
     for entry in os.listdir(directory):
-        owner = entry.removeprefix(prefix).split("-")[0]
-        if entry.startswith(prefix) and owner.isdecimal() and not _alive(int(owner)):
+        made = _MADE.match(entry.removeprefix(prefix))
+        if entry.startswith(prefix) and made and is_dead(int(made[1]), int(made[2] or 0)):
             draft = os.path.join(directory, entry)
             with suppress(FileNotFoundError):
-                if os.lstat(draft).st_uid == os.geteuid():
+                if is_own(os.lstat(draft)):
                     os.unlink(draft)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True  # another user's, or no process number at all: not ours to judge
-    return True
 
 
 def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> str | None:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
-from dprelease.files.atomic import draft_of, remove_dead_drafts, sync_directory
+from dprelease.files.atomic import draft_of, remove_dead_drafts
+from dprelease.files.system import sync_directory
 from dprelease.ledger.chain import EMPTY, Entry, Head
 from dprelease.ledger.messages import (
     RESTORE,
@@ -29,7 +30,6 @@ from dprelease.ledger.messages import (
 OLDEST_SQLITE = (3, 37, 0)  # STRICT tables
 
 _SETTINGS = (
-    "PRAGMA synchronous = EXTRA",  # a commit has also synced the directory
     "PRAGMA foreign_keys = ON",
     "PRAGMA recursive_triggers = ON",  # REPLACE fires delete triggers
     "PRAGMA trusted_schema = OFF",
@@ -252,6 +252,7 @@ def _connected(path: str, wait: float, mode: str, *, moved: bool = False) -> sql
         connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
     try:
         with translated(path, wait):
+            sync_commits(connection)
             for setting in _SETTINGS:
                 connection.execute(setting)
             check_schema(connection, path, moved=moved)
@@ -260,6 +261,12 @@ def _connected(path: str, wait: float, mode: str, *, moved: bool = False) -> sql
         connection.close()
         raise
     return connection
+
+
+def sync_commits(connection: sqlite3.Connection) -> None:
+    """Let each commit be durable, content and folder."""
+    connection.execute("PRAGMA synchronous = EXTRA")
+    connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain sync stops before the disk
 
 
 def _keep_rollback_journal(connection: sqlite3.Connection, path: str) -> None:
@@ -300,7 +307,7 @@ def _create(path: str, wait: float) -> None:
 
 def _lay_out_draft(draft: str, path: str, wait: float) -> None:
     with translated(path, wait), closing(sqlite3.connect(draft, isolation_level=None)) as new:
-        new.execute("PRAGMA synchronous = EXTRA")
+        sync_commits(new)
         new.execute("BEGIN IMMEDIATE")
         lay_out(new)
         new.execute("COMMIT")

@@ -14,7 +14,8 @@ import sqlite3
 import stat
 from contextlib import closing, suppress
 
-from dprelease.files.atomic import draft_of, new_file, remove_dead_drafts, sync_directory
+from dprelease.files.atomic import draft_of, new_file, remove_dead_drafts
+from dprelease.files.system import replace_file, sync_directory
 from dprelease.ledger.chain import Head
 from dprelease.ledger.connection import (
     destination,
@@ -22,6 +23,7 @@ from dprelease.ledger.connection import (
     open_for_reading,
     open_for_writing,
     place_errors,
+    sync_commits,
     unmark,
 )
 from dprelease.ledger.messages import can_not_move, missing, moved_ledger
@@ -129,13 +131,10 @@ def _copy(source: str, draft: str, wait: float) -> None:
     original = open_for_reading(source, wait, moved=True)
     with closing(original), closing(sqlite3.connect(draft, isolation_level=None)) as copy:
         original.connection.backup(copy)
-        copy.execute("PRAGMA synchronous = EXTRA")
+        sync_commits(copy)
         unmark(copy)
-    handle = os.open(draft, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with open(draft, "r+b") as copied:  # Windows syncs only what may be written
+        os.fsync(copied.fileno())
 
 
 def _copy_folder(old: str, new: str) -> None:
@@ -147,12 +146,11 @@ def _copy_folder(old: str, new: str) -> None:
     for name in _files(old):
         source, target = os.path.join(old, name), os.path.join(new, name)
         remove_dead_drafts(target)
-        with draft_of(target) as draft, new_file(draft) as sink, open(source, "rb") as file:
-            while chunk := file.read(_CHUNK):
-                sink.write(chunk)
-            sink.flush()
-            os.fsync(sink.fileno())
-            os.rename(draft, target)  # what bears the name is this file, or was cut short
+        with draft_of(target) as draft:
+            with new_file(draft) as sink, open(source, "rb") as file:
+                while chunk := file.read(_CHUNK):
+                    sink.write(chunk)
+            replace_file(draft, target)  # what bears the name is this file, or was cut short
     sync_directory(new)
     sync_directory(os.path.dirname(new))
 

@@ -112,8 +112,9 @@ class Shuffler:
     def _part(self, begins: npt.NDArray[np.int64], heap: int) -> Rows:
         start, end = int(begins[heap]), int(begins[heap + 1])
         content = bytearray()
+        self._file.seek(start)
         while len(content) < end - start:
-            more = os.pread(self._file.fileno(), end - start - len(content), start + len(content))
+            more = self._file.read(end - start - len(content))
             if not more:
                 raise OSError("a temporary file is shorter than what was written to it")
             content += more

@@ -9,7 +9,6 @@ has left goes when the run is tried again.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -19,7 +18,14 @@ from dataclasses import replace
 from types import TracebackType
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.atomic import sync_directory
+from dprelease.files.system import (
+    close_lock,
+    lock,
+    open_lock,
+    open_plain,
+    replace_file,
+    sync_directory,
+)
 from dprelease.model import StoredTable
 
 _OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
@@ -88,11 +94,9 @@ class Unsealed:
 
     def keep(self, made: str, path: str) -> None:
         """Move a table to its place. Raises OSError."""
-        handle = os.open(made, os.O_RDONLY | os.O_NOFOLLOW)
-        self._handles.callback(os.close, handle)
-        _lock(handle)
+        _lock(made, path, self._handles)
         self._paths.append(path)
-        os.rename(made, path)
+        replace_file(made, path)
 
     def settle(self) -> None:
         """From now on they may be sealed, whatever is raised."""
@@ -108,9 +112,7 @@ def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
             if _OURS.fullmatch(name) and name.startswith(run_id):
                 path = os.path.join(directory, name)
                 with suppress(OSError):
-                    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-                    handles.callback(os.close, handle)
-                    if _lock(handle):
+                    if _lock(path, path, handles):
                         orphans.append(path)
         if orphans and not is_sealed():  # asked when nobody can seal them any more
             for path in orphans:
@@ -118,10 +120,15 @@ def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
                     os.unlink(path)
 
 
-def _lock(handle: int) -> bool:
-    """Whether a file is ours alone. Without locks on its file system nobody can tell."""
+def _lock(path: str, name: str, handles: ExitStack) -> bool:
+    """Whether a file that has the name, or will have it, is ours until the handles are closed.
+
+    Without locks on its file system nobody can tell.
+    """
+    handle = open_lock(path, name)
+    handles.callback(close_lock, handle, name)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(handle)
     except OSError:
         return False
     return True
@@ -140,8 +147,7 @@ def digest_of(path: str) -> str | None:
     """The SHA-256 of a plain file in hex; None if there is none."""
     digest = hashlib.sha256()
     try:
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        with open(os.open(path, flags), "rb") as source:
+        with open_plain(path, follow=False) as source:
             while chunk := source.read(_CHUNK):
                 digest.update(chunk)
     except OSError:

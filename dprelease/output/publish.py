@@ -11,9 +11,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
+from pathlib import Path
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.atomic import sync_directory
+from dprelease.files.system import replace_file, sync_directory
 from dprelease.output.datapackage import GENERATOR, NAME
 from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
 
@@ -62,8 +63,8 @@ def place_problem(directory: str) -> Complaint | None:
         return Complaint("E801", f"the output {target} is a symbolic link", ELSEWHERE)
     if os.path.lexists(target) and not os.path.isdir(target):
         return Complaint("E801", f"the output {target} is a file, not a directory", ELSEWHERE)
-    written = os.fsencode(target)
-    if len(written) > LONGEST_PATH or max(map(len, written.split(b"/"))) > LONGEST_NAME:
+    lengths = [len(os.fsencode(part)) for part in (target, *Path(target).parts)]
+    if lengths[0] > LONGEST_PATH or max(lengths[1:]) > LONGEST_NAME:
         message = f"the output {target[:80]}... is too long for a path"
         return Complaint("E801", message, "choose a shorter output.path")
     nearest = target
@@ -225,7 +226,7 @@ def _update(target: str, files: Mapping[str, Content]) -> None:
         if any(name.startswith(f"{FOLDER}/") for name in changed):
             _make_directories(os.path.join(target, FOLDER))
         for name in sorted(changed, key=lambda name: (name == NAME, name)):
-            os.replace(os.path.join(staging.content, name), os.path.join(target, name))
+            replace_file(os.path.join(staging.content, name), os.path.join(target, name))
         _sync(target)
         _remove(target, ours - files.keys())
 

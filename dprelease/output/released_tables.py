@@ -7,39 +7,24 @@ Anybody may have written to the directory: only plain files are opened.
 from __future__ import annotations
 
 import csv
-import errno
 import hashlib
 import json
-import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from io import BufferedReader
 from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.system import open_plain
 from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
 from dprelease.output.csv_table import unescaped
 from dprelease.output.datapackage import GENERATOR, NAME
 
 if TYPE_CHECKING:
     import pyarrow
-
-
-def open_plain(file: str | Path) -> BufferedReader:
-    """Open a file for reading, but no pipe, which could wait, nor a device, which may never end.
-
-    Raises OSError.
-    """
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no file")
-    return os.fdopen(descriptor, "rb")
 
 
 FORMATS = ("csv", "parquet")

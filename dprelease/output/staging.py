@@ -7,7 +7,6 @@ later run knows by it which half-published files are ours.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -18,7 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from dprelease.files.atomic import new_file, sync_directory
+from dprelease.files.atomic import new_file
+from dprelease.files.system import close_lock, is_own, lock, open_lock, sync_directory
 from dprelease.model import StoredTable
 
 Content = bytes | StoredTable
@@ -76,7 +76,7 @@ def staged(directory: str, prefix: str) -> Iterator[Staging]:
         noted = os.path.lexists(os.path.join(path, _MANIFEST))
         # What can't be removed now is removed by the next run.
         shutil.rmtree(content if noted and not done else path, ignore_errors=True)
-        os.close(handle)
+        close_lock(handle, path)
 
 
 def noted_names(directory: str, prefix: str) -> set[str]:
@@ -91,16 +91,16 @@ def remove_leftovers(directory: str, prefix: str) -> None:
     """Removes staging directories whose process is gone; those in use stay."""
     for folder in _ours(directory, prefix):
         try:
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            handle = open_lock(folder)
         except OSError:
             continue  # gone meanwhile, or not for us to open
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle)
             shutil.rmtree(folder, ignore_errors=True)
         except OSError:
             continue  # in use
         finally:
-            os.close(handle)
+            close_lock(handle, folder)
 
 
 def copy_file(stored: StoredTable, path: str, mode: int) -> None:
@@ -120,18 +120,18 @@ def _locked(directory: str, prefix: str) -> tuple[str, int]:
         path = os.path.join(directory, f"{prefix}{os.getpid()}-{time.time_ns()}")
         os.mkdir(path, 0o700)
         try:
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            handle = open_lock(path)
         except FileNotFoundError:
             continue  # another run took it for a leftover before it was locked
         if _lock(handle) and os.path.lexists(path):
             return path, handle
-        os.close(handle)
+        close_lock(handle, path)
     raise BlockingIOError("staging directories keep disappearing")
 
 
 def _lock(handle: int) -> bool:
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(handle)
     except BlockingIOError:
         return False
     except OSError:
@@ -155,7 +155,7 @@ def _is_mine(path: str) -> bool:
         status = os.lstat(path)
     except FileNotFoundError:
         return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return stat.S_ISDIR(status.st_mode) and is_own(status)
 
 
 def _read_manifest(path: str) -> list[str]:

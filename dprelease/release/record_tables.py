@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dprelease.errors import Failure
-from dprelease.files.atomic import new_file, sync_directory
+from dprelease.files.atomic import new_file
 from dprelease.files.prefetch import ahead
+from dprelease.files.system import sync_directory
 from dprelease.kernel.noise.entropy import read_bits
 from dprelease.kernel.privatize.engine_requests import record_request
 from dprelease.kernel.privatize.record_tables import perturb, prepare

@@ -8,10 +8,10 @@ import os
 import re
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.system import open_plain
 from dprelease.language import speaking
 from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
-from dprelease.output.released_tables import open_plain
 from dprelease.report.combine.figures import Published
 from dprelease.report.facts.json_form import REHEARSED, SCHEMA, report_from_json, to_json
 from dprelease.report.facts.model import PublishedTable, ReportFacts

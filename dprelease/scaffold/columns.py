@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.csv_line import split_line
 from dprelease.files.packed import packing, unpacked
+from dprelease.files.system import plain_handle
 
 if TYPE_CHECKING:
     import pyarrow
@@ -46,10 +46,8 @@ class Csv(NamedTuple):
 def csv_columns(file: str, written: Csv) -> list[Named]:
     """The columns that the first line names. Raises Failure (exit code 2)."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)  # a pipe would wait
+        descriptor = plain_handle(file)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise unreadable(file, "it is no file")
             if how := packing(file):
                 with unpacked(os.fdopen(descriptor, "rb", closefd=False), how) as stream:
                     line = first_line(lambda: stream.read(1))

@@ -101,7 +101,7 @@ def test_a_move_that_is_killed_at_any_step(
     log = tmp_path / "log"
     assert nursery.run(copied(released, tmp_path / "well"), *MOVE, log=str(log)).code == 0
     found = log.read_text(encoding="ascii").split("\n")[:-1]
-    assert {"link", "unlink", "sqlite", "fsync", "rename"} <= set(found)
+    assert {"link", "unlink", "sqlite", "fsync", "replace"} <= set(found)
     places = [at for at, step in enumerate(found, start=1) if not step.startswith("after")]
     turned = 0
     for at in some(places, 3):

@@ -75,6 +75,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.engines.registry",
         "dprelease.expressions",
         "dprelease.files.packed",
+        "dprelease.files.system",
         "dprelease.files.uris",
         "dprelease.finishing.conditions",
         "dprelease.finishing.lattice",
@@ -87,6 +88,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         LANGUAGE,
         "dprelease.files.atomic",
+        "dprelease.files.system",
         "dprelease.postprocess.fixed_point",
     ),
     # Record-level tables. Never a true value: all of this sees perturbed cells.
@@ -95,6 +97,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         LANGUAGE,
         "dprelease.files.atomic",
         "dprelease.files.prefetch",
+        "dprelease.files.system",
         "dprelease.kernel.noise.distributions",
         "dprelease.output",
         "dprelease.postprocess.fixed_point",
@@ -125,6 +128,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.engines.registry",
         "dprelease.expressions.canonical",
         "dprelease.files.atomic",
+        "dprelease.files.system",
         "dprelease.privacy.zcdp",
     ),
     "dprelease.report": (
@@ -146,6 +150,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.report.rerender": (
         *VOCABULARY,
         LANGUAGE,
+        "dprelease.files.system",
         "dprelease.output",
         "dprelease.report",
     ),
@@ -155,7 +160,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.report",
     ),
     # Reads the names of columns, and no value.
-    "dprelease.scaffold": (*VOCABULARY, "dprelease.files.csv_line", "dprelease.files.packed"),
+    "dprelease.scaffold": (
+        *VOCABULARY,
+        "dprelease.files.csv_line",
+        "dprelease.files.packed",
+        "dprelease.files.system",
+    ),
     # The plans of two specs side by side.
     "dprelease.diff": (
         *VOCABULARY,
@@ -211,6 +221,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.files.atomic",
         "dprelease.files.prefetch",
+        "dprelease.files.system",
         "dprelease.kernel.noise.entropy",
         "dprelease.kernel.privatize.engine_requests",
         "dprelease.kernel.privatize.record_tables",
@@ -274,6 +285,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.answers": (
         *VOCABULARY,
         "dprelease.diff",
+        "dprelease.files.system",
         "dprelease.ledger",
         "dprelease.local",
         "dprelease.output.released_tables",
@@ -290,6 +302,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.engines.registry",
         "dprelease.files.atomic",
         "dprelease.files.packed",
+        "dprelease.files.system",
         "dprelease.ledger",
         "dprelease.local",
         "dprelease.output.released_tables",

@@ -154,6 +154,6 @@ def literal_path(path: str) -> str:
 
 
 def _threads() -> int:
-    available = hasattr(os, "sched_getaffinity")
-    cores = len(os.sched_getaffinity(0)) if available else os.cpu_count() or 1
-    return min(cores, MOST_THREADS)
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    return min(os.cpu_count() or 1, MOST_THREADS)

@@ -210,7 +210,7 @@ def separates_periods(path: str) -> bool:
     ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
     and is not undone by a part "..".
     """
-    parts = parted(path)[0].split("/")
+    parts = parted(path)[0].replace(os.sep, "/").split("/")
     whole = [part for part in parts if PERIOD in part and not has_wildcards(part)]
     return bool(whole) and ".." not in parts
 

@@ -63,7 +63,7 @@ def reads(source: Source, path: str) -> bool:
     start = fixed_part(pattern)
     wanted = os.path.realpath(start) + pattern[len(start.rstrip(os.sep)) :]
     levels = "**" in pattern or real.count(os.sep) == wanted.count(os.sep)
-    return levels and fnmatchcase(real, wanted.replace("**/", "*"))
+    return levels and fnmatchcase(real, wanted.replace(f"**{os.sep}", "*"))
 
 
 LEDGER = "the ledger"

@@ -181,7 +181,7 @@ def test_after_the_charge_a_failure_is_free_to_repeat(
             def full(*_: object) -> None:
                 raise OSError(28, "No space left on device")
 
-            patch.setattr(os, "rename", full)
+            patch.setattr(os, "replace", full)
             with pytest.raises(Failure) as caught:
                 pay(ledger, 2)
         assert caught.value.exit_code is ExitCode.AFTER_CHARGE

@@ -48,7 +48,8 @@ class Disk:
                 if statement == "COMMIT":
                     disk.commits += 1
                     (mode,) = super().execute("PRAGMA synchronous").fetchone()
-                    disk._expect(mode == EXTRA, "a commit that is not synced")
+                    (whole,) = super().execute("PRAGMA fullfsync").fetchone()
+                    disk._expect((mode, whole) == (EXTRA, 1), "a commit that is not synced")
                     disk.check("a commit")
                 return super().execute(statement, *given)
 

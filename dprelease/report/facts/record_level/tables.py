@@ -7,6 +7,7 @@ people and programs, losses rounded up.
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import replace
 from fractions import Fraction
 
@@ -51,7 +52,7 @@ def drawn_table(
     """State a table that was drawn: its laws, its file, and what it tells."""
     return replace(
         planned_table(step, interval, explained),
-        file=stored.path.rpartition("/")[2],
+        file=os.path.basename(stored.path),
         format=stored.format,
         sha256=stored.sha256,
         bytes=stored.size,

@@ -16,8 +16,10 @@ import stat
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from dprelease.files.system import open_real
 from dprelease.model import ListFile
 from dprelease.spec.checks.paths import PERIOD, absolute, holds
 from dprelease.spec.complaints.reporter import Refused
@@ -25,9 +27,6 @@ from dprelease.spec.complaints.wording import show
 from dprelease.spec.toml.tree import MAX_VALUES
 
 Barred = tuple[str, str]  # what it is, and the pattern of its absolute path
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-# O_PATH, where there is one: a folder on the way need not be readable.
-_FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC | getattr(os, "O_PATH", os.O_RDONLY)
 MOST_LOOKS = 1_000_000  # at files and folders, for all lists of a spec: seconds
 _LOOSE = re.compile(re.escape(PERIOD) + r"|\[.*\]")
 
@@ -56,9 +55,9 @@ class Lists:
         try:
             real = os.path.realpath(path)
             folder = os.path.realpath(self._base)
-            if not self._outside and os.path.commonpath([folder, real]) != folder:
+            if not self._outside and not holds(folder, real):
                 raise _outside(key, file, "lies outside of the spec's folder")
-            stream = _opened(real)
+            stream = open_real(real)
         except (OSError, ValueError):
             raise unreadable(key, path) from None
         with stream:
@@ -96,26 +95,6 @@ def _outside(key: str, file: str, what: str) -> Refused:
     return Refused(f"the {key} {show(file)} {what}", f"{hint} (allow_outside_lists=True)", "E251")
 
 
-def _opened(real: str) -> BinaryIO:
-    """Open a plain file by its path without links. What turns into a link is not followed."""
-    handle = os.open(os.sep, _FOLDER)
-    *folders, name = real.strip(os.sep).split(os.sep)
-    for folder in folders:
-        try:
-            inner = os.open(folder, _FOLDER, dir_fd=handle)
-        finally:
-            os.close(handle)
-        handle = inner
-    try:
-        file = os.open(name, _FILE, dir_fd=handle)
-    finally:
-        os.close(handle)
-    if stat.S_ISREG(os.fstat(file).st_mode):
-        return open(file, "rb")
-    os.close(file)
-    raise OSError("no file: a pipe would be waited for")
-
-
 def _looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[bool]:
     """Say of each place of a pattern whether it is an open file, or a folder that the file is in.
 
@@ -123,7 +102,8 @@ def _looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[bool]:
     ``real`` is its path without links: of a folder that may not be listed its parts are tried.
     Upper and lower case don't matter where a part is no literal name.
     """
-    places = [(os.sep, tuple(pattern.strip(os.sep).split(os.sep)))]
+    start, *parts = Path(pattern).parts
+    places = [(start, tuple(parts))]
     seen = set()
     while places:
         place, rest = places.pop()

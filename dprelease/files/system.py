@@ -1,0 +1,181 @@
+"""What differs between operating systems: locks, folders, and how a plain file is opened.
+
+Linux and macOS have what POSIX has. Windows opens no folder, has no lock on one, and neither moves
+nor removes what is open: there a lock is on an empty file that stands beside what it is for.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from contextlib import suppress
+from io import BufferedReader
+from pathlib import Path
+
+try:
+    import fcntl
+
+    POSIX = True
+except ImportError:
+    import msvcrt
+
+    POSIX = False
+
+_PATIENCE = 2.0  # seconds, with a file that somebody reads
+_DAY = 86_400_000_000_000  # nanoseconds
+
+
+def _flags(*names: str) -> int:
+    """Those flags of opening that the system has."""
+    return sum(getattr(os, name, 0) for name in names)
+
+
+# A pipe is not waited for, and Windows changes no line ends.
+_READ = os.O_RDONLY | _flags("O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+_NO_LINK = _flags("O_NOFOLLOW")
+# O_PATH, where there is one: a folder on the way need not be readable.
+_FOLDER = _flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_PATH")
+
+
+# --- locks ---------------------------------------------------------------------------------------
+
+
+def open_lock(path: str, name: str | None = None) -> int:
+    """Open the lock of a file or folder, links not followed. Raises OSError.
+
+    It is the file or folder itself; on Windows an empty file beside the ``name`` that it has, or
+    will have, which is made if need be.
+    """
+    if POSIX:
+        return os.open(path, _READ | _NO_LINK)
+    return os.open(f"{name or path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+
+
+def lock(handle: int) -> None:
+    """Take an opened lock; it is let go when it is closed, or the process ends, by a kill too.
+
+    Raises BlockingIOError where another process has it; another OSError where the file system has
+    no locks.
+    """
+    if POSIX:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    try:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+    except PermissionError:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from None
+
+
+def close_lock(handle: int, path: str) -> None:
+    """Close the lock of a path, and let it go, if it was taken."""
+    os.close(handle)
+    if not POSIX:
+        with suppress(OSError):  # another process has it: what is open is not removed
+            os.unlink(f"{path}.lock")
+
+
+# --- files and folders ---------------------------------------------------------------------------
+
+
+def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
+    """Open a file for reading, see ``plain_handle``."""
+    return open(plain_handle(path, follow=follow), "rb")
+
+
+def plain_handle(path: str | Path, *, follow: bool = True) -> int:
+    """Open a file for reading, but no pipe, which could wait, nor a device, which may never end.
+
+    Without ``follow`` a path that ends in a link is refused. Raises OSError.
+    """
+    if not follow and os.path.islink(path):  # where the system doesn't tell when it opens it
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return _plain(os.open(path, _READ if follow else _READ | _NO_LINK))
+
+
+def open_real(real: str) -> BufferedReader:
+    """Open a plain file by its path without links. What turns into a link is not followed.
+
+    Windows opens no folder: there the path is looked at again with the file open. Raises OSError.
+    """
+    if not POSIX:
+        file = open_plain(real, follow=False)
+        if os.path.realpath(real) == real:
+            return file
+        file.close()
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    handle = os.open(os.sep, _FOLDER)
+    *folders, name = real.strip(os.sep).split(os.sep)
+    for folder in folders:
+        try:
+            inner = os.open(folder, _FOLDER, dir_fd=handle)
+        finally:
+            os.close(handle)
+        handle = inner
+    try:
+        return open(_plain(os.open(name, _READ | _NO_LINK, dir_fd=handle)), "rb")
+    finally:
+        os.close(handle)
+
+
+def _plain(handle: int) -> int:
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is no file")
+    return handle
+
+
+def sync_directory(directory: str) -> None:
+    """Make the names in a directory durable, where the system lets it be asked for. OSError."""
+    if not POSIX:
+        return
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace_file(source: str, target: str) -> None:
+    """Give a file its name, in place of what bears it. Raises OSError.
+
+    Windows refuses as long as somebody reads what bears it: there it is tried for two seconds.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            if POSIX or time.monotonic() > end:
+                raise
+            time.sleep(_PATIENCE / 40)
+        else:
+            return
+
+
+def copy_mode(source: str, handle: int, target: str) -> None:
+    """Give an open file, which is at ``target``, the mode of another one. Raises OSError."""
+    mode = stat.S_IMODE(os.stat(source).st_mode)
+    os.chmod(handle if os.chmod in os.supports_fd else target, mode)
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Whether a file belongs to this user, where the system says whose it is."""
+    return not POSIX or status.st_uid == os.geteuid()
+
+
+def is_dead(process: int, seen: int) -> bool:
+    """Whether a process is gone that lived at a time, in nanoseconds.
+
+    On Windows, where the question would be a signal, it is after a day.
+    """
+    if not POSIX:
+        return time.time_ns() - seen > _DAY
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (PermissionError, OverflowError):
+        return False  # another user's, or no process number at all: not ours to judge
+    return False
