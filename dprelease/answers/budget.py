@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from dprelease.frozen import dataclass
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, whole

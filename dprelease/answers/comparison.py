@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +12,7 @@ from dprelease.diff.changes import Change, Kind, Pair
 from dprelease.diff.guarantee import guarantee_changes
 from dprelease.diff.outputs import figure_changes
 from dprelease.errors import ExitCode
+from dprelease.frozen import dataclass
 from dprelease.ledger.identity import run_id
 from dprelease.model import Plan, Release
 from dprelease.release.plan import plan

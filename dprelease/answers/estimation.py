@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from io import BufferedReader
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
+from dprelease.frozen import dataclass
 from dprelease.local.estimates import Estimates, estimate_facts, estimates
 from dprelease.local.read_table import read_columns
 from dprelease.local.tally import Tallier, usual_pairs

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.frozen import dataclass
 from dprelease.output.released_tables import (
     NUMBER,
     Described,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +18,7 @@ from dprelease.cli.console import answer, answer_json, folded, paint, remark
 from dprelease.cli.views.complaints import MOST_BYTES, complain, counted_errors
 from dprelease.cli.views.formats import marked
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:
     from dprelease.model import Plan

@@ -10,7 +10,6 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import click
@@ -19,6 +18,7 @@ from dprelease.cli.app import app
 from dprelease.cli.console import abandon_stdout, answer_json, prepare_streams, remark
 from dprelease.cli.views.complaints import complain
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
+from dprelease.frozen import dataclass
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 TERMINATED = 143  # 128 + SIGTERM

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
+from dprelease.frozen import dataclass
 from dprelease.model import Plan, Release
 
 Value = str | int | Fraction | None

@@ -7,7 +7,6 @@ columns are found without a look at values, and what becomes of a cell depends o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, NoReturn, Protocol
 
@@ -20,6 +19,7 @@ from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.errors import InternalError
 from dprelease.expressions.sqltext import col
+from dprelease.frozen import dataclass
 from dprelease.model import ColumnType, InputColumn, Source
 
 ROWS = 1 << 16  # of a batch

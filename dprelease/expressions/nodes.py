@@ -6,9 +6,9 @@ made from this tree, never from the text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime
 
+from dprelease.frozen import dataclass
 from dprelease.model import ColumnType
 
 Value = bool | int | float | str | date | datetime | None

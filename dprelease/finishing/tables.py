@@ -7,12 +7,13 @@ changed the one as it was released is handed on too, but where it is hidden.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from math import prod
 from typing import NamedTuple
 
 from dprelease.finishing.lattice import axes_of, rows_of
+from dprelease.frozen import dataclass
 from dprelease.language import say
 from dprelease.model import AS_RELEASED, Finish, OutputColumn, OutputTable, Plan, Query, Read
 from dprelease.postprocess.estimate_columns import flag_meaning, flags_of

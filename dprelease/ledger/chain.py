@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from dprelease.frozen import dataclass
 from dprelease.ledger.identity import canonical_json
 
 GENESIS = hashlib.sha256(b"dprelease/ledger/1").hexdigest()

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.privacy_filter import (

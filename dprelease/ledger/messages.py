@@ -10,12 +10,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from difflib import get_close_matches
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.frozen import dataclass
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.privacy_filter import Caps, Total
 from dprelease.model import Loss

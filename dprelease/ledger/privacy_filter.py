@@ -41,10 +41,11 @@ there is the plain way alone. Adding a run never makes a total smaller.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 
+from dprelease.frozen import dataclass
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact
 from dprelease.privacy.zcdp import order_for, rho_of_pure, surcharge

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from math import comb
 
+from dprelease.frozen import dataclass
 from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.output.csv_table import FORMULA, escaped

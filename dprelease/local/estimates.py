@@ -14,10 +14,10 @@ mean of the product of two.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 
+from dprelease.frozen import dataclass
 from dprelease.local.cells import grid_of
 from dprelease.local.intervals import Cumulants, Figure, cumulants, quantile, scored
 from dprelease.local.variance import laplace_half, window_tails, window_variance

@@ -21,7 +21,6 @@ half the diameter or more off:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor
@@ -29,6 +28,7 @@ from math import ceil, floor
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.local.randomizers import laplace as local_laplace
 from dprelease.local.randomizers import piecewise as window_response
 from dprelease.model.columns import Grid

@@ -9,9 +9,10 @@ fourth by at most one count. Corrections only ever make it longer.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
+
+from dprelease.frozen import dataclass
 
 LEAST_TAIL = 1e-300
 _STEPS = 100

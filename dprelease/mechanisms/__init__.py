@@ -9,10 +9,10 @@ proved of it are not a mechanism's to say.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
+from dprelease.frozen import dataclass
 from dprelease.model import (
     Adjacency,
     Form,

@@ -50,11 +50,11 @@ rounded up a lot, to where the lattice begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
+from dprelease.frozen import dataclass
 from dprelease.model.plans import QuantileScheme, QuantileStep
 from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds, round_down, round_up
 

@@ -11,8 +11,9 @@ A format becomes one regular expression, so that nobody's strptime decides what 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import pairwise
+
+from dprelease.frozen import dataclass
 
 _DIRECTIVES = {
     "Y": "[0-9]{4}",

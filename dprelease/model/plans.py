@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from math import prod
 
+from dprelease.frozen import dataclass
 from dprelease.model.loss import Loss, Noise, Sensitivity
 from dprelease.model.queries import Query
 from dprelease.model.record_tables import RecordStep

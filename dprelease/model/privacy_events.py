@@ -9,9 +9,9 @@ Dong and Wang 2022, "Optimal accounting of differential privacy via characterist
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.model.shift import Shift
 
 

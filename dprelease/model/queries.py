@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
+from dprelease.frozen import dataclass
 from dprelease.model.columns import Column, ColumnType, Expression, Grid
 
 HIDDEN = "(in no group)"

@@ -8,11 +8,12 @@ column its grid integer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dprelease.frozen import dataclass
 from dprelease.model.loss import Loss
 from dprelease.model.queries import Group
 from dprelease.model.requests import Bound, InputColumn, Quantity, Source

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from fractions import Fraction
 from urllib.parse import quote
 
 from dprelease.errors import Complaint, Failure, Place
+from dprelease.frozen import dataclass
 from dprelease.model.columns import Column
 from dprelease.model.outputs import NO_NAMES, Names
 from dprelease.model.queries import Query

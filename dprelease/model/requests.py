@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from math import prod
 
+from dprelease.frozen import dataclass
 from dprelease.model.columns import ColumnType, Expression, Grid
 from dprelease.model.queries import Candidates, Group
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dprelease.frozen import dataclass
 
 MAX_SHAPES = 6  # beyond, the general bound is as good and its cost does not grow
 

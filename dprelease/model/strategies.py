@@ -8,9 +8,10 @@ steps, the best linear unbiased one where their noise is as planned.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+
+from dprelease.frozen import dataclass
 
 
 class AxisKind(StrEnum):

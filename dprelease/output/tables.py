@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 
+from dprelease.frozen import dataclass
 from dprelease.model import OutputTable, StoredTable
 from dprelease.output.csv_table import csv_bytes
 from dprelease.output.parquet_table import parquet_bytes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from dprelease.frozen import dataclass
 from dprelease.model import Query
 
 _NOTHING = Fraction(0)

@@ -17,11 +17,12 @@ weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log, sqrt, tanh
 
+from dprelease.frozen import dataclass
 from dprelease.mechanisms import Choice, Mechanism
 from dprelease.mechanisms.registry import law_of, refined
 from dprelease.model import Loss

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from operator import is_
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.frozen import dataclass
 from dprelease.mechanisms import NOTHING, Choice
 from dprelease.mechanisms.registry import law_of, refined
 from dprelease.model import Loss, Reading, Release

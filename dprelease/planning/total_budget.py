@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.model import Loss, Query, Release
 from dprelease.privacy.composition import MARGINS, Cost, compose
 from dprelease.statistics.registry import key_selector

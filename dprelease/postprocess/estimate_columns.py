@@ -10,10 +10,10 @@ data. That looks at published figures only, so saying it costs no privacy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from dprelease.frozen import dataclass
 from dprelease.language import say
 from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
 from dprelease.model.queries import column_name

@@ -29,10 +29,10 @@ with half-width 1/8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from dprelease.frozen import dataclass
 from dprelease.model import Noise
 from dprelease.postprocess.noise_mixture import mix_quantiles
 

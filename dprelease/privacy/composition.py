@@ -7,9 +7,9 @@ Sums are exact Fractions, and the conversion from zCDP rounds up to 12 digits. N
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
 from dprelease.privacy import zcdp

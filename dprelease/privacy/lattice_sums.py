@@ -20,11 +20,11 @@ Larger entries mean larger delta, which is why shapes that bound all entries suf
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
+from dprelease.frozen import dataclass
 from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, exp_floor, round_up
 
 BITS = 384

@@ -32,12 +32,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.model.privacy_events import (
     Approximate,
     Counted,

@@ -67,10 +67,10 @@ largest at one of the ends, or at the first or last m without a rest.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 
+from dprelease.frozen import dataclass
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.model.shift import Shift, general, pair, zero
 from dprelease.privacy import discrete_gaussian, lattice_sums

@@ -18,8 +18,9 @@ attained.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dprelease.frozen import dataclass
 from dprelease.language import counted, say, template
 from dprelease.model import Sensitivity
 from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, repeat
 from math import prod
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.finishing.flags import with_bounded, with_rank_flags, within_ends
 from dprelease.finishing.tables import finished, noisy_figures
+from dprelease.frozen import dataclass
 from dprelease.language import say, speaking
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import Total

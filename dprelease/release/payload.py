@@ -10,13 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
 from typing import TypedDict
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.frozen import dataclass
 from dprelease.model import Form, NoisyTable, Plan, Step, StoredTable, Tally
 from dprelease.model.plan_json import exact, record_json, step_json
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from dprelease.errors import Failure
+from dprelease.frozen import dataclass
 from dprelease.model import Loss, Plan, Release
 from dprelease.report.numbers import Amount
 from dprelease.spec import load

@@ -7,7 +7,9 @@ the one who runs the release, who may see the data: nothing of them is written t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from dprelease.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

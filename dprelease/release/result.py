@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:  # the package imports this at its start
     import pyarrow as pa

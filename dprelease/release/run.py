@@ -11,12 +11,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines import Engine, get, in_session, reading
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize

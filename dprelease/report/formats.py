@@ -8,9 +8,10 @@ an extra is missing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:
     from dprelease.model import OutputTable

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
+from dprelease.frozen import dataclass
 from dprelease.language import say, template
 from dprelease.model import (
     Adjacency,

@@ -14,9 +14,10 @@ from product_source import modules, nodes, parsed
 
 API = "dprelease"
 
+FROZEN = "dprelease.frozen"
 MODEL, ERRORS = "dprelease.model", "dprelease.errors"
 LANGUAGE = "dprelease.language"
-VOCABULARY = (MODEL, ERRORS)
+VOCABULARY = (FROZEN, MODEL, ERRORS)
 
 # Layer -> what it may import of the package besides itself. A module belongs to the layer with
 # the longest name that fits, so "dprelease.kernel.noise.distributions.laws" has a rule of its own.
@@ -24,8 +25,9 @@ VOCABULARY = (MODEL, ERRORS)
 # package is the public API, and allowed only where it is listed.
 LAYERS: dict[str, tuple[str, ...]] = {
     # Vocabulary: the standard library and nothing else.
-    ERRORS: (),
-    MODEL: (ERRORS,),
+    FROZEN: (),
+    ERRORS: (FROZEN,),
+    MODEL: (FROZEN, ERRORS),
     "dprelease.files": (),
     # Sentences of reports, and their catalogues.
     LANGUAGE: (),

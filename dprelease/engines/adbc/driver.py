@@ -8,12 +8,12 @@ nowhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dprelease.engines.base import bad_data
 from dprelease.engines.common.files import LINE_LIMIT
 from dprelease.errors import Failure
+from dprelease.frozen import dataclass
 from dprelease.model import Database, InputColumn
 
 CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -30,6 +29,7 @@ from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.engines.registry import DRIVERS
 from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
+from dprelease.frozen import dataclass
 from dprelease.model import Database, Dialect, InputColumn, Source
 
 OF_DRIVERS: dict[str, Driver] = {"postgresql": PostgreSQL(), "sqlite": SQLite()}

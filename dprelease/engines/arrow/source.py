@@ -9,7 +9,6 @@ that of the largest batch. Its offsets are checked before anything follows them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read
@@ -22,6 +21,7 @@ from dprelease.engines.duckdb.sources import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import col
 from dprelease.files.uris import is_uri
+from dprelease.frozen import dataclass
 from dprelease.model import InputColumn, Source
 
 BATCH_ROWS = 1 << 16  # records that are handed on at once

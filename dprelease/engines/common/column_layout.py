@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self
 
 from dprelease.engines.common.arrow_types import duckdb_type
 from dprelease.engines.common.arrow_values import readable
 from dprelease.engines.common.partitions import Partitions, column_of
+from dprelease.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

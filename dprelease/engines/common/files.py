@@ -7,7 +7,6 @@ import glob
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from dprelease.engines.base import bad_data
 from dprelease.engines.common.locations import (
@@ -21,6 +20,7 @@ from dprelease.engines.common.locations import (
 from dprelease.engines.registry import SOURCES
 from dprelease.files.csv_line import split_line
 from dprelease.files.uris import is_uri
+from dprelease.frozen import dataclass
 from dprelease.model import Dialect, InputColumn, Source
 
 BOM = b"\xef\xbb\xbf"

@@ -7,11 +7,12 @@ the floating-point operations by which a double is put on a grid.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TypeVar
 
 from dprelease.engines.base import bad_data
+from dprelease.frozen import dataclass
 from dprelease.model import (
     AggregateRequest,
     Expression,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.base import columns_read
@@ -15,6 +14,7 @@ from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.sources import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
+from dprelease.frozen import dataclass
 from dprelease.model import Dialect, InputColumn, Source
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ their keys ``g0..`` are part of the cell themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from dprelease.engines.common.request_content import content_of, leading_of
 from dprelease.engines.duckdb.group_keys import look_up, numbered
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql, call, case, col
+from dprelease.frozen import dataclass
 from dprelease.model import AggregateRequest, Expression, MeasureKind
 
 

@@ -9,7 +9,7 @@ only decides how long it takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from dprelease.engines.duckdb.bounding.by_arrays import Packing
@@ -18,6 +18,7 @@ from dprelease.engines.duckdb.session import memory_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, unit_of_fields
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, col
+from dprelease.frozen import dataclass
 from dprelease.model import AggregateRequest
 
 T = TypeVar("T")

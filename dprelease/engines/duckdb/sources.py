@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from dprelease.engines.duckdb.errors import Stream
 from dprelease.engines.duckdb.text_numbers import TextNumbers, numbered
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql
+from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -17,7 +17,7 @@ passes the filter.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dprelease.engines.base import columns_derived, columns_read
 from dprelease.engines.common.request_content import content_of, scale_of
@@ -42,6 +42,7 @@ from dprelease.expressions.typed_texts import (
     when,
     whole,
 )
+from dprelease.frozen import dataclass
 from dprelease.model import (
     NUMERIC_TYPES,
     AggregateRequest,

@@ -7,7 +7,6 @@ type that is not in ``arrow_types`` is refused before anything is charged.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read
@@ -17,6 +16,7 @@ from dprelease.engines.common.files import resolve
 from dprelease.engines.common.locations import open_binary
 from dprelease.engines.common.partitions import check_apart, find_partitions
 from dprelease.files.uris import is_uri
+from dprelease.frozen import dataclass
 from dprelease.model import InputColumn, Source
 
 BATCH_ROWS = 1 << 16

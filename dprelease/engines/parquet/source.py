@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.common.arrow_values import CELL_LIMIT
@@ -16,6 +15,7 @@ from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.engines.parquet.reader import opened
 from dprelease.engines.parquet.schema import ParquetLayout, lay_out_parquet
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, literal, option, within
+from dprelease.frozen import dataclass
 from dprelease.model import InputColumn, Source
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from dprelease.engines.spark.messages import Message
+from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:
     from dprelease.engines.base import Share

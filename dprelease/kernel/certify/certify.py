@@ -10,9 +10,9 @@ says which one does not hold, and of what.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.record_tables import table_loss_breaches
 from dprelease.kernel.certify.rules import Breach
 from dprelease.kernel.certify.step_loss import step_loss_breaches

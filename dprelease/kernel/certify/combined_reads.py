@@ -21,11 +21,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import compress
 from typing import NamedTuple
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import EACH, AxisKind, Expression, Group, Query, Read, Step, Term

@@ -9,9 +9,9 @@ what the statistic is by its definition.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.combined_reads import combined_breaches
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.model import (

@@ -9,9 +9,9 @@ are is published: nothing is claimed for neighbours that differ in that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_forms import is_group, is_quantity
 from dprelease.kernel.verify.additive import pure_rho

@@ -7,10 +7,11 @@ gone through in order: a rule may rely on those before it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Generic, TypeVar
+
+from dprelease.frozen import dataclass
 
 Subject = TypeVar("Subject")
 Number = Fraction | int

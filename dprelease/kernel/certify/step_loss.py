@@ -8,9 +8,9 @@ states of sensitivities is used; but they are published, so they may not be too 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.survey_weights import always_weighs, largest_weight
 from dprelease.kernel.certify.unit_limits import Limits, coarse_limits, corners, limits_of

@@ -9,9 +9,9 @@ off; only where these limit nothing but the number of rows is a unit bounded in 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.model import (
     AxisKind,

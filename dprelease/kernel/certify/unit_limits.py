@@ -15,10 +15,10 @@ independent of the values: the corners for each end of the weight's bounds hold 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.survey_weights import weights_of
 from dprelease.model import (
     Adjacency,

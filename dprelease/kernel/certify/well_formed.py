@@ -10,9 +10,9 @@ the bounds are stated.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.quantile_forms import quantile_breaches
 from dprelease.kernel.certify.reads import read_breaches
 from dprelease.kernel.certify.record_tables import table_meaning_breaches

@@ -20,11 +20,11 @@ For steps of strategies ``strategy_change`` says what f is, or bounds all cells 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, lru_cache
 from math import floor, isqrt
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.certify.strategy_change import Moved, condition_norms, mixed_norms
 from dprelease.kernel.certify.strategy_steps import has_conditions
 from dprelease.kernel.certify.unit_limits import Effect, Limits, corners, limits_of

@@ -12,10 +12,11 @@ says why it is for private keys, whose cells are those that another step has sel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import repeat
 from operator import add, mul
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.engine_requests import Job

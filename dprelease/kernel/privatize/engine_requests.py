@@ -9,8 +9,9 @@ Choices and quantiles ask for themselves. Steps that add up are parts of few tab
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.privatize.joined_tables import joined_groups
 from dprelease.model import (
     AggregateRequest,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.verify import additive
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.model import Adjacency, Noise, NoiseFamily

@@ -8,9 +8,9 @@ total, whatever its own labels leave out.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
 from math import prod
 
+from dprelease.frozen import dataclass
 from dprelease.model import Expression, Group
 from dprelease.planning.budget_request import Demand, demand_of
 from dprelease.planning.steps import Draft

@@ -18,13 +18,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from math import prod
 from typing import Protocol
 
+from dprelease.frozen import dataclass
 from dprelease.model import (
     CENTRED,
     EACH,

@@ -8,9 +8,10 @@ that is a search in floats: what the plan loses is derived from the drafts that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.model import Expression, Read, Reading, Release, Sensitivity
 from dprelease.planning.budget_request import Demand, root
 from dprelease.planning.figure_errors import Errors, errors_of, expected

@@ -12,11 +12,11 @@ squares; as in Barak et al. 2007 and Hay et al. 2010 for single cases).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
 from math import prod
 
+from dprelease.frozen import dataclass
 from dprelease.model import Term
 
 Axes = frozenset[int]

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.frozen import dataclass
 from dprelease.report.combine.figures import Figures, Pooled, Published, Weighted
 from dprelease.report.combine.intervals import (
     Interval,

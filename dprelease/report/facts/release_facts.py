@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 
 from dprelease.engines.registry import SOURCES
 from dprelease.files.uris import last_part
+from dprelease.frozen import dataclass
 from dprelease.language import say, template
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (

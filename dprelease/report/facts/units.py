@@ -7,10 +7,10 @@ the column names (a patient, a household, a firm); the guarantee says which, in 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.language import counted, say, template
 from dprelease.model import Adjacency, Loss, Privacy, Release
 from dprelease.report.facts.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss

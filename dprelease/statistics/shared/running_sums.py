@@ -20,11 +20,11 @@ single counts come of their own law, ``postprocess.combined_noise``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
+from dprelease.frozen import dataclass
 from dprelease.model import AxisKind, AxisMatrix, Noise, NoiseFamily, Step
 from dprelease.postprocess.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.noise_mixture import normal_half

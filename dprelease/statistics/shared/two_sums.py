@@ -9,11 +9,11 @@ in both: ``survey_weights`` says why that is one bound as well.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
 
+from dprelease.frozen import dataclass
 from dprelease.language import say, template
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns

@@ -15,7 +15,7 @@ counted are interchangeable, so how they are sorted decides nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.engines.common.request_content import leading_of
@@ -25,6 +25,7 @@ from dprelease.engines.duckdb.session import memory_of
 from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, case, col, drop, literal
+from dprelease.frozen import dataclass
 from dprelease.model import AggregateRequest, Bound
 
 if TYPE_CHECKING:

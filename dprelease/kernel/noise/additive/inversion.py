@@ -18,11 +18,11 @@ An undecided place at 64 bits has a probability of about 2^-64 for each j.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
 from dprelease.kernel.noise.distributions.tails import Survivals, decode
 from dprelease.kernel.noise.entropy import Entropy, read_bits, read_exactly

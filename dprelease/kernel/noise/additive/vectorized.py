@@ -25,7 +25,6 @@ laws are object arrays of Python integers. Nothing ever wraps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -33,6 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.inversion import CutTable, Int64s, Words, build_table, words
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, enclose
 from dprelease.kernel.noise.distributions.tails import SignedGaussian, SignedGeometric

@@ -18,12 +18,12 @@ likely ones. ``survivals(bits)`` gives for j = 1, 2, ..., n enclosures of S_j = 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 from typing import Protocol
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.distributions.interval_arithmetic import (
     Interval,
     divide,

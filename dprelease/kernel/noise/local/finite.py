@@ -14,7 +14,6 @@ about 2^-64 of the places for each cut, one by one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.inversion import Words, words
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 

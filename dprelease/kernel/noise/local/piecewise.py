@@ -12,7 +12,6 @@ are those of Duchi, Jordan and Wainwright 2018.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.inversion import Int64s
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import MOST_OUTCOMES, FiniteTable, Shorts, build_finite

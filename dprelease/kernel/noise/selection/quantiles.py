@@ -22,13 +22,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.selection.exponential import choose, keep
 from dprelease.kernel.noise.selection.weights import Integers, as_integers, exact_sum

@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -35,6 +34,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.sample import uniform_below
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits

@@ -34,10 +34,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.model.privacy_events import Gaussian
 

@@ -30,12 +30,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.kernel.verify.composition.float_bounds import Floats, down, rise, steps, up
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.kernel.verify.composition import gaussian as normal
 from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice, Merged
 from dprelease.kernel.verify.composition.grid import (

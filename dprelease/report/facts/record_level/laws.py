@@ -7,9 +7,9 @@ with it is a ValueError.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 
+from dprelease.frozen import dataclass
 from dprelease.local.cells import cells_of
 from dprelease.local.estimates import chances
 from dprelease.model import ColumnType, Grid, Group, Loss, Mechanism, Perturb, PerturbedColumn
