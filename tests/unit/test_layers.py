@@ -270,7 +270,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.release.run",
         "dprelease.spec.checks.paths",
     ),
-    "dprelease.release": (),
+    "dprelease.release": (FROZEN,),
     # The calls of the public API, and the command line.
     API: (
         *VOCABULARY,
