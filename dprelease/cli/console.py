@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TextIO
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.system import POSIX
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
 NARROWEST = 20
@@ -38,7 +37,9 @@ def abandon_stdout() -> None:
 
 def on_terminal(stream: TextIO) -> bool:
     """Whether a person watches the stream, on a terminal that can move its cursor."""
-    able = POSIX or "WT_SESSION" in os.environ  # others of Windows want to be asked for it
+    able = (
+        os.name == "posix" or "WT_SESSION" in os.environ
+    )  # others of Windows want to be asked for it
     return able and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 

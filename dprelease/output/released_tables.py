@@ -11,7 +11,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain, islice, takewhile
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
+from dprelease.frozen import dataclass
 from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
 from dprelease.output.csv_table import unescaped
 from dprelease.output.datapackage import GENERATOR, NAME

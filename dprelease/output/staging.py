@@ -15,10 +15,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from dprelease.files.atomic import new_file
 from dprelease.files.system import close_lock, is_own, lock, open_lock, sync_directory
+from dprelease.frozen import dataclass
 from dprelease.model import StoredTable
 
 Content = bytes | StoredTable

@@ -19,11 +19,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil
 
+from dprelease.frozen import dataclass
 from dprelease.language import number_text, say, template
 from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES

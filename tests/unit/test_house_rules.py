@@ -210,7 +210,7 @@ def test_nothing_is_left_to_do() -> None:
 # --- the size of the house -----------------------------------------------------------------------
 
 MOST_LOOSE = 4
-MOST_FILES = 455
+MOST_FILES = 456
 MOST_ALL_LINES = 67_187
 
 
