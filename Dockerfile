@@ -2,7 +2,8 @@
 # container sees as /release; it needs no network.
 #
 #   docker build -t dprelease .
-#   docker run --rm --network none --user "$(id -u):$(id -g)" -v "$PWD:/release" dprelease check visits.toml
+#   docker run --rm --network none --user "$(id -u):$(id -g)" -v "$PWD:/release" \
+#     dprelease run release_specs/clinic_visits.toml
 #
 # The ledger lies in that folder too, or in another one that is mounted: never in the container,
 # which is thrown away.
