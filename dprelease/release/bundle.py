@@ -115,8 +115,6 @@ def _key_names(names: Names, group: Group) -> ColumnNames:
 def _figure_names(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
     """The names of a column of a query; one of chosen keys has those of the keys too."""
     stated = names.queries.get(query.column_name, AS_WRITTEN)
-    if stated.decimals is None and statistic_of(query.statistic).keys.states:
-        stated = replace(stated, decimals=0)  # counts, also where they are read from several
     if query.axis is None or column.kind != "text" or column.name.endswith("_flag"):
         return stated
     keys = _key_names(names, query.axis)

@@ -37,14 +37,22 @@ def test_a_table_for_each_column(cli, spec, folder):
     found = {row["region_state"]: float(row["checks"]) for row in states}
     assert abs(found["ok"] - 150) < 90
     assert abs(found["undeclared"] - 50) < 90
-    assert any("." in row["checks"] for row in states)
-    shown = cli("show", "out").out
-    whole = [line.split() for line in shown.splitlines() if line.startswith("undeclared")]
-    assert len(whole) == 2
-    assert all("." not in " ".join(words) for words in whole), whole  # counts, as others are
     numbers = {row["days_state"]: row for row in rows(folder / "out" / "by_days_state.csv")}
     assert abs(float(numbers["unreadable"]["checks"]) - 50) < 90
     assert "by_region_state" in (folder / "out" / "report.md").read_text(encoding="utf-8")
+
+
+def test_counts_of_fields_are_shown_whole(cli, spec, folder):
+    some = QUALITY.replace("epsilon = 0.5", "epsilon = 6")
+    many = (("epsilon_cap = 2.5", "epsilon_cap = 9"), ("epsilon = 1.0", "epsilon = 7"))
+    assert cli("run", spec(*many, (VISITS, some + VISITS))).code == 0
+    assert any("." in row["checks"] for row in rows(folder / "out" / "by_region_state.csv"))
+    shown = cli("show", "out").out.splitlines()
+    page = (folder / "out" / "report.md").read_text(encoding="utf-8").splitlines()
+    for text in (shown, page):
+        states = [line for line in text if line.lstrip("| ").startswith(("undeclared", "clamped"))]
+        assert len(states) >= 4
+        assert all("±" not in line or "." not in line for line in states), states
 
 
 def test_quality_can_be_of_some_columns_and_rehearsed(cli, spec, folder):

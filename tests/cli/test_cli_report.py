@@ -82,7 +82,8 @@ def test_over_disjoint_periods_the_total_is_that_of_the_dearest(cli, spec, folde
     history = json.loads((place / "report.json").read_text())["ledger"]["history"]
     assert [each["epsilon"] for each in history] == [1, 1]
     page = (place / "report.html").read_text()
-    assert "which brings the total to 1, under a cap of 1." in page
+    assert "2 charges of this dataset up to this release, which bring the total" in page
+    assert "to epsilon 1, under a cap of 1." in page
     assert "Of periods that are declared disjoint, the dearest counts." in page
 
 

@@ -77,7 +77,7 @@ def budget_chart(
     description = counted(
         len(costs),
         "Only {label} costs privacy: epsilon {epsilon}.",
-        "{n} releases share the budget. The largest, {label}, takes {share}% of their sum. "
+        "{n} parts make up the budget. The largest, {label}, takes {share}% of their sum. "
         "Composed ({method}) they come to epsilon {epsilon}.",
         **sizes,
     )
@@ -165,17 +165,12 @@ def spending_chart(ledger: Ledger) -> Chart | None:
         drawing.text(x_start, bottom + 16, first)
     drawing.text(x_end, bottom + 16, last, anchor="end")
     description = (
-        say(
-            "{history} charge of this dataset up to this release, which brings the total to "
+        counted(
+            len(history),
+            "{n} charge of this dataset up to this release, which brings the total to epsilon "
             "{epsilon}",
-            history=len(history),
-            epsilon=written(history[-1].epsilon),
-        )
-        if len(history) == 1
-        else say(
-            "{history} charges of this dataset up to this release, which brings the total to "
+            "{n} charges of this dataset up to this release, which bring the total to epsilon "
             "{epsilon}",
-            history=len(history),
             epsilon=written(history[-1].epsilon),
         )
         + (

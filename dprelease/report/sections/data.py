@@ -105,4 +105,5 @@ def _file(data: DataFile) -> Iterator[tuple[str, str]]:
         value = getattr(data, fact.name)
         if value is not None:
             many = isinstance(value, tuple)
-            yield fact.name.replace("_", " "), ", ".join(map(repr, value)) if many else str(value)
+            text = ", ".join(map(repr, value)) if many else str(value)
+            yield fact.name, text.lower() if isinstance(value, bool) else text

@@ -56,6 +56,9 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
         if any(query.form == "quantiles" for query in facts.queries)
         else ""
     )
+    if any(query.form == "quantiles" and query.survey_weight for query in facts.queries):
+        weighted = say("Of a weighted quantile, a record takes as many ranks as its weight says.")
+        ranks = f"{ranks} {weighted}"
     parts: tuple[Part, ...] = (
         Paragraph(
             say(

@@ -99,7 +99,10 @@ def _strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...
     """Say a loss, and what it means for a belief of one half about what matters most."""
     high = at_half(beliefs[-1]).posterior_high
     if delta is None:
-        loss = say("epsilon {epsilon}; delta has no cap.", epsilon=headline(epsilon))
+        loss = say(
+            "epsilon {epsilon}; delta has no cap: what follows is for releases without a delta.",
+            epsilon=headline(epsilon),
+        )
     else:
         loss = say(
             "epsilon {epsilon}, delta {delta}.", epsilon=headline(epsilon), delta=headline(delta)

@@ -81,15 +81,17 @@ def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Ite
 def _figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNames] | None:
     """The names of one query; None where it states none."""
     model, given = part.model, part.given("title", "unit", "decimals")
-    if model.name is None or not given:
-        return None
     statistic = STATISTICS.get(model.statistic or "")
+    by_state = statistic is not None and statistic.keys.states
+    if model.name is None or not (given or by_state):
+        return None
     for key in given if statistic is not None and statistic.names else ():
         if key != "title":
             message = f"{key} of a {model.statistic}: what it publishes are names, not numbers"
             part.complain("E281", message, "leave it out", key)
     title = None if model.title is None else fill_period(model.title, period)
-    return model.name, ColumnNames(title, model.unit, model.decimals)
+    decimals = 0 if by_state and model.decimals is None else model.decimals  # counts of fields
+    return model.name, ColumnNames(title, model.unit, decimals)
 
 
 def _tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:

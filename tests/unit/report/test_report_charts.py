@@ -91,7 +91,7 @@ def test_budget_bars_are_in_proportion(facts):
     bars = [float(bar.get("width")) for bar in shapes(chart, "rect", "bar")]
     assert bars == [270, 90]  # of 360: against the whole
     assert chart.description.startswith(
-        "2 releases share the budget. The largest, visits, takes 75%"
+        "2 parts make up the budget. The largest, visits, takes 75%"
     )
     assert chart.rows == (("visits", "0.75", "75%"), ("wait", "0.25", "25%"))
 

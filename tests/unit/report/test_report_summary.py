@@ -45,7 +45,9 @@ def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
         "epsilon 1, delta 0. A belief of 50% becomes"
     )
     assert "at most 88.08%. It is about what" in said["How strong: this release"]
-    assert said["If the cap is used up"].startswith("epsilon 1,000; delta has no cap.")
+    assert said["If the cap is used up"].startswith(
+        "epsilon 1,000; delta has no cap: what follows is for releases without a delta. A belief"
+    )
     assert said["If the cap is used up"].endswith("in the table. That is no protection.")
     assert said["How losses were added"] == "plain sum"
     assert "What the spec declares" in said["What is not protected"]
