@@ -21,6 +21,7 @@ from dprelease.engines.adbc.driver import (
     no_column,
     no_table,
     of_table,
+    quoted,
     unreachable,
 )
 from dprelease.engines.base import bad_data
@@ -98,7 +99,10 @@ class PostgreSQL:
     ) -> dict[str, Selected]:
         """See ``Driver``."""
         types = {column.name: _type(cursor, database, column.name) for column in inputs}
+        names = _names(cursor, database)
         for column in inputs:
+            if column.name not in names:
+                raise no_column(database, column.name)
             _check(database, column, *types[column.name])
         made = {column.name: _selected(column, types[column.name][0]) for column in inputs}
         try:
@@ -134,6 +138,20 @@ def _type(cursor: Any, database: Database, name: str) -> tuple[str, bool]:
     (stored,) = schema
     kind = (stored.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")
     return kind, types.is_string(stored.type)  # an enumeration is one of texts too
+
+
+def _names(cursor: Any, database: Database) -> frozenset[str]:
+    """The names of the table's columns.
+
+    The server takes ``t."count"`` for ``count(t)`` where there is no such column, and so each
+    function of a record: one that adds up would make one record of all.
+    """
+    cursor.execute(
+        "SELECT a.attname FROM pg_catalog.pg_attribute AS a "
+        "WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped",
+        (".".join(map(quoted, database.table)),),
+    )
+    return frozenset(str(name) for (name,) in cursor.fetchall())
 
 
 def _refused(problem: Exception, database: Database) -> Exception:

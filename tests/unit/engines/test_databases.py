@@ -179,6 +179,10 @@ def test_tables_and_columns_of_postgresql_that_are_not_there(server: Callable[[s
         assert refused(source("postgresql", *table)) == "E429"
     for name in ("X", "z", "ctid2", 'x" FROM t; --'):
         assert refused(source("postgresql", "t"), InputColumn(name, T.STRING)) == "E405"
+    # the server would call these functions of a record, one of them of all records at once
+    server("CREATE FUNCTION half(t) RETURNS text LANGUAGE sql AS 'SELECT $1.x'")
+    for name in ("count", "row_to_json", "half", "ctid", "tableoid", "x" * 70):
+        assert refused(source("postgresql", "t"), InputColumn(name, T.STRING)) == "E405"
     ENGINE.inspect(source("postgresql", "t"), [InputColumn('A b"c', T.INTEGER)])
     ENGINE.inspect(source("postgresql", "S.1", "t2"), [InputColumn("x", T.INTEGER)])
 
