@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from typing import Any, NoReturn, Protocol
 
+import numpy as np
+
 from dprelease.engines.base import bad_data, columns_read
 from dprelease.engines.common.arrow_types import declared_type, duckdb_type, handed_on
 from dprelease.engines.common.arrow_values import readable
@@ -109,7 +111,7 @@ class PandasFrame:
     """A pandas DataFrame, whose index is left out. See ``Frame``."""
 
     def __init__(self, table: Any) -> None:
-        self._table = table
+        self._table = table.copy(deep=False)  # with its columns, whatever the program drops later
         self._places: dict[str, list[int]] = {}
         for place, name in enumerate(table.columns):
             self._places.setdefault(name if isinstance(name, str) else "", []).append(place)
@@ -178,11 +180,12 @@ def _text(value: object) -> str | None:
     """The text; what is no character of Unicode becomes U+FFFD, as in files."""
     if not isinstance(value, str):
         return None
+    text = str.__str__(value)  # a member of an enumeration shows itself as another one
     try:
-        value.encode()
+        text.encode()
     except UnicodeEncodeError:
-        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in value)
-    return str(value)
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return text
 
 
 def _moment(value: object) -> datetime | None:
@@ -200,7 +203,7 @@ def _day(value: object) -> date | None:
 
 _READ: dict[str, Callable[[object], object]] = {
     "string": _text,
-    "bool": lambda value: value if isinstance(value, bool) else None,
+    "bool": lambda value: bool(value) if isinstance(value, bool | np.bool_) else None,
     "date32[day]": _day,
     "timestamp[us]": _moment,
 }
@@ -283,7 +286,8 @@ class HandedOver:
         wanted = columns_read(inputs)
         schema = self._frame.schema(wanted)
         types = {
-            column.name: handed_on(declared_type(schema, column, WHAT), column) for column in wanted
+            column.name: handed_on(declared_type(schema, column, WHAT, inferred=True), column)
+            for column in wanted
         }
         return FrameTable(self._frame, schema, types)
 

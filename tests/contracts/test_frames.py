@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -54,6 +55,15 @@ def in_pandas(**dtypes: Any) -> Any:
     return frame.astype(dtypes)
 
 
+class Text(str):
+    """A text that shows itself as another one, as members of enumerations do."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "canary"
+
+
 VIEWS = {"s": pa.string_view(), "who": pa.string_view()}
 FRAMES: dict[str, Callable[[], Any]] = {
     "a table": lambda: TABLE,
@@ -65,6 +75,12 @@ FRAMES: dict[str, Callable[[], Any]] = {
     "other units": lambda: recast(t=pa.timestamp("s"), z=pa.timestamp("ns", "Asia/Tokyo")),
     "pandas": in_pandas,
     "pandas objects": lambda: in_pandas(s=object, who=object, b=object),
+    "pandas objects of other classes": lambda: in_pandas(s=object, b=object).assign(
+        s=lambda frame: pd.Series([Text(x) if isinstance(x, str) else x for x in frame["s"]],
+                                  frame.index, dtype=object),
+        b=lambda frame: pd.Series([np.bool_(x) if isinstance(x, bool) else x for x in frame["b"]],
+                                  frame.index, dtype=object),
+    ),
     "pandas categories": lambda: in_pandas(s="category", who="category", i="category"),
     "pandas with types of its own": lambda: in_pandas(b="boolean", s="string", f="Float64"),
     "pandas with Arrow": lambda: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
@@ -194,6 +210,8 @@ def test_a_spec_names_dataset_and_snapshot_and_nothing_of_files(changes, key, pl
         (a_spec(), TABLE.append_column("s", TABLE["s"]), "E406"),
         (a_spec(), recast(i=pa.string()), "E412"),
         (a_spec(), in_pandas(i=object), "E412"),
+        (a_spec(), TABLE.drop_columns(["s"]).append_column("s", [[{"canary": 1}] * 8]), "E412"),
+        (a_spec(), pl.from_arrow(TABLE).with_columns(s=pl.lit([{"canary": 1}])), "E412"),
         (a_spec(), in_pandas().assign(s=[["canary"]] * 8), ""),
     ],
 )
@@ -208,6 +226,23 @@ def test_what_does_not_fit_is_refused_before_the_charge(spec, frame, code, place
     assert not (place / "out").exists()
     if (place / "dprelease-ledger.sqlite").exists():
         assert dprelease.budget("dprelease-ledger.sqlite").datasets == ()
+
+
+@pytest.mark.parametrize("kind", ["drop", "replace", "rename"])
+def test_columns_that_the_program_changes_meanwhile_are_read_as_they_were(
+    kind: str, place: Path
+) -> None:
+    frame = in_pandas()
+    release = dprelease.load(a_spec())
+    wanted = exact(engine_for(in_pandas()), release, release.data.source)
+    engine = engine_for(frame)
+    if kind == "drop":
+        del frame["who"]
+    elif kind == "replace":
+        frame["i"] = "canary"
+    else:
+        frame.columns = list("abcdefghi")
+    assert exact(engine, release, release.data.source) == wanted
 
 
 ODD = ["x", 1, b"y", None, float("nan"), pd.NA, pd.NaT, "\udc80", object(), "a" * (1 << 21), NOON]

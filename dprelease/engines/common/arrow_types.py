@@ -35,8 +35,14 @@ _DUCKDB_TYPES = {
 }
 
 
-def declared_type(schema: Any, declared: InputColumn, pattern: str, *, enum: bool = False) -> Any:
-    """The type of a column, in the form that all files must share; raises Failure(DATA)."""
+def declared_type(
+    schema: Any, declared: InputColumn, pattern: str, *, enum: bool = False, inferred: bool = False
+) -> Any:
+    """The type of a column, in the form that all files must share; raises Failure(DATA).
+
+    Of types that are ``inferred`` of values, such as those of a table in memory, no inner names are
+    shown: they are values.
+    """
     name = declared.name
     places = schema.get_all_field_indices(name)
     if not places:
@@ -51,7 +57,7 @@ def declared_type(schema: Any, declared: InputColumn, pattern: str, *, enum: boo
     kind = read_type(physical, enum)
     if kind is None or not _can_hold(kind, declared):
         wanted = "one value" if declared.opaque else declared.type.value
-        shown = "".join(char if char.isprintable() else "?" for char in str(physical)[:_SHOWN])
+        shown = _shown(physical, inferred=inferred)
         raise bad_data(
             "E412",
             f'column "{name}" of {pattern} can\'t be read as {wanted}: its type is {shown}',
@@ -66,6 +72,16 @@ def declared_type(schema: Any, declared: InputColumn, pattern: str, *, enum: boo
             f"leave zone out of [columns.{name}]: what stands in the file is read as it is",
         )
     return kind
+
+
+def _shown(physical: Any, *, inferred: bool) -> str:
+    """The name of a type for a message."""
+    from pyarrow import types
+
+    name, inner = str(physical), physical.value_type if types.is_dictionary(physical) else physical
+    if inferred and types.is_nested(inner):
+        name = name.partition("<")[0]
+    return "".join(char if char.isprintable() else "?" for char in name[:_SHOWN])
 
 
 def read_type(physical: Any, enum: bool = False) -> Any:
@@ -93,7 +109,10 @@ def read_type(physical: Any, enum: bool = False) -> Any:
         return pa.binary()
     simple = ("boolean", "integer", "floating", "date32", "timestamp", "time", "duration")
     kind = physical if _is(physical, simple) else None
-    zoned = getattr(kind, "tz", None) is not None
+    try:
+        zoned = getattr(kind, "tz", None) is not None
+    except UnicodeDecodeError:  # a damaged file: the name of the zone is no text
+        kind, zoned = None, False
     return pa.timestamp(physical.unit, "UTC") if zoned else kind  # a moment is so in every zone
 
 

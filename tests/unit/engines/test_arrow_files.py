@@ -127,6 +127,14 @@ def test_other_types_are_refused(values: pa.Array, tmp_path: Path) -> None:
     assert refused(write(tmp_path / "t.arrow", pa.table({"x": values}))) == "E412"
 
 
+def test_a_zone_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    moments = pa.table({"x": pa.array([1], pa.timestamp("us", "Europe/Paris"))})
+    source = write(tmp_path / "t.arrow", moments)
+    whole = (tmp_path / "t.arrow").read_bytes()
+    (tmp_path / "t.arrow").write_bytes(whole.replace(b"Europe/Paris", b"Europe/Par\xff\xfe"))
+    assert refused(source, T.TIMESTAMP) == "E412"
+
+
 def test_what_has_no_footer_is_refused_before_the_charge(tmp_path: Path) -> None:
     table = pa.table({"x": [SECRET] * 100})
     source = write(tmp_path / "t.arrow", table)
