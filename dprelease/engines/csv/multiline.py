@@ -18,9 +18,10 @@ What follows from that:
   written the records are read one by one, and each is a function of its own bytes.
 * A damaged record among well written ones changes no record before it. Lines of it that are odd
   could take a part of those behind it. They end inside of a text with a line break then, within
-  ``max_lines``; and that text begins with a delimiter or a line break, after quotes at most, for
-  its opening quote must close a field here. Where no text with a line break begins so, no other
-  record changes, and the damaged one becomes at most as many records as it has lines.
+  ``max_lines``; and that text begins with a delimiter or a line break, after quotes and blanks at
+  most, for its opening quote must close a field here, and blanks may follow one. Where no text with
+  a line break begins so, no other record changes, and the damaged one becomes at most as many
+  records as it has lines.
 * No rule of few lines can do better. Lines that are ``,"`` each are records of two lines, in one
   way or shifted by one, and what comes first decides for all of them.
 

@@ -451,8 +451,8 @@ def _weights(plan: Plan) -> Iterator[str]:
         )
         yield say(
             "Figures of {names} are weighted: each record counts as often as its survey weight in "
-            "{column} says. A weight below {lower} counts as {lower}, also a negative one, and one "
-            "above {upper} as {upper}. {none}",
+            "{column} says. A weight below {lower} counts as {lower}, and one above {upper} as "
+            "{upper}. {none}",
             names=listing(list(dict.fromkeys(names[name]))),
             column=name,
             lower=written(upward(grid.lower * grid.step)),

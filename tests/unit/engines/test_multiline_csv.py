@@ -150,7 +150,7 @@ def test_well_written_records_are_read_whatever_they_say(
 
 
 def begins_oddly(text: str) -> bool:
-    """Whether a text with a line break begins, after quotes, with what ends a field."""
+    """Whether a text with a line break begins, after quotes and blanks, with what ends a field."""
     return "\n" in text and text.lstrip('" ')[:1] in ("", ",", "\n", "\r")
 
 
@@ -181,8 +181,14 @@ def test_a_damaged_record_changes_no_other(
 
 def test_the_condition_is_needed(file: Path) -> None:
     """Texts that begin with a line break can be taken apart by a quote before them."""
-    file.write_bytes(b'1,"\n2,"\nb"\n')
-    assert records(file, several(), 2)[("2", "\nb")] == 0
+    for begun in ("", " ", '"', '" '):
+        (record,) = exported([("2", f"{begun}\nb")])
+        file.write_bytes(b'1,"\n' + record)
+        assert records(file, several(), 2)[("2", f"{begun}\nb")] == 0
+    for begun in ("b", ' "', '"b'):
+        (record,) = exported([("2", f"{begun}\nb")])
+        file.write_bytes(b'1,"\n' + record)
+        assert records(file, several(), 2)[("2", f"{begun}\nb")] == 1
     shifted = b',"\n' * 100
     file.write_bytes(b"a,b\n" + shifted)
     in_phase = records(file, several(), 2)
