@@ -26,14 +26,17 @@ def clean_records(block: bytes, dialect: Dialect) -> int | None:
     """
     import numpy as np
 
-    if b"\0" in block or BOM in block or block.count(b"\r") != block.count(b"\r\n"):
+    if b"\0" in block or BOM in block:
+        return None
+    returns = b"\r" in block
+    if returns and block.count(b"\r") != block.count(b"\r\n"):
         return None
     content = np.frombuffer(block, np.uint8)
     feeds = np.flatnonzero(content == _FEED)
     starts = np.concatenate([[0], feeds + 1])
     ends = np.append(feeds, len(block))
     empty = ends == starts
-    if b"\r" in block:  # a line of nothing else is empty
+    if returns:  # a line of nothing else is empty
         empty |= (ends == starts + 1) & (content[ends - 1] == _RETURN)
     if dialect.quote and dialect.quote.encode() in block:
         quotes = np.flatnonzero(content == ord(dialect.quote))

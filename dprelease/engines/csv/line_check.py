@@ -4,6 +4,9 @@ DuckDB's reader is fast, but not local: an unclosed quote joins lines, line ends
 the file, and what begins at the edge of one of its buffers is found by trying. Its records end at
 line feeds, however. So each line was one record if the reader raised nothing and found as many
 records as there are lines.
+
+Packed files are unpacked for the look a second time, while DuckDB unpacks them on another core. It
+believes what it unpacks; the look holds it against the sums that the file has.
 """
 
 from __future__ import annotations
@@ -13,8 +16,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.common.files import LINE_LIMIT, Layout
+from dprelease.engines.common.locations import open_unpacked, packed
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
-from dprelease.engines.duckdb.errors import CSV_LINES, means
+from dprelease.engines.duckdb.errors import CSV_LINES, PACKED_LINES, means
 from dprelease.model import Dialect
 
 if TYPE_CHECKING:
@@ -91,9 +95,12 @@ class LineScan(threading.Thread):
         buffer = bytearray(CHUNK)
         content = np.frombuffer(buffer, np.uint8)
         at_feed, at_other = np.empty((2, CHUNK), np.bool_)
-        with open(path, "rb", buffering=0) as stream:
+        is_packed = bool(packed(path))
+        told = self._share.beside
+        with open_unpacked(path, told) if is_packed else open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
-                self._share.beside(size)
+                if not is_packed:
+                    told(size)
                 begun = self._begun(buffer, size, begun)
                 start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
                 self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
@@ -138,9 +145,11 @@ class _DoubtError(Exception):
 def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
     """Whether DuckDB's reader knows the encoding, and takes each line for one record.
 
-    Blanks about quotes must not be delimiters.
+    Blanks about quotes must not be delimiters, and all files be packed alike.
     """
-    return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
+    alike = len({packed(path) for path in layout.paths}) == 1
+    known = layout.encoding == "utf-8" and dialect.delimiter != " "
+    return known and dialect.max_lines == 1 and alike
 
 
 def beside_a_scan(
@@ -168,7 +177,7 @@ def beside_a_scan(
         if not scan.refuted:  # nobody else interrupts it
             raise
     except duckdb.Error as problem:
-        if not means(problem, CSV_LINES):
+        if not means(problem, PACKED_LINES if any(map(packed, layout.paths)) else CSV_LINES):
             raise
     finally:
         if result is None:

@@ -149,7 +149,7 @@ class Splitter:
         if not records or self.width == 1:
             return None
         data = block
-        if self.dialect.max_lines == 1:
+        if self.dialect.max_lines == 1 and b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
         if self.encoding != "utf-8":
             data = data.decode(self.encoding, "replace").encode()

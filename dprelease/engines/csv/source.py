@@ -14,6 +14,7 @@ from dprelease.engines.duckdb.session import literal_path
 from dprelease.engines.duckdb.sources import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
+from dprelease.files.packed import PACKED
 from dprelease.frozen import dataclass
 from dprelease.model import Dialect, InputColumn, Source
 
@@ -51,11 +52,13 @@ class CsvTable:
             Fields(col(RECORDS), _fields(layout), {}, dialect),
             lambda count, _only: reader.opened(splitter, parts, count),
             lambda: sum(size_of(path) for path in layout.paths),
+            # a look at the first records costs little; and records are not unpacked twice
+            cheap=all(map(packed, layout.paths)),
         )
 
     def fast(self) -> ByDuckDB | None:
-        """DuckDB's reader, if it knows the dialect and nothing is packed."""
-        if any(map(packed, self.layout.paths)) or not may_be_fast(self.layout, self.dialect):
+        """DuckDB's reader, if it knows the dialect."""
+        if not may_be_fast(self.layout, self.dialect):
             return None
         return ByDuckDB(self.layout, self.dialect)
 
@@ -93,7 +96,7 @@ class ByDuckDB:
             "strict_mode": True,
             # otherwise a folder named f1=x would take the place of the second field
             "hive_partitioning": False,
-            "compression": "none",
+            "compression": PACKED.get(packed(self.layout.paths[0]), "none"),
             # With a null text the reader lets surplus fields pass that hold it. No field of one
             # line can be a line feed.
             "nullstr": "\n",

@@ -13,7 +13,7 @@ from oracle.in_process import SmallSplits
 
 from dprelease.engines.common.files import LINE_LIMIT, Split, resolve
 from dprelease.engines.csv.reader import blocks
-from dprelease.engines.duckdb.engine import ENGINE
+from dprelease.engines.duckdb.engine import ENGINE, fast
 from dprelease.engines.registry import SOURCES
 from dprelease.engines.sources import lay_out
 from dprelease.errors import ExitCode, Failure
@@ -102,6 +102,20 @@ def test_all_members_are_read_with_or_without_records(how: str, tmp_path: Path) 
     parts = [b"", b"\xef\xbb\xbfg\na", b"\nb\n", b"", b"a\n" * 1_000_000, b"b", b""]
     path.write_bytes(b"".join(map(PACK[how], parts)))
     assert counted(path, Dialect()) == [1_000_001, 2]
+
+
+@WAYS
+def test_the_fast_reader_unpacks_well_written_files(how: str, tmp_path: Path) -> None:
+    lines = b"g,h\n" + b"a,1\nb,2\n" * 100_000
+    for name in ("t.csv", "u.csv"):
+        (tmp_path / f"{name}{how}").write_bytes(PACK[how](lines))
+    request = request_of(tmp_path, Dialect())
+    answer = fast(request, lay_out(request.source, INPUTS))
+    assert answer is not None
+    (column,) = answer.table.reveal()
+    assert list(column) == [200_000, 200_000]
+    (tmp_path / "v.csv").write_bytes(lines)
+    assert fast(request, lay_out(request.source, INPUTS)) is None
 
 
 def test_a_file_is_not_counted_packed_and_unpacked(tmp_path: Path) -> None:
