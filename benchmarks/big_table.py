@@ -83,8 +83,15 @@ path = "out"
 """
 
 
+FORMS = {
+    "csv": "HEADER",
+    "csv.gz": "HEADER, COMPRESSION gzip",
+    "parquet": "FORMAT parquet, COMPRESSION zstd",
+}
+
+
 def write_table(folder: Path, suffix: str, rows: int) -> Path:
-    """Write the table as ``big-ROWS.csv`` or ``big-ROWS.parquet``, unless it is there."""
+    """Write the table as ``big-ROWS`` and ``csv``, ``csv.gz`` or ``parquet``, unless it is there."""
     target = folder / f"big-{rows}.{suffix}"
     if target.exists():
         return target
@@ -99,7 +106,7 @@ def write_table(folder: Path, suffix: str, rows: int) -> Path:
             last=rows,
             cast="::DOUBLE" if suffix == "parquet" else "",
         )
-        form = "HEADER" if suffix == "csv" else "FORMAT parquet, COMPRESSION zstd"
+        form = FORMS[suffix]
         connection.execute(f"COPY ({query}) TO '{draft}' ({form})")
     draft.rename(target)
     return target

@@ -96,11 +96,11 @@ class LineScan(threading.Thread):
         content = np.frombuffer(buffer, np.uint8)
         at_feed, at_other = np.empty((2, CHUNK), np.bool_)
         is_packed = bool(packed(path))
-        told = self._share.beside
-        with open_unpacked(path, told) if is_packed else open(path, "rb", buffering=0) as stream:
+        count = self._share.beside
+        with open_unpacked(path, count) if is_packed else open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
                 if not is_packed:
-                    told(size)
+                    count(size)
                 begun = self._begun(buffer, size, begun)
                 start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
                 self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
@@ -147,9 +147,9 @@ def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
 
     Blanks about quotes must not be delimiters, and all files be packed alike.
     """
-    alike = len({packed(path) for path in layout.paths}) == 1
-    known = layout.encoding == "utf-8" and dialect.delimiter != " "
-    return known and dialect.max_lines == 1 and alike
+    if len({packed(path) for path in layout.paths}) > 1:
+        return False
+    return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
 
 
 def beside_a_scan(
