@@ -91,7 +91,7 @@ FORMS = {
 
 
 def write_table(folder: Path, suffix: str, rows: int) -> Path:
-    """Write the table as ``big-ROWS`` and ``csv``, ``csv.gz`` or ``parquet``, unless it is there."""
+    """Write the table as ``big-ROWS`` with such a suffix, unless it is there."""
     target = folder / f"big-{rows}.{suffix}"
     if target.exists():
         return target
