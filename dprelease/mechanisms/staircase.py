@@ -54,7 +54,7 @@ class Staircase(Mechanism):
     def refine(self, target: Target, choice: Choice) -> Choice:
         """In the place of Laplace noise on single integers that nobody has asked for by name.
 
-        Not where figures are combined of several integers: there is no law of such a sum of it.
+        Not where figures are combined of several integers: plans of these know no stairs.
         """
         if (
             choice.noise.family is not NoiseFamily.LAPLACE

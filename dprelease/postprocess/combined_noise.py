@@ -3,6 +3,9 @@
 The sum Y is symmetric, and its characteristic function is a product of known ones:
 
     Laplace of scale s:  1/(1 + (sin(t/2)/sinh(1/(2s)))^2),
+    staircase:           c (D(first - 1) + 2 Re(q e^(i t m) B/(1 - q e^(i t stair)))), where q is
+                         exp(-stair/s), D(n) and B are sums of e^(i t k) over -n..n and over a
+                         stair, from its middle, and m is the middle of the first stair, in
     Gaussian of sigma2:  sum over k of exp(-k^2/(2 sigma2)) cos(k t), over its value at t = 0; by
     Poisson's formula also sum over l of exp(-sigma2 (t + 2 pi l)^2/2), over its value at t = 0.
 
@@ -21,8 +24,9 @@ Floats: the reach, the smoothing and the rounding of the transform are covered b
 the tail must be lower; half-widths are rounded up by 1e-9 of their size. Smaller chances than 1e-7
 are not asked of a transform: there it is Chernoff's bound, P(|Y| > h) <= 2 M(u) exp(-u h), with
 
-    M(u) = 1/(1 - (sinh(u/2)/sinh(1/(2s)))^2) for a Laplace draw and 0 <= u < 1/s, and at most
-    exp(sigma2 u^2/2) for a Gaussian one (CKS20, arXiv 2004.00010).
+    M(u) = 1/(1 - (sinh(u/2)/sinh(1/(2s)))^2) for a Laplace draw and 0 <= u < 1/s, what the
+    function above is at t = -iu for a staircase one, and at most exp(sigma2 u^2/2) for a Gaussian
+    one (CKS20, arXiv 2004.00010).
 """
 
 from __future__ import annotations
@@ -49,6 +53,8 @@ _MOST_POINTS = 1 << 17
 _SMOOTHED_POINTS = 1 << 16
 _SPREAD = 3.0
 _BEYOND = 7.0
+_STEEP = 600.0  # exp(600) is a float
+_ROUNDED = 1e-13
 _NOTHING = -50.0  # exp(-50) < 1e-21: no frequency of less counts
 _DUAL_FROM = 0.5
 _TURN = 2 * math.pi
@@ -76,17 +82,26 @@ def combined(parts: Iterable[Part]) -> tuple[Part, ...]:
 def combined_half(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
     """An h with P(|Y| > h) <= alpha, ``parts`` as ``combined`` makes them; see the module.
 
-    Raises ValueError for alpha <= 0 and for laws other than Laplace and Gaussian.
+    Raises ValueError for alpha <= 0 and for noise of choices.
     """
     if alpha <= 0:
         raise ValueError("alpha is positive")
     if any(part.noise.family not in _LAWS for part in parts):
-        raise ValueError("only Laplace and Gaussian noise is combined")
+        raise ValueError("only noise of numbers is combined")
     if alpha >= 1 or not parts:
         return Fraction(0)
     unit = Fraction(2) ** round(max(map(_size, parts)))
-    scaled = [_Scaled(*_parameters(part), float(part.weight / unit), part.draws) for part in parts]
-    if _ever(scaled, parts) <= float(alpha) * (1 - SLACK):
+    scaled = [
+        _Scaled(
+            *_parameters(part),
+            float(part.weight / unit),
+            part.draws,
+            part.noise.stair,
+            part.noise.first,
+        )
+        for part in parts
+    ]
+    if _ever(scaled) <= float(alpha) * (1 - SLACK):
         return Fraction(0)
     if alpha < LEAST_ALPHA:
         return Fraction(_chernoff(scaled, math.log(2) - _log(alpha))) * unit * _UP
@@ -103,19 +118,35 @@ def combined_half(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
 
 
 class _Scaled(NamedTuple):
-    """A part in floats. ``inverse`` is 1/(2s) of Laplace noise, else 0; ``sigma2`` of Gaussian."""
+    """A part in floats. ``inverse`` is 1/(2s), of Gaussian noise 0, which alone has ``sigma2``.
+
+    ``stair`` and ``first`` are 0 but of staircase noise.
+    """
 
     inverse: float
     sigma2: float
     weight: float
     draws: int
+    stair: int
+    first: int
+
+    @property
+    def ratio(self) -> float:
+        """How much less likely a stair is than the one before."""
+        return math.exp(-2 * self.inverse * self.stair)
+
+    @property
+    def others(self) -> float:
+        """The chance of all other integers of a staircase, over that of 0."""
+        falling = self.stair * self.ratio / -math.expm1(-2 * self.inverse * self.stair)
+        return 2 * (self.first - 1 + falling)
 
 
-_LAWS = (NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN)
+_LAWS = (NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN)
 
 
 def _parameters(part: Part) -> tuple[float, float]:
-    if part.noise.family is NoiseFamily.LAPLACE:
+    if part.noise.family is not NoiseFamily.GAUSSIAN:
         return float(1 / (2 * part.noise.parameter)), 0.0
     return 0.0, float(part.noise.parameter)
 
@@ -124,7 +155,7 @@ def _size(part: Part) -> float:
     """The binary logarithm of about the standard deviation."""
     size = math.log(part.draws) / 2 + _log(part.weight)
     of_law = _log(part.noise.parameter)
-    size += of_law if part.noise.family is NoiseFamily.LAPLACE else of_law / 2
+    size += of_law / 2 if part.noise.family is NoiseFamily.GAUSSIAN else of_law
     return size / math.log(2)
 
 
@@ -132,18 +163,20 @@ def _log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 
 
-def _ever(scaled: Sequence[_Scaled], parts: Sequence[Part]) -> float:
+def _ever(scaled: Sequence[_Scaled]) -> float:
     """A bound of the chance that some draw is not 0: for noise so small that it hardly ever is.
 
     Laplace: 2a/(1 + a) with a = exp(-1/s). Gaussian: 2 (x + x^4/(1 - x)), x = exp(-1/(2 sigma2)).
     """
     chance = 0.0
-    for part, (inverse, sigma2, _, draws) in zip(parts, scaled, strict=True):
-        if part.noise.family is NoiseFamily.LAPLACE:
-            chance += draws * 2 * math.exp(-2 * inverse)
+    for part in scaled:
+        if part.stair:
+            chance += part.draws * part.others / (1 + part.others)
+        elif part.inverse:
+            chance += part.draws * 2 * math.exp(-2 * part.inverse)
         else:
-            first = math.exp(-1 / (2 * sigma2)) if sigma2 > 1e-3 else 0.0
-            chance += draws * 2 * (first + first**4 / (1 - first)) if first < 1 else math.inf
+            first = math.exp(-1 / (2 * part.sigma2)) if part.sigma2 > 1e-3 else 0.0
+            chance += part.draws * 2 * (first + first**4 / (1 - first)) if first < 1 else math.inf
     return chance
 
 
@@ -158,13 +191,30 @@ def _chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
     if limit < math.inf:
         rates = np.concatenate([rates, limit * (1 - 0.5 ** np.arange(1, 40))])
         rates = rates[rates < limit * (1 - 1e-12)]
+    steepest = max((part.weight * (part.stair + part.first) for part in scaled), default=0.0)
+    rates = rates[rates * steepest < _STEEP]
     total = np.zeros_like(rates)
-    for inverse, sigma2, weight, draws in scaled:
-        if inverse:
-            total -= draws * np.log1p(-(_sinh_ratio(rates * weight / 2, inverse) ** 2))
+    for part in scaled:
+        if part.stair:
+            total += part.draws * (_log_moment(part, rates * part.weight) + _ROUNDED)
+        elif part.inverse:
+            ratio = _sinh_ratio(rates * part.weight / 2, part.inverse)
+            total -= part.draws * np.log1p(-(ratio**2))
         else:
-            total += draws * sigma2 * (rates * weight) ** 2 / 2
+            total += part.draws * part.sigma2 * (rates * part.weight) ** 2 / 2
     return float(((total + logs) / rates).min()) * (1 + SLACK)
+
+
+def _log_moment(part: _Scaled, rates: Floats) -> Floats:
+    """The logarithm of M(u) for one draw of staircase noise, for 0 < u < 1/s."""
+    import numpy as np
+
+    stair, first = part.stair, part.first
+    sums = np.sinh((first - 0.5) * rates) / np.sinh(rates / 2)
+    for u in (rates, -rates):
+        block = np.exp(first * u) * np.expm1(stair * u) / np.expm1(u)
+        sums += part.ratio * block / -np.expm1(stair * (u - 2 * part.inverse))
+    return _floats(np.log(sums) - math.log1p(part.others))
 
 
 def _sinh_ratio(above: Floats, below: float) -> Floats:
@@ -181,13 +231,12 @@ def _on_lattice(
     """The least h with P(|Y| > h) <= alpha - SLACK, in units of the lattice."""
     import numpy as np
 
-    logs = np.zeros(points // 2 + 1)
+    logs, signs = np.zeros(points // 2 + 1), np.ones(points // 2 + 1)
     places = np.arange(points // 2 + 1)
     for part, step in zip(scaled, steps, strict=True):
-        turns = places * step % points
-        logs[places] += part.draws * _log_transform(part, _floats(turns * (_TURN / points)))
-        places = places[logs[places] > _NOTHING]
-    return _least(_spectrum(logs), points, alpha)
+        turns = _floats(places * step % points * (_TURN / points))
+        places = _multiplied(logs, signs, places, part, turns)
+    return _least(signs * _spectrum(logs), points, alpha)
 
 
 def _smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float:
@@ -197,13 +246,43 @@ def _smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float
     points = _SMOOTHED_POINTS
     grid = 2 * reach / (points - 16 * _SPREAD)
     frequencies = np.arange(points // 2 + 1) * (_TURN / (points * grid))
-    logs = -((_SPREAD * grid * frequencies) ** 2) / 2
+    logs, signs = -((_SPREAD * grid * frequencies) ** 2) / 2, np.ones_like(frequencies)
     places = np.flatnonzero(logs > _NOTHING)
     for part in sorted(scaled, key=lambda part: part.inverse):
         turns = _floats(frequencies[places] * part.weight)
+        places = _multiplied(logs, signs, places, part, turns)
+    return grid * (_least(signs * _spectrum(logs), points, alpha) + _BEYOND * _SPREAD)
+
+
+def _multiplied(
+    logs: Floats, signs: Floats, places: NDArray[np.intp], part: _Scaled, turns: Floats
+) -> NDArray[np.intp]:
+    """Multiply by the transform of a part at these places; which of them are still something."""
+    import numpy as np
+
+    if part.stair:
+        one = _stair_transform(part, turns)
+        with np.errstate(divide="ignore"):
+            logs[places] += part.draws * np.log(np.abs(one))
+        signs[places] *= np.sign(one) ** part.draws
+    else:
         logs[places] += part.draws * _log_transform(part, turns)
-        places = places[logs[places] > _NOTHING]
-    return grid * (_least(_spectrum(logs), points, alpha) + _BEYOND * _SPREAD)
+    return places[logs[places] > _NOTHING]
+
+
+def _stair_transform(part: _Scaled, turns: Floats) -> Floats:
+    """The characteristic function of one draw of staircase noise: real, and it may be negative."""
+    import numpy as np
+
+    stair, first = part.stair, part.first
+    angles = turns - _TURN * np.rint(turns / _TURN)
+    at_zero = angles == 0
+    angles = np.where(at_zero, 1.0, angles)
+    middle = np.exp(1j * angles * (first + (stair - 1) / 2))
+    later = part.ratio * middle * np.sin(stair * angles / 2)
+    later /= 1 - part.ratio * np.exp(1j * stair * angles)
+    sums = (np.sin((first - 0.5) * angles) + 2 * later.real) / np.sin(angles / 2)
+    return _floats(np.where(at_zero, 1.0, sums / (1 + part.others)))
 
 
 def _spectrum(logs: Floats) -> Floats:
@@ -223,7 +302,7 @@ def _least(spectrum: Floats, points: int, alpha: Fraction) -> int:
 
 
 def _log_transform(part: _Scaled, turns: Floats) -> Floats:
-    """The logarithm of the characteristic function of one draw."""
+    """The logarithm of the characteristic function of one draw of Laplace or Gaussian noise."""
     import numpy as np
 
     if part.inverse > 350:

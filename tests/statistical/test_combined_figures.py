@@ -13,6 +13,7 @@ import pytest
 from redrawn import Redrawn
 from scipy.stats import binom
 
+from dprelease.model import NoiseFamily
 from dprelease.report.combine.expression import combine
 from dprelease.report.combine.figures import Published
 
@@ -24,6 +25,7 @@ COUNT, MEAN = {"statistic": "count"}, {"statistic": "mean", "column": "days"}
 BY = {"by": ["region"]}
 ALONE = [COUNT | BY | {"name": "visits", "mechanism": "laplace"}]
 TWO = [COUNT | BY | {"name": "visits"}, {"name": "days", "statistic": "sum", "column": "days"}]
+STAIRS = [{"statistic": "sum", "column": "days"} | BY | {"name": "days"}]
 SHARED = [MEAN | BY | {"name": "wait"}, COUNT | BY | {"name": "visits", "where": "days >= 0"}]
 PAIRS = [
     COUNT | {"name": "visits", "by": ["region", "sex"]},
@@ -38,6 +40,7 @@ CASES: list[tuple[list[Any], dict[str, Any], str, float, bool]] = [
     (ALONE, {}, f"100 * visits{WEST} / sum(visits)", 100 * 200 / 395, True),
     (ALONE, {"rho": 0.5}, "mean(visits)", 395 / 4, True),
     (TWO, {"epsilon": 2.0}, "sum(visits) - days / 5", 395 - 2655 / 5, False),
+    (STAIRS, {"epsilon": 4.0}, "sum(days)", 2655, True),
     (SHARED, {"epsilon": 4.0}, "mean(wait)", 2655 / 395, False),
     (SHARED, {"epsilon": 4.0}, f"wait{WEST} - wait{NORTH}", 5, False),
     (SHARED, {"epsilon": 4.0}, "sum(wait_count)", 395, False),
@@ -62,6 +65,8 @@ def test_intervals_hold_the_truth(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     made = Redrawn(tmp_path, queries, **privacy)
+    if queries is STAIRS:
+        assert {step.noise.family for step in made.plan.steps} == {NoiseFamily.STAIRCASE}
     facts, missed = made.facts(entropy), 0
     for _ in range(DRAWS):
         _, told = combine(Published(facts, made.tables(entropy)), text, ALPHA)

@@ -1,13 +1,13 @@
 """Noise intervals of weighted sums and quotients of published figures.
 
 *Sums.* The noise of a weighted sum of linear figures has an exact law, ``combined_noise``. What
-roundings come to is added to its half-width. Where a step has staircase noise, whose sums have no
-known law, each of its integers gets its part of the chance alpha, and half-widths are added.
+roundings come to is added to its half-width.
 
 *Means and proportions* of two sums lie within q(m)/N of the published one: Fieller's argument, see
 ``quotient_intervals``. Over n cells together the same holds of the sums of both integers, with q
 that of n draws each; q is largest at a share of 0 or 1, as weights (1 - m, m) are majorized by
-(1, 0) and the laws are log-concave (Proschan 1965). Of several means each gets its part of alpha.
+(1, 0) and the laws are log-concave (Proschan 1965): staircase noise, which is not, is on single
+integers alone. Of several means each gets its part of alpha.
 
 *Quotients* L/M of linear figures: L - r M has noise of known law at the true r, so that r is among
 the numbers with abs(L - r M) <= q(r). Its ends are fixed points of r = L/M +- q(r)/abs(M).
@@ -20,10 +20,8 @@ from fractions import Fraction
 from math import gcd, lcm
 from typing import NamedTuple
 
-from dprelease.model import NoiseFamily
 from dprelease.postprocess.combined_noise import Part, combined_half
 from dprelease.report.combine.figures import Figures, Published, Weighted, Weights
-from dprelease.statistics.base import noise_halfwidth
 
 KNOTS = 64
 _ROUNDS = 4
@@ -46,16 +44,7 @@ class Interval(NamedTuple):
 
 def half_of(parts: Sequence[Part], alpha: Fraction) -> Fraction:
     """An h that the sum of the noise exceeds with a chance of at most alpha."""
-    stairs = [part for part in parts if part.noise.family is NoiseFamily.STAIRCASE]
-    others = tuple(part for part in parts if part.noise.family is not NoiseFamily.STAIRCASE)
-    pieces = sum(part.draws for part in stairs) + bool(others)
-    if not pieces:
-        return Fraction(0)
-    part_alpha = alpha / pieces
-    half = combined_half(others, part_alpha) if others else Fraction(0)
-    for part in stairs:
-        half += part.draws * part.weight * noise_halfwidth(part.noise, part_alpha)
-    return half
+    return combined_half(tuple(parts), alpha)
 
 
 def value_of(weighted: Weighted) -> Fraction:

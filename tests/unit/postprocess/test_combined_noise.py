@@ -17,7 +17,7 @@ from dprelease.postprocess.combined_noise import LEAST_ALPHA, SLACK, Part, combi
 
 Floats = NDArray[np.float64]
 F = Fraction
-LAPLACE, GAUSSIAN = NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN
+LAPLACE, GAUSSIAN, STAIRCASE = NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN, NoiseFamily.STAIRCASE
 ALPHAS = (F(1, 2), F(1, 20), F(1, 100), F(1, 10**6))
 ROUNDING = 1e-12
 """Chances that are added up in floats are right up to this part."""
@@ -31,6 +31,12 @@ def gaussian(sigma2: Fraction | int | str, weight: Fraction | int = 1, draws: in
     return Part(Noise(GAUSSIAN, F(sigma2)), F(weight), draws)
 
 
+def staircase(
+    scale: Fraction | int | str, stair: int, first: int, weight: Fraction | int = 1, draws: int = 1
+) -> Part:
+    return Part(Noise(STAIRCASE, F(scale), stair, first), F(weight), draws)
+
+
 # --- the exact law -------------------------------------------------------------------------------
 
 
@@ -39,10 +45,14 @@ def one_draw(noise: Noise, least: float) -> Floats:
     parameter = float(noise.parameter)
 
     def size(k: Floats) -> Floats:
+        if noise.family is STAIRCASE:
+            level = (k + noise.stair - noise.first) // noise.stair
+            return np.exp(-level * noise.stair / parameter)
         return np.exp(-k / parameter if noise.family is LAPLACE else -(k**2) / (2 * parameter))
 
     logs = -math.log(least)
-    reach = parameter * logs if noise.family is LAPLACE else math.sqrt(2 * parameter * logs)
+    reach = math.sqrt(2 * parameter * logs) if noise.family is GAUSSIAN else parameter * logs
+    reach += 2 * noise.stair
     side = size(np.arange(0, 2 + reach, dtype=float))
     total = side[0] + 2 * math.fsum(side[1:])
     side = side[side / total >= least] / total
@@ -119,6 +129,12 @@ SMALL = [
     (laplace(2), gaussian(3, F(1, 2), 4)),
     (laplace(5, F(1, 2)), laplace(5, F(1, 3), 7), laplace(4, F(2, 5))),
     (gaussian(20, F(1, 6), 12), laplace("0.7", 2, 3), laplace(3, F(5, 4))),
+    (staircase(1, 1, 1),),
+    (staircase(4, 9, 3),),
+    (staircase(3, 12, 1, 1, 7),),
+    (staircase("2.5", 10, 10, F(1, 2), 3), laplace(2, F(1, 3)), gaussian(9, 1, 2)),
+    (staircase(40, 40, 17, 1, 12), staircase(5, 20, 4, 3)),
+    (staircase("0.5", 20, 1, 1, 30),),
 ]
 
 
@@ -195,6 +211,20 @@ def test_very_small_chances_are_bounded() -> None:
     assert combined_half((gaussian(1),), F(1, 10**2000)) >= math.sqrt(2 * 2000 * math.log(10)) - 3
 
 
+@pytest.mark.parametrize("scale", [40, 10**4, 10**7])
+@pytest.mark.parametrize("steep", [F(1, 2), 1, 4])
+def test_wide_staircase_noise(scale: int, steep: Fraction | int) -> None:
+    """Half-widths grow with the scale, on a lattice and smoothed."""
+    stair, first = int(40 * steep), int(40 * steep) // 3
+    times = F(scale, 40)
+    law, unit = exact_law((staircase(40, stair, first, 1, 4),), 1e-18)
+    wide = staircase(scale, int(stair * times), int(first * times), F(1, 3), 4)
+    for alpha in ALPHAS[:3]:
+        needed = quantile(law, unit, alpha) * times / 3
+        half = combined_half((wide,), alpha)
+        assert needed * F(97, 100) - 1 <= half <= needed * F(106, 100) + 1
+
+
 def test_half_widths_fall_as_chances_grow() -> None:
     parts = (laplace(7, F(1, 3)), gaussian(50, F(2, 7), 9))
     alphas = [F(1, 10**12), LEAST_ALPHA / 2, LEAST_ALPHA, F(1, 10**4), F(1, 20), F(1, 2), F(1)]
@@ -216,9 +246,14 @@ def test_what_is_no_chance_or_another_law_is_refused() -> None:
     for alpha in (F(0), F(-1, 2)):
         with pytest.raises(ValueError, match="alpha is positive"):
             combined_half((laplace(1),), alpha)
-    stairs = Part(Noise(NoiseFamily.STAIRCASE, F(1), 3, 2), F(1), 1)
-    with pytest.raises(ValueError, match="only Laplace and Gaussian"):
-        combined_half((stairs,), F(1, 20))
+    choice = Part(Noise(NoiseFamily.EXPONENTIAL, F(1)), F(1), 1)
+    with pytest.raises(ValueError, match="only noise of numbers"):
+        combined_half((choice,), F(1, 20))
+
+
+def stairs(size: str, weight: Fraction, draws: int) -> Part:
+    stair = 1 + round(3 * F(size))
+    return staircase(size, stair, 1 + stair // 3, weight, draws)
 
 
 @st.composite
@@ -226,7 +261,7 @@ def sums(draw: st.DrawFn) -> tuple[Part, ...]:
     weights = st.fractions(F(1, 6), 3, max_denominator=6)
     made = []
     for _ in range(draw(st.integers(1, 4))):
-        law = draw(st.sampled_from([laplace, gaussian]))
+        law = draw(st.sampled_from([laplace, gaussian, stairs]))
         size = draw(st.sampled_from(["0.05", "0.3", "1", "2.5", "6"]))
         made.append(law(size, draw(weights), draw(st.sampled_from([1, 2, 5, 40]))))
     return tuple(made)
