@@ -172,9 +172,12 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
         if not text.strip() or not text.isprintable():
             raise click.UsageError(f"{what} must be a line of text")
     with Ledger.open(ledger, witness=witness) as book:
+        is_new = not book.head().seq
         warnings = new_dataset(book.status(dataset))
         account = book.set_cap(dataset, changes, reason)
     complain(warnings, "warning")
+    if is_new:
+        remark(f"note: {ledger} is a new ledger: nothing else was in it.")
     if note := tell_cap(ledger, account, warnings, as_json):
         remark(f"note: {note}")
     return int(ExitCode.DONE)

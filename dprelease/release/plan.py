@@ -119,5 +119,9 @@ def plan(
 
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
-    made = certified_plan(relocated(spec, ledger, output)).plan
+    return released_plan(certified_plan(relocated(spec, ledger, output)).plan)
+
+
+def released_plan(made: Plan) -> ReleasePlan:
+    """The plan with what callers ask of it."""
     return ReleasePlan(**{field.name: getattr(made, field.name) for field in fields(made)})

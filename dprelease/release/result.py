@@ -11,8 +11,9 @@ if TYPE_CHECKING:  # the package imports this at its start
     import pyarrow as pa
 
     from dprelease.errors import Complaint
-    from dprelease.model import OutputTable, Plan
+    from dprelease.model import OutputTable
     from dprelease.output.tables import RecordFile
+    from dprelease.release.plan import ReleasePlan
 
 REHEARSED = "REHEARSAL_"  # begins the names of tables of a rehearsal
 
@@ -21,7 +22,7 @@ REHEARSED = "REHEARSAL_"  # begins the names of tables of a rehearsal
 class Result:
     """What a run published. ``report`` is the dict of report.json."""
 
-    plan: Plan
+    plan: ReleasePlan
     report: dict[str, Any]
     output: str
     files: tuple[str, ...]

@@ -40,7 +40,7 @@ from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
 from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
-from dprelease.release.plan import certified_plan, plan_as_charged
+from dprelease.release.plan import certified_plan, plan_as_charged, released_plan
 from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved, check_decision
@@ -345,7 +345,7 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     made: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
     run.book.published(reservation, publish(plan.release.output.path, made.files))
     return Result(
-        plan=plan,
+        plan=released_plan(plan),
         report=made.report,
         output=plan.release.output.path,
         files=tuple(made.files),

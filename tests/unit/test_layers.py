@@ -198,6 +198,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         *VOCABULARY,
         "dprelease.local",
         "dprelease.output",
+        "dprelease.release.plan",
         "dprelease.report.notebook",
     ),
     "dprelease.release.bundle": (

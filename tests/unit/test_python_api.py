@@ -140,6 +140,7 @@ def test_an_epsilon_that_is_no_decimal_is_exact_and_shown_rounded_up() -> None:
 def test_a_result_shows_published_figures_escaped(place: Path) -> None:
     result = dprelease.run(a_spec())
     assert repr(result) == f"<Result of small: by_region in {place / 'out'}>"
+    assert repr(result.plan) == "<Plan of small: epsilon 0.5; by_region>"
     page = result._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
