@@ -96,6 +96,9 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
 
     Of one that is packed this means what it holds, as far as its beginning tells.
     """
+    if any("\ud800" <= char <= "\udfff" for char in path):
+        message = f"{pattern} holds a file or folder whose name is not UTF-8"
+        raise bad_data("E402", message, "rename it: readers of files can't open it")
     if not is_uri(path) and not stat.S_ISREG(os.stat(path).st_mode):
         raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
     unpack = unpack and bool(packed(path))

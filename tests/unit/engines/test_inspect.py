@@ -109,7 +109,9 @@ def test_missing_files_and_other_things(tmp_path: Path, engine: str) -> None:
     assert refused(engine, Source(str(tmp_path / "loop.csv"), "csv")) == "E402"
     os.mkfifo(tmp_path / "pipe")
     assert refused(engine, Source(str(tmp_path / "pipe"), "csv")) == "E402"
-    (tmp_path / "n.csv").write_text("n\n")
+    (tmp_path / "n.csv").write_text("n,m\n")
+    (tmp_path / os.fsdecode(b"\xff.csv")).write_text("n,m\n")
+    assert refused(engine, Source(str(tmp_path / "[!l]*.csv"), "csv")) == "E402"
     odd = Source(str(tmp_path / "n.csv"), "csv", Dialect(encoding="utf-16"))
     assert refused(engine, odd) == "E408"
 

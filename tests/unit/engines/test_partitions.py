@@ -83,7 +83,7 @@ def test_a_folder_named_in_no_utf_8_is_refused(tmp_path: Path) -> None:
     os.makedirs(folder)
     write(tmp_path / "a.parquet")
     (tmp_path / "a.parquet").rename(os.fsdecode(folder + b"/a.parquet"))
-    assert refused(Source(str(tmp_path / "data"), "parquet"))[0] == "E409"
+    assert refused(Source(str(tmp_path / "data"), "parquet"))[0] == "E402"
 
 
 def test_what_lies_above_the_named_place_is_no_column(tmp_path: Path) -> None:
