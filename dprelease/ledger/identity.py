@@ -66,7 +66,7 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
         }
     ),
     # Engines must return the same integers, so which one ran is no part of the identity.
-    Data: frozenset({"engine"}),
+    Data: frozenset({"engine", "design_effect"}),
     Source: frozenset({"pattern"}),
     # Its table is the written path.
     Database: frozenset({"uri_env", "table"}),

@@ -36,6 +36,7 @@ class Data:
     written_path: str  # as the spec writes it, {period} filled in; part of the identity
     engine: str = "duckdb"
     snapshot: str | None = None
+    design_effect: Fraction | None = None  # of a survey, as its producer says
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,7 +145,12 @@ def but(change, old, new):
     return change[0], change[1].replace(old, new)
 
 
+WEIGHT = ("[columns.days]", '[columns.w]\ntype = "integer"\nlower = 0\nupper = 9\n'
+          'source = "public"\n\n[columns.days]')  # fmt: skip
+WEIGHTED = ('path = "small.csv"', 'path = "small.csv"\nweight = "w"')
+EFFECT = (WEIGHTED[0], f"{WEIGHTED[1]}\ndesign_effect = 1.8")
 UNSEEN = [
+    ("design effect", (WEIGHT, WEIGHTED), (WEIGHT, EFFECT)),
     ("data: delimiter", (), (('path = "small.csv"', 'path = "small.csv"\ndelimiter = ";"'),)),
     ("data: null_values", (),
      (('path = "small.csv"', 'path = "small.csv"\nnull_values = ["", "?"]'),)),

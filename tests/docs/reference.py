@@ -351,6 +351,7 @@ LIMITS: dict[str, dict[str, str]] = {
         "spec.schema.numbers:LARGEST": "size of a number; from here on it is refused",
         "spec.schema.numbers:MAX_EPSILON": "epsilon of a query or release",
         "spec.schema.numbers:MAX_BOUND": "rows or groups that one unit may count in",
+        "spec.schema.numbers:MAX_DESIGN_EFFECT": "design effect of a survey",
         "spec.schema.numbers:MAX_RECORD_LINES": "lines that one record may have",
         "spec.schema.numbers:MAX_SELECTION_DELTA": "delta of a selection of private keys",
         "spec.schema.fields:MAX_QUANTILES": "quantiles of one query",

@@ -28,6 +28,7 @@ KINDS: dict[Callable[[object], object], str] = {
     numbers.interval: "number",
     numbers.bound: "whole number from 1",
     numbers.record_lines: "whole number from 2 to 10,000",
+    numbers.design_effect: "number above 0, at most 1,000",
     numbers.population: "whole number from 1",
     numbers.within: "number above 0",
     numbers.bandwidth: "number above 0, or list of them",

@@ -83,6 +83,7 @@ HELD: dict[tuple[type, str], Change] = {
         )
     },
     (Release, "names"): whole(names=Names(tables={"overall": "All"})),
+    (Data, "design_effect"): part("data", design_effect=Fraction(3, 2)),
     (Data, "engine"): part("data", engine="reference"),
     (Privacy, "unit_description"): part("privacy", unit_description="one household"),
     (Privacy, "population"): part("privacy", population=3_000_000),

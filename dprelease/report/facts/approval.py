@@ -60,6 +60,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "data.snapshot": data.snapshot,
         **_database(data.source.database),
         "data.engine": data.engine,
+        **({} if data.design_effect is None else {"data.design_effect": text(data.design_effect)}),
         "period": release.period,
         "output.path": output.path if output.written_path is None else output.written_path,
         "output.format": output.format,

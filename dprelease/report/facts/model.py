@@ -1,8 +1,7 @@
 """The facts of a report as values: everything that the renderers may say, and nothing private.
 
-Fields have the names, and the order, of the keys of report.json (report.schema.json says what
-they mean). A field without a default is always there; one with a default is a key that may be
-absent, and is not written where it has its default (see ``facts.json_form``).
+Fields have the names, and the order, of the keys of report.json (see report.schema.json). One
+without a default is always there; one with a default is left out where it has it.
 """
 
 from __future__ import annotations
@@ -236,6 +235,7 @@ class DataFile(Fact):
     decimal: str | None = None
     thousands: str | None = None
     max_lines_per_record: int | None = None
+    design_effect: Number | None = None
 
 
 class Column(Fact):

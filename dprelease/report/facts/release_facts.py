@@ -339,12 +339,15 @@ def _data(release: Release) -> DataFile:
     Of its path the last part alone: a report is public, and folders are nobody's business.
     """
     source, path = release.data.source, last_part(release.data.written_path)
+    stated = release.data.design_effect
+    effect = None if stated is None else float(stated)
     if not SOURCES[source.format].options:
-        return DataFile(format=source.format, path=path)
+        return DataFile(format=source.format, path=path, design_effect=effect)
     dialect = source.dialect
     return DataFile(
         format=source.format,
         path=path,
+        design_effect=effect,
         delimiter=dialect.delimiter,
         quote=dialect.quote,
         encoding=dialect.encoding,

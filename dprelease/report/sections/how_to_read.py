@@ -44,6 +44,13 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
             "design and is to be added: see the survey's own documentation.",
             names=few(list(dict.fromkeys(weighted))),
         )
+        if facts.data.design_effect is not None:
+            yield say(
+                "The survey's design effect is {effect:g}, as the spec states: the sampling "
+                "variance of its estimates is so many times that of a simple random sample of as "
+                "many records. What the noise adds is not in it.",
+                effect=facts.data.design_effect,
+            )
     if any(query.survey_weight and query.form == "quantiles" for query in facts.queries):
         yield say("Of a weighted quantile, a record takes as many ranks as its weight says.")
     used = {query.statistic for query in facts.queries}

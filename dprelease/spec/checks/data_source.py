@@ -125,7 +125,7 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
         return None
     data_format = part.attempt(lambda: _format(part, written), "path")
     source = Source(written if remote else absolute(base, written), data_format or "csv", dialect)
-    return Data(source, written, model.engine, snapshot)
+    return Data(source, written, model.engine, snapshot, model.design_effect)
 
 
 def _check_place(part: Part[DataSection]) -> bool:
@@ -152,7 +152,7 @@ def _frame(part: Part[DataSection], _period: str | None, snapshot: str | None) -
         hint = "name the version of the table: another table is another release by it alone"
         part.complain("E110", "[data] has no `snapshot`, and no file", hint, at="key")
         return None
-    return Data(Source("frame://", "frame"), "", model.engine, snapshot)
+    return Data(Source("frame://", "frame"), "", model.engine, snapshot, model.design_effect)
 
 
 def _database(part: Part[DataSection], period: str | None, snapshot: str | None) -> Data | None:
@@ -171,7 +171,13 @@ def _database(part: Part[DataSection], period: str | None, snapshot: str | None)
     if table is None:
         return None
     database = Database(model.driver or "", model.uri_env or "", table)
-    return Data(Source(written, "adbc", database=database), written, model.engine, snapshot)
+    return Data(
+        Source(written, "adbc", database=database),
+        written,
+        model.engine,
+        snapshot,
+        model.design_effect,
+    )
 
 
 def _table(written: str) -> tuple[str, ...]:

@@ -89,6 +89,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
     numbers.exact: _NUMBER,
     numbers.budget: _WEIGHT,
     numbers.weight: _WEIGHT,
+    numbers.design_effect: _POSITIVE | {"maximum": numbers.MAX_DESIGN_EFFECT},
     numbers.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
     numbers.selection_delta: _WEIGHT | {"maximum": float(numbers.MAX_SELECTION_DELTA)},
     numbers.within: _POSITIVE,

@@ -19,6 +19,7 @@ LARGEST = 10**18
 MAX_EPSILON = 10**6
 MAX_BOUND = 10**9
 MAX_RECORD_LINES = 10_000
+MAX_DESIGN_EFFECT = 1000
 MAX_SELECTION_DELTA = Fraction(1, 1000)
 LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
@@ -54,6 +55,16 @@ def weight(value: object) -> Fraction:
     if not 0 < number <= MAX_EPSILON:
         message = f"weight {show(value)} is not above 0 and at most {MAX_EPSILON}"
         raise Refused(message, "how much the accuracy of this query matters, such as 2", "E203")
+    return number
+
+
+def design_effect(value: object) -> Fraction:
+    """Read a survey's design effect: above 0, at most 1,000. Raises ``Refused`` (E205)."""
+    number = exact(value)
+    if not 0 < number <= MAX_DESIGN_EFFECT:
+        hint = "the ratio of two variances, such as 1.8, from the survey's own documentation"
+        message = f"design effect {show(value)} is not above 0 and at most {MAX_DESIGN_EFFECT:,}"
+        raise Refused(message, hint, "E205")
     return number
 
 

@@ -36,6 +36,7 @@ from dprelease.spec.schema.numbers import (
     bandwidth,
     bound,
     budget,
+    design_effect,
     display_step,
     exact,
     interval,
@@ -123,6 +124,12 @@ class DataSection(Section, header="[data]"):
         "the column of survey weights: how often a record counts in the queries; needs bounds, "
         "`lower` of 0 or more",
         "each record once",
+    )
+    design_effect = Key(
+        design_effect,
+        "how many times the variance of a simple random sample that of the survey's estimates is, "
+        "as its producer says; the report tells it beside weighted figures",
+        "none",
     )
     delimiter = Key(option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
     quote = Key(option, 'one ASCII character; `""` means that fields are never quoted', '`"`')

@@ -221,6 +221,7 @@ SAME = {
     ),
     "place of the data": with_source(pattern="/b/pay.csv"),
     "engine": with_data(engine="reference"),
+    "design effect": with_data(design_effect=Fraction(3, 2)),
     "place of the ledger": replace(a_release(), ledger=LedgerSettings("/b/l.sqlite", "payroll")),
     "caps": replace(
         a_release(), ledger=LedgerSettings("/a/ledger.sqlite", "payroll", Fraction(3), Fraction(0))
@@ -391,7 +392,7 @@ def test_every_field_is_tried_above() -> None:
         Release: 18,
         Review: 8,
         About: 10,
-        Data: 4,
+        Data: 5,
         Source: 4,
         Dialect: 10,
         Privacy: 10,

@@ -12,6 +12,7 @@ from registry_schema import refusals
 from report_specs import DELTA, PEOPLE, SELECTED, spec
 
 import dprelease
+from dprelease.engines.registry import SOURCES
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.read_back import as_in_file, read_table
@@ -47,6 +48,25 @@ def folder(made, tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
     return tmp_path
+
+
+def test_the_schema_knows_every_format_of_data():
+    data = json.loads(SCHEMA.read_bytes())["properties"]["data"]
+    assert data["properties"]["format"]["enum"] == list(SOURCES)
+
+
+def test_a_design_effect_is_told_beside_weighted_figures(published):
+    weighted = spec({"statistic": "mean", "column": "days", "by": ["region"]})
+    weight = {"type": "integer", "lower": 0, "upper": 9, "source": "design"}
+    weighted["columns"]["w"] = weight
+    weighted["data"] |= {"weight": "w"}
+    words = "design effect is 1.8, as the spec states"
+    assert words not in published(make_plan(load(weighted)), 5).files["report.md"].decode()
+    weighted["data"] |= {"design_effect": Decimal("1.8")}
+    made = published(make_plan(load(weighted)), 5)
+    assert words in made.files["report.md"].decode()
+    assert made.report["data"]["design_effect"] == 1.8
+    jsonschema.validate(made.report, json.loads(SCHEMA.read_bytes()))
 
 
 @pytest.mark.parametrize("form", ALL_FORMATS)

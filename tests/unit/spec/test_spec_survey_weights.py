@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -21,11 +23,14 @@ def survey(
     query: dict[str, Any] | None = None,
     weight: dict[str, Any] | None = None,
     name: str | None = "w",
+    effect: object = None,
     **columns: Any,
 ) -> Release:
     spec: dict[str, Any] = {
         "release": {"name": "r"},
-        "data": {"path": "t.csv"} | ({} if name is None else {"weight": name}),
+        "data": {"path": "t.csv"}
+        | ({} if name is None else {"weight": name})
+        | ({} if effect is None else {"design_effect": effect}),
         "output": {"path": "out/r"},
         "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
         "columns": {
@@ -61,6 +66,29 @@ BAD_COLUMNS: list[tuple[dict[str, Any], str, str]] = [
         "180,000,000,000,000,000 steps, more than 2^53 - 1",
     ),
 ]
+
+
+@pytest.mark.parametrize("effect", [Decimal("1.8"), 1, 1000])
+def test_a_design_effect_is_told_and_changes_nothing(effect: object) -> None:
+    stated = survey(effect=effect)
+    assert stated.data.design_effect == Fraction(str(effect))
+    assert canonical_form(stated) == canonical_form(survey())
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "words"),
+    [
+        ({"effect": 0}, "E205", "not above 0"),
+        ({"effect": Decimal("-1.5")}, "E205", "not above 0"),
+        ({"effect": 1001}, "E205", "at most 1,000"),
+        ({"effect": "1.8"}, "E205", "write it without quotes"),
+        ({"effect": 2, "name": None}, "E263", "no survey weight"),
+    ],
+)
+def test_a_design_effect_that_is_none(case: dict[str, Any], code: str, words: str) -> None:
+    found, said = told(**case)
+    assert found == code, said
+    assert words in said
 
 
 @pytest.mark.parametrize(("case", "code", "words"), BAD_COLUMNS)

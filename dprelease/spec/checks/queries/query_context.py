@@ -136,6 +136,9 @@ def read_survey_weight(
     """Read ``[data] weight``; complain of a column that can't say how often a record counts."""
     name = part.model.weight
     if name is None:
+        if part.model.design_effect is not None:
+            hint = "write weight too, or leave design_effect out"
+            part.complain("E263", "a design effect, and no survey weight", hint, "design_effect")
         return UNWEIGHTED
     declared = find_column(name, columns, part, "weight")
     usable = declared is not None and _is_usable(declared, part)
