@@ -84,7 +84,7 @@ def _attention(doubtful: bool) -> str:
 def _size_of_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
     """What a person may lose is the total of the dataset, in the end its cap."""
     here = plan.loss.epsilon
-    notes = [say("This release: {epsilon}.", epsilon=loss_text(here))]
+    notes = [say("This release: {epsilon}.", epsilon=written(shortened(upward(here))))]
     for total in totals:
         epsilon = written(shortened(total.epsilon))
         if total.of == "cap":

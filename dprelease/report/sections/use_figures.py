@@ -37,7 +37,16 @@ def use_section(facts: ReportFacts, published: Published, level: float) -> Secti
         caption = say("Figures of this release, combined")
         head = say("What"), say("Expression"), say("Result"), say("Noise interval")
         parts = [Paragraph(lead), Table("use-table", caption, head, rows)]
-    return Section("use", name, name, (*parts, Bullets(misses)))
+    done = tuple(query.finishing for query in facts.queries if query.finishing)
+    notes = [*misses]
+    if rows and any(f.consistent or f.nonnegative or f.integer or f.round_to for f in done):
+        notes.append(
+            say(
+                "Figures that were changed after the noise are taken as they were released (`raw` "
+                "in report.json): a result can differ from what the tables above would give."
+            )
+        )
+    return Section("use", name, name, (*parts, Bullets(tuple(notes), code=True)))
 
 
 def _misses(facts: ReportFacts, level: float) -> Iterator[str]:

@@ -82,6 +82,12 @@ def test_it_says_how_many_intervals_miss(publish: Callable[..., str], tmp_path: 
     assert f"- {halves} figures of this release have a noise interval of 95%." in text
 
 
+def test_changed_figures_are_said_to_be_taken_as_released(publish: Callable[..., str]) -> None:
+    said = "taken as they were released (`raw` in report.json)"
+    assert said in section(publish(VISITS | {"nonnegative": True}), "Use these figures")
+    assert said not in section(publish(VISITS), "Use these figures")
+
+
 def test_equal_figures_are_not_told_apart(publish: Callable[..., str]) -> None:
     text = section(publish(VISITS), "Sentences to quote")
     assert "The noise does not tell for which region visits is highest: " in text
