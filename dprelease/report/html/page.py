@@ -108,6 +108,11 @@ def _breakable(name: str) -> Html:
     return Html(_escaped(name).replace("_", "_<wbr>"))
 
 
+def _on_card(name: str) -> str:
+    """The same where a style sheet writes the name, which takes text alone."""
+    return name.replace("_", "_\u200b")
+
+
 # --- the page -----------------------------------------------------------------------------------
 
 
@@ -327,7 +332,7 @@ def _table(table: Table) -> Html:
         ]
         for at, title in enumerate(table.head)
     )
-    names = table.head if need > SMALL else [""] * len(table.head)
+    names = [_on_card(title) if need > SMALL else "" for title in table.head]
 
     def style(place: int) -> str:
         return "n" if place in table.numbers else ""
@@ -375,7 +380,7 @@ def _figures(table: FigureTable) -> Html:
         if any(texts)
     )
     short = all(room(cell.figure) <= WORD for column in columns[: table.keys] for cell in column)
-    names = [column.name if need > SMALL else "" for column in table.head]
+    names = [_on_card(column.name) if need > SMALL else "" for column in table.head]
 
     def head() -> Iterator[Html]:
         for column, has_flag in zip(table.head, flagged, strict=True):

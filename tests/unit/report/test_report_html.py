@@ -179,7 +179,8 @@ def test_wide_tables_become_cards_and_are_never_cut(many, columns, style, scroll
     page = parsed(made)
     assert [tag.get("class") for _, tag in page.all("table")] == [style]
     named = [tag["data-name"] for _, tag in page.all("th", "td") if "data-name" in tag]
-    assert named == (names if style else [])
+    broken_after = [name.replace("_", "_\u200b") for name in names]
+    assert named == (broken_after if style else [])
     assert "v_<wbr>0</th>" in made
     assert ('tabindex="0"' in made) == scrolls
     css = html.partition("<style>")[2].partition("</style>")[0]
