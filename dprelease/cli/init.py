@@ -54,6 +54,10 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if suffix not in SUFFIXES:
         hint = f"a file with one of the suffixes {', '.join(SUFFIXES)}"
         raise click.UsageError(f"{data}: its suffix does not say which format it has; name {hint}")
+    if SUFFIXES[suffix] not in ("csv", "parquet", "arrow"):
+        raise click.UsageError(
+            f"init begins no spec of {suffix} files; save the sheet as CSV first"
+        )
     written = Csv(_delimiter(delimiter, suffix), encoding)
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
     path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")

@@ -58,6 +58,7 @@ def _data(pair: Pair) -> Iterator[Change]:
     yield from changed("data", old.written_path, new.written_path, why, "data.path")
     why = "a version of the data of its own, charged anew"
     yield from changed("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
+    yield from changed("sheet", old.source.sheet, new.source.sheet, why, "data.sheet")
     was, now = (None if it.design_effect is None else text(it.design_effect) for it in (old, new))
     why = "told beside weighted figures; no figure changes"
     yield from changed("design effect", was, now, why, "data.design_effect")

@@ -64,6 +64,10 @@ SOURCES = {
         "dprelease.engines.arrow.source", "Arrow", (".arrow", ".feather", ".ipc"),
         (".arrow", ".feather", ".ipc"),
     ),
+    "xlsx": Listed(
+        "dprelease.engines.xlsx.source", "an Excel workbook", (".xlsx",), (".xlsx",),
+        frozenset({"sheet"}),
+    ),
     "adbc": Listed(
         "dprelease.engines.adbc.source", "in a database", (), (),
         place=("driver", "uri_env", "table"),

@@ -66,7 +66,7 @@ def _values(release: Release, name: str) -> dict[str, object]:
 def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
     """State how fields of the file become texts, as far as that is not the file's own matter."""
     source = release.data.source
-    if not SOURCES[source.format].options:
+    if "encoding" not in SOURCES[source.format].options:
         return {"format": source.format}
     dialect = source.dialect
     facts: dict[str, object] = {

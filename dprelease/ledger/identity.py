@@ -98,7 +98,7 @@ def canonical_form(release: Release, attempt: int = 0) -> str:
     body = _plain(replace(release, perturbs=perturbs))
     if not isinstance(body, dict):
         raise TypeError("a release is a dataclass")
-    if not SOURCES[release.data.source.format].options:
+    if "encoding" not in SOURCES[release.data.source.format].options:
         body["data"]["source"].pop("dialect", None)
     body["dataset"] = release.ledger.dataset
     body["queries"] = sorted(body.get("queries", []), key=canonical_json)

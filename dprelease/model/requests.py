@@ -48,13 +48,15 @@ class Database:
 class Source:
     """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one.
 
-    Of a table of a ``database`` it is the name, as the spec writes it.
+    Of a table of a ``database`` it is the name, as the spec writes it. ``sheet`` is that of a
+    workbook, or None for the only one.
     """
 
     pattern: str
     format: str  # a registered one, such as "csv"
     dialect: Dialect = field(default_factory=Dialect)
     database: Database | None = None
+    sheet: str | None = None
 
     @property
     def remote(self) -> bool:

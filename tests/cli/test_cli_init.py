@@ -300,3 +300,10 @@ def test_a_uri_is_refused_and_not_repeated(cli, folder):
     assert answer.code == 2
     assert "by hand" in answer.err
     assert "hushhush" not in answer.out + answer.err
+
+
+def test_a_workbook_is_refused(cli, folder):
+    (folder / "t.xlsx").write_bytes(b"PK")
+    answer = cli("init", "t.xlsx")
+    assert answer.code == 2
+    assert "save the sheet as CSV" in answer.err

@@ -107,7 +107,7 @@ CHANGES = [
     ('column = "days"\n', "", "query.1"),
     ('name = "visits"', 'name = "a/b"', "query.0.name"),
     ('name = "visits"', 'name = "a..b"', "query.0.name"),
-    ('path = "small.csv"', 'path = "small.csv"\nformat = "xlsx"', "data.format"),
+    ('path = "small.csv"', 'path = "small.csv"\nformat = "xls"', "data.format"),
     ('[output]\npath = "out"', "[output]", "output"),
     ('[output]\npath = "out"', '[out]\npath = "out"', ""),
     ("schema = 1", "schema = 2", "schema"),

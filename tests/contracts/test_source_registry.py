@@ -15,6 +15,7 @@ from urllib.parse import quote
 import databases
 import pyarrow as pa
 import pytest
+import workbooks
 from oracle.engine import get
 from tables import T, inputs, keyed, written
 
@@ -112,6 +113,18 @@ def partitioned(form: str, *by: str) -> Writer:
     return write
 
 
+def workbook(folder: Path, rows: list[tuple[object, ...]]) -> Source:
+    workbooks.table(folder / "t.xlsx", [tuple(TYPES), *map(of_cells, rows)])
+    return Source(str(folder), "xlsx")
+
+
+def of_cells(row: tuple[object, ...]) -> tuple[object, ...]:
+    """As they stand in a sheet, which has no days before 1900."""
+    return tuple(
+        str(value) if isinstance(value, date) and value.year < 1901 else value for value in row
+    )
+
+
 WRITERS: dict[str, Writer] = {
     "csv": by_tables("csv"),
     "csv of several lines": multiline,
@@ -124,6 +137,7 @@ WRITERS: dict[str, Writer] = {
     "arrow": by_tables("arrow"),
     "arrow files": by_tables("arrow files"),
     "arrow in folders of d, s": partitioned("arrow", "d", "s"),
+    "xlsx": workbook,
     "parquet in folders of s": partitioned("parquet", "s"),
     "parquet in folders of d, i, u": partitioned("parquet", "d", "i", "u"),
     "parquet in folders of f, b, t": partitioned("parquet", "f", "b", "t"),

@@ -341,7 +341,7 @@ def _data(release: Release) -> DataFile:
     source, path = release.data.source, last_part(release.data.written_path)
     stated = release.data.design_effect
     effect = None if stated is None else float(stated)
-    if not SOURCES[source.format].options:
+    if "encoding" not in SOURCES[source.format].options:
         return DataFile(format=source.format, path=path, design_effect=effect)
     dialect = source.dialect
     return DataFile(

@@ -124,7 +124,8 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
         part.complain("E228", "a URI of data must not hold credentials", hint, "path")
         return None
     data_format = part.attempt(lambda: _format(part, written), "path")
-    source = Source(written if remote else absolute(base, written), data_format or "csv", dialect)
+    pattern = written if remote else absolute(base, written)
+    source = Source(pattern, data_format or "csv", dialect, sheet=model.sheet)
     return Data(source, written, model.engine, snapshot, model.design_effect)
 
 

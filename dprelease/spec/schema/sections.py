@@ -117,6 +117,7 @@ class DataSection(Section, header="[data]"):
         "the table or view, or its schema, a dot and it; in double quotes if a name has a dot; may "
         "hold `{period}`",
     )
+    sheet = Key(line, "of an Excel workbook the sheet with the records", "its only one")
     engine = Choice[str](ENGINES, "duckdb", "what reads the data")
     snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
     weight = Key(

@@ -154,3 +154,16 @@ def test_what_is_the_same_release_and_what_an_approval_holds(made: Made) -> None
         assert (run_id(other) == run_id(release)) is same
         plans = (certified_plan(each).plan for each in (release, other))
         assert digest_of(next(plans)) != digest_of(next(plans))
+
+
+def test_a_sheet_is_of_a_workbook(made: Made) -> None:
+    place = "".join(f"{line}\n" for line in SPEC.splitlines()[4:8])
+    release = made(place, 'path = "t.xlsx"\nsheet = "Data"\n')
+    assert release.data.source.format == "xlsx"
+    assert release.data.source.sheet == "Data"
+    other = made(place, 'path = "t.xlsx"\nsheet = "More"\n')
+    assert run_id(other) != run_id(release)
+    found = refused(made, place, 'path = "t.csv"\nsheet = "Data"\n')
+    assert found == [("E111", 'sheet = "Data"')]
+    found = refused(made, place, 'path = "t.xlsx"\ndelimiter = ";"\n')
+    assert found == [("E111", 'delimiter = ";"')]
