@@ -152,7 +152,10 @@ def _files(facts: ReportFacts) -> Iterator[tuple[str, str, str, str]]:
 
 def _description(facts: ReportFacts) -> str:
     purpose = facts.deployment.basic.intended_use
-    return facts.guarantee if purpose is None else f"{purpose} {facts.guarantee}"
+    if purpose is None:
+        return facts.guarantee
+    end = "" if purpose.endswith((".", "!", "?")) else "."
+    return f"{purpose}{end} {facts.guarantee}"
 
 
 def _contact(basic: Basic) -> Node | None:

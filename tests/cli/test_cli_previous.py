@@ -55,6 +55,7 @@ def test_what_changed_is_said_and_said_again(cli, folder):
     assert "- epsilon: 1 before, 1.2 now." in text
     assert "| by_region.visits: south |" in text.replace("\\", "")
     assert "within noise" in text
+    assert "more than the noise |" in text  # whether it is real, noise can not tell
     again = {path.name: path.read_bytes() for path in (folder / "out-2").glob("*.*")}
     assert cli("run", "second.toml", "-q").code == 0
     assert again == {path.name: path.read_bytes() for path in (folder / "out-2").glob("*.*")}

@@ -77,5 +77,5 @@ def _parts(changes: Changes, level: float) -> Iterator[Part]:
 def _row(change: FigureChange) -> tuple[str, str, str]:
     cell = ", ".join(change.labels)
     name = f"{change.table}.{change.column}" + (f": {cell}" if cell else "")
-    verdict = say("real") if change.real else say("within noise")
+    verdict = say("more than the noise") if change.real else say("within noise")
     return name, f"{change.difference} ± {change.noise_halfwidth}", verdict

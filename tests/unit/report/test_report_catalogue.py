@@ -58,6 +58,12 @@ def test_the_data_set_is_told_in_terms_of_dcat_ap(made):
     assert digest == publication.report["provenance"]["files"]["by_region.csv"]
 
 
+@pytest.mark.parametrize("purpose", ["Yearly report", "Yearly report."])
+def test_a_description_is_of_whole_sentences(made, purpose):
+    node = json.loads(render(None, report_from_json(made(purpose=purpose).report)))
+    assert str(node["dct:description"]).count("Yearly report. Everything in this release") == 1
+
+
 def test_every_prefix_and_every_node_of_dcat_is_declared(made):
     node = json.loads(render(None, report_from_json(made(contact="https://c.org/x").report)))
     prefixes = set(node["@context"])
