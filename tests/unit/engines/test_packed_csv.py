@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import io
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from oracle.in_process import SmallSplits
 
 from dprelease.engines.common.files import LINE_LIMIT, Split, resolve
 from dprelease.engines.csv.reader import blocks
-from dprelease.engines.duckdb.engine import ENGINE, fast
+from dprelease.engines.duckdb.engine import ENGINE, careful, fast
 from dprelease.engines.registry import SOURCES
 from dprelease.engines.sources import lay_out
 from dprelease.errors import ExitCode, Failure
@@ -116,6 +118,40 @@ def test_the_fast_reader_unpacks_well_written_files(how: str, tmp_path: Path) ->
     assert list(column) == [200_000, 200_000]
     (tmp_path / "v.csv").write_bytes(lines)
     assert fast(request, lay_out(request.source, INPUTS)) is None
+
+
+@WAYS
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("first", [b"", b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf"])
+def test_files_are_handed_on_as_one(how: str, header: bool, first: bytes, tmp_path: Path) -> None:
+    dialect = Dialect() if header else Dialect(header=False, names=("g", "h"))
+    for number, last in enumerate((b"", b"\r\n", b"")):
+        lines = [b"g,h"] * header + [first + b"a,1" if header else b"a,1", b"b,2"]
+        content = (b"" if header else first) + b"\r\n".join(lines) + last
+        (tmp_path / f"t{number}.csv{how}").write_bytes(PACK[how](content))
+    request = request_of(tmp_path, dialect)
+    table = lay_out(request.source, INPUTS)
+    expected = list(careful(request, table).table.reveal()[0])
+    assert counted(tmp_path, dialect) == expected
+    assert (fast(request, table) is None) == (bool(first) if header else len(first) > 3)
+
+
+@WAYS
+def test_no_pipe_is_left_open(how: str, tmp_path: Path) -> None:
+    def opened() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    path = tmp_path / f"t.csv{how}"
+    broken = b"g,h\n" + b"a,1\n" * 100_000 + b"a\0,1\n" + b"a,1\n" * 100_000
+    for lines in (broken, b"g,h\na,1\n"):
+        path.write_bytes(PACK[how](lines))
+        request = request_of(path, Dialect())
+        table = lay_out(request.source, INPUTS)
+        before = opened()
+        assert (fast(request, table) is None) == (lines is broken)
+        table.fast()  # asked for, and not used
+        gc.collect()
+        assert opened() == before
 
 
 def test_a_file_is_not_counted_packed_and_unpacked(tmp_path: Path) -> None:
