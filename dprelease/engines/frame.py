@@ -104,7 +104,8 @@ def _decodable(values: Any) -> Any:
     return pa.DictionaryArray.from_arrays(values.indices, texts)
 
 
-_UNTYPED = frozenset({"object", "str", "string"})  # texts of pandas may be any Python objects
+_OBJECTS = "object"  # of pandas, which may be any Python objects
+_TEXTS = frozenset({"str", "string"})  # of pandas: Python's, or what Arrow has
 
 
 class PandasFrame:
@@ -144,7 +145,10 @@ class PandasFrame:
     def _type(self, empty: Any, column: InputColumn) -> Any:
         import pyarrow as pa
 
-        if _is_untyped(empty):
+        stored = _stored_as(empty)
+        if stored in _TEXTS:
+            return pa.string()
+        if stored == _OBJECTS:
             kinds = {
                 ColumnType.STRING: pa.string(),
                 ColumnType.BOOLEAN: pa.bool_(),
@@ -161,7 +165,7 @@ class PandasFrame:
     def _values(self, values: Any, kind: Any) -> Any:
         import pyarrow as pa
 
-        if not _is_untyped(values):
+        if not _stored_as(values):
             made = pa.array(values, from_pandas=True)
             if isinstance(made, pa.ChunkedArray):
                 made = made.combine_chunks()
@@ -169,11 +173,13 @@ class PandasFrame:
         return pa.array([_READ[str(kind)](value) for value in values.astype(object)], kind)
 
 
-def _is_untyped(values: Any) -> bool:
+def _stored_as(values: Any) -> str:
+    """The name of a type of objects or texts, which are read cell by cell; empty for any other."""
     kind = values.dtype
     if str(kind) == "category":
         kind = kind.categories.dtype
-    return str(kind).partition("[")[0] in _UNTYPED and "pyarrow" not in str(kind)
+    name = str(kind).partition("[")[0]
+    return name if name in {_OBJECTS, *_TEXTS} and "pyarrow" not in str(kind) else ""
 
 
 def _text(value: object) -> str | None:

@@ -210,6 +210,8 @@ def test_a_spec_names_dataset_and_snapshot_and_nothing_of_files(changes, key, pl
         (a_spec(), TABLE.append_column("s", TABLE["s"]), "E406"),
         (a_spec(), recast(i=pa.string()), "E412"),
         (a_spec(), in_pandas(i=object), "E412"),
+        *((a_spec(), in_pandas(**{name: "string"}), "E412") for name in "ibdt"),
+        (a_spec(), in_pandas(d="string").astype({"d": "category"}), "E412"),
         (a_spec(), TABLE.drop_columns(["s"]).append_column("s", [[{"canary": 1}] * 8]), "E412"),
         (a_spec(), pl.from_arrow(TABLE).with_columns(s=pl.lit([{"canary": 1}])), "E412"),
         (a_spec(), in_pandas().assign(s=[["canary"]] * 8), ""),
