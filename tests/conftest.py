@@ -126,6 +126,15 @@ def postgres() -> Iterator[postgres_server.Server]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def kept_sessions() -> Iterator[None]:
+    """For the tests of a module: sessions of DuckDB that may read no file are opened once."""
+    from kept_sessions import KeptSessions
+
+    with KeptSessions().used():
+        yield
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _interruptions_arrive() -> None:
     """Ctrl-C is heard here and by processes of tests, also in a job of the background.

@@ -40,6 +40,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 M = MeasureKind
 UNITS: dict[T, list[object]] = {
     T.STRING: ["", "ann", "null", "=", "é😀", "a'b\\c"],

@@ -40,6 +40,8 @@ from dprelease.model import (
     Quantity,
 )
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 M = MeasureKind
 TYPES = {"p": T.STRING, "g": T.STRING, "i": T.INTEGER, "x": T.FLOAT, "d": T.DATE}
 X = Quantity("x", Grid(Fraction(1, 4), -8, 400))

@@ -19,6 +19,8 @@ from dprelease.engines.frame import engine_for
 from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
 from dprelease.model import Source
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
 

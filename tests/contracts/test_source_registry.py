@@ -34,6 +34,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 TYPES = {"u": T.STRING, "i": T.INTEGER, "f": T.FLOAT, "c": T.DECIMAL, "s": T.STRING,
          "b": T.BOOLEAN, "d": T.DATE, "t": T.TIMESTAMP}  # fmt: skip
 NOON = datetime(2026, 1, 31, 12)

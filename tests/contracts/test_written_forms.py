@@ -25,6 +25,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 T = ColumnType
 ENGINES = ("duckdb", "spark")
 DIALECT = Dialect(delimiter=";", decimal=",", thousands=".", null_values=("", "0", "1.1.1900"))

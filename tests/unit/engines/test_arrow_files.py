@@ -25,6 +25,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 T = ColumnType
 SECRET = "zqxcanary"
 COUNT = Measure(MeasureKind.RECORDS)

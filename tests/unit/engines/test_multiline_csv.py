@@ -18,6 +18,8 @@ from dprelease.engines.csv.clean_blocks import clean_records
 from dprelease.engines.csv.multiline import MultilineSplitter
 from dprelease.model import Dialect
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 Records = Counter[tuple[str | None, ...]]
 
 

@@ -26,6 +26,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 G = Group("g", ColumnType.STRING, ("a", "b"), keys=("a", "b"))
 
 
