@@ -33,6 +33,8 @@ from dprelease.model import (
     Source,
 )
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 M = MeasureKind
 COUNT = (Measure(M.RECORDS),)
 TYPES = {"k": T.STRING, "p": T.INTEGER}

@@ -18,6 +18,7 @@ from dprelease.model import AggregateRequest, Bound, Dialect, Measure, MeasureKi
 pytestmark = [
     pytest.mark.parametrize("engine", ENGINES),
     pytest.mark.one_in(2),  # on one of the engines
+    pytest.mark.usefixtures("kept_sessions"),
 ]
 
 COUNT, UNITS = Measure(MeasureKind.RECORDS), Measure(MeasureKind.UNITS)
