@@ -123,7 +123,7 @@ def test_what_it_copies_runs_the_main_example_for_a_stranger_without_a_network(
         words[0] = sys.executable if words[0] == "python" else words[0]
         subprocess.run(words, cwd=source, check=True, capture_output=True)
     for name in ("release_specs", "sample_data"):
-        shutil.copytree(ROOT / name, release / name)
+        shutil.copytree(ROOT / name, release / name, ignore=shutil.ignore_patterns("*.sqlite*"))
     for path in (release, *release.rglob("*")):
         path.chmod(0o777)
     way = alone(home / "bin" / "python")
