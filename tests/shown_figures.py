@@ -76,6 +76,9 @@ def cell(column: OutputColumn, named: dict[str, OutputColumn], row: int) -> str:
         sizes = [one for one in half.values[:SHOWN] if isinstance(one, int) and one > 0]
         digits = len(str(min(sizes, default=0)))
         unit *= 10 ** max(digits - 2, 0)
+    stated = column.names.decimals
+    if stated is not None and not column.name.endswith("_count"):
+        unit = Fraction(1, 10 ** min(column.decimals, stated))
     text = written(floor(value / unit + Fraction(1, 2)) * unit, unit)
     if "_low" in about:
         low, high = (

@@ -11,7 +11,6 @@ from dprelease.engines.common.locations import packed, size_of
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.csv.duckdb_csv import fields_of, read_fields
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
-from dprelease.engines.csv.unpacking import Unpacking
 from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
 from dprelease.engines.duckdb.text_numbers import TextNumbers
 from dprelease.engines.duckdb.typed_rows import Fields
@@ -64,6 +63,8 @@ class CsvTable:
         if not may_be_fast(self.layout, self.dialect):
             return None
         if packed(self.layout.paths[0]):
+            from dprelease.engines.csv.unpacking import Unpacking  # seldom needed
+
             return Unpacking(self.layout, self.dialect)
         return ByDuckDB(self.layout, self.dialect)
 

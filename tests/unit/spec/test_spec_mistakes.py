@@ -210,7 +210,7 @@ FILES = [
     ('path = "staff.csv"', 'path = "staff"', "E228", 7, 8, "without suffix", "format ="),
     ('path = "staff.csv"', 'path = "staff.dat"', "E228", 7, 8, '".dat"', "format ="),
     ('path = "staff.csv"', 'path = "s3://b/staff.csv"', "E228", 7, 8, "not a local path", ""),
-    ('path = "staff.csv"', 'path = "staff.csv"\nformat = "xls"', "E105", 8, 10, '"xls"', "csv"),
+    ('path = "staff.csv"', 'path = "staff.csv"\nformat = "xls"', "E105", 8, 10, '"xls"', '"xlsx"'),
     ('path = "staff.csv"', 'path = "s.parquet"\nstrip = true', "E111", 8, 1, "option of CSV", ""),
     ('path = "staff.csv"', 'path = "s.csv"\ndelimiter = ";;"', "E229", 8, 13, '";;"', ""),
     ('path = "staff.csv"', 'path = "s.csv"\ndelimiter = "\\n"', "E229", 8, 13, "not one", ""),
