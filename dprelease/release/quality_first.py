@@ -23,6 +23,7 @@ from dprelease.release.progress import Stage
 from dprelease.release.result import Result
 from dprelease.release.run import run
 from dprelease.spec.checks.paths import relocated
+from dprelease.spec.complaints.places import dotted
 
 MOST_UNREADABLE = Fraction(1, 20)
 SUFFIX = "-quality"
@@ -137,14 +138,15 @@ def _complaints(result: Result) -> Iterator[Complaint]:
         states = ("unreadable",) if column.other is not None else ("unreadable", "undeclared")
         for state in states:
             if counts.get(state, 0) - noise.get(state, 0) > most * total:
+                key = dotted(("columns", column.name))
                 yield Complaint(
                     "E870",
                     f'more than {float(most):.3g} of the fields of "{column.name}" are {state}, by '
                     f"the noisy counts in {result.output}",
                     "correct the spec, or the data under a new snapshot, or raise max_unreadable; "
                     "only the quality was charged",
-                    release.place(f"columns.{column.name}"),
-                    f"columns.{column.name}",
+                    release.place(key),
+                    key,
                 )
 
 

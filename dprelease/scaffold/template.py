@@ -150,7 +150,7 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
     if new_spec.written.encoding != "utf-8":
         yield f"encoding = {quoted(new_spec.written.encoding)}\n"
     yield '# null_values = [""]     # texts that stand for a missing value\n'
-    yield "# strip = true           # take blanks around fields off\n"
+    yield "# strip = true           # take spaces and tabs around fields off\n"
     yield '# decimal = ","          # numbers such as 1234,5; with thousands = "." also 1.234,5\n'
     yield "# multiline = true       # texts between quotes hold line breaks; without it a line\n"
     yield "#                        # is a record: each line of such a text is read as one\n"

@@ -139,6 +139,19 @@ def test_too_much_that_is_unreadable_stops_before_the_rest_is_charged(
     assert cli("show", "out-quality").code == 0
 
 
+def test_a_column_whose_name_is_quoted_is_found_in_the_spec(cli, spec, folder):
+    name = spec(*MORE, ("[columns.days]", '[columns."days (n)"]'))
+    text = (folder / name).read_text(encoding="utf-8").replace('"days"', '"days (n)"')
+    (folder / name).write_text(text, encoding="utf-8")
+    data = BAD_NUMBERS.replace("days", "days (n)", 1)
+    (folder / "small.csv").write_text(data, encoding="utf-8")
+    answer = cli("run", "--quality-first", name)
+    assert answer.code == 1
+    line = text.splitlines().index('[columns."days (n)"]') + 1
+    assert f"{name}:{line}:1" in answer.err
+    assert '[columns."days (n)"]' in answer.err
+
+
 @pytest.mark.parametrize(
     ("keys", "column", "value", "unreadable"),
     [

@@ -270,6 +270,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.release.result",
         "dprelease.release.run",
         "dprelease.spec.checks.paths",
+        "dprelease.spec.complaints.places",
     ),
     "dprelease.release": (FROZEN,),
     # The calls of the public API, and the command line.

@@ -138,7 +138,7 @@ class DataSection(Section, header="[data]"):
     null_values = Key(texts, "texts that stand for a missing value", '[""]')
     header = Key(flag, "whether the first line names the columns", "true")
     names = Key(texts, "the columns' names, all in order, when `header = false`")
-    strip = Key(flag, "take blanks around fields off", "false")
+    strip = Key(flag, "take spaces and tabs around fields off", "false")
     decimal = Choice[Decimal | None](Decimal, None, "the decimal mark of all numbers", '"."')
     thousands = Key(
         option,
@@ -351,8 +351,7 @@ class QuerySection(Section, header="[[query]]"):
     columns = Key(
         names,
         "of marginals instead of `attributes`: the columns to combine; of a density: the two "
-        "columns of a surface; of a quality: the columns to look at, by default all that are "
-        "declared and not computed",
+        "columns of a surface; of a quality: those to look at, else all of the file but the unit's",
     )
     max_unreadable = Key(
         display_step,
