@@ -40,10 +40,12 @@ _STRING_TAG, _RUN_TAG, _TEXT_TAG = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("s
 _EXACT = 1 << 53
 NOWHERE = 0  # the column of a cell that is left out, as of one that is not there
 
-DAMAGED = (OSError, BadZipFile, zlib.error, SyntaxError, EOFError, RuntimeError)
+DAMAGED = (
+    OSError, BadZipFile, zlib.error, SyntaxError, EOFError, RuntimeError, LookupError, ValueError,
+)  # fmt: skip
 """What a file raises whose bytes are not what they were; XML is a SyntaxError, a password a
-RuntimeError."""
-BROKEN = (*DAMAGED, LookupError, ValueError, TypeError, AttributeError)
+RuntimeError, a part that is gone or an encoding that is not known a LookupError or ValueError."""
+BROKEN = (*DAMAGED, TypeError, AttributeError)
 """What a file raises that is no workbook, or is packed or locked in a way that is not read."""
 
 Row = dict[int, str | None]  # by the number of the column, from 1

@@ -220,6 +220,32 @@ def test_a_file_that_is_damaged_further_on(tmp_path: Path) -> None:
     assert "canary" not in str(caught.value)
 
 
+@pytest.mark.parametrize("what", ["encoding", "name", "another workbook"])
+def test_a_part_that_is_found_to_be_odd_after_the_charge(what: str, tmp_path: Path) -> None:
+    """The texts are looked at then, if the header has none of them."""
+    path = write(tmp_path / "t.xlsx", {"S": HEADER}, ["<t>canary</t>"])
+    content = path.read_bytes()
+    columns = [InputColumn("x", T.STRING)]
+    table = SOURCE.lay_out(Source(str(path), "xlsx"), columns)
+    if what == "another workbook":
+        path.write_bytes(content.replace(b"worksheets/sheet1.xml", b"worksheets/sheet2.xml"))
+    elif what == "name":
+        head = content.index(b"xl/sharedStrings.xml") - 30  # of the part; bit 11 says UTF-8
+        odd = b"\xff" + content[head + 31 :]
+        path.write_bytes(content[: head + 7] + b"\x08" + content[head + 8 : head + 30] + odd)
+    else:
+        with zipfile.ZipFile(path) as file:
+            parts = {name: file.read(name) for name in file.namelist()}
+        with zipfile.ZipFile(path, "w") as file:
+            for name, body in parts.items():
+                part = body.replace(b"UTF-8", b"shift_jis") if "shared" in name else body
+                file.writestr(name, part)
+    with closing(table.stream()) as made:
+        _, batches = made.opened(lambda _count: None, None)
+        with pytest.raises(OSError, match="can't be read"):
+            list(batches)
+
+
 def test_too_many_texts_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("x",), *((f"text {number}",) for number in range(9000))]
     path = workbooks.table(tmp_path / "t.xlsx", rows)
