@@ -70,18 +70,23 @@ class LineScan(threading.Thread):
         """End the scan early: its answer is no longer wanted."""
         self._stopped = True
 
+    @property
+    def ended(self) -> bool:
+        """Whether the scan has come to its end without a doubt."""
+        return self._records is not None
+
     def confirms(self, records: int) -> bool:
         """Whether a reader that raised nothing and found this many records is right."""
         return self._records == records
 
     def run(self) -> None:
-        """Scan all files; a file that can't be read is for the careful reader to report."""
+        """Scan all files; what goes wrong is for the careful reader to report."""
         try:
             counts = [self._count(path) for path in self._layout.paths]
             if len({returns for _, returns in counts if returns is not None}) > 1:
                 raise _DoubtError
             self._records = sum(records for records, _ in counts)
-        except (OSError, _DoubtError):
+        except (OSError, MemoryError, _DoubtError):
             self.refuted = not self._stopped
             if self.refuted:
                 self._on_doubt()
@@ -159,7 +164,7 @@ class LineScan(threading.Thread):
             if self._first.startswith(BOM):  # DuckDB would drop it, which is in the first field
                 raise _DoubtError
         view = memoryview(content)
-        while view:
+        while view and not self._stopped:
             view = view[os.write(self._sink, view) :]
 
 

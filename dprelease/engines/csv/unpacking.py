@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PAUSE = 0.001  # seconds between two looks at a scan that is to end
+
 
 class Unpacking:
     """See ``FastReader``: each statement reads the files anew, all of them as one."""
@@ -36,10 +38,11 @@ class Unpacking:
         self._layout, self._dialect = layout, dialect
         self._share = UNTOLD
         self._interrupt: Callable[[], None] = lambda: None
-        self._scan: LineScan | None = None
+        self._scans: list[LineScan] = []
         # One pipe for all statements: DuckDB may open this one, and no other.
         self._end, writing = os.pipe()
         os.close(writing)
+        os.set_blocking(self._end, False)  # of this end: DuckDB's waits
         self._close = weakref.finalize(self, os.close, self._end)
 
     @property
@@ -56,10 +59,13 @@ class Unpacking:
         """See ``FastReader``."""
         self._stop()
         writing = os.open(self.paths[0], os.O_WRONLY)
-        self._scan = LineScan(
-            self._layout, self._dialect, self._interrupt, self._share, sink=writing
-        )
-        self._scan.start()
+        scan = LineScan(self._layout, self._dialect, self._interrupt, self._share, sink=writing)
+        self._scans.append(scan)
+        try:
+            scan.start()
+        except RuntimeError:  # there may be no more threads
+            os.close(writing)
+            raise
 
     def beside(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
@@ -71,17 +77,33 @@ class Unpacking:
         finally:
             self._stop()
             self._close()
-        scan = self._scan
-        return result, lambda records: scan is not None and scan.confirms(records)
+        return result, self._confirm
 
     def _refuted(self) -> bool:
-        return self._scan is not None and self._scan.refuted
+        return any(scan.refuted for scan in self._scans)
+
+    def _confirm(self, records: int) -> bool:
+        """Whether all scans say so that came to their end, of which there is one.
+
+        Some statements read no file, or the beginning of one: their scans are ended early.
+        """
+        ended = [scan for scan in self._scans if scan.ended]
+        confirmed = bool(ended) and all(scan.confirms(records) for scan in ended)
+        return confirmed and not self._refuted()
 
     def _stop(self) -> None:
-        """End the scan, unless it has come to its end: nobody reads the pipe any more."""
-        if self._scan is None:
+        """End the scan, unless it has come to its end, and empty the pipe, which nobody reads."""
+        if not self._scans:
             return
-        self._scan.stop()
-        while os.read(self._end, CHUNK):
-            pass  # until the scan closes its end
-        self._scan.join()
+        scan = self._scans[-1]
+        scan.stop()
+        # An interruption may have come before the scan began: nobody closes its end then.
+        while any((scan.is_alive(), self._emptied())):  # in this order: all is written then
+            scan.join(PAUSE)
+
+    def _emptied(self) -> bool:
+        """Whether there was anything in the pipe."""
+        try:
+            return bool(os.read(self._end, CHUNK))
+        except BlockingIOError:
+            return False

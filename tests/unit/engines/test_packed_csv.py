@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pytest
 from oracle.in_process import SmallSplits
 
 from dprelease.engines.common.files import LINE_LIMIT, Split, resolve
+from dprelease.engines.csv.line_check import LineScan
 from dprelease.engines.csv.reader import blocks
 from dprelease.engines.duckdb.engine import ENGINE, careful, fast
 from dprelease.engines.registry import SOURCES
@@ -22,6 +24,7 @@ from dprelease.errors import ExitCode, Failure
 from dprelease.files.packed import PACKED, suffix_of, unpacked
 from dprelease.model import (
     AggregateRequest,
+    Bound,
     ColumnType,
     Dialect,
     Group,
@@ -152,6 +155,56 @@ def test_no_pipe_is_left_open(how: str, tmp_path: Path) -> None:
         table.fast()  # asked for, and not used
         gc.collect()
         assert opened() == before
+
+
+@WAYS
+def test_statements_that_read_no_file_leave_the_others_believed(how: str, tmp_path: Path) -> None:
+    """As those that bound what a unit adds do."""
+    path = tmp_path / f"t.csv{how}"
+    path.write_bytes(PACK[how](b"g,h\n" + b"".join(b"a,%d\n" % (n % 999) for n in range(50_000))))
+    inputs = (*INPUTS, InputColumn("h", ColumnType.STRING))
+    bound = Bound("h", 1, 1, 1, leading=0, salt=3)
+    request = replace(request_of(path, Dialect()), inputs=inputs, bound=bound)
+    answer = fast(request, lay_out(request.source, inputs))
+    assert answer is not None
+    assert list(answer.table.reveal()[0]) == [999, 0]
+
+
+@WAYS
+@pytest.mark.parametrize("problem", [KeyboardInterrupt, RuntimeError("can't start new thread")])
+def test_a_scan_that_is_never_begun_is_not_waited_for(
+    how: str,
+    problem: type[BaseException] | Exception,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = tmp_path / f"t.csv{how}"
+    path.write_bytes(PACK[how](b"g,h\na,1\n"))
+    request = request_of(path, Dialect())
+    table = lay_out(request.source, INPUTS)
+
+    def start(_scan: LineScan) -> None:
+        raise problem
+
+    monkeypatch.setattr(LineScan, "start", start)
+    with pytest.raises((KeyboardInterrupt, RuntimeError)):
+        fast(request, table)
+
+
+@WAYS
+def test_a_scan_that_has_no_memory_is_not_believed(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"t.csv{how}"
+    path.write_bytes(PACK[how](b"g,h\na,1\n"))
+
+    def opened(*_given: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("dprelease.engines.csv.line_check.open_unpacked", opened)
+    request = request_of(path, Dialect())
+    assert fast(request, lay_out(request.source, INPUTS)) is None
+    assert counted(path, Dialect()) == [1, 0]
 
 
 def test_a_file_is_not_counted_packed_and_unpacked(tmp_path: Path) -> None:
