@@ -118,11 +118,14 @@ def _header(parts: Parts, sheet: Sheet) -> Row:
 
 
 def _chosen(sheets: dict[str, Sheet], source: Source) -> Sheet:
+    if not sheets:
+        hint = "save it again as an Excel workbook, not as a strict one"
+        raise bad_data("E409", f"{source.pattern} has no sheet that is read", hint)
     if source.sheet is None and len(sheets) == 1:
         return next(iter(sheets.values()))
     if source.sheet is None:
-        message = f"{source.pattern} has {'several sheets' if sheets else 'no sheet with cells'}"
-        raise bad_data("E433", message, 'name one, as sheet = "Data"', "data.sheet")
+        hint = 'name one, as sheet = "Data"'
+        raise bad_data("E433", f"{source.pattern} has several sheets", hint, "data.sheet")
     if source.sheet not in sheets:
         message = f'{source.pattern} has no sheet "{source.sheet}"'
         hint = "it must have exactly this name, upper and lower case included"

@@ -192,6 +192,23 @@ def test_a_sheet_without_rows(tmp_path: Path) -> None:
     assert texts(write(path, {"S": HEADER}), "x") == []
 
 
+def test_a_strict_workbook_is_told_so(tmp_path: Path) -> None:
+    """Excel has a second kind, of other namespaces."""
+    path = write(tmp_path / "t.xlsx", {"S": HEADER})
+    with zipfile.ZipFile(path) as file:
+        parts = {name: file.read(name).decode() for name in file.namelist()}
+    with zipfile.ZipFile(path, "w") as file:
+        for name, body in parts.items():
+            strict = body.replace(workbooks.MAIN, "http://purl.oclc.org/ooxml/spreadsheetml/main")
+            office = "http://purl.oclc.org/ooxml/officeDocument/relationships"
+            file.writestr(name, strict.replace(workbooks.OFFICE, office))
+    for sheet in (None, "S"):
+        with pytest.raises(Failure) as caught:
+            SOURCE.lay_out(Source(str(path), "xlsx", sheet=sheet), [InputColumn("x", T.STRING)])
+        (complaint,) = caught.value.complaints
+        assert (complaint.code, "strict" in (complaint.hint or "")) == ("E409", True)
+
+
 def test_what_is_no_workbook(tmp_path: Path) -> None:
     path = tmp_path / "t.xlsx"
     good = write(path, {"S": HEADER}).read_bytes()
