@@ -21,7 +21,7 @@ from processes import Cost, measure, middle, verdict
 
 SIZES = "1000000,10000000,20000000"
 TARGETS = {"csv": 1.25, "csv.gz": 1.3, "parquet": 1.6}
-OF_TIME = {"csv.gz"}  # by how long it takes
+OF_TIME = {"csv.gz"}  # by how long it takes: DuckDB unpacks on one core only
 TARGETS_FROM = 10_000_000  # rows; of fewer, most is the fixed cost of a run
 MOST_MEMORY = 1000.0
 

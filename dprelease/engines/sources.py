@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from dprelease.engines.common.files import Split
 from dprelease.engines.common.read_share import ReadShare
-from dprelease.engines.duckdb.sources import Columns, RecordStream
-from dprelease.engines.duckdb.text_numbers import TextNumbers
+from dprelease.engines.duckdb.sources import RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.engines.registry import SOURCES
 from dprelease.model import InputColumn, Source
@@ -24,11 +23,6 @@ class FastReader(Protocol):
     """A reader of DuckDB's own, which is believed only where it is shown to be right."""
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """The files that DuckDB opens."""
-        ...
-
-    @property
     def fields(self) -> Fields:
         """What a statement selects from."""
         ...
@@ -36,10 +30,6 @@ class FastReader(Protocol):
     @property
     def record_count(self) -> int | None:
         """How many records there are, if the footers tell; decides nothing but the parts."""
-        ...
-
-    def renew(self, numbers: Mapping[str, TextNumbers], only: Columns) -> None:
-        """Begin anew: see ``FieldReader``."""
         ...
 
     def beside(

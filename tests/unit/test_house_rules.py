@@ -210,8 +210,8 @@ def test_nothing_is_left_to_do() -> None:
 # --- the size of the house -----------------------------------------------------------------------
 
 MOST_LOOSE = 4
-MOST_FILES = 461
-MOST_ALL_LINES = 68_008
+MOST_FILES = 459
+MOST_ALL_LINES = 67_807
 
 
 def test_the_house_stays_within_its_walls() -> None:

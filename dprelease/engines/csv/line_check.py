@@ -4,19 +4,21 @@ DuckDB's reader is fast, but not local: an unclosed quote joins lines, line ends
 the file, and what begins at the edge of one of its buffers is found by trying. Its records end at
 line feeds, however. So each line was one record if the reader raised nothing and found as many
 records as there are lines.
+
+Packed files are unpacked for the look a second time, while DuckDB unpacks them on another core. It
+believes what it unpacks; the look holds it against the sums that the file has.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout
+from dprelease.engines.common.files import LINE_LIMIT, Layout
 from dprelease.engines.common.locations import open_unpacked, packed
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
-from dprelease.engines.duckdb.errors import CSV_LINES, means
+from dprelease.engines.duckdb.errors import CSV_LINES, PACKED_LINES, means
 from dprelease.model import Dialect
 
 if TYPE_CHECKING:
@@ -25,15 +27,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CHUNK = 1 << 19
-PIPES = "/proc/self/fd"  # by which Linux opens pipes
 _FEED, _RETURN = b"\n\r"
 
 
 class LineScan(threading.Thread):
     """Scans the files in a thread; ``join`` it, then ask ``confirms``.
-
-    What it has looked at it hands on to the ``sink``, if there is one: all lines of all files, but
-    for headers. It closes the sink.
 
     Only the careful reader will do for carriage returns other than before every line feed, NUL
     bytes, over-long lines, and some blanks about quotes: then ``on_doubt`` is called at once.
@@ -45,11 +43,8 @@ class LineScan(threading.Thread):
         dialect: Dialect,
         on_doubt: Callable[[], None],
         share: ReadShare = UNTOLD,
-        sink: int | None = None,
     ) -> None:
         super().__init__(daemon=True)
-        self._sink = sink
-        self._first = b""  # of what was handed on
         self._share = share
         self._layout = layout
         self._quote = dialect.quote.encode()
@@ -70,11 +65,6 @@ class LineScan(threading.Thread):
         """End the scan early: its answer is no longer wanted."""
         self._stopped = True
 
-    @property
-    def ended(self) -> bool:
-        """Whether the scan has come to its end without a doubt."""
-        return self._records is not None
-
     def confirms(self, records: int) -> bool:
         """Whether a reader that raised nothing and found this many records is right."""
         return self._records == records
@@ -85,14 +75,11 @@ class LineScan(threading.Thread):
             counts = [self._count(path) for path in self._layout.paths]
             if len({returns for _, returns in counts if returns is not None}) > 1:
                 raise _DoubtError
-            self._records = sum(records for records, _ in counts)
         except (OSError, MemoryError, _DoubtError):
             self.refuted = not self._stopped
-            if self.refuted:
-                self._on_doubt()
-        finally:
-            if self._sink is not None:
-                os.close(self._sink)
+            self._on_doubt()
+            return
+        self._records = sum(records for records, _ in counts)
 
     def _count(self, path: str) -> tuple[int, bool | None]:
         """Number of records, and whether lines end in carriage returns; None if none has ended.
@@ -108,15 +95,14 @@ class LineScan(threading.Thread):
         buffer = bytearray(CHUNK)
         content = np.frombuffer(buffer, np.uint8)
         at_feed, at_other = np.empty((2, CHUNK), np.bool_)
-        heading, mark = self._header, len(BOM)
-        with open_unpacked(path) if packed(path) else open(path, "rb", buffering=0) as stream:
+        is_packed = bool(packed(path))
+        count = self._share.beside
+        with open_unpacked(path, count) if is_packed else open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
-                self._share.beside(size)
+                if not is_packed:
+                    count(size)
                 begun = self._begun(buffer, size, begun)
-                start = buffer.find(b"\n", 0, size) + 1 if heading else 0
-                heading = heading and not start
-                start = max(start, mark if buffer.startswith(BOM) else 0)
-                mark = 0
+                start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
                 self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
                 np.equal(content, _FEED, out=at_feed)
                 feeds += int(np.count_nonzero(at_feed[:size]))
@@ -130,10 +116,6 @@ class LineScan(threading.Thread):
                     np.logical_and(at_feed[1:], at_other[:-1], out=at_other[:-1])
                     pairs += int(np.count_nonzero(at_other[: size - 1]))
                 before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
-                if not heading:
-                    self._hand_on(buffer[start:size])
-        if not before.endswith(b"\n"):
-            self._hand_on(b"\r\n" if returns else b"\n")
         if returns and not returns == feeds == pairs:
             raise _DoubtError
         lines = feeds + (not before.endswith(b"\n")) - self._header
@@ -155,18 +137,6 @@ class LineScan(threading.Thread):
         if any(odd in seam or buffer.find(odd, start, size) >= 0 for odd in self._odd):
             raise _DoubtError
 
-    def _hand_on(self, content: bytes | bytearray) -> None:
-        """Put bytes into the sink; raises BrokenPipeError where nobody reads them any more."""
-        if self._sink is None:
-            return
-        if len(self._first) < len(BOM):
-            self._first += bytes(content[: len(BOM)])
-            if self._first.startswith(BOM):  # DuckDB would drop it, which is in the first field
-                raise _DoubtError
-        view = memoryview(content)
-        while view and not self._stopped:
-            view = view[os.write(self._sink, view) :]
-
 
 class _DoubtError(Exception):
     """The scan has seen what only the careful reader may read."""
@@ -175,11 +145,9 @@ class _DoubtError(Exception):
 def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
     """Whether DuckDB's reader knows the encoding, and takes each line for one record.
 
-    Blanks about quotes must not be delimiters, and either no file be packed, or all, where the
-    system opens pipes by their names.
+    Blanks about quotes must not be delimiters, and all files be packed alike.
     """
-    how = {bool(packed(path)) for path in layout.paths}
-    if len(how) > 1 or (how == {True} and not os.path.isdir(PIPES)):
+    if len({packed(path) for path in layout.paths}) > 1:
         return False
     return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
 
@@ -196,30 +164,23 @@ def beside_a_scan(
     None where the reader is stopped by the scan, runs out of memory, or gives up by itself: the
     careful one may do better. Raises duckdb.Error for the rest.
     """
+    import duckdb
+
     result: T | None = None
     scan = LineScan(layout, dialect, connection.interrupt, share)
     scan.start()
     try:
-        result = attempted(read, lambda: scan.refuted)
+        result = read()
+    except duckdb.OutOfMemoryException:
+        result = None  # a reader that holds one line at a time may do with less
+    except duckdb.InterruptException:
+        if not scan.refuted:  # nobody else interrupts it
+            raise
+    except duckdb.Error as problem:
+        if not means(problem, PACKED_LINES if any(map(packed, layout.paths)) else CSV_LINES):
+            raise
     finally:
         if result is None:
             scan.stop()
         scan.join()
     return result, scan
-
-
-def attempted(read: Callable[[], T], refuted: Callable[[], bool]) -> T | None:
-    """What the fast reader gives, or None: see ``beside_a_scan``. Raises duckdb.Error."""
-    import duckdb
-
-    try:
-        return read()
-    except duckdb.OutOfMemoryException:
-        return None  # a reader that holds one line at a time may do with less
-    except duckdb.InterruptException:
-        if not refuted():  # nobody else interrupts it
-            raise
-    except duckdb.Error as problem:
-        if not means(problem, CSV_LINES):
-            raise
-    return None

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.base import columns_read
 from dprelease.engines.common.files import Layout, Split, lay_out
 from dprelease.engines.common.locations import packed, size_of
 from dprelease.engines.common.read_share import ReadShare
-from dprelease.engines.csv.duckdb_csv import fields_of, read_fields
 from dprelease.engines.csv.line_check import beside_a_scan, may_be_fast
-from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
-from dprelease.engines.duckdb.text_numbers import TextNumbers
+from dprelease.engines.duckdb.session import literal_path
+from dprelease.engines.duckdb.sources import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
-from dprelease.expressions.sqltext import col
+from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
+from dprelease.files.packed import PACKED
 from dprelease.frozen import dataclass
 from dprelease.model import Dialect, InputColumn, Source
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-    from dprelease.engines.sources import FastReader
 
 T = TypeVar("T")
 
@@ -51,21 +49,17 @@ class CsvTable:
         parts = splits or [Split(path) for path in layout.paths]
         parts = [Split(part.path) if self._in_one(part.path) else part for part in parts]
         return RecordStream(
-            Fields(col(RECORDS), fields_of(layout), {}, dialect),
+            Fields(col(RECORDS), _fields(layout), {}, dialect),
             lambda count, _only: reader.opened(splitter, parts, count),
             lambda: sum(size_of(path) for path in layout.paths),
             # a look at the first records costs little; and records are not unpacked twice
             cheap=all(map(packed, layout.paths)),
         )
 
-    def fast(self) -> FastReader | None:
+    def fast(self) -> ByDuckDB | None:
         """DuckDB's reader, if it knows the dialect."""
         if not may_be_fast(self.layout, self.dialect):
             return None
-        if packed(self.layout.paths[0]):
-            from dprelease.engines.csv.unpacking import Unpacking  # seldom needed
-
-            return Unpacking(self.layout, self.dialect)
         return ByDuckDB(self.layout, self.dialect)
 
     def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
@@ -89,17 +83,27 @@ class ByDuckDB:
     record_count: None = None
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """See ``FastReader``."""
-        return self.layout.paths
-
-    @property
     def fields(self) -> Fields:
-        """See ``FastReader``."""
-        return read_fields(self.layout, self.dialect, self.paths, self.dialect.header)
-
-    def renew(self, _numbers: Mapping[str, TextNumbers], _only: Columns) -> None:
-        """See ``FastReader``."""
+        """All fields as text, nothing sniffed."""
+        options: dict[str, Value] = {
+            "columns": struct({f"f{place}": "VARCHAR" for place in range(self.layout.width)}),
+            "auto_detect": False,
+            "header": False,
+            "skip": 1 if self.dialect.header else 0,
+            "delim": self.dialect.delimiter,
+            "quote": self.dialect.quote,
+            "escape": self.dialect.quote,
+            "strict_mode": True,
+            # otherwise a folder named f1=x would take the place of the second field
+            "hive_partitioning": False,
+            "compression": PACKED.get(packed(self.layout.paths[0]), "none"),
+            # With a null text the reader lets surplus fields pass that hold it. No field of one
+            # line can be a line feed.
+            "nullstr": "\n",
+        }
+        files = array(map(literal_path, self.layout.paths))
+        relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
+        return Fields(relation, _fields(self.layout), {}, self.dialect)
 
     def beside(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
@@ -120,3 +124,7 @@ class Csv:
 
 
 SOURCE = Csv()
+
+
+def _fields(layout: Layout) -> dict[str, Sql]:
+    return {name: col(f"f{place}") for name, place in layout.position.items()}

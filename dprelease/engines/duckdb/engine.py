@@ -87,15 +87,9 @@ def fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> 
     own = table.fast()
     if own is None:
         return None
-    with _session(request, own.paths) as connection, measured(connection, table.paths, share):
+    with _session(request, table.paths) as connection, measured(connection, table.paths, share):
         reader = FieldReader(
-            connection,
-            own.fields,
-            True,
-            cheap=True,
-            record_count=own.record_count,
-            renew=own.renew,
-            share=share,
+            connection, own.fields, True, cheap=True, record_count=own.record_count, share=share
         )
         answer, confirms = own.beside(connection, lambda: exact_answer(request, reader), share)
     if answer is None or answer.records is None or not confirms(answer.records):

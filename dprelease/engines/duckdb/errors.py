@@ -31,6 +31,9 @@ An exception of C++ and a failed check of its own are included: only its buffers
 lead there. What the statement itself leads to, the careful reader's statement does too.
 """
 
+PACKED_LINES = CSV_LINES | {"IOException"}
+"""The same, or what DuckDB can't unpack."""
+
 PARQUET_VALUES = CSV_LINES | {
     "ConversionException",
     "IOException",  # a compression that it doesn't know is one, too

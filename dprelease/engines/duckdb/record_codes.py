@@ -72,9 +72,9 @@ def fast(
     if own is None:
         return False
     bounded = request.bound is not None
-    room = ROOM_FOR_UNITS if bounded else 0
-    with session(own.paths, room=room) as connection, measured(connection, table.paths, share):
-        reader = FieldReader(connection, own.fields, renew=own.renew, share=share)
+    paths, room = table.paths, ROOM_FOR_UNITS if bounded else 0
+    with session(paths, room=room) as connection, measured(connection, paths, share):
+        reader = FieldReader(connection, own.fields, share=share)
 
         def read() -> AllCodes:
             put_labels(connection, aggregate_of(request).groups)

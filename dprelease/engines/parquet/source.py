@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from dprelease.engines.common.arrow_values import CELL_LIMIT
@@ -10,8 +10,7 @@ from dprelease.engines.common.files import Split
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.duckdb.errors import PARQUET_VALUES, means
 from dprelease.engines.duckdb.session import literal_path
-from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
-from dprelease.engines.duckdb.text_numbers import TextNumbers
+from dprelease.engines.duckdb.sources import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.engines.parquet.reader import opened
 from dprelease.engines.parquet.schema import ParquetLayout, lay_out_parquet
@@ -74,14 +73,6 @@ class ByDuckDB:
     def record_count(self) -> int:
         """See ``FastReader``."""
         return self.layout.records
-
-    @property
-    def paths(self) -> tuple[str, ...]:
-        """See ``FastReader``."""
-        return self.layout.paths
-
-    def renew(self, _numbers: Mapping[str, TextNumbers], _only: Columns) -> None:
-        """See ``FastReader``."""
 
     @property
     def fields(self) -> Fields:
