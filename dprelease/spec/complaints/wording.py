@@ -94,14 +94,14 @@ _SHOWN: tuple[tuple[type, Callable[[Any], str]], ...] = (
     (dict, lambda _: "a table"),
 )
 _LONGEST_GUESSED = 64
-_MOST_TRIED = 500
+_MOST_TRIED = 1_000  # all time zones, too
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Give the known word closest to ``word``, or None when none is close.
 
     Case and the difference between ``-`` and ``_`` don't count. Ties go to the first in order;
-    only the first 500 known words are tried.
+    only the first 1,000 known words are tried.
     """
     # 60 of 100 letters in common, in order: enough to be a misspelling.
     if len(word) > _LONGEST_GUESSED:

@@ -61,6 +61,8 @@ def test_marks_that_are_refused(spoilt: Spoil, keys: str, code: str, said: str, 
         ("timestamp", 'format = "%d.%m.%Y"', "E254", "has no %H", 'type = "date"'),
         ("timestamp", 'zone = "Europe/Berlin"', "E111", "no %z", "%z"),
         ("timestamp", f'{ISO}zone = "Europe/Berlni"', "E254", "no time zone", '"Europe/Berlin"'),
+        # Far down in a list of 600.
+        ("timestamp", f'{ISO}zone = "US/Easten"', "E254", "no time zone", '"US/Eastern"'),
         ("date", 'format = "%d.%m.%Y"\nexpression = "DATE \'2026-01-31\'"', "E111", "computed", ""),
     ],
 )
