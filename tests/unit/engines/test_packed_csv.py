@@ -6,6 +6,7 @@ import gc
 import gzip
 import io
 import os
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -99,6 +100,28 @@ def test_what_is_lost_later_is_lost_after_the_charge(how: str, tmp_path: Path) -
         assert caught.value.complaints[0].code == "E501"
     path.write_bytes(whole)
     assert counted(path) == [0, 1_000_000]
+
+
+def test_gzip_is_unpacked_as_the_standard_library_does() -> None:
+    """All one-byte changes and all cuts of a small file of three members."""
+    whole = b"".join(map(gzip.compress, (b"g\na,1\n" * 9, b"", b"\x00\xff" * 5))) + bytes(3)
+    cut = [whole[:end] for end in range(len(whole))]
+    changed = [
+        whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :]
+        for place in range(len(whole))
+        for bit in range(8)
+    ]
+    refusals = 0
+    for content in (whole, *cut[1:], *changed):
+        try:
+            expected = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error):
+            refusals += 1
+            with pytest.raises(OSError, match="a packed file is damaged or cut short"):
+                unpacked(io.BytesIO(content), ".gz").read()
+        else:
+            assert unpacked(io.BytesIO(content), ".gz").read() == expected
+    assert len(changed) // 2 < refusals < len(changed)
 
 
 @WAYS
