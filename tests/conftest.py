@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import postgres_server
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from thorough import in_diagonal
 
 BY_DEFAULT = "not thorough"
@@ -19,8 +19,12 @@ BY_DEFAULT = "not thorough"
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones
 # are tried with DPRELEASE_RANDOM_EXAMPLES=1.
 SAME = not os.environ.get("DPRELEASE_RANDOM_EXAMPLES")
-settings.register_profile("default", max_examples=12, derandomize=SAME)
-settings.register_profile("thorough", max_examples=100, derandomize=SAME)
+# How long an example takes says nothing: the machine may be busy.
+BUSY = [HealthCheck.too_slow]
+for name, examples in (("default", 12), ("thorough", 100)):
+    settings.register_profile(
+        name, max_examples=examples, derandomize=SAME, suppress_health_check=BUSY
+    )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

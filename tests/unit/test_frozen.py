@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import pickle
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, ClassVar
 
 import pytest
@@ -85,6 +86,7 @@ def test_instances_are_as_those_of_the_standard_library(
     assert ours(**some) == ours(**some)
     names = [field.name for field in dataclasses.fields(theirs)]
     assert [field.name for field in dataclasses.fields(ours)] == names
+    assert list(signature(ours).parameters) == list(signature(theirs).parameters)
     assert hasattr(ours(**some), "__dict__") is not slots
     for name in names:
         with pytest.raises(dataclasses.FrozenInstanceError):
@@ -102,6 +104,24 @@ def test_what_is_not_compared_is_not_compared() -> None:
 def test_a_default_is_made_for_each_instance() -> None:
     _, ours = both(Written, slots=True)
     assert ours(1).listed is not ours(1).listed
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [
+        ((), {}),
+        ((1, "a", [], 0, 5), {}),
+        ((1,), {"number": 1}),
+        ((1,), {"other": 1}),
+        ((), {"text": "a", "other": 1}),
+    ],
+)
+def test_other_arguments_than_the_fields_are_refused(
+    values: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    for made in both(Written, slots=True):
+        with pytest.raises(TypeError):
+            made(*values, **named)
 
 
 def test_the_check_after_the_start_is_made() -> None:

@@ -5,44 +5,20 @@ As in ``facts.model``, fields have the names and the order of the keys of report
 
 from __future__ import annotations
 
-from dataclasses import MISSING, Field, FrozenInstanceError, dataclass
-from typing import ClassVar, NoReturn, dataclass_transform
+from typing import dataclass_transform
+
+from dprelease.frozen import dataclass
 
 Number = int | float
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Fact:
-    """A frozen dataclass of named fields, made without code of its own.
-
-    So many classes that each generate theirs would take 60 ms of each start.
-    """
-
-    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
+    """Makes each class below it a frozen dataclass."""
 
     def __init_subclass__(cls) -> None:
         """Find the fields."""
-        dataclass(init=False, eq=False, repr=False, match_args=False)(cls)
-
-    def __init__(self, **values: object) -> None:
-        """Take a value for each field that has no default; TypeError for any other name."""
-        names = self.__dataclass_fields__
-        complete = {name: field.default for name, field in names.items()} | values
-        if complete.keys() != names.keys() or MISSING in complete.values():
-            raise TypeError(f"{type(self).__name__} takes {', '.join(names)}")
-        vars(self).update(complete)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"{type(self).__name__}.{name} can't be changed")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"{type(self).__name__}.{name} can't be deleted")
-
-    def __eq__(self, other: object) -> bool:
-        """Whether both are of one class, with the same values."""
-        return type(self) is type(other) and vars(self) == vars(other)
-
-    __hash__ = None  # type: ignore[assignment]
+        dataclass(frozen=True)(cls)
 
 
 class Asked(Fact):
