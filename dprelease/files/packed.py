@@ -58,13 +58,13 @@ class _Unpacked(io.RawIOBase):
             from isal.igzip_lib import IsalError
 
             self._stream: Any = IGzipFile(None, "rb", fileobj=file)
-            self._damage: tuple[type[Exception], ...] = (OSError, EOFError, IsalError)
+            self._damage: Any = (OSError, EOFError, OverflowError, IsalError)
         else:
             import pyarrow as pa
 
             self._stream = pa.CompressedInputStream(pa.PythonFile(file, "r"), kind)
             self._damage = (OSError, ValueError)
-        self._count = count
+        self._count = count or (lambda _size: None)
         self._at = self._told = 0
 
     def readable(self) -> bool:
@@ -81,9 +81,8 @@ class _Unpacked(io.RawIOBase):
         read = self._file.tell()
         if not read:
             raise OSError("a packed file is empty")  # no program packs nothing into no bytes
-        if self._count is not None:
-            self._count(read - self._told)
-            self._told = read
+        self._count(read - self._told)
+        self._told = read
         self._at += size
         return size
 

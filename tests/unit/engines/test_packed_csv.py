@@ -124,6 +124,19 @@ def test_gzip_is_unpacked_as_the_standard_library_does() -> None:
     assert len(changed) // 2 < refusals < len(changed)
 
 
+def test_a_name_in_gzip_without_end_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv.gz"
+    whole = gzip.compress(b"a\n" * 200_000)
+    named = whole[:3] + b"\x08" + whole[4:10] + b"n" * (1 << 20) + b"\0" + whole[10:]
+    assert gzip.decompress(named) == gzip.decompress(whole)
+    path.write_bytes(named)
+    assert refused(Source(str(path), "csv", BARE)) == "E402"
+    path.write_bytes(whole + named)
+    with pytest.raises(Failure) as caught:
+        counted(path)
+    assert caught.value.complaints[0].code == "E501"
+
+
 @WAYS
 def test_all_members_are_read_with_or_without_records(how: str, tmp_path: Path) -> None:
     path = tmp_path / f"t.csv{how}"
