@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 from dprelease.engines.duckdb.session import session
 
-PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy")
+PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy", "isal")
 
 
 @cache

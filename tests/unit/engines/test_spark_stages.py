@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import requires
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from oracle.engine import ENGINE
 from oracle.in_process import InProcess, SmallSplits
@@ -14,6 +20,7 @@ from dprelease.engines.spark import engine, tasks
 from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.engine import check_complete
 from dprelease.engines.spark.messages import DONE, FAILED, ROWS, Message
+from dprelease.engines.spark.versions import PACKAGES
 from dprelease.errors import Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -237,3 +244,32 @@ def test_one_task_that_fails_is_heard(any_request: AggregateRequest, code: str, 
     assert cluster.runs == runs
     if code == "E510" and isinstance(caught.value, Failure):
         assert "spark.executorEnv.DPRELEASE_MEMORY=2GB" in caught.value.complaints[0].hint
+
+
+def test_the_versions_of_all_that_a_task_loads_are_compared(tmp_path: Path) -> None:
+    program = """
+import sys
+from dprelease.engines.common.files import Split
+from dprelease.engines.sources import lay_out
+from dprelease.engines.spark.messages import DONE
+from dprelease.engines.spark.tasks import Work, read, versions
+from dprelease.model import AggregateRequest, ColumnType, InputColumn, Measure, MeasureKind, Source
+
+inputs = (InputColumn("g", ColumnType.STRING),)
+for path in sys.argv[1:]:
+    source = Source(path, "csv")
+    request = AggregateRequest(source, inputs, (), (Measure(MeasureKind.RECORDS),))
+    work = Work(request, lay_out(source, inputs), (Split(path),), 1, versions())
+    assert [message.kind for message in read(work, 0)][-1] == DONE
+print(*sys.modules)
+"""
+    paths = [tmp_path / name for name in ("a.csv.gz", "b.csv.zst")]
+    for path, pack in zip(paths, (gzip.compress, pa.Codec("zstd").compress), strict=True):
+        path.write_bytes(pack(b"g\na\n"))
+    command = [sys.executable, "-c", program, *map(str, paths)]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    needed = {
+        re.split("[^a-z]", each)[0] for each in requires("dprelease") or () if "extra" not in each
+    }
+    assert needed & set(loaded) <= set(PACKAGES)
+    assert set(PACKAGES) - set(loaded) == set()
