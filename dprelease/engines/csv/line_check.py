@@ -75,11 +75,11 @@ class LineScan(threading.Thread):
             counts = [self._count(path) for path in self._layout.paths]
             if len({returns for _, returns in counts if returns is not None}) > 1:
                 raise _DoubtError
+            self._records = sum(records for records, _ in counts)
         except (OSError, MemoryError, _DoubtError):
             self.refuted = not self._stopped
-            self._on_doubt()
-            return
-        self._records = sum(records for records, _ in counts)
+            if self.refuted:
+                self._on_doubt()
 
     def _count(self, path: str) -> tuple[int, bool | None]:
         """Number of records, and whether lines end in carriage returns; None if none has ended.
@@ -171,6 +171,7 @@ def beside_a_scan(
     scan.start()
     try:
         result = read()
+        scan.join()
     except duckdb.OutOfMemoryException:
         result = None  # a reader that holds one line at a time may do with less
     except duckdb.InterruptException:
@@ -180,7 +181,6 @@ def beside_a_scan(
         if not means(problem, PACKED_LINES if any(map(packed, layout.paths)) else CSV_LINES):
             raise
     finally:
-        if result is None:
-            scan.stop()
+        scan.stop()  # also where Ctrl-C has ended the wait
         scan.join()
     return result, scan

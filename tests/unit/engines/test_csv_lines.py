@@ -1,9 +1,15 @@
 """One line into fields: the two splitters, written apart, agree; blocks and scans are right."""
 
+import io
 import re
+import signal
+import threading
+import time
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +21,7 @@ from dprelease.engines.common.files import Layout, Split
 from dprelease.engines.csv import line_check as csv_scan
 from dprelease.engines.csv import reader as csv_records
 from dprelease.engines.csv.clean_blocks import clean_records
-from dprelease.engines.csv.line_check import LineScan
+from dprelease.engines.csv.line_check import LineScan, beside_a_scan
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 
@@ -176,6 +182,34 @@ def test_the_scan_counts_what_it_sees_whatever_the_chunks(
         scan.run()
     assert scan._records == by_hand(body, width, header, 12)
     assert scan.refuted is (scan._records is None)
+
+
+class Interrupting(io.BytesIO):
+    """A line that no fast reader reads, after Ctrl-C and until the scan is stopped."""
+
+    stopped = threading.Event()
+
+    def readinto(self, buffer: Any) -> int:
+        time.sleep(0.1)
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        self.stopped.wait(5)
+        return super().readinto(buffer)
+
+
+def test_an_interruption_while_the_scan_is_waited_for_ends_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """If it went on, it would ask a closed connection to stop, and print that it has doubts."""
+    ended, run, stop, told = threading.Event(), LineScan.run, LineScan.stop, []
+    monkeypatch.setattr(csv_scan, "open_unpacked", lambda *_: Interrupting(b"\0"))
+    monkeypatch.setattr(LineScan, "run", lambda scan: (run(scan), ended.set()))
+    monkeypatch.setattr(LineScan, "stop", lambda scan: (stop(scan), Interrupting.stopped.set()))
+    layout = Layout(("t.csv.gz",), 1, {}, "utf-8")
+    connection = SimpleNamespace(interrupt=lambda: told.append("doubt"))
+    with pytest.raises(KeyboardInterrupt):
+        beside_a_scan(connection, layout, Dialect(), lambda: "read")
+    assert ended.wait(10)
+    assert told == []
 
 
 @pytest.mark.parametrize("start", [0, 8])
