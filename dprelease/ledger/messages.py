@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from difflib import get_close_matches
 from fractions import Fraction
@@ -52,6 +53,7 @@ RESTORE = (
     "never start an empty one for a data set that was released before"
 )
 FREE = "the budget stays reserved, and running the same release again costs nothing"
+QUALITY = "-quality"  # ends the name of the first of the two releases of `run --quality-first`
 
 
 def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
@@ -151,6 +153,19 @@ def _remedy(counting: Sequence[Run]) -> str:
     runs = ", ".join([*last, f"{more} before"] if more else last)
     counted = f"what counts: {runs}; " if runs else ""
     return f"{counted}ask for less, or have the cap raised (dprelease explain E301)"
+
+
+def paid_in_two(
+    complaints: Sequence[Complaint], release: str, runs: Sequence[Run]
+) -> list[Complaint]:
+    """The refusals of a release; with a way out, where both its halves seem to be paid for."""
+    if not {release, f"{release}{QUALITY}"} <= {run.release for run in runs}:
+        return list(complaints)
+    way_out = (
+        f'; if "{release}{QUALITY}" is of `run --quality-first`, run with that again: it costs '
+        "nothing where the spec is the same, and a plain run is another release"
+    )
+    return [replace(one, hint=f"{one.hint}{way_out}") for one in complaints]
 
 
 def nothing_promised(dataset: str, place: Place | None) -> Complaint:

@@ -14,6 +14,7 @@ from dprelease.ledger.messages import (
     over_cap,
     over_rho,
     over_room,
+    paid_in_two,
 )
 from dprelease.ledger.privacy_filter import Caps, Terms, Total, parts_of
 from dprelease.ledger.totals import meets, spent, spent_rho, total_of
@@ -71,7 +72,9 @@ def terms_of(plan: Plan) -> Terms:
     return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods)
 
 
-def check_caps(account: Account, terms: Terms, caps: Caps, place: Place | None) -> None:
+def check_caps(
+    account: Account, release: str, terms: Terms, caps: Caps, place: Place | None
+) -> None:
     """Refuses (exit 3) a run that would lift the account over a cap; compared exactly.
 
     The refusal tells what counts for the period of the run.
@@ -97,7 +100,7 @@ def check_caps(account: Account, terms: Terms, caps: Caps, place: Place | None) 
     if spent((*account.terms, terms)).delta >= 1:
         complaints.append(nothing_promised(account.dataset, place))
     if complaints:
-        raise Failure(ExitCode.BUDGET, complaints)
+        raise Failure(ExitCode.BUDGET, paid_in_two(complaints, release, account.runs))
 
 
 def stated_caps(settings: LedgerSettings) -> Caps:

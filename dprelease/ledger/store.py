@@ -215,7 +215,7 @@ class Ledger:
             before = book.account(dataset)
             check_guarantee(before, detail, place)
             held = caps_of(before, caps)
-            check_caps(before, terms, held, place)
+            check_caps(before, release, terms, held, place)
             content = charge_content(dataset, release, terms, held, detail)
             self._append(book.head, Kind.CHARGE, run_id, content)
             charged = self._book()

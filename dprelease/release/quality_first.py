@@ -13,6 +13,7 @@ from functools import partial
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger.entries import Account
+from dprelease.ledger.messages import QUALITY
 from dprelease.ledger.privacy_filter import Caps, Terms
 from dprelease.ledger.reservation import caps_of, current_run, stated_caps, terms_of
 from dprelease.ledger.store import account
@@ -26,7 +27,6 @@ from dprelease.spec.checks.paths import relocated
 from dprelease.spec.complaints.places import dotted
 
 MOST_UNREADABLE = Fraction(1, 20)
-SUFFIX = "-quality"
 
 
 def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
@@ -79,11 +79,11 @@ def split(release: Release) -> tuple[Release, Release]:
     if total is not None and total <= 0:
         problem = "nothing is left of the total for the other queries"
         raise _refused(release, problem, "state a total epsilon above that of the quality queries")
-    about = replace(release.about, name=f"{release.about.name}{SUFFIX}", previous=None)
+    about = replace(release.about, name=f"{release.about.name}{QUALITY}", previous=None)
     pure = replace(privacy, epsilon=None, delta=Fraction(0), accounting="auto")
     first = replace(release, about=about, queries=looks, perturbs=(), privacy=pure)
     rest = replace(release, queries=others, privacy=replace(privacy, epsilon=total))
-    return relocated(first, None, f"{release.output.path}{SUFFIX}"), rest
+    return relocated(first, None, f"{release.output.path}{QUALITY}"), rest
 
 
 def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:

@@ -241,6 +241,19 @@ def test_a_cap_and_a_saved_plan_hold_for_both(cli, spec, folder):
     assert cli("run", "--quality-first", "--plan", "x.json", name).code == 2
 
 
+def test_a_plain_run_afterwards_is_told_to_be_another_release(cli, spec, folder):
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    name = spec(*MORE, ("epsilon_cap = 2.5", "epsilon_cap = 1.5"))
+    assert cli("run", "--quality-first", name).code == 0
+    way_out = 'if "small-quality" is of `run --quality-first`, run with that again'
+    for command in ("plan", "run"):
+        assert way_out in " ".join(cli(command, name).err.split()), command
+    other = (MORE[0], ("epsilon_cap = 2.5", "epsilon_cap = 1.5"), ('"small"', '"other"'))
+    refused = cli("run", spec(*other, name="other.toml"))
+    assert (refused.code, "E301" in refused.err, way_out in refused.err) == (3, True, False)
+    assert cli("run", "--quality-first", name).code == 0
+
+
 def test_errors_as_json_name_the_columns(cli, spec, folder):
     (folder / "small.csv").write_text(BAD_KEYS, encoding="utf-8")
     answer = cli("run", "--quality-first", "--json", spec(*MORE))

@@ -45,7 +45,8 @@ def standing_of(
                 dataset_account, guarantee_of(release), release.place("privacy.adjacency")
             )
             caps_of(dataset_account, stated)
-            check_caps(dataset_account, terms, caps, release.place("privacy.epsilon"))
+            place = release.place("privacy.epsilon")
+            check_caps(dataset_account, release.about.name, terms, caps, place)
         except Failure as refused:
             refusals = release.placed(refused).complaints
     plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
