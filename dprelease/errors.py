@@ -90,7 +90,7 @@ class InternalError(Exception):
 
 
 REPORT = "this is a bug in dprelease: please report it, with this line"
-SYSTEM = "see to memory, disk and open files"
+SYSTEM = "see to memory, disk, open files and threads"
 
 
 def kind_of(problem: BaseException) -> str:

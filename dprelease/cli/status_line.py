@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from dprelease.cli.console import NARROWEST, on_terminal, paint, width_of
+from dprelease.files.system import NoMoreThreads, start
 
 if TYPE_CHECKING:
     from dprelease import Stage
@@ -41,7 +42,11 @@ class StatusLine:
     def __enter__(self) -> Callable[[Stage], None] | None:
         if not self._shown:
             return None
-        self._redrawing.start()
+        try:
+            start(self._redrawing)
+        except NoMoreThreads:
+            self._shown = False
+            return None
         return self.show
 
     def __exit__(self, *_: object) -> None:

@@ -7,6 +7,8 @@ from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
 from typing import TypeVar
 
+from dprelease.files.system import start
+
 T = TypeVar("T")
 
 ROOM = 3
@@ -36,7 +38,7 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
         made.put(problem)
 
     maker = Thread(target=make, daemon=True)
-    maker.start()
+    start(maker)
     try:
         while isinstance(item := made.get(), tuple):
             room.release()

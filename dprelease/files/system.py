@@ -1,4 +1,4 @@
-"""What differs between operating systems: locks, folders, and how a plain file is opened.
+"""What differs between operating systems: locks, folders, how a plain file is opened; threads.
 
 Linux and macOS have what POSIX has. Windows opens no folder, has no lock on one, and neither moves
 nor removes what is open: there a lock is on an empty file that stands beside what it is for.
@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from io import BufferedReader
 from pathlib import Path
+from threading import Thread
 
 try:
     import fcntl
@@ -158,6 +159,21 @@ def copy_mode(source: str, handle: int, target: str) -> None:
     """Give an open file, which is at ``target``, the mode of another one. Raises OSError."""
     mode = stat.S_IMODE(os.stat(source).st_mode)
     os.chmod(handle if os.chmod in os.supports_fd else target, mode)
+
+
+# --- threads and processes -----------------------------------------------------------------------
+
+
+class NoMoreThreads(OSError):
+    """The system starts no more threads, which Python calls a mistake of the program's."""
+
+
+def start(thread: Thread) -> None:
+    """Start a new thread. Raises NoMoreThreads."""
+    try:
+        thread.start()
+    except RuntimeError:
+        raise NoMoreThreads from None
 
 
 def is_own(status: os.stat_result) -> bool:

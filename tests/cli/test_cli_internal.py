@@ -57,6 +57,27 @@ def test_a_wrong_statement_about_structure_charges_nothing(
     assert "epsilon 0 spent" in cli("plan", "small.toml").out
 
 
+NO_THREADS = """
+import threading
+def refused(*_):
+    raise RuntimeError("can't start new thread")
+threading.Thread.start = refused
+"""
+
+
+def test_no_thread_to_be_had_after_the_charge_is_no_interruption(
+    probe: Command, cli: Command
+) -> None:
+    answer = probe(NO_THREADS, "run", "small.toml")
+    assert (answer.code, answer.out) == (5, "")
+    assert answer.err == (
+        "E597 the system failed (NoMoreThreads) after the budget was charged   hint: see to "
+        "memory, disk, open files and threads; running the same release again costs nothing\n"
+    )
+    assert cli("run", "small.toml").code == 0
+    assert "epsilon 1 spent" in cli("plan", "small.toml").out
+
+
 def test_a_bug_after_noise_was_drawn_uses_the_charge_up(
     probe: Command, cli: Command, folder: Path
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 CANARY = "canary-7f3a"
 BUG = "this is a bug in dprelease: please report it, with this line"
-OUTSIDE = "see to memory, disk and open files"
+OUTSIDE = "see to memory, disk, open files and threads"
 
 
 def breaks(exception: str) -> str:

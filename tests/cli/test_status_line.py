@@ -133,3 +133,14 @@ def test_a_terminal_that_goes_stops_no_run(environment: pytest.MonkeyPatch) -> N
     with StatusLine(wanted=True) as watcher:
         assert watcher is not None
         watcher(READ)
+
+
+def test_no_thread_to_draw_the_line_stops_no_run(environment: pytest.MonkeyPatch) -> None:
+    def refused(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    terminal = put(Terminal(), environment)
+    environment.setattr("threading.Thread.start", refused)
+    with StatusLine(wanted=True) as watcher:
+        assert watcher is None
+    assert terminal.getvalue() == ""

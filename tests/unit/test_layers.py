@@ -122,6 +122,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.expressions",
         "dprelease.files.csv_line",
         "dprelease.files.packed",
+        "dprelease.files.system",
         "dprelease.files.uris",
     ),
     # Sums of losses, and rho turned into epsilon; which rows are one unit.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dprelease.engines.base import Share
+from dprelease.files.system import start
 
 PAUSE = 0.2  # seconds, at least, between two shares that are told
 LOOK = 0.25  # seconds between two looks at what was read
@@ -90,7 +91,7 @@ class ReadShare:
 
         ended, thread = threading.Event(), threading.Thread(target=poll, daemon=True)
         self._measured = measure
-        thread.start()
+        start(thread)
         try:
             yield
         finally:

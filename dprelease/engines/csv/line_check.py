@@ -19,6 +19,7 @@ from dprelease.engines.common.files import LINE_LIMIT, Layout
 from dprelease.engines.common.locations import open_unpacked, packed
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.duckdb.errors import CSV_LINES, PACKED_LINES, means
+from dprelease.files.system import start
 from dprelease.model import Dialect
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ def beside_a_scan(
 
     result: T | None = None
     scan = LineScan(layout, dialect, connection.interrupt, share)
-    scan.start()
+    start(scan)
     try:
         result = read()
         scan.join()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dprelease.engines.base import lost, out_of_memory
 from dprelease.engines.common.files import resolve
 from dprelease.errors import ExitCode, Failure, InternalError
+from dprelease.files.system import NoMoreThreads
 from dprelease.model import Source
 
 if TYPE_CHECKING:
@@ -91,6 +92,8 @@ def after_charge(source: Source) -> Iterator[None]:
         raise explained(problem, source) from None
     except Failure as problem:
         raise since_inspected(problem) from None
+    except NoMoreThreads:
+        raise
     except OSError:
         raise lost() from None
     except MemoryError:

@@ -26,6 +26,7 @@ from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.messages import FAILED, Message
 from dprelease.engines.spark.workers import begun, continued, probe
 from dprelease.errors import Failure, InternalError, kind_of
+from dprelease.files.system import start
 
 if TYPE_CHECKING:
     from dprelease.engines.base import Share
@@ -127,7 +128,7 @@ def _in_time(call: Callable[[], T], since: float | None = None) -> T:
             raised.append(problem)
 
     thread = threading.Thread(target=answer, daemon=True)
-    thread.start()
+    start(thread)
     waited = 0.0 if since is None else time.monotonic() - since
     thread.join(max(0.0, PATIENCE - waited))
     if given:
@@ -278,7 +279,7 @@ class SparkCluster:
                     context.cancelJobGroup(name)
 
         thread = threading.Thread(target=stop, daemon=True)
-        thread.start()
+        start(thread)
         thread.join(HEEDED)
         if context is None and thread.is_alive():
             # When this process ends, the client would try for ten minutes more to tidy up there.
@@ -322,7 +323,7 @@ class SparkCluster:
         thread = threading.Thread(
             target=_watch, args=(context, name, ended, tasks, share), daemon=True
         )
-        thread.start()
+        start(thread)
         try:
             yield
         finally:

@@ -23,6 +23,7 @@ from dprelease.engines.registry import SOURCES
 from dprelease.engines.sources import lay_out
 from dprelease.errors import ExitCode, Failure
 from dprelease.files.packed import PACKED, suffix_of, unpacked
+from dprelease.files.system import NoMoreThreads
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -224,7 +225,7 @@ def test_a_scan_that_is_never_begun_is_not_waited_for(
         raise problem
 
     monkeypatch.setattr(LineScan, "start", start)
-    with pytest.raises((KeyboardInterrupt, RuntimeError)):
+    with pytest.raises((KeyboardInterrupt, NoMoreThreads)):
         fast(request, table)
 
 

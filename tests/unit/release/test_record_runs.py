@@ -13,6 +13,7 @@ from oracle.engine import get
 
 import dprelease
 from dprelease.errors import Failure
+from dprelease.files.system import NoMoreThreads
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.local import store
 from dprelease.release import record_tables as recording
@@ -154,11 +155,12 @@ def test_a_table_that_is_lost_is_not_drawn_again_for_free(spec: Spec, how: str) 
     assert code_of(failure) == (6, "E617")
 
 
-def test_a_full_disk_is_free_and_leaves_nothing(
-    spec: Spec, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("problem", [OSError(28, "no space"), NoMoreThreads()])
+def test_a_system_that_fails_is_free_and_leaves_nothing(
+    spec: Spec, monkeypatch: pytest.MonkeyPatch, problem: OSError
 ) -> None:
     def full(*_: object) -> None:
-        raise OSError(28, "no space")
+        raise problem
 
     with monkeypatch.context() as patch:
         patch.setattr(recording, "write_records", full)
