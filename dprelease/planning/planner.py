@@ -149,13 +149,14 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
         )
         for names in asked_twice(release.queries)
     ]
-    if total.epsilon is not None and loss.epsilon < total.epsilon:
-        unused_epsilon = total.epsilon - loss.epsilon
+    stated = total.epsilon
+    # A rest that shows in no digit comes of rounding, as zCDP leaves it.
+    if stated is not None and number(loss.epsilon, 6, up=True) != number(stated, 6, up=True):
         notes.append(
             say(
                 "{unused} of the total epsilon {total} is not used.",
-                unused=number(unused_epsilon, 3),
-                total=number(total.epsilon, 6),
+                unused=number(stated - loss.epsilon, 3),
+                total=number(stated, 6),
             )
         )
     return tuple(notes)

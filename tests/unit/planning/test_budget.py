@@ -150,6 +150,16 @@ def test_rho_without_delta_is_stated_at_one_in_a_million() -> None:
     assert made.notes
 
 
+def test_a_rest_of_rounding_is_not_told_as_left_over() -> None:
+    made = planned({"epsilon": 1, "delta": 1e-6, "accounting": "zcdp"}, {}, {})
+    assert 0 < 1 - made.epsilon < Fraction(1, 10**9)
+    assert not made.notes
+    left = planned({"epsilon": 1}, {"epsilon": 0.99999}, {"epsilon": 0.000009})
+    assert [note[:7] for note in left.notes] == ["1.00e-6"]
+    long = 1.2345612  # more digits than are shown
+    assert not planned({"epsilon": long}, {"epsilon": long}).notes
+
+
 def test_declared_deltas_are_not_taken_for_ours() -> None:
     """Where they happen to add up to one in a million, nothing is said of rho."""
     spec = {
