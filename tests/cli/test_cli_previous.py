@@ -65,6 +65,27 @@ def test_what_changed_is_said_and_said_again(cli, folder):
     assert cli("report", "out-2").out == text  # without the last release at hand, too
 
 
+def test_groups_are_named_as_in_the_tables(cli, folder, spec):
+    bins = (
+        'by = ["region"]\nepsilon = 0.5\n\n[output]',
+        'by = ["region", "days"]\nepsilon = 0.5\n\n[output]',
+    )
+    names = (
+        'keys = ["north", "south"]',
+        'keys = ["north", "south"]\nlabels = { north = "The North" }',
+    )
+    days = "lower = 0\nupper = 100", "bins = [0, 10, 50]"
+    mean = '"mean"\ncolumn = "days"', '"count"'
+    spec(bins, names, days, mean)
+    assert cli("run", "small.toml", "-q").code == 0
+    second(folder)
+    assert cli("run", "second.toml", "-q").code == 0
+    text = (folder / "out-2" / "report.md").read_text().replace("\\", "")
+    assert "| by_region_days.mean_days: The North, 0 to 9 |" in text
+    assert changes_of(folder)["figures"][2]["labels"] == ["north", "[0, 10)"]
+    assert cli("report", "out-2").out.replace("\\", "") == text
+
+
 @pytest.mark.usefixtures("released")
 def test_it_is_words_alone_the_same_run_with_it_or_without(cli, folder):
     second(folder)

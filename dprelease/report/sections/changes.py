@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from dprelease.language import counted, say
+from dprelease.model import OutputColumn, OutputTable
 from dprelease.report.document import Bullets, Heading, Paragraph, Part, Table
-from dprelease.report.facts.model import Changes, FigureChange
+from dprelease.report.facts.model import Changes, FigureChange, ReportFacts
+from dprelease.report.names import key_text
 
 MOST_ROWS = 24
+Keys = Mapping[str, Sequence[OutputColumn]]
 
 
-def changes_parts(changes: Changes | None, level: float) -> tuple[Part, ...]:
-    """Lay out what changed; nothing where the spec names no last release."""
+def changes_parts(
+    facts: ReportFacts, tables: Mapping[str, OutputTable], level: float
+) -> tuple[Part, ...]:
+    """Lay out what changed; nothing where the spec names no last release.
+
+    ``tables`` are the published ones by file: their names for people stand in place of keys.
+    """
+    changes = facts.changes
     if changes is None:
         return ()
-    return (Heading(say("What changed since the last release")), *_parts(changes, level))
+    keys = {
+        described.name: [column for column in table.columns if column.kind == "key"]
+        for described in facts.tables
+        if (table := tables.get(described.file))
+    }
+    return (Heading(say("What changed since the last release")), *_parts(changes, keys, level))
 
 
-def _parts(changes: Changes, level: float) -> Iterator[Part]:
+def _parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
     yield Paragraph(
         say(
             "The last release is run {run}, of {day}. Its files are those that were released.",
@@ -71,11 +85,12 @@ def _parts(changes: Changes, level: float) -> Iterator[Part]:
                 all=changes.compared,
             )
         head = say("Figure"), say("Difference"), say("What it is")
-        yield Table("changes", caption, head, tuple(map(_row, shown)))
+        yield Table("changes", caption, head, tuple(_row(change, keys) for change in shown))
 
 
-def _row(change: FigureChange) -> tuple[str, str, str]:
-    cell = ", ".join(change.labels)
+def _row(change: FigureChange, keys: Keys) -> tuple[str, str, str]:
+    labels = zip(keys.get(change.table, ()), change.labels, strict=False)
+    cell = ", ".join(key_text(column, label or None) for column, label in labels)
     name = f"{change.table}.{change.column}" + (f": {cell}" if cell else "")
     verdict = say("more than the noise") if change.real else say("within noise")
     return name, f"{change.difference} ± {change.noise_halfwidth}", verdict

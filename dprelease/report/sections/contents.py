@@ -80,7 +80,7 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
 
 def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
-    yield summary_section(facts, facts.provenance.plan, changes_parts(facts.changes, level))
+    yield summary_section(facts, facts.provenance.plan, changes_parts(facts, tables, level))
     if facts.queries:
         yield figures_section(tables, level, facts.deployment.basic.title, facts.columns)
         published = Published(facts, tables)
