@@ -176,6 +176,7 @@ def history(  # noqa: PLR0913, PLR0917 - what is shown of it
         "ledger": shown_place(book.path),
         "witness": os.path.abspath(book.witness),
         "head": {"entries": head.seq, "hash": head.hash},
+        "charges": len(runs),
         "datasets": [
             _dataset(
                 Account(name, tuple(run for run in runs if run.dataset == name)),

@@ -117,9 +117,11 @@ def _name(stated: StatedName | None) -> str | None:
 
 
 def _columns(release: Release) -> dict[str, Item]:
+    """The columns that the spec declares: those of a quality query's states are the tool's."""
     return {
         name: Item(f"columns.{name}", "declared", _column(column))
         for name, column in release.columns.items()
+        if column.state_of is None
     }
 
 

@@ -49,7 +49,8 @@ def test_show_gives_the_runs_and_what_is_left(cli, spec, released):
 def test_show_in_json(cli, released):
     told = cli("budget", "show", "--json", LEDGER).json
     assert told["schema"] == "dprelease/budget/1"
-    assert told["head"]["entries"] == 3
+    assert (told["head"]["entries"], told["charges"]) == (3, 1)
+    assert f"{LEDGER}: 1 charge in all\n" in cli("budget", "show").out
     (dataset,) = told["datasets"]
     assert dataset["dataset"] == "small.csv"
     assert dataset["cap"] == {"epsilon": 2.5, "delta": None}

@@ -128,7 +128,7 @@ def test_a_lost_ledger_does_not_open_a_new_budget(cli, spec, folder):
     assert "E618" in answer.err
     assert "--fresh-ledger" in answer.err
     assert (folder / "out" / "report.json").read_bytes() == released
-    assert "0 entries" in cli("budget", "show").out  # nothing was charged
+    assert "0 charges in all" in cli("budget", "show").out  # nothing was charged
     other = (folder / "small.toml").read_text(encoding="utf-8").replace('"small"', '"other"')
     (folder / "other.toml").write_text(other, encoding="utf-8")
     # Charged first: two ledgers that charge the same within a second hold the same entry.

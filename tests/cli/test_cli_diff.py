@@ -288,6 +288,14 @@ def test_queries_that_come_and_go_are_marked_and_counted(cli, spec):
     assert [change["mark"] for change in told] == ["~", "-", "+"]
 
 
+def test_columns_of_states_are_not_told_as_declared(cli, spec):
+    quality = '[[query]]\nname = "checks"\nstatistic = "quality"\nepsilon = 0.5\n\n'
+    spec(("[output]", f"{quality}[output]"), ("epsilon = 1.0", "epsilon = 1.5"), name="new.toml")
+    out = cli("diff", "small.toml", "new.toml").out
+    assert "+ query checks:by_days_state: count" in out
+    assert "column" not in out
+
+
 def test_figures_have_three_digits_where_these_differ(cli, spec):
     spec(OPEN, (FIRST, FIRST.replace("0.5", "0.123456")), name="old.toml")
     spec(OPEN, (FIRST, FIRST.replace("0.5", "0.2345678")), name="new.toml")

@@ -71,8 +71,8 @@ def tell(facts: Facts, as_json: bool) -> None:
     if as_json:
         answer_json(facts)
         return
-    count = facts["head"]["entries"]
-    answer(_fold(f"{facts['ledger']}: {count} {'entry' if count == 1 else 'entries'}"))
+    count = facts["charges"]
+    answer(_fold(f"{facts['ledger']}: {count} {'charge' if count == 1 else 'charges'} in all"))
     if not facts["datasets"]:
         answer("nothing was charged yet")
     for dataset in facts["datasets"]:
