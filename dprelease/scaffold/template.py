@@ -149,8 +149,10 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
         yield f"delimiter = {quoted(new_spec.written.delimiter)}\n"
     if new_spec.written.encoding != "utf-8":
         yield f"encoding = {quoted(new_spec.written.encoding)}\n"
-    yield '# null_values = [""]     # texts that stand for a missing value\n'
-    yield "# strip = true           # take spaces and tabs around fields off\n"
+    else:
+        yield '# encoding = "latin-1"   # or cp1252: how older programs write letters such as ü\n'
+    yield '# null_values = ["", "n/a"]  # texts that stand for a missing value; else "" alone\n'
+    yield '# strip = true           # take spaces and tabs around fields off: "a " is else no "a"\n'
     yield '# decimal = ","          # numbers such as 1234,5; with thousands = "." also 1.234,5\n'
     yield "# multiline = true       # texts between quotes hold line breaks; without it a line\n"
     yield "#                        # is a record: each line of such a text is read as one\n"
@@ -159,9 +161,11 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
 def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
     yield f"# {MARK} 5: what is publicly known of the columns that are needed; nothing is guessed\n"
     yield f"# type = one of {TYPES}\n"
+    yield "# boolean reads yes, y, true, t, 1, no, n, false, f, 0; other words are a string's\n"
     yield '# format = "%d.%m.%Y", of dates and timestamps in CSV that are not in ISO form\n'
     yield "# lower = and upper =, of what is added up or put in order\n"
     yield "# keys = [...], of what is grouped by: the public list of its values; or bins = [...]\n"
+    yield '# other = "other", the group of all other values; without it they are in none\n'
     yield '# source = "public: ...", the rule that bounds or keys come from\n'
     for column in columns if columns is not None else (Named("NAME"),):
         yield f"\n# [columns.{key_text(column.name)}]\n"

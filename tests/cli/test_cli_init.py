@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 import tomli
 
+import dprelease
 from dprelease.engines.common.files import lay_out
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
@@ -34,6 +35,29 @@ FILLED = {
     '# statistic = ""': 'statistic = "count"',
     "# by = []": 'by = ["region"]',
 }
+
+
+# What is stated of an export with decimal commas, days such as 31.12.2025 and blanks about keys.
+MESSY = """
+privacy = { unit = "row", unit_description = "one visit", adjacency = "add-remove", epsilon = 3000 }
+ledger = { dataset = "messy" }
+output = { path = "out" }
+query = [
+  { name = "rows", statistic = "count", by = ["Ort"] },
+  { name = "fee", statistic = "sum", column = "Gebühr" },
+  { name = "days", statistic = "count", by = ["Tag"] },
+]
+
+[columns]
+Ort = { type = "string", keys = ["nord", "Süd"], other = "other", source = "public: map" }
+"Gebühr" = { type = "decimal", lower = 0, upper = 2000, source = "public: rule" }
+
+[columns.Tag]
+type = "date"
+format = "%d.%m.%Y"
+keys = ["2025-12-01", "2025-12-31"]
+source = "public: month"
+"""
 
 
 @pytest.fixture
@@ -180,6 +204,32 @@ def test_options_of_csv_go_into_the_spec(cli, folder):
     assert alone.code == 2
     assert cli("init", "--delimiter", ";;", "small.csv").code == 2
     assert "one column" in cli("init", "--delimiter", "|", "small.csv").err
+
+
+def test_lines_for_a_messy_export_need_but_their_mark_taken_off(cli, folder):
+    records = "Süd; 1.003,50;31.12.2025\n nord ;7,5;01.12.2025\nn/a;n/a;n/a\nwest;;01.12.2025\n"
+    (folder / "messy.csv").write_bytes(f"Ort;Gebühr;Tag\n{records * 900}".encode("latin-1"))
+    arguments = ("--delimiter", ";", "--encoding", "latin-1", "messy.csv", "-o", "new.toml")
+    assert cli("init", *arguments).code == 0
+    text = (folder / "new.toml").read_text(encoding="utf-8")
+    assert "# encoding" not in text
+    assert '# encoding = "latin-1" ' in cli("init", "small.csv").out
+    for line in ('null_values = ["", "n/a"] ', "strip = true ", 'decimal = "," '):
+        assert text.count(f"# {line}") == 1
+        text = text.replace(f"# {line}", line)
+    text = text.replace("decimal =", 'thousands = "."\ndecimal =')
+    said = {line.split(",")[0] for line in text.splitlines() if line.startswith("# ")}
+    assert {'# other = "other"', '# format = "%d.%m.%Y"'} <= said
+    spec = tomli.loads(text) | tomli.loads(MESSY)
+    result = dprelease.run(dprelease.load(spec, base=str(folder)))
+    by_place, overall, by_day = (
+        result.tables[name].to_pylist() for name in ("by_Ort", "overall", "by_Tag")
+    )
+    assert [(row["Ort"], row["rows"]) for row in by_place] == [
+        ("nord", 900), ("Süd", 900), ("other", 900),
+    ]  # fmt: skip
+    assert float(overall[0]["fee"]) == pytest.approx(900 * (1003.5 + 7.5), abs=50)
+    assert [row["days"] for row in by_day] == [1800, 900]
 
 
 def test_parquet_gives_types_from_its_schema(cli, folder):
