@@ -83,7 +83,10 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     many unreadable fields, the second is not made, and the exit code is 1.
     """
     if quality_first and approved is not None:
-        raise click.UsageError("--plan approves one release, and --quality-first makes two")
+        raise click.UsageError(
+            "--plan approves one release, and --quality-first makes two; put the quality queries "
+            "into a spec of their own, have both plans approved, and run that one first"
+        )
     # Imported here for start-up: other commands, and the help, show no progress.
     from dprelease.cli.status_line import StatusLine
 

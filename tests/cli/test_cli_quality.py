@@ -238,7 +238,9 @@ def test_a_cap_and_a_saved_plan_hold_for_both(cli, spec, folder):
     assert (answer.code, "E872" in answer.err) == (3, True)
     assert not (folder / "dprelease-ledger.sqlite").exists()
     assert not (folder / "out-quality").exists()
-    assert cli("run", "--quality-first", "--plan", "x.json", name).code == 2
+    both = cli("run", "--quality-first", "--plan", "x.json", name)
+    assert both.code == 2
+    assert "put the quality queries into a spec of their own" in both.err
 
 
 def test_a_plain_run_afterwards_is_told_to_be_another_release(cli, spec, folder):
