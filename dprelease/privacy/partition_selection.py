@@ -176,6 +176,7 @@ def least_threshold_laplace(scale: Fraction, contribution: Contribution, delta: 
     return _least_hidden(Noise(NoiseFamily.LAPLACE, scale), contribution, delta)
 
 
+@lru_cache(maxsize=256)
 def calibrate_gaussian(
     contribution: Contribution,
     epsilon: Fraction,

@@ -211,7 +211,7 @@ def test_nothing_is_left_to_do() -> None:
 
 MOST_LOOSE = 4
 MOST_FILES = 459
-MOST_ALL_LINES = 67_918
+MOST_ALL_LINES = 67_921
 
 
 def test_the_house_stays_within_its_walls() -> None:

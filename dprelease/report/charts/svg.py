@@ -250,6 +250,8 @@ def cut(said: str, most: int) -> str:
 
 def room(said: str) -> int:
     """Count the letters that a text has room for, marks above and below letters left out."""
+    if said.isascii():
+        return len(said)
     widths = {"W": 2, "F": 2}
     return sum(
         widths.get(east_asian_width(letter), 1)
