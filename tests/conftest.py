@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import hashlib
 import os
+import shutil
 import signal
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 
 import postgres_server
 import pytest
@@ -15,6 +17,8 @@ from hypothesis import HealthCheck, settings
 from thorough import in_diagonal
 
 BY_DEFAULT = "not thorough"
+IN_MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
 
 # The suite tries the same examples each time: what it says of a commit doesn't change. New ones
 # are tried with DPRELEASE_RANDOM_EXAMPLES=1.
@@ -37,8 +41,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """All tests also mean all examples."""
+    """All tests also mean all examples. Folders of tests are in memory, where there is room.
+
+    There nothing waits for a disk, whose part in a crash no test could show.
+    """
     settings.load_profile("default" if config.option.markexpr == BY_DEFAULT else "thorough")
+    if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free >= ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 
 @pytest.hookimpl(wrapper=True)
