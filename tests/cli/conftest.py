@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import TextIOWrapper
@@ -116,11 +116,16 @@ def spec(folder: Path) -> Callable[..., str]:
 def cli(folder: Path, process: Callable[..., Answer]) -> Callable[..., Answer]:
     """Run ``dprelease`` in the folder, without terminal or input; in this process if that will do.
 
-    Variables of the environment are for a process of its own: some are read at its start.
+    Variables of the environment are for a process of its own: some are read at its start. Those
+    that a spec names are ``read_late``.
     """
 
-    def run(*arguments: str, **environment: str) -> Answer:
-        return process(*arguments, **environment) if environment else called(folder, arguments)
+    def run(
+        *arguments: str, read_late: Mapping[str, str] | None = None, **environment: str
+    ) -> Answer:
+        if environment:
+            return process(*arguments, **environment)
+        return called(folder, arguments, read_late or {})
 
     return run
 
@@ -146,14 +151,14 @@ def process(folder: Path) -> Callable[..., Answer]:
     return run
 
 
-def called(folder: Path, arguments: Sequence[str]) -> Answer:
+def called(folder: Path, arguments: Sequence[str], more: Mapping[str, str]) -> Answer:
     """The outermost function of ``dprelease``, with the surroundings of a process."""
     with ExitStack() as stack:
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.chdir(folder)
         for name in os.environ.keys() - plain_environment().keys():
             patch.delenv(name)
-        for name, value in plain_environment().items():
+        for name, value in (plain_environment() | more).items():
             patch.setenv(name, value)
         streams = {}
         for name in ("stdin", "stdout", "stderr"):

@@ -20,11 +20,11 @@ def uri(postgres: postgres_server.Server) -> str:
 
 
 @pytest.fixture
-def on_server(process, uri: str):
+def on_server(cli, uri: str):
     """Run ``dprelease`` with the variable set."""
 
     def run(*arguments: str, url: str = uri):
-        return process(*arguments, TRIED_LEDGER=url)
+        return cli(*arguments, read_late={"TRIED_LEDGER": url})
 
     return run
 
@@ -72,7 +72,7 @@ def test_a_lost_ledger_on_a_server_is_noticed(on_server, spec, released, postgre
     assert answer.code == 6
 
 
-def test_the_url_is_shown_and_stored_nowhere(on_server, released, uri):
+def test_the_url_is_shown_and_stored_nowhere(on_server, released, uri, capfd):
     answers = [
         on_server(*command)
         for command in (
@@ -82,6 +82,7 @@ def test_the_url_is_shown_and_stored_nowhere(on_server, released, uri):
         )
     ]  # fmt: skip
     texts = [answer.out + answer.err for answer in answers]
+    texts += capfd.readouterr()  # of libraries in C
     texts += [
         path.read_text(encoding="utf-8", errors="replace")
         for path in released.rglob("*")

@@ -13,6 +13,8 @@ import pytest
 from canary import TEXT
 from world import HEADER, ROWS, Rows, World, typed
 
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
 NOTE = 'first,\n""visit""\n'
 
 
@@ -65,7 +67,7 @@ DAMAGED: dict[str, Rows] = {
 }
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", ["every_statistic_rows", "every_statistic_people"])
 def test_neighbours_leave_the_same_traces(way: str, name: str, tmp_path: Path) -> None:

@@ -92,7 +92,8 @@ def test_each_figure_is_rendered_from_the_file_beside_it(releases):
                 names = dict.fromkeys(figures_of(layers if kind == "tick" else layers[-1:]))
                 there = sum(row[name] is not None for name in names for row in rows)
                 assert drawn[kind] == there > 0, file.name
-                assert marks(spec, rows[:1])[kind] < there
+                if not kinds[kind]:
+                    assert marks(spec, rows[:1])[kind] < there
             kinds[kind] += 1
     assert set(kinds) == {"point", "tick", "rect"}
 
