@@ -69,7 +69,7 @@ class KeptSessions:
     def used(self) -> Iterator[None]:
         """Every engine takes them, and at the end all are closed."""
         with pytest.MonkeyPatch.context() as patch:
-            for module in (engine, record_codes, answers, tasks):
+            for module in (session, engine, record_codes, answers, tasks):
                 patch.setattr(module, "session", self.session)
             yield
         while self.idle:

@@ -1,8 +1,8 @@
 """A process that sees of Python what another operating system has: Windows, or macOS.
 
-    python other_systems.py windows CODE
+    python other_systems.py windows CODE [MODULE ...]
 
-runs CODE in it. Of Windows: modules of POSIX can't be imported, ``os`` and ``signal`` lack what
+runs CODE in it. It uses these modules of the product, or any. Of Windows: modules of POSIX can't be imported, ``os`` and ``signal`` lack what
 they lack there, and ``os`` refuses what Windows refuses: to open or sync a folder, to move or
 remove what any process has open, to rename to a name that is taken. ``msvcrt`` has its lock. Paths,
 line ends, file systems and the libraries in C stay those of Linux.
@@ -18,6 +18,7 @@ import pkgutil
 import shutil
 import signal
 import sys
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -164,9 +165,9 @@ def forget_product() -> None:
         del sys.modules[name]
 
 
-def become(system: str) -> None:
+def become(system: str, modules: Sequence[str]) -> None:
     """Let every module of the product be imported anew, and find the other system."""
-    for name in product_modules():  # what they import has its own ways for each system
+    for name in modules or product_modules():  # what they import has its own ways for each system
         importlib.import_module(name)
     for name in ("pyarrow.csv", "pyarrow.parquet", "rich.console", "uuid", "tempfile", "numpy.fft"):
         importlib.import_module(name)
@@ -183,5 +184,5 @@ def become(system: str) -> None:
 
 
 if __name__ == "__main__":
-    become(sys.argv[1])
+    become(sys.argv[1], sys.argv[3:])
     exec(sys.argv[2], {"__name__": "tried", "product_modules": product_modules})

@@ -221,7 +221,7 @@ def test_clean_blocks_are_seen_at_once(block: bytes, count: int | None) -> None:
 @pytest.mark.parametrize("line", [b'"\n', b'a,"\n', b'a,"b\n', b'",\n', b'"a"",""b\n'])
 def test_no_lines_take_long(file: Path, line: bytes) -> None:
     """Time grows with bytes alone, whatever the lines are and how many a record may have."""
-    file.write_bytes(b'x,"y\n' + line * (10**6 // len(line)))
+    file.write_bytes(b'x,"y\n' + line * (250_000 // len(line)))
     begun = time.process_time()
     records(file, several(10_000), 2)
-    assert time.process_time() - begun < 15
+    assert time.process_time() - begun < 4

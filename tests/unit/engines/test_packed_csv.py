@@ -83,9 +83,9 @@ def test_a_damaged_beginning_is_refused_with_a_header_and_without(how: str, tmp_
 @WAYS
 def test_what_is_lost_later_is_lost_after_the_charge(how: str, tmp_path: Path) -> None:
     path = tmp_path / f"t.csv{how}"
-    lines = b"".join(b"a%d\nb\n" % number for number in range(1_000_000))
+    lines = b"".join(b"a%0100d\nb\n" % number for number in range(90_000))
     whole = PACK[how](lines)
-    assert len(lines) > 4 << 20
+    assert len(lines) // 2 > 4 << 20
     middle, late = len(whole) // 2, whole[-10:-4]
     for content in (
         whole[:middle],
@@ -100,7 +100,7 @@ def test_what_is_lost_later_is_lost_after_the_charge(how: str, tmp_path: Path) -
         assert caught.value.exit_code is ExitCode.AFTER_CHARGE
         assert caught.value.complaints[0].code == "E501"
     path.write_bytes(whole)
-    assert counted(path) == [0, 1_000_000]
+    assert counted(path) == [0, 90_000]
 
 
 def test_gzip_is_unpacked_as_the_standard_library_does() -> None:

@@ -92,6 +92,7 @@ def aggregated(request: AggregateRequest) -> list[float]:
     return rise(shares)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("reader", SOURCES)
 @pytest.mark.parametrize(
     ("measures", "bound", "parts"),
@@ -142,6 +143,7 @@ def test_a_part_that_did_not_fit_is_read_again_and_the_share_does_not_fall(
     aggregated(request)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("reader", SOURCES)
 @pytest.mark.parametrize(("bound", "parts"), [(None, 1), (replace(BOUND, leading=0), 4)])
 def test_the_share_of_records_rises_as_they_are_taken(

@@ -23,9 +23,9 @@ SYSTEMS = ("windows", pytest.param("macos", marks=pytest.mark.thorough))
 HOME = "files/system.py"
 
 
-def start(system: str, code: str, folder: Path) -> subprocess.Popen[str]:
+def start(system: str, code: str, folder: Path, *modules: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, other_systems.__file__, system, code],
+        [sys.executable, other_systems.__file__, system, code, *modules],
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -35,8 +35,9 @@ def start(system: str, code: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def answer(system: str, code: str, folder: Path) -> str:
-    process = start(system, code, folder)
+def answer(system: str, code: str, folder: Path, *modules: str) -> str:
+    """What a process of the other system prints, which uses these modules of the product, or any."""
+    process = start(system, code, folder, *modules)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     return out
@@ -107,16 +108,17 @@ CLEAR = "from dprelease.output.staging import remove_leftovers\nremove_leftovers
 
 def test_a_lock_holds_as_long_as_its_process(tmp_path: Path) -> None:
     system = "windows"
-    holder = start(system, HOLD.format(folder=str(tmp_path)), tmp_path)
+    staging = "dprelease.output.staging"
+    holder = start(system, HOLD.format(folder=str(tmp_path)), tmp_path, staging)
     assert holder.stdout is not None
     place = Path(holder.stdout.readline().strip())
     clear = CLEAR.format(folder=str(tmp_path))
-    answer(system, clear, tmp_path)
+    answer(system, clear, tmp_path, staging)
     assert (place / "content" / "a.csv").exists()
     holder.kill()
     holder.communicate()
     assert place.exists()
-    answer(system, clear, tmp_path)
+    answer(system, clear, tmp_path, staging)
     assert os.listdir(tmp_path) == []
 
 
@@ -136,7 +138,8 @@ with Unsealed() as tables:
     close_lock(other, "kept")
 print(sorted(os.listdir()))
 """
-    assert answer("windows", code, tmp_path) == "locked ['kept', 'kept.lock']\n['kept']\n"
+    found = answer("windows", code, tmp_path, "dprelease.files.system", "dprelease.local.store")
+    assert found == "locked ['kept', 'kept.lock']\n['kept']\n"
 
 
 def test_a_file_that_somebody_reads_is_replaced_a_little_later(tmp_path: Path) -> None:
@@ -154,7 +157,7 @@ try:
 except PermissionError:
     print(open("a").read())
 """
-    assert answer("windows", code, tmp_path) == "2 True\n2\n"
+    assert answer("windows", code, tmp_path, "dprelease.files.atomic") == "2 True\n2\n"
 
 
 def test_links_are_refused_where_they_are_not_followed(tmp_path: Path) -> None:
@@ -179,7 +182,8 @@ for act in (
     except OSError:
         print("refused")
 """
-    assert answer("windows", code, tmp_path).split() == ["b'x'", "b'x'"] + ["refused"] * 5
+    found = answer("windows", code, tmp_path, "dprelease.files.system").split()
+    assert found == ["b'x'", "b'x'"] + ["refused"] * 5
 
 
 def test_a_draft_counts_as_left_behind_after_a_day(tmp_path: Path) -> None:
@@ -192,7 +196,7 @@ for made in (time.time_ns(), time.time_ns() - day + 10**10, time.time_ns() - day
 remove_dead_drafts("a")
 print(len(os.listdir()))
 """
-    assert answer("windows", code, tmp_path) == "2\n"
+    assert answer("windows", code, tmp_path, "dprelease.files.atomic") == "2\n"
 
 
 def test_the_other_system_refuses_what_it_should(tmp_path: Path) -> None:
@@ -224,7 +228,7 @@ tried(lambda: __import__("fcntl"))
         "PermissionError PermissionError FileExistsError PermissionError OSError AttributeError "
         "RuntimeError done ModuleNotFoundError"
     )
-    assert answer("windows", code, tmp_path).split() == expected.split()
+    assert answer("windows", code, tmp_path, "dprelease").split() == expected.split()
 
 
 # --- read from the source ------------------------------------------------------------------------
