@@ -2,10 +2,11 @@
 
     python other_systems.py windows CODE [MODULE ...]
 
-runs CODE in it. It uses these modules of the product, or any. Of Windows: modules of POSIX can't be imported, ``os`` and ``signal`` lack what
-they lack there, and ``os`` refuses what Windows refuses: to open or sync a folder, to move or
-remove what any process has open, to rename to a name that is taken. ``msvcrt`` has its lock. Paths,
-line ends, file systems and the libraries in C stay those of Linux.
+runs CODE in it. It uses these modules of the product, or any. Of Windows: modules of POSIX can't be
+imported, ``os`` and ``signal`` lack what they lack there, and ``os`` refuses what Windows refuses:
+to open or sync a folder, to move or remove what any process has open, to rename to a name that is
+taken. ``msvcrt`` has its lock. Paths, line ends, file systems and the libraries in C stay those of
+Linux.
 """
 
 from __future__ import annotations

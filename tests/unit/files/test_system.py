@@ -36,7 +36,7 @@ def start(system: str, code: str, folder: Path, *modules: str) -> subprocess.Pop
 
 
 def answer(system: str, code: str, folder: Path, *modules: str) -> str:
-    """What a process of the other system prints, which uses these modules of the product, or any."""
+    """What a process of the other system prints; of the product it uses these modules, or any."""
     process = start(system, code, folder, *modules)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
