@@ -173,8 +173,9 @@ def of_parquet(
     return found
 
 
-@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.one_in(2)  # each kind in one way
 @pytest.mark.parametrize("bounded", [True, False], ids=["bounded", "unbounded"])
+@pytest.mark.parametrize("kind", FRAMES)
 def test_integers_are_those_of_parquet(
     kind: str, bounded: bool, of_parquet: Callable[[bool, bool], list[Any]]
 ) -> None:
