@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import distributions
 
 from dprelease.engines.duckdb.session import session
 
@@ -13,9 +13,9 @@ PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy", "isal")
 
 @cache
 def versions() -> dict[str, str]:
-    """The versions of Python and of the packages that read and count."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"Python": python, **{name: version(name) for name in PACKAGES}}
+    """The versions of Python and of the packages that read and count; "" if one is not there."""
+    own = {name: next((one.version for one in distributions(name=name)), "") for name in PACKAGES}
+    return {"Python": ".".join(platform.python_version_tuple()[:2]), **own}
 
 
 @cache

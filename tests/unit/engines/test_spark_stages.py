@@ -16,11 +16,10 @@ import pytest
 from oracle.engine import ENGINE
 from oracle.in_process import InProcess, SmallSplits
 
-from dprelease.engines.spark import engine, tasks
+from dprelease.engines.spark import engine, tasks, versions
 from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.engine import check_complete
 from dprelease.engines.spark.messages import DONE, FAILED, ROWS, Message
-from dprelease.engines.spark.versions import PACKAGES
 from dprelease.errors import Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -271,5 +270,15 @@ print(*sys.modules)
     needed = {
         re.split("[^a-z]", each)[0] for each in requires("dprelease") or () if "extra" not in each
     }
-    assert needed & set(loaded) <= set(PACKAGES)
-    assert set(PACKAGES) - set(loaded) == set()
+    assert needed & set(loaded) <= set(versions.PACKAGES)
+    assert set(versions.PACKAGES) - set(loaded) == set()
+
+
+def test_an_executor_without_a_package_has_another_version_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It once was taken for a bug of ours."""
+    found = versions.versions.__wrapped__()
+    assert all(found.values())
+    monkeypatch.setattr(versions, "PACKAGES", (*versions.PACKAGES, "no-package-has-this-name"))
+    assert versions.versions.__wrapped__() == found | {"no-package-has-this-name": ""}
