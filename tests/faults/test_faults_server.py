@@ -81,7 +81,9 @@ class Place:
             book.verify()
             return list(book.entries())
 
-    def check_recovered(self, nursery: Nursery, monkeypatch: pytest.MonkeyPatch) -> None:
+    def check_recovered(
+        self, nursery: Nursery, monkeypatch: pytest.MonkeyPatch, *, twice: bool = True
+    ) -> None:
         """A retry ends the release at one charge, and a second gives the same bytes."""
         before = published(self.folder)
         first = self.run(nursery)
@@ -91,6 +93,8 @@ class Place:
         files = published(self.folder)
         if before.keys() == files.keys():
             assert before == files
+        if not twice:
+            return
         second = self.run(nursery)
         assert "nothing was spent" in second.said
         assert published(self.folder) == files
@@ -111,7 +115,8 @@ def test_a_process_killed_at_any_step(
     nursery: Nursery, own_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     charged = 0
-    for at in some(steps(Place(tmp_path / "well", own_server), nursery), 6):
+    places = some(steps(Place(tmp_path / "well", own_server), nursery), 6)
+    for number, at in enumerate(places):
         place = Place(tmp_path / str(at), own_server)
         assert place.run(nursery, what="kill", at=at).code == -9
         found = place.runs(monkeypatch)
@@ -119,7 +124,7 @@ def test_a_process_killed_at_any_step(
         if published(place.folder):
             assert found[0].state is State.SEALED
         charged += len(found)
-        place.check_recovered(nursery, monkeypatch)
+        place.check_recovered(nursery, monkeypatch, twice=number % 6 == 0)
         shutil.rmtree(place.folder)
     assert charged > 1
 
@@ -129,7 +134,8 @@ def test_a_server_killed_at_any_step(
     nursery: Nursery, own_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     codes = set()
-    for at in some(steps(Place(tmp_path / "well", own_server), nursery), 9):
+    places = some(steps(Place(tmp_path / "well", own_server), nursery), 9)
+    for number, at in enumerate(places):
         place = Place(tmp_path / str(at), own_server)
         ended = place.run(nursery, what="server", at=at)
         own_server.start()
@@ -142,7 +148,7 @@ def test_a_server_killed_at_any_step(
             if ended.code == 5:
                 assert "costs nothing" in ended.err
                 assert found
-        place.check_recovered(nursery, monkeypatch)
+        place.check_recovered(nursery, monkeypatch, twice=number % 6 == 0)
         shutil.rmtree(place.folder)
     assert codes >= {5, 6}
 
