@@ -277,6 +277,15 @@ def test_packed_records_cut_short_or_damaged(
     answer = release(capfd, folder)
     assert (answer.code, "E501" in answer.err) == (5, True)
     assert not (folder / "work" / "out").exists()
+
+
+@pytest.mark.parametrize("how", PACKED)
+def test_packed_records_that_are_whole_again(
+    how: str, folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    spec = str(folder / "work" / "spec.toml")
+    pack(folder, how, lambda content: content[:-1], 100_000)
+    assert release(capfd, folder).code == 5
     charged = command(capfd, "plan", spec).out
     pack(folder, how, bytes, 100_000)
     assert release(capfd, folder).code == 0  # the retry is free

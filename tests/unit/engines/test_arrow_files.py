@@ -82,6 +82,7 @@ COLUMNS = {
 }  # fmt: skip
 
 
+@pytest.mark.one_in(3)  # each type in one way
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 @pytest.mark.parametrize("name", COLUMNS)
 def test_each_type_is_read_as_the_oracle_does(
