@@ -94,7 +94,6 @@ class ByDuckDB:
             "quote": self.dialect.quote,
             "escape": self.dialect.quote,
             "strict_mode": True,
-            "buffer_size": 1 << 22,  # of 32 MiB, as usual, one line of surplus fields takes 3 GB
             # otherwise a folder named f1=x would take the place of the second field
             "hive_partitioning": False,
             "compression": PACKED.get(packed(self.layout.paths[0]), "none"),
