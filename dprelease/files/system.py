@@ -164,8 +164,8 @@ def copy_mode(source: str, handle: int, target: str) -> None:
 # --- threads and processes -----------------------------------------------------------------------
 
 
-class NoMoreThreads(OSError):
-    """The system starts no more threads, which Python calls a mistake of the program's."""
+class NoMoreThreads(MemoryError):
+    """The system starts no more threads: for want of memory, too, so that it counts as that."""
 
 
 def start(thread: Thread) -> None:

@@ -26,8 +26,8 @@ The last one is what is done, with the first as far as it goes. What that means 
 * Engines see neither noise nor entropy, and their requests are made before any is drawn. Whether
   they fail (files, memory, a bug) can't depend on it, so that their failures void nothing, also
   those at a second table, when the first one has its noise.
-* From the first byte to the seal every exception of ours voids the charge, an exhausted memory too:
-  how much is needed depends, if only a little, on the numbers.
+* From the first byte to the seal every exception of ours voids the charge, an exhausted memory too,
+  or that no thread is to be had: how much is needed depends, if only a little, on the numbers.
 * That the seal can't be written (disk full, ledger locked) voids nothing. The number of its bytes
   depends on the numbers by a few, so on a disk that is full to the page it could matter; that much
   is let pass, or nobody could repeat a run free of charge after a full disk.

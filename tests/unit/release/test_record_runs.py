@@ -155,12 +155,11 @@ def test_a_table_that_is_lost_is_not_drawn_again_for_free(spec: Spec, how: str) 
     assert code_of(failure) == (6, "E617")
 
 
-@pytest.mark.parametrize("problem", [OSError(28, "no space"), NoMoreThreads()])
-def test_a_system_that_fails_is_free_and_leaves_nothing(
-    spec: Spec, monkeypatch: pytest.MonkeyPatch, problem: OSError
+def test_a_full_disk_is_free_and_leaves_nothing(
+    spec: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
-        raise problem
+        raise OSError(28, "no space")
 
     with monkeypatch.context() as patch:
         patch.setattr(recording, "write_records", full)
@@ -172,11 +171,12 @@ def test_a_system_that_fails_is_free_and_leaves_nothing(
     assert dprelease.run(spec).report["ledger"]["after"]["epsilon"] == 3
 
 
-def test_a_mistake_of_ours_after_the_draw_uses_the_charge_up(
-    spec: Spec, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("problem", [ZeroDivisionError, MemoryError, NoMoreThreads])
+def test_a_mistake_of_ours_or_no_memory_after_the_draw_uses_the_charge_up(
+    spec: Spec, monkeypatch: pytest.MonkeyPatch, problem: type[Exception]
 ) -> None:
     def broken(*_: object) -> None:
-        raise ZeroDivisionError("a canary")
+        raise problem("a canary")
 
     with monkeypatch.context() as patch:
         patch.setattr(recording, "write_records", broken)
