@@ -100,7 +100,8 @@ def check_caps(
     if spent((*account.terms, terms)).delta >= 1:
         complaints.append(nothing_promised(account.dataset, place))
     if complaints:
-        raise Failure(ExitCode.BUDGET, paid_in_two(complaints, release, account.runs))
+        same = [run for run in account.runs if run.terms.period == terms.period]
+        raise Failure(ExitCode.BUDGET, paid_in_two(complaints, release, same))
 
 
 def stated_caps(settings: LedgerSettings) -> Caps:

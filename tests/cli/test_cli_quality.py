@@ -256,6 +256,16 @@ def test_a_plain_run_afterwards_is_told_to_be_another_release(cli, spec, folder)
     assert cli("run", "--quality-first", name).code == 0
 
 
+def test_another_month_is_not_told_to_be_paid_for(cli, spec, folder):
+    (folder / "small.csv").write_text(GOOD, encoding="utf-8")
+    monthly = 'path = "small.csv"', 'path = "small.csv"\nsnapshot = "{period}"'
+    name = spec(*MORE, ("epsilon_cap = 2.5", "epsilon_cap = 1.5"), monthly)
+    assert cli("run", "--quality-first", "--period", "2025-01", name).code == 0
+    for month, told in (("2025-01", True), ("2025-02", False)):
+        refused = cli("run", "--period", month, name)
+        assert (refused.code, "costs nothing" in refused.err) == (3, told)
+
+
 def test_errors_as_json_name_the_columns(cli, spec, folder):
     (folder / "small.csv").write_text(BAD_KEYS, encoding="utf-8")
     answer = cli("run", "--quality-first", "--json", spec(*MORE))
