@@ -161,11 +161,15 @@ def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
 
     monkeypatch.setattr(weasyprint, "HTML", seen)
     made = spec({"statistic": "count", "by": ["region"]})
-    made["columns"]["region"]["keys"] = joined + single
-    for file, content in published(planned_of(made)).files.items():
-        (tmp_path / file).parent.mkdir(exist_ok=True)
-        (tmp_path / file).write_bytes(content)
-    text = text_of(rendered_again(str(tmp_path), "pdf"))
+
+    def text_with(labels):
+        made["columns"]["region"]["keys"] = labels
+        for file, content in published(planned_of(made)).files.items():
+            (tmp_path / file).parent.mkdir(exist_ok=True)
+            (tmp_path / file).write_bytes(content)
+        return text_of(rendered_again(str(tmp_path), "pdf"))
+
+    text_with(joined + single)
     drawn = [
         re.sub("[\u2068\u2069]", "", each) for each in re.findall(r"<text[^>]*>([^<]*)<", pages[0])
     ]
@@ -174,6 +178,7 @@ def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
     assert not {*joined} & {*drawn}
     assert [label for label in above if label in joined] == joined
     assert [label for label in drawn if label in single] == single
+    text = text_with(joined[:2])  # which the smallest set of fonts has letters of
     for label in joined[:2]:  # in the table and in the chart, and nowhere from its end
         assert text.count(label) >= 2
         assert label[::-1] not in text
