@@ -31,6 +31,8 @@ LEVEL = Fraction(95, 100)
 REGIONS = ("north", "south")
 # A fair interval of 95% misses more often than this once in a million times.
 LOWEST = 0.95 - 4.8 * math.sqrt(0.95 * 0.05 / (RUNS * len(REGIONS)))
+# The interval of a ratio is a bound, not exact: of 40,000 draws of this one, 97.44% were held.
+HIGHEST_OF_A_RATIO = 0.975 + 4.8 * math.sqrt(0.975 * 0.025 / (RUNS * len(REGIONS)))
 
 Floats = npt.NDArray[np.float64]
 Person = tuple[str, int | None, str | None]  # region, hours, weight
@@ -163,7 +165,8 @@ def test_intervals_hold_the_weighted_figure(
     error, half = np.abs(columns[name] - truth), columns[f"{name}_noise_moe"]
     held = float(np.mean(error <= half * (1 + 1e-12)))
     assert held >= LOWEST, held
-    assert held <= 0.98, held  # nor are they much too wide
+    # Nor are they much too wide.
+    assert held <= (HIGHEST_OF_A_RATIO if name == "rate" else 0.98), held
     if f"{name}_low" in columns:
         low, high = columns[f"{name}_low"], columns[f"{name}_high"]
         assert float(np.mean((low <= truth) & (truth <= high))) >= LOWEST
