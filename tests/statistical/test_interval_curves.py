@@ -12,7 +12,6 @@ from planned_figures import law_of
 
 import dprelease
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize.mixed_cells import mixed
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.long_sums import quantile_per_length
@@ -86,7 +85,7 @@ CASES += [(ONE | {"bandwidth": 10}, 1, 400, Fraction(1, 2)), (ONE, 1, 400, Fract
 
 
 @pytest.mark.parametrize("case", [0, 5, pytest.param(slice(None), marks=pytest.mark.thorough)])
-def test_intervals_hold_the_smooth_curve(case: int | slice) -> None:
+def test_intervals_hold_the_smooth_curve(case: int | slice, entropy: Any) -> None:
     for query, epsilon, records, level in CASES[case] if isinstance(case, slice) else [CASES[case]]:
         runs = 400 if isinstance(case, slice) else 150
         plan = dprelease.plan(planned(query, Fraction(epsilon), level))
@@ -104,7 +103,7 @@ def test_intervals_hold_the_smooth_curve(case: int | slice) -> None:
         missed = np.zeros(len(true))
         drawn = 0
         for _ in range(runs):
-            noise = sample(step.noise, len(exact), SystemEntropy()).tolist()
+            noise = sample(step.noise, len(exact), entropy).tolist()
             noisy = [value + draw for value, draw in zip(exact, noise, strict=True)]
             curve, halves, _ = statistic.columns(step, [noisy], level)
             if curve.values[0] is None:
