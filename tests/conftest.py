@@ -27,7 +27,7 @@ SAME = not os.environ.get("DPRELEASE_RANDOM_EXAMPLES")
 BUSY = [HealthCheck.too_slow]
 for name, examples in (("default", 12), ("thorough", 100)):
     settings.register_profile(
-        name, max_examples=examples, derandomize=SAME, suppress_health_check=BUSY
+        name, max_examples=examples, deadline=None, derandomize=SAME, suppress_health_check=BUSY
     )
 
 
