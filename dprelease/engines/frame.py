@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -207,9 +208,17 @@ def _day(value: object) -> date | None:
     return date(value.year, value.month, value.day)
 
 
+def _truth(value: object) -> bool | None:
+    """The boolean that a cell is: True, False, or a number equal to 1 or 0."""
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None  # one that signals can't be compared
+    numbers = bool | int | float | Decimal | np.bool_ | np.number
+    return bool(value) if isinstance(value, numbers) and value in (0, 1) else None
+
+
 _READ: dict[str, Callable[[object], object]] = {
     "string": _text,
-    "bool": lambda value: bool(value) if isinstance(value, bool | np.bool_) else None,
+    "bool": _truth,
     "date32[day]": _day,
     "timestamp[us]": _moment,
 }

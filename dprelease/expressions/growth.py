@@ -23,7 +23,7 @@ MOST_OPERATIONS = 4000
 SHORT_IN = 5  # values; a longer IN is looked up and holds its operand once
 
 # As often the text stands in the SQL of what it is cast to.
-READINGS = {"read_integer": 43, "read_float": 10, "read_date": 8, "read_timestamp": 6}
+READINGS = {"read_integer": 43, "read_float": 10, "read_date": 14, "read_timestamp": 6}
 
 _JOINS = ("concat", "||")
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})

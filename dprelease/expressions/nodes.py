@@ -17,6 +17,7 @@ Value = bool | int | float | str | date | datetime | None
 INSIDE = {kind: kind for kind in ColumnType} | {ColumnType.DECIMAL: ColumnType.FLOAT}
 
 EXACT = 2**53  # up to it all whole numbers are doubles
+BLANKS = " \t\n\v\f\r"  # around a field that is no text of its own, they mean nothing
 
 NUMBERS = (ColumnType.INTEGER, ColumnType.FLOAT)
 TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dprelease.expressions.nodes import EXACT
+from dprelease.expressions.nodes import BLANKS, EXACT
 from dprelease.expressions.sqltext import NULL, Kind, Sql, call, case, literal
 from dprelease.model import ColumnType
 
@@ -19,8 +19,10 @@ _INTEGER_TEXT = "[[:space:]]*[+-]?[0-9]+[[:space:]]*"
 # DuckDB misreads an underscore after many digits: null, or a number ten times too large.
 _UNDERSCORES_READ = 10  # bytes of a text in which it reads them right
 _UNDERSCORE_ALONE = "(^|[^0-9])_|_([^0-9]|$)"  # one that is not between two digits
+_DATE_TEXT = "[[:space:]]*[0-9]{4}-[0-9]{2}-[0-9]{2}[[:space:]]*"
 _TIMESTAMP_TEXT = (
-    "[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?"
+    "[[:space:]]*[0-9]{4}-[0-9]{2}-[0-9]{2}[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    "(\\.[0-9]{1,9})?[[:space:]]*"
 )
 
 
@@ -69,13 +71,31 @@ def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) ->
         exact = when(call("REGEXP_FULL_MATCH", value, _INTEGER_TEXT), value.try_cast("BIGINT"))
         return whole(as_number, exact) if kind is ColumnType.INTEGER else as_number
     made = value.try_cast(SQL_TYPES[kind])
+    if kind is ColumnType.BOOLEAN:
+        # Most texts are words, or 1 and 0, without blanks.
+        word = trim_blanks(value).try_cast("BOOLEAN")
+        return call("COALESCE", made, word, truth_of_number(double_of_text(value)))
     if kind is ColumnType.DATE:
         # DuckDB reads more forms than ours; ours is the one it writes.
         plain = made.cast("VARCHAR").equals(value) & call("LENGTH", value).equals(10)
-        return case([(plain, made)], _moment(value).cast("DATE"))
-    return _moment(value) if kind is ColumnType.TIMESTAMP else made
+        among_blanks = call("REGEXP_FULL_MATCH", value, _DATE_TEXT)
+        return case(
+            [(plain, made), (among_blanks, in_calendar(made, kind))], _moment(value).cast("DATE")
+        )
+    return _moment(value)
+
+
+def trim_blanks(value: Sql) -> Sql:
+    """The text without blanks around it."""
+    return call("TRIM", value, BLANKS)
+
+
+def truth_of_number(value: Sql) -> Sql:
+    """The BOOLEAN of a number that is 1 or 0, else null."""
+    return case([(value.equals(1.0), literal(True)), (value.equals(0.0), literal(False))])
 
 
 def _moment(value: Sql) -> Sql:
     shaped = call("REGEXP_FULL_MATCH", value, _TIMESTAMP_TEXT)
-    return when(shaped, in_calendar(value.try_cast("TIMESTAMP"), ColumnType.TIMESTAMP))
+    made = trim_blanks(value).try_cast("TIMESTAMP")
+    return when(shaped, in_calendar(made, ColumnType.TIMESTAMP))

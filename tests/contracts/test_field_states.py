@@ -57,9 +57,11 @@ TEXTS = {
     "free": {"anything": "ok", "": "null", "n/a": "null", "?": "ok"},
     "size": {"1": "ok", "1.0": "ok", " -2 ": "ok", "2": "undeclared", "1.5": "undeclared",
              "one": "unreadable", "": "null", "n/a": "null", "99": "null", "inf": "undeclared",
+             " 99": "null", " ": "null", "\tn/a ": "null",
              "nan": "unreadable"},
     "rate": {"0.25": "ok", "2.5e-1": "ok", "0.26": "undeclared", "0,25": "unreadable"},
-    "yes": {"true": "ok", "NO": "ok", "maybe": "unreadable", "": "null"},
+    "yes": {"true": "ok", "NO": "ok", "maybe": "unreadable", "": "null", " no ": "ok",
+            "1.0": "ok", "0.00": "ok", "1e0": "ok", "0.5": "unreadable", "99.0": "unreadable"},
     "no": {"0": "ok", "1": "undeclared", "2": "unreadable"},
     "paid": {"10": "ok", "10.1": "clamped", "-1": "ok", "-1.2": "clamped", "-inf": "clamped",
              "1 000": "unreadable", "1,5": "unreadable", "n/a": "null", "99": "null"},
@@ -68,7 +70,8 @@ TEXTS = {
     "age": {"0": "ok", "65": "ok", "65.5": "undeclared", "-1": "undeclared", "old": "unreadable"},
     "week": {"2026-01-05": "ok", "2026-01-12": "ok", "2026-01-13": "undeclared",
              "05.01.2026": "unreadable", "": "null"},
-    "day": {"2026-02-28": "ok", "2026-02-30": "unreadable", "2026-2-1": "unreadable"},
+    "day": {"2026-02-28": "ok", "2026-02-30": "unreadable", "2026-2-1": "unreadable",
+            " 2026-02-28\t": "ok", " n/a ": "null"},
     "seen": {"2026-02-28 10:00:00": "ok", "2026-02-28": "unreadable", "n/a": "null"},
 }  # fmt: skip
 NAN, INFINITY = float("nan"), float("inf")

@@ -37,7 +37,7 @@ from dprelease.model import (
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 
 T = ColumnType
-NUMBERS = frozenset({T.INTEGER, T.FLOAT, T.DECIMAL})
+NUMBERS = frozenset({T.INTEGER, T.FLOAT, T.DECIMAL, T.BOOLEAN})
 LIMIT = 1 << 20  # bytes of a cell
 INF, NAN = float("inf"), float("nan")
 
@@ -214,7 +214,7 @@ def requests(path: Path, kind: ColumnType | None) -> dict[str, AggregateRequest]
         Measure(MeasureKind.RECORDS, where=Expression("c = c", ("c",))),
         Measure(MeasureKind.DISTINCT, column="c"),
     ]
-    if kind in (*NUMBERS, T.BOOLEAN):
+    if kind in NUMBERS:
         quantity = Quantity("c", Grid(Fraction(1, 4), -1000, 1000), 3)
         measures += [Measure(MeasureKind.SUM, quantity), Measure(MeasureKind.VALUES, quantity)]
     there = Expression("c IS NOT NULL", ("c",))

@@ -1,5 +1,6 @@
 """Declared marks of numbers, formats of dates and zones of moments: all engines as the oracle."""
 
+from collections import Counter
 from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
 from pathlib import Path
@@ -174,3 +175,27 @@ def test_a_zone_without_rules_is_refused_before_the_charge(tmp_path: Path) -> No
         with pytest.raises(Failure, match='no time zone "Mars/Base"') as caught:
             get(engine).inspect(source, inputs)
         assert caught.value.exit_code is ExitCode.DATA
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "reference"])
+def test_blanks_mean_nothing_and_booleans_have_marks_too(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "blanks.csv"
+    rows = {
+        " 31.01.2024\t; 1,0 ": ("2024-01-31", "true"),
+        "31.1.2024;0,00": ("2024-01-31", "false"),
+        " 5.1.2024 ;1": ("2024-01-05", "true"),
+        "5.1 .2024; Yes": ("none", "true"),
+        "\v5.1.2024;1.0": ("2024-01-05", "none"),  # no mark of thousands
+        " 1.1.1900 ;1,5": ("none", "none"),  # a null text
+    }
+    path.write_text("d;b\n" + "".join(f"{row}\n" for row in rows), encoding="utf-8", newline="")
+    inputs = (InputColumn("d", T.DATE, format="%d.%m.%Y "), InputColumn("b", T.BOOLEAN))
+    groups = (
+        keyed("d", ("2024-01-05", "2024-01-31"), T.DATE, "none"),
+        keyed("b", ("false", "true"), T.BOOLEAN, "none"),
+    )
+    request = AggregateRequest(
+        Source(str(path), "csv", DIALECT), inputs, groups, (Measure(MeasureKind.RECORDS),)
+    )
+    found = {key: count for key, (count,) in by_key(engine, request).items() if count}
+    assert found == Counter(rows.values())

@@ -199,6 +199,8 @@ def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
             number = None if value is None or math.isnan(value) else float(value)
             numbers[each.name] = number
             values[each.name] = _number(value, number, each.type)
+            if each.type is ColumnType.BOOLEAN and values[each.name] is None:
+                numbers[each.name] = None
         else:
             values[each.name] = _moment(value, each.type)
     return Record(values, numbers, nulls)
@@ -208,7 +210,7 @@ def _number(value: Any, number: float | None, kind: ColumnType) -> Value:
     if number is None:
         return None
     if kind is ColumnType.BOOLEAN:
-        return bool(value)
+        return {0.0: False, 1.0: True}.get(number)
     if kind is not ColumnType.INTEGER:
         return number
     if isinstance(value, int):

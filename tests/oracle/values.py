@@ -14,7 +14,7 @@ from oracle.key_texts import normal
 from oracle.written import default_form
 
 from dprelease.engines.common.request_content import scale_of
-from dprelease.engines.common.text_values import EXACT, parse_number, parse_value
+from dprelease.engines.common.text_values import BLANKS, EXACT, parse_number, parse_value
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Dialect, Grid, InputColumn, Quantity
 
@@ -36,7 +36,9 @@ def text_record(
         text = texts[each.name]
         if text is not None and dialect.strip:
             text = text.strip(" \t")
-        if text in dialect.null_values:
+        blanks = "" if each.opaque or each.type is ColumnType.STRING else BLANKS
+        nulls = [null.strip(blanks) if blanks else null for null in dialect.null_values]
+        if text is not None and (text.strip(blanks) if blanks else text) in nulls:
             text = None
         if text is None:
             record.nulls.add(each.name)

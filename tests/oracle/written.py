@@ -17,9 +17,10 @@ def default_form(text: str, declared: InputColumn, dialect: Dialect) -> str | No
     if declared.opaque:
         return text
     if declared.format is not None:
-        return _iso(text, declared.format, declared.zone or "UTC")
-    numbers = NUMERIC_TYPES - {ColumnType.BOOLEAN}
-    if declared.type in numbers and (dialect.decimal, dialect.thousands) != (".", ""):
+        return _iso(text.strip(BLANKS), declared.format.strip(BLANKS), declared.zone or "UTC")
+    if declared.type in NUMERIC_TYPES and (dialect.decimal, dialect.thousands) != (".", ""):
+        if declared.type is ColumnType.BOOLEAN and text.strip(BLANKS).isalpha():
+            return text
         return plain_number(text, dialect.decimal, dialect.thousands)
     return text
 

@@ -56,7 +56,7 @@ _TYPED = {
     _MOMENT: "TIMESTAMPTZ",
 }
 _READ_AS = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
-    ColumnType.BOOLEAN: frozenset({"bool"}),
+    ColumnType.BOOLEAN: frozenset({"bool"}) | _NUMBERS,
     ColumnType.DATE: frozenset({"date", "timestamp", _MOMENT}),
     ColumnType.TIMESTAMP: frozenset({"timestamp", _MOMENT}),
 }

@@ -130,7 +130,7 @@ _STORED = frozenset({"arrow.uuid", "arrow.bool8", "arrow.json"})  # read as what
 
 _NUMBERS = ("integer", "floating", "decimal")
 _HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
-    ColumnType.BOOLEAN: ("boolean",),
+    ColumnType.BOOLEAN: ("boolean", *_NUMBERS),
     ColumnType.STRING: ("string",),
     ColumnType.DATE: ("date32", "timestamp"),
     ColumnType.TIMESTAMP: ("timestamp",),

@@ -1,19 +1,19 @@
 """Typed values of fields of text, by declared type: the definition that every engine follows.
 
-Blanks are space, tab, line feed, vertical tab, form feed and carriage return.
+Blanks are space, tab, line feed, vertical tab, form feed and carriage return. Around a field of
+any type but string they mean nothing.
 
-* number (integer, float, decimal): optional blanks around ``[+][-]digits[.digits][e[+-]digits]`` or
+* number (integer, float, decimal): ``[+][-]digits[.digits][e[+-]digits]`` or
   ``[+][-].digits[...]``, where digits are ASCII and may be parted by single underscores, or
   ``inf``, ``infinity``, ``nan`` in any case with the same sign. It is the nearest double; too large
   is an infinity. NaN is null. As a quantity the double goes onto the grid; decimals are no
   different, so a decimal halfway between two grid points falls where its double falls.
 * integer as a key or in an expression: the double if it is whole and below 2^53 in size; beyond
   that only plain digits with an optional sign, exact, within 64 bits; else null.
-* boolean: ``true t yes y 1`` and ``false f no n 0``, in any case, no blanks.
-* date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999, no blanks; or a timestamp,
-  whose day it is.
+* boolean: ``true t yes y`` and ``false f no n``, in any case; or a number as above that is 1 or 0.
+* date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999; or a timestamp, whose day it is.
 * timestamp: ``YYYY-MM-DD HH:MM:SS`` or with ``T``, with up to nine decimals of a second (digits
-  after the sixth are dropped), hours to 23, no zone, no blanks.
+  after the sixth are dropped), hours to 23, no zone.
 * string: the text itself.
 
 All other text is null. Where the spec declares how a column is written, that takes the place of the
@@ -21,7 +21,7 @@ forms above:
 
 * number with marks: as above, with the decimal mark for the point, and without underscores. The
   digits before it may be in groups of three with the mark for thousands between, the first group of
-  one to three; or without any.
+  one to three; or without any. A boolean takes 1 and 0 in this form, and its words.
 * date or timestamp with a format: see ``dprelease.model.date_formats``. A text with an offset is a
   moment, which becomes what clocks of the column's zone, or of UTC, show then; null where that or
   UTC is outside of the years 1 to 9999.
@@ -36,10 +36,9 @@ import math
 import re
 from datetime import date, datetime
 
-from dprelease.expressions.nodes import EXACT, Value
+from dprelease.expressions.nodes import BLANKS, EXACT, Value
 from dprelease.model import ColumnType
 
-BLANKS = " \t\n\v\f\r"
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
 _NUMBER = re.compile(
     rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
@@ -50,9 +49,10 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
 )
-_BOOLEANS = dict.fromkeys(("true", "t", "yes", "y", "1"), True) | dict.fromkeys(
-    ("false", "f", "no", "n", "0"), False
+_WORDS = dict.fromkeys(("true", "t", "yes", "y"), True) | dict.fromkeys(
+    ("false", "f", "no", "n"), False
 )
+_TRUTHS = {0.0: False, 1.0: True}
 
 
 def parse_number(text: str) -> float | None:
@@ -83,23 +83,27 @@ def parse_integer(text: str) -> int | None:
 
 def parse_boolean(text: str) -> bool | None:
     """The boolean that a text means, or None."""
-    return _BOOLEANS.get(text.lower()) if text.isascii() else None
+    number = parse_number(text)
+    if number is not None:
+        return _TRUTHS.get(number)
+    return _WORDS.get(text.strip(BLANKS).lower()) if text.isascii() else None
 
 
 def parse_date(text: str) -> date | None:
     """The day that a text means, or None."""
-    if not _DATE.fullmatch(text):
-        moment = parse_timestamp(text)
+    day = text.strip(BLANKS)
+    if not _DATE.fullmatch(day):
+        moment = parse_timestamp(day)
         return None if moment is None else moment.date()
     try:
-        return date.fromisoformat(text)
+        return date.fromisoformat(day)
     except ValueError:
         return None  # not in the calendar
 
 
 def parse_timestamp(text: str) -> datetime | None:
     """The moment that a text means, to the microsecond, or None."""
-    match = _TIMESTAMP.fullmatch(text)
+    match = _TIMESTAMP.fullmatch(text.strip(BLANKS))
     if not match:
         return None
     day, clock, fraction = match.groups()

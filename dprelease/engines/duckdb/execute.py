@@ -35,7 +35,7 @@ from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.text_numbers import TextNumbers, only_grouped_by
 from dprelease.engines.duckdb.typed_rows import Rows, build_rows, text_of_field
 from dprelease.expressions.sqltext import Sql, col
-from dprelease.model import AggregateRequest, ColumnType, ExactTable
+from dprelease.model import AggregateRequest, ColumnType, ExactTable, InputColumn
 
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
@@ -178,7 +178,8 @@ class Execution:
                 reader.connection.register(f"texts{place}", table)
                 match = col(number).equals(col(key))
                 partial = partial.join("LEFT JOIN", col(f"texts{place}"), match).layer({})
-            value = text_of_field(col(text), group.column, reader.fields)
+            declared = InputColumn(group.column, ColumnType.STRING)
+            value = text_of_field(col(text), declared, reader.fields)
             partial = partial.replaced(key, key_of(group, value))
         return partial
 

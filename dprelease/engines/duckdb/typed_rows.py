@@ -31,6 +31,7 @@ from dprelease.engines.duckdb.written_forms import (
     wall_clock,
 )
 from dprelease.expressions import tree
+from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import NULL, Sql, call, case, col, literal, within
 from dprelease.expressions.typed_texts import (
@@ -38,6 +39,8 @@ from dprelease.expressions.typed_texts import (
     double_of_text,
     in_calendar,
     number_of_text,
+    trim_blanks,
+    truth_of_number,
     value_of_text,
     when,
     whole,
@@ -56,12 +59,20 @@ from dprelease.model import (
 )
 
 
-def field_text(field: Sql, dialect: Dialect, declared: InputColumn) -> Sql:
-    """The field after stripping blanks and turning the declared null texts into null."""
+def field_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool = False) -> Sql:
+    """The field after stripping blanks and turning the declared null texts into null.
+
+    A null text that has no value of the type anyway is compared only if ``exact`` is asked for.
+    """
     value = call("TRIM", field, " \t") if dialect.strip else field
+    minds_blanks = declared.opaque or declared.type is ColumnType.STRING
     for null in dialect.null_values:
-        if _means_something(null, dialect, declared):
+        if not exact and not _means_something(null, dialect, declared):
+            continue
+        if minds_blanks:
             value = call("NULLIF", value, null)
+        else:
+            value = when(~trim_blanks(value).equals(null.strip(BLANKS)), value)
     return value
 
 
@@ -91,6 +102,8 @@ def value_of_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None
         return value.try_cast("BIGINT")
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return number_of_typed(value)
+    if kind is ColumnType.BOOLEAN and physical not in ("", "BOOLEAN"):
+        return truth_of_number(value.cast("DOUBLE"))
     # a timestamp in milliseconds can be beyond those in microseconds: null then
     made = value.try_cast(SQL_TYPES[kind])
     return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
@@ -274,15 +287,15 @@ def _raw(declared: InputColumn, fields: Fields) -> Sql:
     if declared.name in fields.as_they_stand:
         return column
     if declared.name in fields.types:
-        return text_of_field(column, declared.name, fields)
+        return text_of_field(column, declared, fields)
     return field_text(column, fields.dialect, declared)
 
 
-def text_of_field(field: Sql, name: str, fields: Fields) -> Sql:
-    """What the field of a column of texts means, or of a column with a type, or null."""
-    physical = fields.types.get(name)
+def text_of_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
+    """The text of a field, or the value of a column with a type; null if the field is missing."""
+    physical = fields.types.get(declared.name)
     if physical is None:
-        return field_text(field, fields.dialect, InputColumn(name, ColumnType.STRING))
+        return field_text(field, fields.dialect, declared, exact=True)
     if physical != "VARCHAR" or fields.longest is None:
         return field
     return when(call("STRLEN", field) <= fields.longest, field)
@@ -331,7 +344,7 @@ def _typed(
             plain[f"p{place}"] = default_form(raw_value, declared, fields.dialect)
             raw_value = col(f"p{place}")
         if declared.name in checked:
-            text = text_of_field(fields.columns[declared.name], declared.name, fields)
+            text = text_of_field(fields.columns[declared.name], declared, fields)
             raw[f"z{place}"] = text.is_null()
         if _has_number(declared):
             numbers[f"n{place}"] = _number(raw_value, physical)

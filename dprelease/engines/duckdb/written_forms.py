@@ -7,6 +7,7 @@ clock of the column's zone when it is typed.
 
 from __future__ import annotations
 
+from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.sqltext import Sql, call, literal
 from dprelease.expressions.typed_texts import in_calendar, when
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn
@@ -14,6 +15,7 @@ from dprelease.model.date_formats import date_pattern
 
 _SPACES = "[[:space:]]*"
 _NAMED = "[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN]"
+_WORD = f"{_SPACES}[a-zA-Z]+{_SPACES}"
 _ONE_DIGIT = r"([- ])([0-9])\b"  # of a month, day or hour
 
 
@@ -25,16 +27,20 @@ def is_default(declared: InputColumn, dialect: Dialect) -> bool:
 def default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> Sql:
     """The text as the default form writes it, or null."""
     if _has_format(declared):
-        pattern = date_pattern(declared.format or "")
-        iso = call("REGEXP_REPLACE", value, pattern.regex, pattern.iso)
+        pattern = date_pattern((declared.format or "").strip(BLANKS))
+        regex = f"^{_SPACES}{pattern.regex}{_SPACES}$"
+        iso = call("REGEXP_REPLACE", value, regex, pattern.iso)
         padded = call("REGEXP_REPLACE", iso, _ONE_DIGIT, r"\10\2", "g")
-        return when(call("REGEXP_FULL_MATCH", value, pattern.regex), padded)
+        return when(call("REGEXP_MATCHES", value, regex), padded)
     if _has_marks(declared, dialect):
         plain = value
         if dialect.thousands:
             plain = call("REPLACE", plain, dialect.thousands, "")
         plain = call("REPLACE", plain, dialect.decimal, ".")
-        return when(call("REGEXP_FULL_MATCH", value, _number_shape(dialect)), plain)
+        shape = _number_shape(dialect)
+        if declared.type is ColumnType.BOOLEAN:
+            shape = f"{shape}|{_WORD}"
+        return when(call("REGEXP_FULL_MATCH", value, shape), plain)
     return value
 
 
@@ -68,7 +74,7 @@ def _has_format(declared: InputColumn) -> bool:
 
 
 def _has_marks(declared: InputColumn, dialect: Dialect) -> bool:
-    if declared.opaque or declared.type not in NUMERIC_TYPES - {ColumnType.BOOLEAN}:
+    if declared.opaque or declared.type not in NUMERIC_TYPES:
         return False
     return (dialect.decimal, dialect.thousands) != (".", "")
 

@@ -200,7 +200,7 @@ def test_a_table_that_may_not_be_read(
 
 
 def test_a_type_that_can_not_be_the_declared_one(server: Callable[[str], None]) -> None:
-    wrong = {"date": T.INTEGER, "bool": T.FLOAT, "money": T.DECIMAL, "int": T.BOOLEAN,
+    wrong = {"date": T.INTEGER, "bool": T.FLOAT, "money": T.DECIMAL, "date[]": T.BOOLEAN,
              "smallint": T.DATE, "timestamp": T.DECIMAL, "int[]": T.INTEGER,
              "bytea": T.DATE}  # fmt: skip
     columns = ", ".join(f"x{number} {stored}" for number, stored in enumerate(wrong))
@@ -253,6 +253,29 @@ def test_a_column_of_sqlite_holds_values_of_all_types(sqlite: sqlite3.Connection
     assert counts(source("sqlite", "t"), T.INTEGER, ("1", str(2**63 - 1))) == [3, 1, 3010]
     # 1 three times, .30, the bound for two that are beyond it, and 2.5
     assert total(source("sqlite", "t")) == 300 + 30 + 2000 + 250
+
+
+def test_numbers_are_booleans_where_they_are_1_or_0(
+    sqlite: sqlite3.Connection, server: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server(
+        "CREATE TABLE t AS SELECT n::int AS int4, n::smallint AS int2, n::float8 AS float8, "
+        "n::real AS float4, n::numeric(9, 2) AS numeric, n::text AS words "
+        "FROM (VALUES (1.0), (1.0), (0.0), (2.0), (NULL)) AS numbers (n)"
+    )
+    for kind in ("int4", "int2", "float8", "float4", "numeric", "words"):
+        server(f"CREATE OR REPLACE VIEW {kind}_view AS SELECT {kind} AS x FROM t")
+        assert counts(source("postgresql", f"{kind}_view"), T.BOOLEAN, ("false", "true")) == [
+            1,
+            2,
+            2,
+        ]
+    (path,) = (row[2] for row in sqlite.execute("PRAGMA database_list"))
+    monkeypatch.setenv(VARIABLE, path)
+    sqlite.execute("CREATE TABLE t (x)")
+    values = [1.0, 1, "1.0 ", " true", 0, 0.0, "0.00", 2, 0.5, None, b"1"]
+    sqlite.executemany("INSERT INTO t VALUES (?)", [(value,) for value in values])
+    assert counts(source("sqlite", "t"), T.BOOLEAN, ("false", "true")) == [3, 4, 4]
 
 
 def test_doubles_of_sqlite_are_exact(sqlite: sqlite3.Connection) -> None:

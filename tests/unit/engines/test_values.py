@@ -12,19 +12,21 @@ from dprelease.expressions.sqltext import col
 from dprelease.model import ColumnType as T
 
 SEEDS = ["9007199254740993", "9223372036854775807", "1e400", "12.0", "12.7", "true", "FALSE", "inf"]
+SEEDS += ["1.0", "0.00", "1e0", "1", "0", "t", "No"]
 SEEDS += ["nan", "-Infinity", "2020-01-01", "9999-12-31", "0000-01-01", "2020-02-30", "10000-01-01"]
 SEEDS += ["2020-01-01 10:00:00", "2020-01-01T23:59:59.123456789", "2020-01-01 24:00:00", "epoch"]
 
 
 def strings() -> list[str]:
     chance = random.Random(11)
-    alphabet = "0123456789+-.eE xXnaifNIT,:TZ\t\0é"
+    alphabet = "0123456789+-.eE xXnaifNIT,:TZ\t\0é\v\f"
     found = ["".join(chance.choices(alphabet, k=chance.randint(0, 8))) for _ in range(20_000)]
     for _ in range(20_000):
         text = list(chance.choice(SEEDS))
         for _ in range(chance.randint(0, 2)):
             text[chance.randrange(len(text))] = chance.choice("0123456789-+: T.eE")
-        found.append(chance.choice(["", "", " ", "+"]) + "".join(text) + chance.choice(["", " "]))
+        before, after = chance.choice(["", "", " ", "\t\v", "+"]), chance.choice(["", " ", "\r\f"])
+        found.append(before + "".join(text) + after)
     return list(dict.fromkeys(found))
 
 
@@ -57,14 +59,26 @@ def test_both_engines_read_texts_alike(kind: T) -> None:
         ("\u0661", T.FLOAT, None),
         (" 1 ", T.FLOAT, 1.0),
         ("Yes", T.BOOLEAN, True),
-        (" true", T.BOOLEAN, None),
+        (" true\t", T.BOOLEAN, True),
+        ("1.0", T.BOOLEAN, True),
+        (" 0.00 ", T.BOOLEAN, False),
+        ("-0", T.BOOLEAN, False),
+        ("1e0", T.BOOLEAN, True),
+        ("0.5", T.BOOLEAN, None),
+        ("2", T.BOOLEAN, None),
+        ("inf", T.BOOLEAN, None),
+        ("t rue", T.BOOLEAN, None),
         ("2024-02-29", T.DATE, date(2024, 2, 29)),
         ("2023-02-29", T.DATE, None),
         ("2024-2-9", T.DATE, None),
         ("2024-02-29 23:59:59", T.DATE, date(2024, 2, 29)),
         ("2024-02-29T23:59:59.5", T.DATE, date(2024, 2, 29)),
         ("2024-02-29 24:00:00", T.DATE, None),
-        ("2024-02-29 ", T.DATE, None),
+        ("\r2024-02-29 ", T.DATE, date(2024, 2, 29)),
+        (" 2024-02-29 23:59:59\n", T.DATE, date(2024, 2, 29)),
+        (" 0000-02-29", T.DATE, None),
+        ("\v2024-02-29T01:02:03\f", T.TIMESTAMP, datetime(2024, 2, 29, 1, 2, 3)),
+        ("\xa02024-02-29", T.DATE, None),
         ("2024-02-29T01:02:03.5", T.TIMESTAMP, datetime(2024, 2, 29, 1, 2, 3, 500000)),
         ("2024-02-29 01:02:03Z", T.TIMESTAMP, None),
         ("", T.STRING, ""),
