@@ -84,11 +84,14 @@ def _definition(pair: Pair) -> Iterator[Change]:
         # Whether these are part of the definition depends on the neighbours.
         differences = [name for name in differences if name not in OF_NULLS]
     if set(differences) - {"nulls"} - OF_NULLS or (differences and "nulls" not in differences):
+        person = pair.new.release.privacy.unit_column is not None
+        what = "who counts as one person" if person else "what counts as one record"
         why = (
-            f"who counts as one person is worked out otherwise ({', '.join(differences)}); the "
-            "losses can't be compared, and the ledger does not add them up"
+            f"{what} is worked out otherwise ({', '.join(differences)}); the losses can't be "
+            "compared, and the ledger does not add them up"
         )
-        words, key = ("as the column was defined", "as it is now"), "privacy.unit_column"
+        words = ("as the column was defined" if person else "as the file was read", "as it is now")
+        key = "privacy.unit_column" if person else "data"
         yield Change(Kind.WEAKER, "unit", *words, why, key)
     elif differences:
         words = ("one unit together", "left out")

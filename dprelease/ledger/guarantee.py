@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dprelease.engines.registry import SOURCES
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account
-from dprelease.model import Adjacency, Column, ColumnType, Release
+from dprelease.model import NUMERIC_TYPES, Adjacency, Column, ColumnType, Dialect, Release
 
 Definition = Mapping[str, object]
 
@@ -22,17 +22,21 @@ OF_NULLS = frozenset({"null_values", "fields"})
 
 
 def unit_definition(release: Release) -> dict[str, object] | None:
-    """State in JSON values what decides which rows are one unit; None where each row is one.
+    """State in JSON values what decides which records there are, and which of them are one unit.
 
-    That is the unit column's type, its expression with all columns it reads, what becomes of
-    nulls, and how the fields of a CSV file are read. ``null_values`` and the number of fields that
-    a line must have are left out where they only decide whose rows are dropped: under add-remove,
-    with a column of the file and no unit of nulls, neighbours that differ in a unit whose rows are
-    dropped are equal, and no other unit changes.
+    Of a unit column that is its type, how its texts are written, its expression with all columns
+    it reads, what becomes of nulls, and how the fields of a CSV file are read. Where each record is
+    one unit, what else than its own line decides where it ends; None if nothing does.
+    ``null_values`` and the number of fields that a line must have are left out where they only
+    decide whose rows are dropped: under add-remove, with a column of the file and no unit of nulls,
+    neighbours that differ in a unit whose rows are dropped are equal, and no other unit changes.
+
+    Early versions left out what most specs don't state: that is here only where it is stated, so
+    that charges of both can be held against each other.
     """
     name = release.privacy.unit_column
     if name is None:
-        return None
+        return _records(release.data.source.dialect) or None
     column = release.columns.get(name)
     used = column is not None and column.null_value is not None
     computed = column is not None and column.expression is not None
@@ -44,6 +48,24 @@ def unit_definition(release: Release) -> dict[str, object] | None:
     }
 
 
+def _records(dialect: Dialect) -> dict[str, object]:
+    """State what decides where records of CSV begin and end, unless each line is one.
+
+    Without a header the first line is a record, and empty lines are if there is a single column.
+    Over several lines, quotes about whole fields decide.
+    """
+    width = {} if dialect.header else {"fields": len(dialect.names or ())}
+    facts: dict[str, object] = {} if dialect.header else {"header": False}
+    if dialect.max_lines > 1:
+        return {**facts, **width, **_stated(dialect, "max_lines", "delimiter", "quote")}
+    return {**facts, **(width if width == {"fields": 1} else {})}
+
+
+def _stated(dialect: Dialect, *names: str) -> dict[str, object]:
+    """Give what a dialect says under these names."""
+    return {name: getattr(dialect, name) for name in names}
+
+
 def unit_differences(one: Definition, other: Definition) -> list[str]:
     """Name what two definitions say differently; nothing if the same rows are one unit to both."""
     return [name for name in {**one, **other} if one.get(name) != other.get(name)]
@@ -53,6 +75,8 @@ def _values(release: Release, name: str) -> dict[str, object]:
     """State how the values of a column come about. One that is not declared is read as texts."""
     column = release.columns.get(name)
     facts: dict[str, object] = {"type": str(ColumnType.STRING if column is None else column.type)}
+    if column is not None:
+        facts |= _written(column, release.data.source.dialect)
     if column is not None and column.expression is not None:
         # Imported here for start-up: most units are columns of the file.
         from dprelease.expressions.canonical import canonical
@@ -63,20 +87,32 @@ def _values(release: Release, name: str) -> dict[str, object]:
     return facts
 
 
+def _written(column: Column, dialect: Dialect) -> dict[str, object]:
+    """State how texts of a column of the file mean values, where that is not the default."""
+    facts: dict[str, object] = {"text_format": column.format} if column.format else {}
+    if column.zone not in {None, "UTC"}:
+        facts["zone"] = column.zone
+    if column.type in NUMERIC_TYPES and column.expression is None:
+        facts |= _not_default(dialect, "decimal", "thousands")
+    return facts
+
+
+def _not_default(dialect: Dialect, *names: str) -> dict[str, object]:
+    """Give what a dialect says under these names, as far as that is not the default."""
+    default = Dialect()
+    stated = _stated(dialect, *names)
+    return {name: value for name, value in stated.items() if value != getattr(default, name)}
+
+
 def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
-    """State how fields of the file become texts, as far as that is not the file's own matter."""
+    """State how records of the file become texts, as far as that is not the file's own matter."""
     source = release.data.source
-    if "encoding" not in SOURCES[source.format].options:
-        return {"format": source.format}
     dialect = source.dialect
-    facts: dict[str, object] = {
-        "format": source.format,
-        "delimiter": dialect.delimiter,
-        "quote": dialect.quote,
-        "encoding": dialect.encoding,
-        "strip": dialect.strip,
-        "header": dialect.header,
-    }
+    facts: dict[str, object] = {"format": source.format}
+    if "encoding" not in SOURCES[source.format].options:
+        return facts | _not_default(dialect, "strip", *(("null_values",) if nulls else ()))
+    facts |= _stated(dialect, "delimiter", "quote", "encoding", "strip", "header")
+    facts |= _not_default(dialect, "max_lines")
     if not dialect.header:
         read = set(_fields(release.columns, name))
         names = dialect.names or ()
@@ -129,9 +165,11 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
 
     Losses about different neighbours don't add up: a count that replace-one leaves exact has no
     finite loss under add-remove. Beside charges of early versions, which don't say how their unit
-    is defined, a unit may be a column of the file, but not one that is computed.
+    is defined, a unit may be a column of the file, but not one that is computed; and what those of
+    later versions don't note is taken for what most specs have.
     """
     definition = definition_in(detail)
+    is_row = detail.get("unit") == "row"
     for run in account.runs:
         for what in ("unit", "adjacency"):
             if run.detail.get(what) != detail.get(what):
@@ -142,12 +180,13 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
                     place,
                 )
         charged = definition_in(run.detail)
-        if definition is not None and charged is not None:
-            if differences := unit_differences(charged, definition):
+        if is_row or (definition is not None and charged is not None):
+            if differences := unit_differences(charged or {}, definition or {}):
                 raise _refused(
                     f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
                     f"defined otherwise ({', '.join(differences)}); such losses do not add up",
-                    "define the unit, and read the file, as in the spec of that entry",
+                    "define the unit, and read the file, as in the spec of that entry, or name "
+                    "another dataset with a cap that is lower by what was spent on this one",
                     place,
                 )
         elif definition is not None and "expression" in definition:

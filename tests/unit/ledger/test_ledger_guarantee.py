@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,7 @@ from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release
+from dprelease.spec.schema.sections import SECTIONS
 
 Change = dict[str, Any]
 
@@ -28,10 +30,27 @@ MISSING = {"data": {"null_values": ["", "n/a"]}}
 WIDE = {"max_rows_per_unit": 9, "max_groups_per_unit": 3}
 FILTERED = {"query": [{"name": "n", "statistic": "count", "where": "days > 1"}]}
 AS_NUMBER = {"columns": {"uid": {"type": "integer", "expression": "door + 1"}}}
+NUMBER = {"columns": {"uid": {"type": "integer"}}}
+SEMICOLON = {"data": {"delimiter": ";"}}
+DAY = {"columns": {"uid": {"type": "date", "format": "%d.%m.%Y"}}}
+AMERICAN = {"columns": {"uid": {"type": "date", "format": "%m.%d.%Y"}}}
+MOMENT = {"columns": {"uid": {"type": "timestamp", "format": "%Y-%m-%d %H:%M%z"}}}
+LINES = {"data": {"multiline": True}}
+
+
+def rows(**data: object) -> Change:
+    """Each record is one unit, and the file is read so."""
+    privacy = {"unit": "row", "unit_column": None, "bounding": None}
+    return {"privacy": privacy, "data": data}
 
 
 def release(*changes: Change) -> Release:
     """A release about the people of a file, with some sections changed."""
+    return load(spec_of(changes))
+
+
+def spec_of(changes: Sequence[Change]) -> dict[str, Any]:
+    """Its spec."""
     spec: dict[str, Any] = {
         "release": {"name": "r"},
         "data": {"path": "t.csv"},
@@ -53,8 +72,28 @@ def release(*changes: Change) -> Release:
     }
     for change in changes:
         for section, keys in deepcopy(change).items():
-            spec[section] = {**spec[section], **keys} if isinstance(keys, dict) else keys
-    return load(spec)
+            merged = {**spec[section], **keys} if isinstance(keys, dict) else keys
+            if isinstance(merged, dict):
+                merged = {key: value for key, value in merged.items() if value is not None}
+            spec[section] = merged
+    return spec
+
+
+COMMA = {"data": {"decimal": ","}}
+ALONE = {"header": False, "names": ["days"]}
+NO_OTHER = {"columns": {"house": None, "door": None}}
+BY_DAY = {
+    "columns": {
+        "seen": {"type": "timestamp", "format": "%Y-%m-%d %H:%M%z"},
+        "uid": {"type": "integer", "expression": "EXTRACT(day FROM seen)"},
+    }
+}
+
+
+def zoned(change: Change, name: str = "uid", zone: str = "Asia/Tokyo") -> Change:
+    """The same in the days and hours of a zone."""
+    columns = change["columns"]
+    return {"columns": {**columns, name: {**columns[name], "zone": zone}}}
 
 
 def refusal(tmp_path: Path, first: object, second: object) -> str:
@@ -123,6 +162,51 @@ OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
         ({"data": NAMED}, BY_HOUSE),
         ({"data": FURTHER}, BY_HOUSE),
     ),
+    "decimal marks of a number": ("decimal", (NUMBER, SEMICOLON), (NUMBER, SEMICOLON, COMMA)),
+    "marks between digits": ("thousands", (NUMBER,), (NUMBER, {"data": {"thousands": "_"}})),
+    "marks of a number that is read": (
+        "reads",
+        (AS_NUMBER, SEMICOLON),
+        (AS_NUMBER, SEMICOLON, COMMA),
+    ),
+    "another way to write a day": ("text_format", (DAY,), (AMERICAN,)),
+    "a way to write a day": ("text_format", ({"columns": {"uid": {"type": "date"}}},), (DAY,)),
+    "another zone": ("zone", (MOMENT,), (zoned(MOMENT),)),
+    "another zone of what is read": ("reads", (BY_DAY,), (BY_DAY, zoned(BY_DAY, "seen"))),
+    "records over several lines": ("max_lines", (), (LINES,)),
+    "records over more lines": (
+        "max_lines",
+        (LINES,),
+        ({"data": {"multiline": True, "max_lines_per_record": 2}},),
+    ),
+    "each line a record, or several": ("max_lines", (rows(),), (rows(multiline=True),)),
+    "each record of so many lines": (
+        "max_lines",
+        (rows(multiline=True),),
+        (rows(multiline=True, max_lines_per_record=9),),
+    ),
+    "quotes about line breaks": (
+        "quote",
+        (rows(multiline=True),),
+        (rows(multiline=True, quote="'"),),
+    ),
+    "what ends a field before a line break": (
+        "delimiter",
+        (rows(multiline=True),),
+        (rows(multiline=True, delimiter=";"),),
+    ),
+    "how many fields a record of several lines has": (
+        "fields",
+        (rows(multiline=True, **NAMED),),
+        (rows(multiline=True, **FURTHER),),
+    ),
+    "a first line that is a record": ("header", (rows(),), (rows(**NAMED),)),
+    "empty lines that are records": (
+        "fields",
+        (rows(**ALONE), NO_OTHER),
+        (rows(**NAMED), NO_OTHER),
+    ),
+    "records, or people": ("another unit", (), (rows(),)),
     "another column": ("another unit", (), ({"privacy": {"unit_column": "house"}},)),
     "other neighbours": ("another adjacency", (), (REPLACED,)),
 }
@@ -162,6 +246,14 @@ ALIKE: dict[str, tuple[tuple[Change, ...], tuple[Change, ...]]] = {
     "a further field": (({"data": NAMED},), ({"data": FURTHER},)),
     "another file": ((), ({"data": {"path": "u.csv", "snapshot": "2"}},)),
     "another filter": ((), (FILTERED,)),
+    "marks of numbers where a unit is a text": ((SEMICOLON,), (SEMICOLON, COMMA)),
+    "the zone that is the default": ((MOMENT,), (zoned(MOMENT, "uid", "UTC"),)),
+    "each line a record, however it is read": (
+        (rows(),),
+        (rows(delimiter=";", quote="", encoding="cp1252", strip=True, null_values=["-"]),),
+    ),
+    "each row a record": ((rows(),), (rows(path="t.parquet"),)),
+    "names of what stands in a line": ((rows(**NAMED),), (rows(**FURTHER),)),
 }  # fmt: skip
 
 
@@ -169,6 +261,67 @@ ALIKE: dict[str, tuple[tuple[Change, ...], tuple[Change, ...]]] = {
 def test_losses_of_the_same_unit_add_up(tmp_path: Path, what: str) -> None:
     first, second = ALIKE[what]
     assert refusal(tmp_path, release(*first), release(*second)) == ""
+
+
+HELD = {
+    "[data]": "format delimiter quote encoding null_values header names strip decimal thousands "
+    "multiline max_lines_per_record",
+    "[privacy]": "unit unit_column adjacency",
+    "[columns.NAME]": "type nulls format zone expression",
+}
+"""What decides which records there are, and which of them are one unit: see ``OTHERS``."""
+OF_THE_ACCOUNT = {"[ledger]": "path url_env dataset epsilon_cap delta_cap rho_cap witness"}
+"""Which account it is, and its caps."""
+NEUTRAL = {
+    # The unit is the same whatever is asked of it, and however it is told.
+    "[release]": "name title curator contact purpose region sector approved_by licence previous",
+    "[[query]]": None,
+    "accuracy = { ... }": None,
+    "partition_selection = { ... }": None,
+    "numerator = { ... }, denominator = { ... }": None,
+    "[[perturb]]": None,
+    "[postprocess]": None,
+    "[output]": None,
+    "[report]": None,
+    "[review]": None,
+    "[review.attestations]": None,
+    # Where the records are: all places of one dataset are one table to the ledger. How they count
+    # does not make others of them.
+    "[data]": "path driver uri_env table sheet engine snapshot weight design_effect",
+    # How much of a unit counts, how much may be lost, and words.
+    "[privacy.bounding]": None,
+    "[privacy]": "unit_description population epsilon delta rho accounting bounding",
+    # Held by itself: see test_ledger_periods.
+    "[ledger]": "disjoint_periods",
+    # A unit is told by its value as it is read, before keys, bounds and steps.
+    "[columns.NAME]": "lower upper step keys keys_file other bins source label labels",
+}
+
+
+def test_each_key_of_a_spec_is_held_against_other_charges_or_has_no_say_in_the_unit() -> None:
+    """Whoever adds a key decides it here; and what is held has its case among ``OTHERS``."""
+    for section in SECTIONS:
+        sides = [side[section.HEADER] for side in (HELD, OF_THE_ACCOUNT, NEUTRAL)
+                 if section.HEADER in side]  # fmt: skip
+        placed = [key for side in sides if side is not None for key in side.split()]
+        assert sides, section.HEADER
+        if None not in sides:
+            assert sorted(placed) == sorted(section.KEYS), section.HEADER
+    held = {f"{header} {key}" for header, keys in HELD.items() for key in keys.split()}
+    tried = {key for _, *pair in OTHERS.values() for key in differing(*map(spec_of, pair))}
+    assert held - tried == {"[data] format"}  # which the suffix of a path says
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
+    """The keys of the data, of privacy and of columns that two specs state differently."""
+    columns = {**one["columns"], **other["columns"]}
+    pairs = [(f"[{name}]", one[name], other[name]) for name in ("data", "privacy")]
+    pairs += [("[columns.NAME]", *(spec["columns"].get(name, {}) for spec in (one, other)))
+              for name in columns]  # fmt: skip
+    for header, first, second in pairs:
+        for key in {**first, **second}:
+            if first.get(key) != second.get(key):
+                yield f"{header} {key}"
 
 
 def test_beside_charges_that_do_not_define_their_unit(tmp_path: Path) -> None:
