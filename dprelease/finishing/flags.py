@@ -80,8 +80,9 @@ def within_ends(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
 
 def _within_ends(table: OutputTable) -> OutputTable:
     columns = {column.name: column for column in table.columns}
+    beside = {(column.figure, column.beside): column for column in table.columns}
     for name, column in list(columns.items()):
-        low, high = (columns.get(f"{name}{end}") for end in ("_low", "_high"))
+        low, high = (beside.get((name, end)) for end in ("_low", "_high"))
         if low is None or high is None:
             continue
         values = [
@@ -91,7 +92,7 @@ def _within_ends(table: OutputTable) -> OutputTable:
             for value, least, most in zip(column.values, low.values, high.values, strict=True)
         ]
         columns[name] = replace(column, values=values)
-        if (flag := columns.get(f"{name}{FLAG}")) is not None:
+        if (flag := beside.get((name, FLAG))) is not None:
             pairs = zip(flag.values, column.values, values, strict=True)
             flags = [said if old == new else UNRELIABLE for said, old, new in pairs]
             columns[flag.name] = replace(flag, values=flags)
@@ -122,14 +123,14 @@ def _bounded(table: OutputTable, query: Query, plan: Plan) -> dict[str, OutputCo
     for column in table.columns:
         if column.query != query.name:
             continue
-        if column.name.endswith(FLAG):
+        if column.beside == FLAG:
             flags = [BOUNDED if flag in (None, OK) else flag for flag in column.values]
             meaning = say(
                 "bounded in place of ok, as rows of a unit beyond the limits do not count"
             )
             described = "; ".join(filter(None, (column.description, meaning)))
             made[column.name] = replace(column, values=flags, description=described)
-        elif column.name.removeprefix(query.column_name) in _statement_places(query):
+        elif not column.beside:
             described = f"{column.description}; {_limits(bounding)}"
             made[column.name] = replace(column, description=described)
     return made
@@ -145,13 +146,6 @@ def _limits(bounding: Bounding) -> str:
     )
 
 
-def _statement_places(query: Query) -> tuple[str, ...]:
-    """Endings of the columns that hold figures themselves, and so say what the limits are."""
-    about = ("_noise_moe", "_rank_moe", "_low", "_high", FLAG)
-    endings = statistic_of(query.statistic).suffixes_of(query)
-    return tuple(ending for ending in endings if not ending.endswith(about))
-
-
 def _says_nothing(query: Query, plan: Plan) -> bool:
     """Whether the plan leaves every flag of a query empty."""
     statistic = statistic_of(query.statistic)
@@ -162,8 +156,8 @@ def _says_nothing(query: Query, plan: Plan) -> bool:
 
 
 def _flags_of(table: OutputTable, query: Query) -> list[str]:
-    names = [column.name for column in table.columns if column.query == query.name]
-    return [name for name in names if name.endswith(FLAG)]
+    columns = (column for column in table.columns if column.query == query.name)
+    return [column.name for column in columns if column.beside == FLAG]
 
 
 def _changed(tables: Sequence[OutputTable], plan: Plan, change: Change) -> tuple[OutputTable, ...]:

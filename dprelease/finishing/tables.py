@@ -226,7 +226,8 @@ def _visible(
     from dprelease.finishing.conditions import holds, read
 
     own = {"value": name, "noise_moe": name + HALF, "count": name + COUNT}
-    if (table, name + COUNT) not in shown:
+    beside = shown.get((table, name + COUNT))
+    if beside is None or beside.query != shown[table, name].query:  # or a query of that name
         own["count"] = name
     names = {other for at, other in shown if at == table} | {*own}
     node = read(finish.publish_if.text, sorted(names))

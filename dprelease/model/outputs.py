@@ -7,6 +7,7 @@ from dataclasses import field
 
 from dprelease.frozen import dataclass
 from dprelease.model.columns import ColumnType
+from dprelease.model.queries import column_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,23 @@ class Names:
 NO_NAMES = Names()
 
 
+BESIDE = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
+"""Endings of the columns that say how exact a figure is; the figure's name stands before."""
+
+
+def name_suffix(column: str, query: str | None) -> str:
+    """Give what follows the name of its query in a column's name; "" where there is no query."""
+    # A query may be named like a column of another one: only what follows its own name tells what
+    # its column is.
+    return "" if query is None else column.removeprefix(column_name(query))
+
+
+def ending_beside(column: str, query: str | None) -> str:
+    """Give the ending of `BESIDE` that a column of a query has; "" of keys and of figures."""
+    suffix = name_suffix(column, query)
+    return next((ending for ending in BESIDE if suffix.endswith(ending)), "")
+
+
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
     """A column of a published table. ``kind``: "key", "integer", "number" or "text".
@@ -58,6 +76,21 @@ class OutputColumn:
     query: str | None = None
     type: ColumnType | None = None  # of a key
     names: ColumnNames = AS_WRITTEN
+
+    @property
+    def suffix(self) -> str:
+        """What follows the name of the query in the column's name; "" where there is no query."""
+        return name_suffix(self.name, self.query)
+
+    @property
+    def beside(self) -> str:
+        """What the column says of a figure, an ending of `BESIDE`; "" of keys and of figures."""
+        return ending_beside(self.name, self.query)
+
+    @property
+    def figure(self) -> str:
+        """The name of the figure that the column tells of; its own name where it is a figure."""
+        return self.name.removesuffix(self.beside)
 
 
 @dataclass(frozen=True, slots=True)

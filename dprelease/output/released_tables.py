@@ -11,8 +11,9 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
-from itertools import chain, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
 from dprelease.frozen import dataclass
 from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
+from dprelease.model.outputs import BESIDE, ending_beside
 from dprelease.output.csv_table import unescaped
 from dprelease.output.datapackage import GENERATOR, NAME
 
@@ -33,12 +35,17 @@ _LARGEST = 256 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A column of a released table: its name, its type by Table Schema, what it is, its words."""
+    """A column of a released table: its name, its type by Table Schema, what it is, its words.
+
+    ``query`` is what published it; a column of none has a ``role``. Earlier versions wrote neither.
+    """
 
     name: str
     type: str
     description: str
     words: ColumnNames = AS_WRITTEN
+    query: str | None = None
+    role: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +122,7 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
             continue
         if not path.name.isprintable():
             raise ValueError("a name that no run gives to a file")
-        fields = tuple(
-            Field(str(one["name"]), str(one["type"]), str(one.get("description", "")), _words(one))
-            for one in resource["schema"]["fields"]
-        )
+        fields = tuple(map(_field, resource["schema"]["fields"]))
         digest = str(resource["hash"]).removeprefix("sha256:")
         title = str(resource.get("title", ""))
         records = resource.get("records")
@@ -126,6 +130,12 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
             raise TypeError("a number of records")
         file = folder / path
         yield Described(path.stem, title, file, resource["format"], fields, digest, records)
+
+
+def _field(field: dict[str, Any]) -> Field:
+    query, role = (str(field[key]) if key in field else None for key in ("query", "role"))
+    name, type, description = str(field["name"]), str(field["type"]), field.get("description", "")
+    return Field(name, type, str(description), _words(field), query, role)
 
 
 _MOST_DECIMALS = 12
@@ -139,9 +149,6 @@ def _words(field: dict[str, Any]) -> ColumnNames:
     if not (decimals is None or (isinstance(decimals, int) and 0 <= decimals <= _MOST_DECIMALS)):
         raise ValueError("decimals that no run gives to a figure")
     return ColumnNames(title, unit, decimals, labels, bins)
-
-
-MOE, RANKS, FLAG, LOW, HIGH = "_noise_moe", "_rank_moe", "_flag", "_low", "_high"
 
 
 class Figure(NamedTuple):
@@ -158,33 +165,55 @@ class Figure(NamedTuple):
 
 def figures_of(fields: Sequence[Field]) -> list[Figure]:
     """Every column that stands for itself, with those that are about it, in order."""
-    places = {field.name: place for place, field in enumerate(fields)}
-    about = {
-        name: [f"{name}{suffix}" for suffix in (MOE, RANKS, FLAG, LOW, HIGH)]
-        for name in places
-        if any(f"{name}{suffix}" in places for suffix in (MOE, RANKS, HIGH))
-    }
-    said = {*chain.from_iterable(about.values())}
-    said |= {field.name for field in fields if field.description.startswith(_OF_EDGES)}
+    fields = _with_roles(fields)
+    places = {(field.query, field.name): place for place, field in enumerate(fields)}
+    about: dict[int, dict[str, int]] = {}
+    own: list[int] = []
+    for place, field in enumerate(fields):
+        ending = ending_beside(field.name, field.query)
+        owner = places.get((field.query, field.name.removesuffix(ending))) if ending else None
+        if owner is not None:
+            about.setdefault(owner, {})[ending] = place
+        elif field.role != "edge":
+            own.append(place)
     return [
-        Figure(name, place, *map(places.get, about.get(name, ())))
-        for name, place in places.items()
-        if name not in said
+        Figure(fields[place].name, place, *(about.get(place, {}).get(end) for end in BESIDE))
+        for place in own
     ]
 
 
 def keys_of(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
-    """The grouping columns: those before the first figure; of names chosen, by description."""
+    """The grouping columns."""
+    fields = _with_roles(fields)
+    return [figure for figure in figures if fields[figure.value].role == "key"]
 
-    def is_key(figure: Figure) -> bool:
-        return figure.moe is None and fields[figure.value].description.startswith(_OF_KEYS)
 
-    return list(takewhile(is_key, figures))
+def _with_roles(fields: Sequence[Field]) -> Sequence[Field]:
+    """Give the fields with their queries and roles, which earlier versions did not write.
+
+    There descriptions tell keys and edges, and what has columns beside it is named like its query.
+    """
+    if any(field.query is not None for field in fields):
+        return fields
+    names = {field.name for field in fields}
+    owners = [name for name in names if any(f"{name}{end}" in names for end in _EXACT)]
+    keys = len(list(takewhile(lambda field: field.description.startswith(_OF_BINS), fields)))
+    return [
+        replace(field, role="edge" if field.description.startswith(_OF_EDGES) else "key")
+        if place < keys
+        else replace(field, query=_owner(field.name, owners))
+        for place, field in enumerate(fields)
+    ]
+
+
+def _owner(name: str, owners: Sequence[str]) -> str:
+    return next((owner for owner in owners if name.removeprefix(owner) in BESIDE), name)
 
 
 # How ``release.bundle`` describes grouping columns.
 _OF_EDGES = ("lower edges of the bins of ", "upper edges of the bins of ")
-_OF_KEYS = ("bins of ", "declared values of ", "values of ")
+_OF_BINS = ("bins of ", "declared values of ", "values of ", *_OF_EDGES)
+_EXACT = ("_noise_moe", "_rank_moe", "_high")
 
 
 Row = tuple[str | None, ...]

@@ -50,7 +50,7 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
     description = column.description
     if as_csv and is_escaped(column):
         description = f"{description} {ESCAPE_NOTE}".strip()
-    words = column.names if column.name == column_name(column.query or column.name) else AS_WRITTEN
+    words = AS_WRITTEN if column.suffix else column.names
     return {
         "name": header_name(column) if as_csv else column.name,
         **_type(column),
@@ -58,7 +58,22 @@ def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
         **texts(bins=column.names.bins),
         **({} if words.decimals is None else {"decimals": words.decimals}),
         **_labels(column),
+        **_role(column),
     }
+
+
+def _role(column: OutputColumn) -> dict[str, object]:
+    """Say what a column is: a key, an end of a bin, or what a query publishes.
+
+    These are no properties of the standard's. Names alone do not tell: a query may be named like a
+    column of another one.
+    """
+    if column.query is not None:
+        return {"query": column_name(column.query)}
+    return {"role": column.kind} if column.kind in _ROLES else {}
+
+
+_ROLES = ("key", "edge")
 
 
 def _type(column: OutputColumn) -> dict[str, object]:

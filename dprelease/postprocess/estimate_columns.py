@@ -9,7 +9,7 @@ data. That looks at published figures only, so saying it costs no privacy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -148,21 +148,21 @@ def flag_meaning(name: str, share: Fraction) -> str:
 LEAST_CELLS = 2
 
 
-def blank_tables(tables: Iterable[OutputTable], counts: Iterable[str]) -> list[str]:
+def blank_tables(tables: Iterable[OutputTable], counts: Container[str]) -> list[str]:
     """Name the tables whose counts all lie within their noise of zero.
 
-    ``counts`` are the names of the columns that hold counts.
+    ``counts`` are the names of the queries whose figures are counts; other queries may publish a
+    count beside theirs.
     """
-    wanted = set(counts)
-    return [table.name for table in tables if table.rows >= LEAST_CELLS and _blank(table, wanted)]
+    return [table.name for table in tables if table.rows >= LEAST_CELLS and _blank(table, counts)]
 
 
-def _blank(table: OutputTable, counts: set[str]) -> bool:
+def _blank(table: OutputTable, counts: Container[str]) -> bool:
     columns = {column.name: column for column in table.columns}
     pairs = [
-        (columns[name].values, columns[f"{name}_noise_moe"].values)
-        for name in columns
-        if name in counts
+        (column.values, columns[f"{column.name}_noise_moe"].values)
+        for column in table.columns
+        if column.suffix == "_count" or (column.query in counts and not column.suffix)
     ]
     return bool(pairs) and all(
         isinstance(value, int) and isinstance(half, int) and abs(value) <= half

@@ -113,11 +113,14 @@ def _key_names(names: Names, group: Group) -> ColumnNames:
 
 
 def _figure_names(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
-    """The names of a column of a query; one of chosen keys has those of the keys too."""
+    """The names of a column of a query; one that holds keys has those of the keys too."""
     stated = names.queries.get(query.column_name, AS_WRITTEN)
-    if query.axis is None or column.kind != "text" or column.name.endswith("_flag"):
+    if column.kind != "text" or column.beside == "_flag":
         return stated
-    keys = _key_names(names, query.axis)
+    axis = query.groups[-1] if statistic_of(query.statistic).keys.ordered else query.axis
+    if axis is None:
+        return stated
+    keys = _key_names(names, axis)
     return replace(stated, labels=keys.labels, bins=keys.bins)
 
 
@@ -167,14 +170,13 @@ def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTa
     flag is ``bounded``.
     """
     queries = {read.query.name: read.query for read in plan.reads}
-    ends = {query.column_name + end for query in queries.values() for end in _ENDS}
     ranked = {name for name, query in queries.items() if statistic_of(query.statistic).in_ranks}
 
     def columns(table: OutputTable) -> Iterator[OutputColumn]:
         named = {column.name: column for column in table.columns}
         for column in table.columns:
             if column.query not in ranked:
-                if column.kind == "key" or (column.query and column.name not in ends):
+                if column.kind == "key" or (column.query and column.suffix not in _ENDS):
                     yield column
             elif f"{column.name}_rank_moe" in named:
                 half = replace(column, name=f"{column.name}_noise_moe", description="empty")
@@ -274,7 +276,7 @@ def _flags(tables: Sequence[OutputTable]) -> Counter[str]:
         str(flag)
         for table in tables
         for column in table.columns
-        if column.query is not None and column.name.endswith("_flag")
+        if column.beside == "_flag"
         for flag in column.values
         if flag is not None  # not judged
     )
@@ -293,6 +295,7 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
         for table in tables
         if not table.rows and table.name in thresholds
     ]
+    counts = {read.query.name for read in plan.reads if statistic_of(read.query.statistic).counts}
     blank = [
         say(
             "Every count of the table {table} is within its noise of 0. If that is a "
@@ -300,23 +303,9 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
             "data; a corrected spec is another release and costs again.",
             table=table,
         )
-        for table in blank_tables(tables, _counts(plan, tables))
+        for table in blank_tables(tables, counts)
     ]
     return [*empty, *blank]
-
-
-def _counts(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
-    """Name the columns that hold counts, as far as queries have any."""
-    figures = [
-        read.query.column_name for read in plan.reads if statistic_of(read.query.statistic).counts
-    ]
-    beside = [
-        column.name
-        for table in tables
-        for column in table.columns
-        if column.query is not None and column.name == f"{column.query}_count"
-    ]
-    return [*figures, *beside]
 
 
 def file_names(plan: Plan) -> list[str]:

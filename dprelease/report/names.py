@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from dprelease.language import number_text, say
 from dprelease.model import ColumnNames, ColumnType, OutputColumn, Release
-from dprelease.model.queries import column_name
 
 _BIN = re.compile(r"\[([^,]+), ([^,]+)([\])])")
 _MIDNIGHT = " 00:00:00"
@@ -35,10 +34,9 @@ def named_key(names: ColumnNames, key: str) -> str:
 
 def column_title(column: OutputColumn) -> str:
     """The title of a column, or its name; of a column beside a figure, what it says of it."""
-    title, query = column.names.title, column_name(column.query or "")
+    title, part = column.names.title, column.suffix
     if title is None:
         return column.name
-    part = column.name.removeprefix(query) if query else ""
     words = _BESIDE.get(part)
     if words is not None:
         return words(title)
@@ -61,7 +59,7 @@ _BESIDE: Mapping[str, Callable[[str], str]] = {
 def title_with_unit(column: OutputColumn) -> str:
     """The title of a column, with the unit of its figures."""
     title, unit = column_title(column), column.names.unit
-    if unit is None or column.kind not in {"integer", "number"} or column.name.endswith("_count"):
+    if unit is None or column.kind not in {"integer", "number"} or column.suffix.endswith("_count"):
         return title
     return say("{title} ({unit})", title=title, unit=unit)
 

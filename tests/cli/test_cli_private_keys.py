@@ -184,3 +184,25 @@ def test_a_null_label_is_a_key_like_others(released: Release) -> None:
         rows = {row["town"]: int(row["visits"]) for row in csv.DictReader(stream)}
     assert set(rows) == {"a", "\u00e9"}
     assert near(rows, {"a": ROWS, "\u00e9": 2 * ROWS})
+
+
+@pytest.mark.parametrize(
+    "expression", ["n", "sum(n)", "mean(by_city.n)", 'n[city="a"]', "1 + n / n"]
+)
+def test_figures_of_a_table_that_shows_no_key_are_not_combined(
+    cli: Callable[..., Any], folder: Path, expression: str
+) -> None:
+    (folder / "rare.csv").write_text("city\na\nb\n")
+    (folder / "rare.toml").write_text(
+        'schema = 1\nrelease.name = "rare"\noutput.path = "rare"\ndata.path = "rare.csv"\n'
+        'columns.city.type = "string"\n'
+        "[privacy]\n"
+        'unit = "row"\nunit_description = "one visit"\nadjacency = "add-remove"\n'
+        "epsilon = 1\ndelta = 1e-6\n"
+        '[[query]]\nname = "n"\nstatistic = "count"\nby = ["city"]\n'
+        "partition_selection = { delta = 1e-7 }\n"
+    )
+    assert cli("run", "-q", "rare.toml").code == 0
+    answer = cli("combine", "rare", expression)
+    assert (answer.code, answer.out) == (2, "")
+    assert 'n" has no cells: no key of its table reached the threshold' in answer.err

@@ -36,7 +36,8 @@ RELEASE = Release(
 
 
 def number(name, values, places=0, kind="number", said=""):
-    return OutputColumn(name, kind, values, said, places, name)
+    query = re.sub("_(noise_moe|rank_moe|flag|low|high)$", "", name)
+    return OutputColumn(name, kind, values, said, places, query)
 
 
 def a_table(name="by_region"):
@@ -51,16 +52,16 @@ def a_table(name="by_region"):
                          type=ColumnType.BOOLEAN),
             number("n", [-4, 12_345_678, None], kind="integer"),
             number("n_noise_moe", [5, 5, None], kind="integer", said=half),
-            OutputColumn("n_flag", "text", ["low_reliability", "ok", None], ""),
+            number("n_flag", ["low_reliability", "ok", None], kind="text"),
             number("pay", [-312_345, 5, None], 2),
             number("pay_noise_moe", [100, 7, None], 2, said=half),
-            OutputColumn("pay_flag", "text", ["ok", "ok", "low_reliability"], ""),
+            number("pay_flag", ["ok", "ok", "low_reliability"], kind="text"),
             number("median", [3, 4, 5], kind="integer"),
             number("median_rank_moe", [7, 7, 7], kind="integer"),
-            OutputColumn("median_flag", "text", ["ok", "low_reliability", "ok"], ""),
-            OutputColumn("fee", "text", ["200", "-3", None], ""),
+            number("median_flag", ["ok", "low_reliability", "ok"], kind="text"),
+            number("fee", ["200", "-3", None], kind="text"),
             number("fee_noise_moe", [46_615] * 3, kind="integer"),
-            OutputColumn("fee_flag", "text", ["ok", None, None], ""),
+            number("fee_flag", ["ok", None, None], kind="text"),
         ),
         title="Pay by region",
     )  # fmt: skip
@@ -122,10 +123,10 @@ def test_years_are_no_numbers_and_figures_have_two_digits_of_their_noise(cli, pu
                          type=ColumnType.INTEGER),
             number("n", [123_456, 7_890, 49], kind="integer"),
             number("n_noise_moe", [1_234] * 3, kind="integer"),
-            OutputColumn("n_flag", "text", flags, ""),
+            number("n_flag", flags, kind="text"),
             number("wait", [1471306, 2080000, 17_900_000], 5),
             number("wait_noise_moe", [1179049, 5410000, 1_179_049], 5),
-            OutputColumn("wait_flag", "text", ["ok"] * 3, ""),
+            number("wait_flag", ["ok"] * 3, kind="text"),
             number("wait_low", [292257, 0, 16_720_951], 5),
             number("wait_high", [2650355, 7490000, 18_000_000], 5),
         ),

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable
+from dprelease.model.outputs import BESIDE
 from dprelease.postprocess.fixed_point import placed
 from dprelease.postprocess.number_text import Rounding, places_beside, rounded_text
 from dprelease.report.charts.forms import (
@@ -132,24 +133,25 @@ class Figure(NamedTuple):
         )
 
 
-_ENDINGS = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
+_BEHIND = ("_count", "_mean")
+"""Figures that are published beside that of their query: the numbers behind it."""
 
 
 def figures_of(table: OutputTable) -> list[Figure]:
     """Find the columns of numbers that are figures of their own, not beside another one."""
-    named = {column.name: column for column in table.columns}
+    about: dict[str, dict[str, OutputColumn]] = {}
+    for column in table.columns:
+        if column.beside and any(value is not None for value in column.values):
+            about.setdefault(column.figure, {})[column.beside] = column
     figures: dict[str, Figure] = {}
     for column in table.columns:
-        if column.kind not in {"integer", "number"} or is_beside(column.name, named):
+        if column.kind not in {"integer", "number"} or column.beside or column.suffix in _BEHIND:
             continue
         beside = {
-            ending: named[f"{column.name}{ending}"]
-            for ending in _ENDINGS
-            if f"{column.name}{ending}" in named
-            and any(value is not None for value in named[f"{column.name}{ending}"].values)
+            end: about[column.name][end] for end in BESIDE if end in about.get(column.name, ())
         }
         query = column.query
-        is_quantile = query is not None and column.name[len(query) :].startswith("_q")
+        is_quantile = column.suffix.startswith("_q")
         if is_quantile and "_rank_moe" not in beside:
             continue  # read from running counts: the same in all rows
         together = query if is_quantile and query else column.name
@@ -160,14 +162,6 @@ def figures_of(table: OutputTable) -> list[Figure]:
         else:
             figures[together] = Figure((column,), beside)
     return list(figures.values())
-
-
-def is_beside(name: str, named: Mapping[str, OutputColumn]) -> bool:
-    """Whether a column says something of another one: half-width, ranks, flag, ends or count."""
-    for ending in (*_ENDINGS, "_count", "_mean"):
-        if name.endswith(ending) and name.removesuffix(ending) in named:
-            return True
-    return name.endswith(("_noise_moe", "_rank_moe", "_flag"))
 
 
 class Form(NamedTuple):

@@ -265,6 +265,9 @@ class _Reader:
                 for group, label in zip(figures.groups, row, strict=True)
             )
         ]
+        if not figures.rows:
+            what = f'"{name}" has no cells: no key of its table reached the threshold'
+            raise refusal("E842", what, "combine figures of a table that has rows")
         if not places:
             raise refusal("E842", f'"{name}" has no such cell', _labels_hint(figures, wanted))
         return figures, places

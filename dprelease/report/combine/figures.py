@@ -177,7 +177,7 @@ class Published:
                 column.names.unit,
             )
             figures = self._with_terms(figures, linear.get(column.name))
-            if figures.name.endswith("_count") and figures.terms is not None:
+            if column.suffix == "_count" and figures.terms is not None:
                 counts[query.name] = figures
             made.append(figures)
         for figures in made:

@@ -31,7 +31,6 @@ from dprelease.report.names import key_text, title_with_unit
 ROWS_SHOWN = 24
 MOST_CHARTS = 24
 _PACKAGE = "datapackage.json"
-_ENDINGS = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
 _NUMBERS = frozenset({"integer", "number"})
 
 
@@ -119,7 +118,7 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         judged = [
             column.values
             for column in table.columns
-            if column.name.endswith("_flag") and "low_reliability" in column.description
+            if column.beside == "_flag" and "low_reliability" in column.description
         ]
         for key in (column for column in table.columns if column.kind == "key"):
             if judged and len(set(key.values)) > 1:
@@ -198,9 +197,9 @@ def shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
 def _bounded(table: OutputTable) -> list[str]:
     """The figures that the limits on a unit's rows can cut."""
     return [
-        column.name.removesuffix("_flag")
+        column.figure
         for column in table.columns
-        if column.name.endswith("_flag") and "bounded" in column.values
+        if column.beside == "_flag" and "bounded" in column.values
     ]
 
 
@@ -236,18 +235,17 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
 
 def _places(columns: Sequence[OutputColumn]) -> tuple[list[int], dict[int, dict[str, int]]]:
     """Find the columns that get one of their own, and of each those that stand beside it."""
-    named = {column.name: place for place, column in enumerate(columns)}
+    named = {(column.query, column.name): place for place, column in enumerate(columns)}
     main: list[int] = []
     beside: dict[int, dict[str, int]] = {}
     for place, column in enumerate(columns):
         if column.kind == "edge":  # the bin beside it says so in words
             continue
-        ending = next((ending for ending in _ENDINGS if column.name.endswith(ending)), None)
-        owner = named.get(column.name.removesuffix(ending)) if ending else None
-        if ending is None or owner is None or column.kind == "key":
+        owner = named.get((column.query, column.figure)) if column.beside else None
+        if owner is None:
             main.append(place)
         else:
-            beside.setdefault(owner, {})[ending] = place
+            beside.setdefault(owner, {})[column.beside] = place
     return main, beside
 
 
@@ -261,7 +259,11 @@ def _figure(
     """A figure of a row, which is number ``at``, with what stands ``beside`` it."""
     value, column = row[place], columns[place]
     figure = _grouped(value) if column.kind in _NUMBERS else value
-    said = {ending: _grouped(row[other]) for ending, other in beside.items() if ending != "_flag"}
+    said = {
+        ending: _grouped(row[other]) if columns[other].kind in _NUMBERS else row[other]
+        for ending, other in beside.items()
+        if ending != "_flag"
+    }
     half, noise = said.get("_noise_moe"), ""
     exact = {ending: columns[other].values[at] for ending, other in beside.items()}
     if value is not None and "_low" in said and not _is_even(column.values[at], exact):
@@ -314,30 +316,27 @@ def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
         shown = column.values[:most]
         return [None if value is None else key_text(column, value) for value in shown]
     # a half-width is rounded up, an interval outward: they must not look smaller than they are
-    rounding = next((way for end, way in _OUTWARD if column.name.endswith(end)), Rounding.NEAREST)
+    rounding = _OUTWARD.get(column.beside, Rounding.NEAREST)
     return [
         rounded_text(value, column.decimals, places, rounding) if isinstance(value, int) else value
         for value in column.values[:most]
     ]
 
 
-_OUTWARD = (
-    ("_noise_moe", Rounding.UP),
-    ("_rank_moe", Rounding.UP),
-    ("_low", Rounding.DOWN),
-    ("_high", Rounding.UP),
-)
+_OUTWARD = {
+    "_noise_moe": Rounding.UP,
+    "_rank_moe": Rounding.UP,
+    "_low": Rounding.DOWN,
+    "_high": Rounding.UP,
+}
 
 
 def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
     """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
-    if column.name.endswith("_rank_moe") and column.decimals:  # of weight
+    if column.beside == "_rank_moe" and column.decimals:  # of weight
         return places_beside(column.values[:most], column.decimals)
-    if column.names.decimals is not None and not column.name.endswith("_count"):
+    if column.names.decimals is not None and not column.suffix.endswith("_count"):
         return min(column.decimals, column.names.decimals)
-    halves = {half.name: half for half in columns if half.name.endswith("_noise_moe")}
-    figure = column.name
-    for ending in ("_noise_moe", "_low", "_high"):
-        figure = figure.removesuffix(ending)
-    own = halves.get(f"{figure}_noise_moe")
+    halves = {half.figure: half for half in columns if half.beside == "_noise_moe"}
+    own = halves.get(column.figure)
     return column.decimals if own is None else places_beside(own.values[:most], column.decimals)

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from dprelease.errors import Failure
 from dprelease.language import counted, say
+from dprelease.model.outputs import ending_beside
 from dprelease.report.combine.expression import combine
 from dprelease.report.combine.figures import Figures, Published
 from dprelease.report.combine.wording import interval_text
@@ -55,7 +56,7 @@ def _misses(facts: ReportFacts, level: float) -> Iterator[str]:
         table.rows
         for table in facts.tables
         for column in table.columns
-        if column.kind != "key" and column.name.endswith("_noise_moe")
+        if ending_beside(column.name, column.query) == "_noise_moe"
     )
     if halves:
         expected = halves * (100 - level) / 100

@@ -119,7 +119,7 @@ def test_metadata_is_names_and_descriptions_only() -> None:
     assert texts == {b"name": b"by_region", b"title": b"Pay by region"}
     assert described == {
         "fields": [
-            {"name": "region", "type": "string", "description": "Region."},
+            {"name": "region", "type": "string", "description": "Region.", "role": "key"},
             {"name": "pay", "type": "number", "description": "Mean pay."},
             {"name": "pay_flag", "type": "string"},
         ],

@@ -15,8 +15,8 @@ def test_blank_tables(values: list[int], named: list[str]) -> None:
     table = OutputTable(
         "t",
         (
-            OutputColumn("n", "integer", values, ""),
-            OutputColumn("n_noise_moe", "integer", [3] * len(values), ""),
+            OutputColumn("n", "integer", values, "", 0, "n"),
+            OutputColumn("n_noise_moe", "integer", [3] * len(values), "", 0, "n"),
         ),
     )
     assert blank_tables([table], ["n"]) == named

@@ -9,6 +9,7 @@ import tomli
 
 from dprelease.errors import Failure
 from dprelease.spec import load
+from dprelease.statistics.registry import STATISTICS
 
 Q1 = 'statistic = "count"\nby = ["region"]\nepsilon = 0.4'
 QUANTILE = 'statistic = "quantile"\ncolumn = "salary"\n'
@@ -248,3 +249,40 @@ def test_a_long_list_of_mistakes_ends_quickly(simple):
         load(tree)
     assert time.process_time() - started < 4
     assert len(caught.value.complaints) == 151
+
+
+NUMERIC = [
+    {"statistic": name, "column": "age", **({"q": 0.5} if "q" in statistic.keys.needs else {})}
+    for name, statistic in STATISTICS.items()
+    if statistic.keys.numeric or statistic.keys.curve
+] + [
+    {"statistic": "density", "columns": ["age", "pay"]},
+    {"statistic": "density", "columns": ["pay", "age"], "points": 5},
+    {"statistic": "ratio", "numerator": {"column": "age"}, "denominator": {}},
+    {"statistic": "ratio", "numerator": {}, "denominator": {"column": "age"}},
+]
+
+
+@pytest.mark.parametrize("query", NUMERIC, ids=str)
+def test_nulls_that_are_a_label_are_no_number_for_any_statistic(query: dict[str, object]) -> None:
+    bins = {"type": "integer", "lower": 0, "upper": 10, "bins": [0, 5, 10], "source": "p"}
+    spec = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": "d.csv"},
+        "privacy": {
+            "unit": "row",
+            "unit_description": "one record",
+            "adjacency": "add-remove",
+            "epsilon": 1,
+        },
+        "columns": {
+            "age": {**bins, "other": "none", "nulls": "none"},
+            "pay": {"type": "integer", "lower": 0, "upper": 9, "source": "p"},
+        },
+        "query": [{"name": "q", **query}],
+        "output": {"path": "out"},
+    }
+    with pytest.raises(Failure) as caught:
+        load(spec)
+    assert [complaint.code for complaint in caught.value.complaints] == ["E214"]

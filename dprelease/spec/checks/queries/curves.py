@@ -96,8 +96,8 @@ def _columns(query: SpecQuery) -> list[Column] | None:
                 message = f"density of {show(name)}, which is a boolean"
                 part.complain("E217", message, "proportion gives the share of true", *keys)
                 continue
-            query.check_numeric(declared, "density", *keys)
-            columns.append(column)
+            if query.check_numeric(declared, "density", *keys):
+                columns.append(column)
     return columns if len(columns) == len(names) else None
 
 

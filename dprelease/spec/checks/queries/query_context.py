@@ -91,8 +91,8 @@ class SpecQuery(NamedTuple):
         self.part.complain("E237", message, UNIT_HINT, *keys)
         return False
 
-    def check_numeric(self, declared: DeclaredColumn, statistic: str, *keys: str | int) -> None:
-        """Complain when a statistic can't do arithmetic with a column."""
+    def check_numeric(self, declared: DeclaredColumn, statistic: str, *keys: str | int) -> bool:
+        """Say whether a statistic can do arithmetic with a column; complain where it can't."""
         column, reporter = declared.column, self.context.reporter
         what, spot = f"{statistic} of {show(column.name)}", ("columns", column.name)
         if column.type not in NUMERIC_TYPES:
@@ -104,7 +104,7 @@ class SpecQuery(NamedTuple):
             hint = "from a public rule, never from the data"
             reporter.complain("E201", f"{what} needs lower and upper", spot, hint, "key")
         elif null_is_label(column, statistic, reporter):
-            return
+            return False
         elif (
             statistic_of(statistic).keys.squares
             and column.grid is not None
@@ -112,9 +112,12 @@ class SpecQuery(NamedTuple):
         ):
             hint = "declare a larger step or narrower bounds"
             reporter.complain("E239", f"{what} squares more than 2^31 steps", spot, hint, "key")
-        elif column.name == self.context.unit_column:
-            message = f"{what}, which only tells units apart"
-            self.part.warn("W208", message, "count_units counts the units", *keys)
+        else:
+            if column.name == self.context.unit_column:
+                message = f"{what}, which only tells units apart"
+                self.part.warn("W208", message, "count_units counts the units", *keys)
+            return True
+        return False
 
 
 def null_is_label(column: Column, what: str, reporter: Reporter) -> bool:
