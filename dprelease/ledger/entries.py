@@ -198,6 +198,7 @@ def charge_content(
             "parts": parts_content(terms.parts),
             "period": terms.period,
             "disjoint_periods": terms.disjoint,
+            **({} if terms.data is None else {"data": list(terms.data)}),
             "epsilon_cap": _optional_text(caps.epsilon),
             "delta_cap": _optional_text(caps.delta),
             **({} if caps.rho is None else {"rho_cap": exact(caps.rho)}),
@@ -229,10 +230,11 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         _optional_fraction(content[name]) for name in ("rho", "epsilon_cap", "delta_cap")
     )
     loss = Loss(read_exact(content["epsilon"]), read_exact(content["delta"]), rho)
-    # Early ledgers have neither parts nor periods.
+    # Early ledgers have neither parts nor periods, nor where the data is.
     disjoint, period = content.get("disjoint_periods", False), content.get("period")
     if not isinstance(disjoint, bool) or not isinstance(period, str | None):
         raise ValueError("not a period")
+    data = tuple(map(str, content["data"])) if "data" in content else None
     parts = read_parts(content["parts"]) if "parts" in content else whole(loss)
     return Run(
         seq=entry.seq,
@@ -240,7 +242,7 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         run_id=entry.run_id,
         dataset=content["dataset"],
         release=content["release"],
-        terms=Terms(loss, parts, period, disjoint),
+        terms=Terms(loss, parts, period, disjoint, data),
         caps=Caps(epsilon_cap, delta_cap, _optional_fraction(content.get("rho_cap"))),
         detail=content["detail"],
         charged_at=entry.written_at,

@@ -1,8 +1,8 @@
 """Refusals of the ledger in words. File names and budgets are public; nothing else is shown.
 
-E301 over the cap, E302 other cost, E305 a cap above the ledger's; E601 busy, E602 place, E603 not a
-ledger, E604 version or tables, E605 broken chain, E606 disk, E607 SQLite too old, E608 missing,
-E609 lost charge, E611 used up by another process.
+E301 over the cap, E302 other cost, E305 a cap above the ledger's, E306 one place under two periods;
+E601 busy, E602 place, E603 not a ledger, E604 version or tables, E605 broken chain, E606 disk, E607
+SQLite too old, E608 missing, E609 lost charge, E611 used up by another process.
 """
 
 from __future__ import annotations
@@ -166,6 +166,19 @@ def paid_in_two(
         "nothing where the spec is the same, and a plain run is another release"
     )
     return [replace(one, hint=f"{one.hint}{way_out}") for one in complaints]
+
+
+def one_place_two_periods(run: Run, period: str, place: Place | None) -> Failure:
+    """Under disjoint_periods the same data, or a part of it, was charged as another period."""
+    message = (
+        f'entry {run.seq} of the ledger charged the data of period "{period}", or a part of it, as '
+        f'disjoint period "{run.terms.period}"'
+    )
+    hint = (
+        "give the data the period that it had; a table that is meant in one schema alone is "
+        "written with it; or leave disjoint_periods out, and the losses add up"
+    )
+    return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
 
 
 def nothing_promised(dataset: str, place: Place | None) -> Complaint:

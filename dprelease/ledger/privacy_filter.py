@@ -147,13 +147,15 @@ def _above(stated: Fraction | None, cap: Fraction | None) -> bool:
 class Terms:
     """What a run costs, also in parts, and when its data are from: the text of ``{period}``.
 
-    ``disjoint``: it was declared that each protected unit has records in one period only.
+    ``disjoint``: it was declared that each protected unit has records in one period only. Then
+    ``data`` is where they are, by ``data_places``; early ledgers don't have it.
     """
 
     loss: Loss
     parts: Parts
     period: str | None = None
     disjoint: bool = False
+    data: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.frozen import dataclass
+from dprelease.ledger.data_places import may_meet, place_of
 from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.messages import (
     above_set_cap,
     nothing_promised,
+    one_place_two_periods,
     over_cap,
     over_rho,
     over_room,
@@ -69,7 +71,9 @@ def terms_of(plan: Plan) -> Terms:
     release = plan.release
     losses = [*(step.loss for step in plan.steps), *(step.loss for step in plan.records)]
     parts = parts_of(plan.loss, losses, sums=plan.loss == plan.basic)
-    return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods)
+    disjoint = release.ledger.disjoint_periods and release.period is not None
+    data = place_of(release.data.source) if disjoint else None
+    return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods, data)
 
 
 def check_caps(
@@ -77,8 +81,12 @@ def check_caps(
 ) -> None:
     """Refuses (exit 3) a run that would lift the account over a cap; compared exactly.
 
-    The refusal tells what counts for the period of the run.
+    The refusal tells what counts for the period of the run. Refuses, too, data that was charged as
+    another, disjoint period.
     """
+    for run in account.runs:
+        if not meets(run.terms, terms) and _same_data(run.terms, terms):
+            raise one_place_two_periods(run, terms.period or "", place)
     now, then = account.total(caps), account.total(caps, terms)
     counting = [run for run in account.runs if meets(run.terms, terms)]
     near = [run.terms for run in counting]
@@ -102,6 +110,10 @@ def check_caps(
     if complaints:
         same = [run for run in account.runs if run.terms.period == terms.period]
         raise Failure(ExitCode.BUDGET, paid_in_two(complaints, release, same))
+
+
+def _same_data(one: Terms, other: Terms) -> bool:
+    return one.data is not None and other.data is not None and may_meet(one.data, other.data)
 
 
 def stated_caps(settings: LedgerSettings) -> Caps:

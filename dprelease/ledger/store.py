@@ -194,6 +194,7 @@ class Ledger:
         parts: Parts | None = None,
         period: str | None = None,
         disjoint: bool = False,
+        data: tuple[str, ...] | None = None,
         place: Place | None = None,
     ) -> Reservation:
         """Charges a run, once: a run already charged at the same cost is returned as it is.
@@ -201,11 +202,12 @@ class Ledger:
         Refuses (exit 3) a cost over a cap, compared exactly over all runs of the dataset, a
         charged run at another cost, and ``caps`` above those set in the ledger. ``parts`` are for
         composing it with others, ``disjoint`` says that each unit has records in one ``period``
-        only. ``detail`` holds JSON values without floats; ``place`` is where the spec states the
-        budget. No value of the data may be read before this returns.
+        only, and ``data`` where its records are. ``detail`` holds JSON values without floats;
+        ``place`` is where the spec states the budget. No value of the data may be read before this
+        returns.
         """
         check_loss(loss)
-        terms = Terms(loss, parts if parts is not None else whole(loss), period, disjoint)
+        terms = Terms(loss, parts if parts is not None else whole(loss), period, disjoint, data)
         with self._writing(charged=False) as book:
             charged_run = book.runs.get(run_id)
             if charged_run is not None:

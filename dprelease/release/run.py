@@ -248,6 +248,7 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
             parts=terms.parts,
             period=terms.period,
             disjoint=terms.disjoint,
+            data=terms.data,
             place=release.place("privacy.epsilon"),
         )
     except Failure as failure:

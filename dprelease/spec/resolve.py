@@ -224,6 +224,10 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
             part.complain("E110", message, hint, at="key")
     disjoint = bool(model.disjoint_periods)
     place = path or parts.data.model.table
+    if disjoint and period is not None and "." in period and parts.data.model.table is not None:
+        message = f"the period {show(period)} names another schema, and not only another table"
+        hint = "use a period without a dot; write the schema in [data] table"
+        part.complain("E241", message, hint, "disjoint_periods")
     if disjoint and data is not None and not separates_periods(place or ""):
         message = "disjoint_periods, but the path of the data has no {period} by itself"
         hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"

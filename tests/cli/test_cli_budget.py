@@ -226,6 +226,21 @@ def test_disjoint_periods_cost_the_dearest_one(cli, spec, folder):
     assert "in one period only" in (folder / "out-2026-02" / "report.md").read_text("utf-8")
 
 
+def test_a_link_does_not_give_a_file_a_second_period(cli, spec, folder):
+    spec(('path = "small.csv"', 'path = "small-{period}.csv"'),
+         ("epsilon_cap = 2.5", 'dataset = "d"\ndisjoint_periods = true\nepsilon_cap = 1'),
+         ('path = "out"', 'path = "out-{period}"'))  # fmt: skip
+    shutil.copy(folder / "small.csv", folder / "small-spring.csv")
+    (folder / "small-autumn.csv").symlink_to(folder / "small-spring.csv")
+    assert cli("run", "-q", "--period", "spring", "small.toml").code == 0
+    planned = cli("plan", "--period", "autumn", "small.toml")
+    refused = cli("run", "--period", "autumn", "small.toml")
+    assert refused.code == 3
+    for answer in (planned, refused):
+        assert 'E306 entry 1 of the ledger charged the data of period "autumn"' in answer.err
+    assert cli("run", "-q", "--period", "spring", "small.toml").code == 0  # again, for nothing
+
+
 @pytest.mark.parametrize(
     "path", ["small.csv", "small-{period}*.csv", "{period}/../small.csv", "[{period}].csv"]
 )

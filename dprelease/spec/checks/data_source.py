@@ -215,11 +215,10 @@ def separates_periods(path: str) -> bool:
     """Whether each period has files of its own by the path, as far as a text can tell.
 
     ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
-    and is not undone by a part "..".
+    and is not undone by a part ".." behind it.
     """
-    parts = parted(path)[0].replace(os.sep, "/").split("/")
-    whole = [part for part in parts if PERIOD in part and not has_wildcards(part)]
-    return bool(whole) and ".." not in parts
+    parts = os.path.normpath(parted(path)[0]).replace(os.sep, "/").split("/")
+    return any(PERIOD in part and not has_wildcards(part) for part in parts)
 
 
 def _format(part: Part[DataSection], path: str) -> str | None:

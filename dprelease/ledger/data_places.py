@@ -1,0 +1,95 @@
+"""Where the data of a run is, so that two periods can't be two names of one table or file.
+
+Runs over disjoint periods count in parallel, by the names of their periods. So each place has one
+period: its names are compared as patterns, whatever way it is written. A place is a list of steps,
+each a pattern as in a glob, and ``**`` for any number of steps.
+
+* Of a table, its schema and its name. One without a schema may be in any.
+* Of files, the folders that lead to them from the root on, links followed as far as there are no
+  wildcards. A path by itself may be a folder, whose files are all read.
+
+Letters count in either case: file systems and databases fold it in their own ways, and so do names
+of periods. That two tables are views of one, two files copies, or a file in a folder a link, can't
+be told by names.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Callable, Sequence
+
+from dprelease.model import Database, Source
+
+Steps = tuple[str, ...]
+
+_MANY = "**"
+_WILD = re.compile(r"[*?\[]")
+_ONE_OF = re.compile(r"\[!?.[^\]]*\]")  # of a glob
+_LONGEST = 63  # bytes of a name in PostgreSQL, which takes no notice of further ones
+
+
+def place_of(source: Source) -> Steps:
+    """The steps that lead to the data of a source."""
+    if source.database is not None:
+        return _table(source.database)
+    if source.remote:
+        bucket = source.pattern.partition("://")[2].partition("?")[0]
+        steps = posixpath.normpath(f"/{bucket}").split("/")
+    else:
+        steps = _resolved(source.pattern).split(os.sep)
+    folded = tuple(step.casefold() for step in steps if step)
+    return folded if any(map(_WILD.search, folded)) else (*folded, _MANY)
+
+
+def may_meet(one: Steps, other: Steps) -> bool:
+    """Whether a file or table may be at both places."""
+    return _overlap(one, other, _MANY, _steps_alike)
+
+
+def _table(database: Database) -> Steps:
+    *schema, name = (part.encode()[:_LONGEST].decode(errors="ignore") for part in database.table)
+    return tuple(part.casefold() for part in (*(schema or ["*"]), name))
+
+
+def _resolved(pattern: str) -> str:
+    """The path with links followed, up to the first step with wildcards."""
+    fixed, rest = pattern, ""
+    while _WILD.search(fixed):
+        fixed, step = os.path.split(fixed)
+        rest = os.path.join(step, rest) if rest else step
+    return os.path.join(os.path.realpath(fixed), rest) if rest else os.path.realpath(fixed)
+
+
+def _steps_alike(one: str, other: str) -> bool:
+    """Whether a name may fit two steps. A choice of letters is taken for any letter."""
+    if not _WILD.search(one + other):
+        return one == other
+    first, second = (_ONE_OF.sub("?", step) for step in (one, other))
+    return _overlap(
+        first, second, "*", lambda letter, beside: letter == beside or "?" in letter + beside
+    )
+
+
+def _overlap(
+    one: Sequence[str], other: Sequence[str], many: str, alike: Callable[[str, str], bool]
+) -> bool:
+    """Whether one sequence may fit two patterns, in which ``many`` is any number of parts."""
+    waiting, seen = [(0, 0)], {(0, 0)}
+    while waiting:
+        at, beside = waiting.pop()
+        first, second = one[at : at + 1], other[beside : beside + 1]
+        if not first and not second:
+            return True
+        further = []
+        if many in (*first, *second):
+            further += [(at + 1, beside)] if first else []
+            further += [(at, beside + 1)] if second else []
+        elif first and second and alike(*first, *second):
+            further.append((at + 1, beside + 1))
+        for place in further:
+            if place not in seen:
+                seen.add(place)
+                waiting.append(place)
+    return False
