@@ -138,6 +138,14 @@ def _settings(
     return load(ledger, period=period or "any", allow_outside_lists=True).ledger
 
 
+def ledger_and_witness(ledger: str, witness: str | None) -> tuple[str, str | None]:
+    """The place of a ledger, or of that which a spec names, and its witness if it is elsewhere."""
+    settings = _settings(ledger, None)
+    if isinstance(settings, str):
+        return settings, witness
+    return settings.path, settings.witness if witness is None else witness
+
+
 def _budget_of(facts: Mapping[str, Any]) -> DatasetBudget:
     names = Charged.__dataclass_fields__
     runs = (Charged(**{name: run[name] for name in names}) for run in facts["runs"])

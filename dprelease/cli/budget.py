@@ -30,7 +30,7 @@ def _example(*lines: str) -> str:
     return "\n".join(("\b", "Example:", *(f"  dprelease budget {line}" for line in lines)))
 
 
-PLACE = click.argument("ledger", type=click.Path(), metavar="[LEDGER]", default=DEFAULT)
+PLACE = click.argument("ledger", type=click.Path(), metavar="[LEDGER|SPEC.toml]", default=DEFAULT)
 WITNESS = click.option(
     "--witness",
     type=click.Path(),
@@ -44,7 +44,8 @@ def budget() -> None:
     """Show what was spent; set caps; verify, move the ledger.
 
     Opens no data. LEDGER is dprelease-ledger.sqlite in the current folder if left
-    out. env:NAME is one on a server, whose URL the variable NAME holds.
+    out; SPEC.toml stands for the one that a spec names. env:NAME is one on a server,
+    whose URL the variable NAME holds.
     """
 
 
@@ -53,7 +54,7 @@ def budget() -> None:
         "show", "show release_specs/clinic_visits.toml", "show ledger.sqlite --dataset payroll-2026"
     )
 )
-@click.argument("ledger", type=click.Path(), metavar="[LEDGER|SPEC.toml]", default=DEFAULT)
+@PLACE
 @click.option("--dataset", metavar="NAME", help="Show this dataset alone.")
 @click.option(
     "--by",
@@ -154,6 +155,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     was. Each change is an entry of its own, with the reason and the time. A cap below what was
     spent is taken: then nothing is left. Makes the ledger if there is none.
     """
+    from dprelease.answers.budget import ledger_and_witness
     from dprelease.cli.console import remark
     from dprelease.cli.views.budget import tell_cap
     from dprelease.cli.views.complaints import complain
@@ -171,6 +173,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     for what, text in (("DATASET", dataset), ("--reason", reason)):
         if not text.strip() or not text.isprintable():
             raise click.UsageError(f"{what} must be a line of text")
+    ledger, witness = ledger_and_witness(ledger, witness)
     with Ledger.open(ledger, witness=witness) as book:
         is_new = not book.head().seq
         warnings = new_dataset(book.status(dataset))
@@ -191,7 +194,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     type=click.Path(),
     multiple=True,
     metavar="FILE",
-    help="A report.json, or a copy of the ledger, that it must hold; may be repeated.",
+    help="A report.json, a copy or a witness of the ledger, that it must hold; may be repeated.",
 )
 @WITNESS
 @JSON
@@ -199,15 +202,18 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     """Check that a ledger is whole, and the right one.
 
     Checks pages, chain of hashes, sealed numbers and witness. With --against also that it holds
-    the charge which a published report names, or all entries of a copy: an older copy of the ledger
-    does not. Then it may lack a witness. Exits with 6 when anything is wrong.
+    the charge which a published report names, all entries of a copy, or the entry that another
+    machine's witness has seen. An older copy of the ledger does not. Then it may lack a witness.
+    Exits with 6 when anything is wrong.
     """
-    from dprelease.answers.budget import shown_place
+    from dprelease.answers.budget import ledger_and_witness, shown_place
     from dprelease.cli.console import answer_json, remark
     from dprelease.ledger.connection import is_database
     from dprelease.ledger.published_charge import check_report
+    from dprelease.ledger.rollback_guard import is_guard
     from dprelease.ledger.store import Ledger
 
+    ledger, witness = ledger_and_witness(ledger, witness)
     with Ledger.unguarded(ledger, witness=witness) as book:
         head = book.verify()
         runs = book.entries()
@@ -215,6 +221,8 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
             if is_database(report):
                 with Ledger.unguarded(report) as copy:
                     book.check_holds(copy)
+            elif is_guard(report):
+                book.check_seen(report)
             else:
                 check_report(report, ledger, runs)
         if reports and not os.path.lexists(book.witness):
@@ -247,17 +255,18 @@ def export(ledger: str, out: str | None) -> int:
     They hold what is needed to compute their hashes again; of released numbers only hashes are in
     them. Works without a witness.
     """
+    from dprelease.answers.budget import ledger_and_witness
     from dprelease.cli.views.budget import lines_of, write_lines
     from dprelease.ledger.store import Ledger
 
-    with Ledger.unguarded(ledger) as book:
+    with Ledger.unguarded(ledger_and_witness(ledger, None)[0]) as book:
         lines = lines_of(book.chain())
     write_lines(lines, out)
     return int(ExitCode.DONE)
 
 
 @budget.command(epilog=_example("move dprelease-ledger.sqlite /srv/ledgers/clinic.sqlite"))
-@click.argument("ledger", type=click.Path(), metavar="LEDGER")
+@click.argument("ledger", type=click.Path(), metavar="LEDGER|SPEC.toml")
 @click.argument("new", type=click.Path(), metavar="NEW")
 @WITNESS
 def move(ledger: str, new: str, witness: str | None) -> int:
@@ -267,11 +276,13 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     place. A witness that is elsewhere stays there. A move that was stopped is finished by the same
     command.
     """
+    from dprelease.answers.budget import ledger_and_witness
     from dprelease.cli.console import remark
     from dprelease.ledger.moving import move_ledger
     from dprelease.local.store import directory_of
     from dprelease.model import is_server
 
+    ledger, witness = ledger_and_witness(ledger, witness)
     if is_server(ledger) or is_server(new):
         raise click.UsageError("a ledger on a server is moved by the server's own means")
     folders = (directory_of(os.path.abspath(ledger)), directory_of(os.path.abspath(new)))
@@ -291,10 +302,12 @@ def witness(ledger: str, witness: str | None) -> int:
     is an older copy, what was charged after it is forgotten, and can be spent again: hold it
     against the last report first (dprelease budget verify --against).
     """
+    from dprelease.answers.budget import ledger_and_witness
     from dprelease.cli.console import remark
     from dprelease.ledger.rollback_guard import guard_path
     from dprelease.ledger.store import Ledger
 
+    ledger, witness = ledger_and_witness(ledger, witness)
     head = Ledger.renew_guard(ledger, witness=witness)
     place = witness if witness is not None else guard_path(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.frozen import dataclass
-from dprelease.ledger.data_places import may_meet, place_of
 from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.messages import (
@@ -71,9 +70,13 @@ def terms_of(plan: Plan) -> Terms:
     release = plan.release
     losses = [*(step.loss for step in plan.steps), *(step.loss for step in plan.records)]
     parts = parts_of(plan.loss, losses, sums=plan.loss == plan.basic)
-    disjoint = release.ledger.disjoint_periods and release.period is not None
-    data = place_of(release.data.source) if disjoint else None
-    return Terms(plan.loss, parts, release.period, release.ledger.disjoint_periods, data)
+    period, disjoint = release.period, release.ledger.disjoint_periods
+    if not disjoint or period is None:
+        return Terms(plan.loss, parts, period, disjoint)
+    # Imported here for start-up: in most specs no periods are disjoint.
+    from dprelease.ledger.data_places import place_of
+
+    return Terms(plan.loss, parts, period, disjoint, place_of(release.data.source))
 
 
 def check_caps(
@@ -113,7 +116,12 @@ def check_caps(
 
 
 def _same_data(one: Terms, other: Terms) -> bool:
-    return one.data is not None and other.data is not None and may_meet(one.data, other.data)
+    if one.data is None or other.data is None:
+        return False
+    # Imported here for start-up: in most ledgers no periods are disjoint.
+    from dprelease.ledger.data_places import may_meet
+
+    return may_meet(one.data, other.data)
 
 
 def stated_caps(settings: LedgerSettings) -> Caps:

@@ -65,6 +65,14 @@ def read_guard(path: str, ledger: str) -> Head | None:
     return Head(seq, digest)
 
 
+def is_guard(path: str) -> bool:
+    """Whether a file is a guard, of any ledger: it has the schema of one."""
+    try:
+        return bool(json.loads(_stored(path) or b"{}")["schema"] == SCHEMA)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return False
+
+
 def word_left(path: str) -> str | None:
     """Where a guard says that its ledger was moved to; None if it says nothing of the kind."""
     try:

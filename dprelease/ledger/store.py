@@ -315,6 +315,12 @@ class Ledger:
         if self._checked().hash_at(last.seq) != last.hash:
             raise not_in_ledger(self.path, copy.path, f"entry {last.seq} is another, or not there")
 
+    def check_seen(self, guard: str) -> None:
+        """Refuses (exit 6) a ledger without the entry of a guard, such as another machine's."""
+        said = read_guard(guard, self.path)
+        if said is not None and self._checked().hash_at(said.seq) != said.hash:
+            raise not_in_ledger(self.path, guard, f"entry {said.seq} is another, or not there")
+
     @classmethod
     def renew_guard(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
         """Writes the guard anew after everything was checked: this ledger counts from now on."""

@@ -227,3 +227,41 @@ def test_verify_against_a_report_or_a_copy_needs_no_witness(cli, spec, folder):
     assert behind.code == 6
     assert "E613" in behind.err
     assert cli("budget", "verify", "copy.sqlite", "--against", "out/report.json").code == 6
+
+
+def test_after_a_restore_the_witness_of_each_machine_is_asked(cli, spec, folder):
+    """A machine that charged nothing since the backup can't notice it by its own witness."""
+    assert cli("run", "-q", "small.toml").code == 0
+    shutil.copy(folder / LEDGER, folder / "backup.sqlite")
+    shutil.copy(folder / f"{LEDGER}.witness", folder / "idle.witness")
+    spec(('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'))
+    assert cli("run", "-q", "small.toml").code == 0
+    shutil.move(folder / f"{LEDGER}.witness", folder / "busy.witness")
+    shutil.copy(folder / "idle.witness", folder / f"{LEDGER}.witness")
+    witnesses = ("--against", "idle.witness", "--against", "busy.witness")
+    assert cli("budget", "verify", LEDGER, *witnesses).code == 0
+    shutil.copy(folder / "backup.sqlite", folder / LEDGER)
+    assert cli("budget", "verify", LEDGER).code == 0  # its own witness is as old
+    refused = cli("budget", "verify", LEDGER, *witnesses)
+    assert refused.code == 6
+    assert "E613" in refused.err
+    assert "does not hold the charge that busy.witness names: entry 6" in refused.err
+    assert cli("budget", "verify", LEDGER, "--against", "second/report.json").code == 6
+
+
+def test_a_spec_stands_for_the_ledger_that_it_names(cli, spec, folder):
+    (folder / "books").mkdir()
+    spec(("epsilon_cap = 2.5", 'path = "books/l.db"\nwitness = "seen"\ndataset = "d"'))
+    assert cli("run", "-q", "small.toml").code == 0
+    verified = cli("budget", "verify", "small.toml", "--against", "out/report.json")
+    assert (verified.code, verified.err) == (0, "")
+    assert verified.out.startswith(f"{folder / 'books' / 'l.db'}: whole; 3 entries")
+    assert len(cli("budget", "export", "small.toml").out.splitlines()) == 3
+    assert cli("budget", "cap", "d", "small.toml", "--epsilon", "9", "--reason", "r").code == 0
+    os.unlink(folder / "seen")
+    assert cli("budget", "verify", "small.toml").code == 6
+    assert "4 entries" in cli("budget", "witness", "small.toml").out
+    assert (folder / "seen").exists()
+    assert cli("budget", "verify", "small.toml").code == 0
+    assert cli("budget", "move", "small.toml", "l.db").code == 0
+    assert cli("budget", "verify", "l.db", "--witness", "seen").code == 0
