@@ -75,7 +75,9 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     Column: frozenset({"source", "step_chosen"}),
     # Queries are told apart by their unique names, not by their order in the file. What is done to
     # noisy figures afterwards, and what is made of them, leaves the noise as it is.
-    Query: frozenset({"number", "finish", "max_unreadable"}),
+    # What a share is among follows from its condition. Versions up to 0.2 took it among all
+    # records; which it was is told by the transform that sealed integers name.
+    Query: frozenset({"number", "finish", "max_unreadable", "among"}),
     # Record-level tables too, but the order of their columns is that of what is published.
     Perturb: frozenset({"number"}),
     # What stands for a null counts, whoever chose it.

@@ -186,6 +186,7 @@ class Query:
     candidates: Candidates | None = None
     numerator: Part | None = None
     denominator: Part | None = None
+    among: Expression | None = None  # of a share: only records for which it is true; None: all
     key_selection: KeySelection | None = None
     accuracy: Accuracy | None = None
     curve: tuple[CurveAxis, ...] = ()  # of a density: a column each, the last groups are theirs

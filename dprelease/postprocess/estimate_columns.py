@@ -9,7 +9,7 @@ data. That looks at published figures only, so saying it costs no privacy.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -145,27 +145,22 @@ def flag_meaning(name: str, share: Fraction) -> str:
     return f"ok, or low_reliability where the noise half-width exceeds {percent(share)} of {name}"
 
 
-LEAST_CELLS = 2
+def blank_figures(table: OutputTable) -> list[str]:
+    """Name the columns of a table whose figures all lie within their noise of zero.
 
-
-def blank_tables(tables: Iterable[OutputTable], counts: Container[str]) -> list[str]:
-    """Name the tables whose counts all lie within their noise of zero.
-
-    ``counts`` are the names of the queries whose figures are counts; other queries may publish a
-    count beside theirs.
+    Those are numbers with a half-width beside them; one of which nothing is known lies within its
+    noise of every number.
     """
-    return [table.name for table in tables if table.rows >= LEAST_CELLS and _blank(table, counts)]
-
-
-def _blank(table: OutputTable, counts: Container[str]) -> bool:
-    columns = {column.name: column for column in table.columns}
-    pairs = [
-        (column.values, columns[f"{column.name}_noise_moe"].values)
+    halves = {column.figure: column for column in table.columns if column.beside == "_noise_moe"}
+    return [
+        column.name
         for column in table.columns
-        if column.suffix == "_count" or (column.query in counts and not column.suffix)
+        if not column.beside
+        and column.kind != "text"
+        and (half := halves.get(column.name)) is not None
+        and column.query == half.query
+        and all(
+            not (isinstance(value, int) and isinstance(size, int)) or abs(value) <= size
+            for value, size in zip(column.values, half.values, strict=True)
+        )
     ]
-    return bool(pairs) and all(
-        isinstance(value, int) and isinstance(half, int) and abs(value) <= half
-        for values, halves in pairs
-        for value, half in zip(values, halves, strict=True)
-    )

@@ -13,8 +13,8 @@ from itertools import chain, repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dprelease.finishing.flags import with_bounded, with_rank_flags, within_ends
-from dprelease.finishing.tables import finished, noisy_figures
+from dprelease.finishing.flags import UNRELIABLE, with_bounded, with_rank_flags, within_ends
+from dprelease.finishing.tables import FLAG, finished, noisy_figures
 from dprelease.frozen import dataclass
 from dprelease.language import say, speaking
 from dprelease.ledger.entries import Run
@@ -39,7 +39,7 @@ from dprelease.output.datapackage import datapackage_bytes
 from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
 from dprelease.output.tables import RecordFile, file_name, write_table
-from dprelease.postprocess.estimate_columns import blank_tables
+from dprelease.postprocess.estimate_columns import blank_figures
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import digest_of
@@ -234,7 +234,7 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
         tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
         plan_digest=None if release.rehearsal else digest_of(plan),
         flags=_flags(finish.tables),
-        remarks=(*_remarks(plan, noisy), *finish.remarks),
+        remarks=(*_remarks(plan, flagged), *finish.remarks),
         records=sealed.records,
     )
     facts = build(plan, outcome)
@@ -282,7 +282,7 @@ def _flags(tables: Sequence[OutputTable]) -> Counter[str]:
     )
 
 
-def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
+def _remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
     """Say of published figures what may be a sign of a spec that misses the data."""
     thresholds = {step.query.table: step.threshold for step in plan.steps if step.threshold}
     empty = [
@@ -295,17 +295,43 @@ def _remarks(plan: Plan, tables: tuple[OutputTable, ...]) -> list[str]:
         for table in tables
         if not table.rows and table.name in thresholds
     ]
-    counts = {read.query.name for read in plan.reads if statistic_of(read.query.statistic).counts}
+    surprise = say(
+        "If that is a surprise, see whether names, delimiter, strip, null_values, types and keys "
+        "fit the data; a corrected spec is another release and costs again."
+    )
+    filled = [table for table in tables if table.rows]
     blank = [
         say(
-            "Every count of the table {table} is within its noise of 0. If that is a "
-            "surprise, see whether names, delimiter, strip, null_values and keys fit the "
-            "data; a corrected spec is another release and costs again.",
-            table=table,
+            "Every figure of {figures} in the table {table} is within its noise of 0. {surprise}",
+            figures=", ".join(figures),
+            table=table.name,
+            surprise=surprise,
         )
-        for table in blank_tables(tables, counts)
+        for table in filled
+        if (figures := blank_figures(table))
     ]
-    return [*empty, *blank]
+    chance = [
+        say(
+            "Every name of {figures} in the table {table} may be a guess: the noise is large "
+            "beside the counts. {surprise}",
+            figures=", ".join(figures),
+            table=table.name,
+            surprise=surprise,
+        )
+        for table in filled
+        if (figures := _guessed(plan, table))
+    ]
+    return [*empty, *blank, *chance]
+
+
+def _guessed(plan: Plan, table: OutputTable) -> list[str]:
+    """Name the queries of a table that choose names of which all are flagged."""
+    choosing = {read.query.name for read in plan.reads if statistic_of(read.query.statistic).names}
+    return [
+        column.figure
+        for column in table.columns
+        if column.query in choosing and column.beside == FLAG and set(column.values) == {UNRELIABLE}
+    ]
 
 
 def file_names(plan: Plan) -> list[str]:

@@ -50,15 +50,26 @@ CLOSE = Fraction(1, 10**5)
 def plan_as_charged(
     certified: CertifiedPlan, charged: Loss, is_noise_of: Callable[[Plan], bool]
 ) -> CertifiedPlan:
-    """Give the plan of a run that was charged: this one, or as the versions 0.1 planned.
+    """Give the plan of a run that was charged: this one, or as an earlier version planned.
 
     ``is_noise_of`` says whether all that is sealed of the run has the noise of a plan. A numerical
-    loss of which only the last digits differ is claimed as it was charged.
+    loss of which only the last digits differ is claimed as it was charged. The last plan that was
+    tried is given where none fits: whoever holds the run against it says so.
     """
     from dprelease.kernel.certify.certify import certify
 
-    if not (is_noise_of(certified.plan) and _is_close(certified.plan.loss, charged)):
-        certified = certified_plan(certified.plan.release, plain=True)
+    release = certified.plan.release
+    # versions up to 0.2 took every share among all records
+    earlier = replace(
+        release, queries=tuple(replace(query, among=None) for query in release.queries)
+    )
+    tries = [(release, True)]
+    if earlier != release:
+        tries += [(earlier, False), (earlier, True)]
+    for tried, plain in tries:
+        if is_noise_of(certified.plan) and _is_close(certified.plan.loss, charged):
+            break
+        certified = certified_plan(tried, plain=plain)
     plan = certified.plan
     if plan.loss.epsilon == charged.epsilon or not _is_close(plan.loss, charged):
         return certified

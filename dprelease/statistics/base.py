@@ -162,13 +162,6 @@ class SharedSums:
         return tuple(range(3 if self.squared else 2))
 
 
-OF_PARTS = template(
-    "Shares and ratios are read from two noisy figures; a record of which a condition is null does "
-    "not fulfil it."
-)
-"""What is said of statistics of two figures with conditions."""
-
-
 class Hazard(NamedTuple):
     """A hazard of reading a statistic's figures, for the report's table of hazards.
 

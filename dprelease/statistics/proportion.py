@@ -1,47 +1,80 @@
 """Share of a cell's records for which a condition is true, with their number for free.
 
 A mean of noughts and ones, with K = 1: released are how many records fulfil the condition and how
-many don't (or can't tell: a condition that is null isn't true). Every record is in exactly one of
-the two, so both counts get the whole budget at once: see ``two_sums``. With survey weights both
-are sums of weights.
+many don't. A record for which the condition is null is in neither, as a null is in no mean. Every
+record is in at most one of the two, so both counts get the whole budget at once: see ``two_sums``.
+With survey weights both are sums of weights.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
-from dprelease.model import Measure, MeasureKind, Query
+from dprelease.language import say, template
+from dprelease.model import Measure, MeasureKind, Query, Step
 from dprelease.postprocess.fixed_point import places_for
-from dprelease.statistics.base import OF_PARTS, Released, SpecKeys, both, weight_of, weight_step
+from dprelease.statistics.base import Released, SpecKeys, both, weight_of, weight_step
 from dprelease.statistics.shared.two_sums import Scale, TwoSums
 
 _ONE = Fraction(1)
 
 
 class Proportion(TwoSums):
-    """The share of records of the cell that fulfil the numerator's condition."""
+    """The share of the records of a cell that fulfil the numerator's condition.
+
+    It is a share among those for which that condition is known, not null. In releases of versions
+    up to 0.2, whose queries are among nothing less, it is one among all records.
+    """
 
     name = "proportion"
-    what = template("share of the records that fulfil the condition, with noise")
-    what_weighted = template("weighted share of the records that fulfil the condition, with noise")
+    what = template(
+        "share that fulfils the condition of the records for which it is true or false, with noise"
+    )
+    what_weighted = template(
+        "weighted share that fulfils the condition of the records for which it is true or false, "
+        "with noise"
+    )
     keys = SpecKeys(where_is_numerator=True)
-    processing = OF_PARTS
     example_error = template("{error} at {n:,} records")
     behind = template("number of records behind {name}, with noise")
     behind_weighted = template("weighted number of records behind {name}, with noise")
     compared_with = (template("a share of one half"), Fraction(1, 2))
+
+    def meaning(self, query: Query) -> str:
+        """What the share is, and of which records."""
+        if query.among is not None:
+            return super().meaning(query)
+        if query.survey_weight is None:
+            return say("share of the records that fulfil the condition, with noise")
+        return say("weighted share of the records that fulfil the condition, with noise")
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
         return Scale(Fraction(0), _ONE, 1, places_for(_ONE), self.meaning(query))
 
     def released(self, query: Query) -> Released:
-        """Two integers for each cell: records that fulfil the condition, and all others."""
+        """Two integers for each cell: records that fulfil the condition, and that do not."""
         if query.numerator is None:
             raise ValueError("a proportion has a condition")
         weight, unit = weight_of(query), weight_step(query)
-        met = both(query.where, query.numerator.where)
-        true = Measure(MeasureKind.RECORDS, None, met, survey_weight=weight)
-        records = Measure(MeasureKind.RECORDS, None, query.where, survey_weight=weight)
-        return Released((true, records), ((1, 0), (-1, 1)), (unit, unit))
+        true, among = (
+            Measure(MeasureKind.RECORDS, None, both(query.where, where), survey_weight=weight)
+            for where in (query.numerator.where, query.among)
+        )
+        # Sealed integers name the transform they were made by. That of a share among all records
+        # has another order, so that integers of the one are never read as the other.
+        if query.among is None:
+            return Released((true, among), ((1, 0), (-1, 1)), (unit, unit))
+        return Released((among, true), ((0, 1), (1, -1)), (unit, unit))
+
+    def words(self, step: Step) -> str:
+        """Say what the share is a share of."""
+        if step.query.among is None:
+            return say(
+                "It is a share of all records of the cell: one for which the condition is null "
+                "does not fulfil it."
+            )
+        return say(
+            "It is a share of the records for which the condition is true or false: one for which "
+            "it is null, as where a value is missing or unreadable, is in neither part."
+        )

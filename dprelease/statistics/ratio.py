@@ -24,7 +24,6 @@ from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.base import (
     INTERVAL,
-    OF_PARTS,
     Neighbours,
     Noisy,
     Released,
@@ -63,7 +62,10 @@ class Ratio(Statistic):
         "quotient of the weighted clamped sums or counts, with noise; none where the noise leaves "
         "open whether the denominator is 0"
     )
-    processing = OF_PARTS
+    processing = template(
+        "Ratios are read from two noisy figures; a record of which a condition is null does not "
+        "fulfil it."
+    )
     explained = template(
         "Numerator and denominator have noise of one size, each times an integer that balances "
         "their errors."

@@ -29,7 +29,7 @@ from dprelease.model import (
     Sensitivity,
 )
 from dprelease.privacy.sensitivity import Contribution
-from dprelease.statistics.base import Neighbours, Released
+from dprelease.statistics.base import Neighbours, Released, both
 from dprelease.statistics.registry import STATISTICS
 
 Vector = tuple[int, ...]
@@ -41,13 +41,14 @@ class Row(NamedTuple):
     cell: int | None
     value: int | None
     kept: bool  # what `where` says
-    hit: bool  # what the numerator's condition says
+    hit: bool | None  # what the numerator's condition says (None: null)
     weight: int | None = 1  # the raw survey weight (None: null)
 
 
 Unit = tuple[Row, ...]
 
 KEPT, HIT = Expression("kept", ("x",)), Expression("hit", ("x",))
+KNOWN = Expression("(hit) IS NOT NULL", ("x",))
 BOUNDS = [(0, 1), (-1, 2), (-2, -1), (1, 3)]
 READS_VALUES = {"sum", "mean", "variance", "stddev", "ratio", "count_distinct"}
 NUMBERS = [
@@ -77,11 +78,11 @@ class Case(NamedTuple):
             groups = (Group("g", kind, labels, keys=labels, other=other, null_label=other),)
         null = None if self.fill is None else str(self.fill)
         column = Column("x", ColumnType.INTEGER, grid=Grid(Fraction(1), *bounds), null_value=null)
-        parts: dict[str, Part] = {}
+        parts: dict[str, Part | Expression] = {}
         if self.statistic == "ratio":
             parts = {"numerator": Part(column, HIT), "denominator": Part()}
         if self.statistic == "proportion":
-            parts = {"numerator": Part(None, HIT), "denominator": Part()}
+            parts = {"numerator": Part(None, HIT), "denominator": Part(), "among": KNOWN}
         return Query(
             "q",
             self.statistic,
@@ -109,7 +110,9 @@ class Case(NamedTuple):
         values: list[int | None] = [None]
         if self.statistic in READS_VALUES:
             values += range(bounds[0] - 1, bounds[1] + 2)
-        hits = [True, False] if self.statistic in {"ratio", "proportion"} else [True]
+        hits: list[bool | None] = [True]
+        if self.statistic in {"ratio", "proportion"}:
+            hits = [True, False, None]
         weights: list[int | None] = [1]
         if self.weights is not None:
             low, high = self.weights
@@ -123,8 +126,14 @@ class Case(NamedTuple):
 def passes(where: Expression | None, row: Row) -> bool:
     if where is None:
         return True
-    truth = {"kept": row.kept, "hit": row.hit, "(kept) AND (hit)": row.kept and row.hit}
-    return truth[where.text]
+    truth = {
+        KEPT: row.kept,
+        HIT: row.hit,
+        KNOWN: row.hit is not None,
+        both(KEPT, HIT): row.kept and row.hit,
+        both(KEPT, KNOWN): row.kept and row.hit is not None,
+    }
+    return bool(truth[where])
 
 
 def weight_in(measure: Measure, row: Row) -> int:

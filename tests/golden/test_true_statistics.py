@@ -91,6 +91,7 @@ def test_shares_spreads_and_different_values(tmp_path: Path, rows: Any) -> None:
         {"name": "spread", "statistic": "stddev", "column": "waiting_days", **by},
         {"name": "var", "statistic": "variance", "column": "waiting_days", **by},
         {"name": "urgent_share", "statistic": "proportion", "where": "urgent", **by},
+        {"name": "long_share", "statistic": "proportion", "where": "waiting_days > 30", **by},
         {"name": "patients", "statistic": "count_distinct", "column": "patient_id", **by},
         {
             "name": "price",
@@ -107,8 +108,12 @@ def test_shares_spreads_and_different_values(tmp_path: Path, rows: Any) -> None:
         assert abs(table["spread"][at] - statistics.pstdev(waits)) < 0.01
         assert abs(table["spread_mean"][at] - statistics.fmean(waits)) < 0.01
         assert table["var_count"][at] == table["spread_count"][at] == len(waits)
-        assert table["urgent_share_count"][at] == len(inside)
-        assert abs(table["urgent_share"][at] - len(urgent) / len(inside)) < 1e-5
+        known = [row for row in inside if row["urgent"] in {"true", "false"}]
+        assert len(waits) < len(inside)
+        assert table["urgent_share_count"][at] == len(known)
+        assert abs(table["urgent_share"][at] - len(urgent) / len(known)) < 1e-5
+        assert table["long_share_count"][at] == len(waits)
+        assert abs(table["long_share"][at] - sum(wait > 30 for wait in waits) / len(waits)) < 1e-5
         assert table["patients"][at] == len({row["patient_id"] for row in inside} - {None})
         assert abs(table["price"][at] - sum(clamped(urgent, "cost", 2000)) / len(urgent)) < 0.01
 

@@ -167,7 +167,8 @@ HIT = Expression("x > 1", ("x",))
 def test_proportions_cover(
     family: NoiseFamily, epsilon: Fraction, hits: int, others: int, entropy: Any
 ) -> None:
-    query = Query("q", "proportion", "t", numerator=Part(None, HIT), denominator=Part())
+    parts = {"numerator": Part(None, HIT), "denominator": Part()}
+    query = Query("q", "proportion", "t", **parts, among=Expression("(x > 1) IS NOT NULL", ("x",)))
     columns = published(step_of(query, family, epsilon), [hits, others], entropy)
     assert coverage(columns, "q", hits / (hits + others)) >= LOWEST
     assert coverage(columns, "q_count", hits + others) >= LOWEST

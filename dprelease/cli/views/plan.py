@@ -45,6 +45,8 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
     if any(step["form"] == "quantiles" for step in steps):
         caption += f"\n{WITHIN_RANKS}"
+    if any(step.get("among") for step in steps):
+        caption += f"\n{_OF_KNOWN}"
     tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
     perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
     if perturbs:
@@ -144,6 +146,9 @@ def _how(steps: Sequence[Facts]) -> Table:
 _DEVIATIONS = (
     "Standard deviations of the noise of a figure. A scale above is that of one law with as much."
 )
+
+
+_OF_KNOWN = "A proportion is of the records for which its condition is true or false, not null."
 
 
 def _together(strategies: Sequence[Facts]) -> Table:

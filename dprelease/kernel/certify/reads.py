@@ -76,7 +76,7 @@ def _about(query: Query) -> tuple[object, ...]:
     return (
         query.statistic, query.groups, query.column, query.where, query.quantiles, query.points,
         query.picks, query.axis, query.candidates, query.numerator, query.denominator,
-        query.table if query.private else "", query.survey_weight,
+        query.table if query.private else "", query.survey_weight, query.among,
     )  # fmt: skip
 
 

@@ -114,23 +114,21 @@ def _of_few_quantities(step: Step) -> bool:
 
 
 def _filtered_as_asked(step: Step) -> bool:
-    """Whether measures are over rows that pass the query's filter, or that and a part's.
-
-    Those of a strategy have rules of their own.
-    """
-    if is_of_strategy(step):
+    """Whether measures are over rows that pass the query's filter, or that and a part's too."""
+    if is_of_strategy(step):  # which has rules of its own
         return True
     where = step.query.where
-    filters = {where, *(_within(where, part) for part in parts_of(step.query))}
+    parts = [part.where for part in parts_of(step.query)]
+    filters = {where, *(_within(where, one) for one in (*parts, step.query.among))}
     return all(measure.where in filters for measure in step.measures)
 
 
-def _within(where: Expression | None, part: Part) -> Expression | None:
-    """The filter of a part of a ratio, for rows that pass the query's."""
-    if where is None or part.where is None:
-        return where or part.where
-    columns = tuple(dict.fromkeys((*where.columns, *part.where.columns)))
-    return Expression(f"({where.text}) AND ({part.where.text})", columns)
+def _within(where: Expression | None, part: Expression | None) -> Expression | None:
+    """The filter of a part of a ratio or share, for rows that pass the query's."""
+    if where is None or part is None:
+        return where or part
+    columns = tuple(dict.fromkeys((*where.columns, *part.columns)))
+    return Expression(f"({where.text}) AND ({part.text})", columns)
 
 
 MEASURES: Rules[Step] = (

@@ -15,6 +15,7 @@ independent of the values: the corners for each end of the weight's bounds hold 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -130,10 +131,8 @@ def corners(step: Step) -> frozenset[Effect]:
     return frozenset(
         tuple(weight * amount for amount in effect)
         for values in product(*(tuple(_powers(part, squared)) for part in quantities))
-        for on in _subsets(switches)
-        for effect in [
-            _effect(step, dict(zip(quantities, values, strict=True)), set(switches) - set(on))
-        ]
+        for off in _off(switches)
+        for effect in [_effect(step, dict(zip(quantities, values, strict=True)), off)]
         for weight in weights_of(step)
     )
 
@@ -146,9 +145,14 @@ def _switches(measure: Measure, step: Step) -> Iterator[Switch]:
         yield measure
 
 
-def _subsets(switches: tuple[Switch, ...]) -> Iterator[tuple[Switch, ...]]:
+def _off(switches: tuple[Switch, ...]) -> Iterator[set[Switch]]:
+    """Give what can be off while all else is on: where a condition is true, it is known."""
+    conditions = [part for part in switches if isinstance(part, Expression)]
+    implied = {c: replace(c, text=f"({c.text}) IS NOT NULL") for c in conditions}
     for chosen in product((False, True), repeat=len(switches)):
-        yield tuple(part for part, taken in zip(switches, chosen, strict=True) if taken)
+        off = {part for part, taken in zip(switches, chosen, strict=True) if not taken}
+        if all(c in off for c in conditions if implied[c] in off):
+            yield off
 
 
 def _powers(quantity: Quantity, squared: bool) -> Iterator[Powers]:

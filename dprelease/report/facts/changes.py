@@ -112,7 +112,15 @@ def _definition(query: Query, facts: ReportFacts) -> object:
         if column.name in named
     )
     unit = facts.deployment.privacy_unit
-    said = query.statistic, query.column, query.by, query.quantiles, query.survey_weight, *parts
+    said = (
+        query.statistic,
+        query.column,
+        query.by,
+        query.quantiles,
+        query.survey_weight,
+        query.among,
+        *parts,
+    )
     return said, columns, unit.unit_column, unit.bounding
 
 

@@ -164,6 +164,7 @@ class Query(Fact):
     score: str | None = None
     numerator: RatioPart | None = None
     denominator_part: RatioPart | None = None
+    among: str | None = None
     implied: bool | None = None
     cells: int | None
     candidates: int | None

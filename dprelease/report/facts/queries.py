@@ -97,6 +97,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         score=None if query.candidates is None else query.candidates.score.text,
         numerator=_part(query.numerator),
         denominator_part=_part(query.denominator),
+        among=query.among.text if query.among else None,
         implied=query.implied,
         cells=None if query.private else prod(len(group.labels) for group in groups),
         candidates=candidates_of(step) or None,

@@ -261,6 +261,9 @@ SAME = {
     "number of a query": with_query(0, number=7),
     "what is done to figures afterwards": with_query(0, finish=Finish(nonnegative=True)),
     "what a run makes of quality": with_query(0, max_unreadable=Fraction(1, 2)),
+    "what a share is among, which its condition says": with_query(
+        0, among=Expression("(x > 1) IS NOT NULL", ("x",))
+    ),
     "fractions alike": with_privacy(epsilon=Fraction(10, 10)),
     "columns of an expression": a_release(),
 }
@@ -400,7 +403,7 @@ def test_every_field_is_tried_above() -> None:
         Bounding: 3,
         Column: 13,
         Grid: 3,
-        Query: 26,
+        Query: 27,
         CurveAxis: 4,
         Accuracy: 3,
         Candidates: 4,

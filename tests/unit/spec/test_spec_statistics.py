@@ -73,6 +73,7 @@ def test_the_condition_of_a_proportion_filters_nothing(query):
     found = query('statistic = "proportion"\nby = ["region"]\nwhere = "salary > 50_000"')
     assert found.where is None
     assert (found.numerator, found.denominator) == (Part(None, OVER), Part())
+    assert found.among == Expression("(salary > 50_000) IS NOT NULL", ("salary",))
 
 
 @pytest.mark.parametrize(

@@ -96,12 +96,13 @@ def test_conditions_of_the_query_and_of_a_part_are_both_asked() -> None:
 
 @pytest.mark.parametrize(("hits", "others"), [(0, 100), (100, 0), (25, 75)])
 def test_a_proportion(planned: Planned, hits: int, others: int) -> None:
-    condition = Expression("x > 1", ("x",))
-    query = Query("q", "proportion", "t", numerator=Part(None, condition), denominator=Part())
+    condition, known = (Expression(text, ("x",)) for text in ("x > 1", "(x > 1) IS NOT NULL"))
+    parts = {"numerator": Part(None, condition), "denominator": Part()}
+    query = Query("q", "proportion", "t", **parts, among=known)
     proportion = STATISTICS["proportion"]
     released = proportion.released(query)
-    assert [each.where for each in released.measures] == [condition, None]
-    assert released.transform == ((1, 0), (-1, 1))
+    assert [each.where for each in released.measures] == [known, condition]
+    assert released.transform == ((0, 1), (1, -1))
     columns = proportion.columns(planned(query), [(hits,), (others,)], LEVEL)
     by_name = {each.name: each for each in columns}
     assert by_name["q"].values == [hits * 10**7 // 100]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from dprelease.model import Accuracy, Candidates, Column, Group
+from dprelease.model import Accuracy, Candidates, Column, Expression, Group
 from dprelease.model import Part as RatioPart
 from dprelease.spec.checks.queries.query_context import SpecQuery
 from dprelease.spec.complaints.wording import show
@@ -23,6 +23,7 @@ class Details(NamedTuple):
     candidates: Candidates | None = None
     numerator: RatioPart | None = None
     denominator: RatioPart | None = None
+    among: Expression | None = None
 
 
 def read_details(query: SpecQuery, column: Column | None) -> Details | None:
@@ -59,11 +60,17 @@ def read_details(query: SpecQuery, column: Column | None) -> Details | None:
 
 
 def _proportion(query: SpecQuery) -> Details | None:
-    """Both parts of a proportion: the records for which `where` is true, and all."""
+    """Both parts of a proportion: among the records for which `where` is known, if it is true."""
     if query.model.where is None:
         query.miss("where", "the condition whose share of the records is asked for")
     where = query.condition(query.model.where, "where")
-    return Details(numerator=RatioPart(None, where), denominator=RatioPart()) if where else None
+    if where is None:
+        return None
+    # Read like any other: it may be too long or too deep where the condition itself is not.
+    among = query.condition(f"({where.text}) IS NOT NULL", "where")
+    if among is None:
+        return None
+    return Details(numerator=RatioPart(None, where), denominator=RatioPart(), among=among)
 
 
 def _quantiles(query: SpecQuery, column: Column | None, wanted: Quantiles | None) -> Details | None:

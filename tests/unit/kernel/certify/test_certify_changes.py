@@ -35,6 +35,7 @@ from dprelease.model import (
 )
 
 A, B = Expression("a", ("a",)), Expression("b", ("b",))
+KNOWN = Expression("(a) IS NOT NULL", ("a",))
 LABELS = ("u", "v", "w", "x")
 Row = dict[str, Any]
 """A row as far as a step reads it: its value by column, and its filters by text."""
@@ -93,8 +94,8 @@ def rows_of(made: Step) -> list[Row]:
             domains[measure.quantity.column] = values
         if measure.column is not None:
             domains[measure.column] = ["d", "e", None]
-        if measure.where is not None:
-            domains[measure.where.text] = [True, False]
+        if measure.where is not None and measure.where != KNOWN:
+            domains[measure.where.text] = [True, False, None]
     return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
 
 
@@ -120,11 +121,17 @@ def released(made: Step, rows: Unit, owners: list[int], cells: int) -> Change:
     return tuple(found)
 
 
+def fulfils(row: Row, where: Expression | None) -> bool:
+    if where == KNOWN:
+        return row[A.text] is not None
+    return where is None or bool(row[where.text])
+
+
 def amount(measure: Measure, rows: Unit, owners: list[int], cell: int) -> int:
     here = [
         (row, owner)
         for (place, row), owner in zip(rows, owners, strict=True)
-        if place == cell and (measure.where is None or row[measure.where.text])
+        if place == cell and fulfils(row, measure.where)
     ]
     if measure.kind is MeasureKind.RECORDS:
         return len(here)
@@ -223,6 +230,12 @@ def proportion(cells: int) -> Step:
     return step(measures, ((1, 0), (-1, 1)), asked)
 
 
+def share_of_known(cells: int) -> Step:
+    measures = [Measure(MeasureKind.RECORDS, None, KNOWN), Measure(MeasureKind.RECORDS, None, A)]
+    asked = query(cells, numerator=Part(None, A), denominator=Part(), among=KNOWN)
+    return step(measures, ((0, 1), (1, -1)), asked)
+
+
 RECORDS, UNITS = counted(MeasureKind.RECORDS), counted(MeasureKind.UNITS)
 TINY: dict[str, Callable[[int], Step]] = {
     "count": RECORDS,
@@ -234,6 +247,7 @@ TINY: dict[str, Callable[[int], Step]] = {
     "mean": mean(2, 3),
     "mean of one value": mean(-2, -2),
     "proportion": proportion,
+    "share of known": share_of_known,
     "sum by count": ratio(
         Measure(MeasureKind.SUM, number(-1, 1)), Measure(MeasureKind.RECORDS, None, B), (1, 2)
     ),
@@ -254,7 +268,7 @@ CASES = [
     for limits in LIMITS
     for replaced in (False, True)
     if limits[0] < 3 or name in {"count", "units", "mean of one value"}
-    if cells < 3 or name in {"count", "units", "sum far from 0", "proportion"}
+    if cells < 3 or name in {"count", "units", "sum far from 0", "proportion", "share of known"}
 ]
 
 
@@ -282,6 +296,20 @@ def test_squares_stay_in_their_triangle(
     found = changes(made, 2, limits, replaced, certain=False)
     assert holds_all(worst, found)
     assert norms(found) == (worst.l1, worst.shift.l2_squared)
+
+
+def test_conditions_that_only_look_known_are_taken_as_independent() -> None:
+    """A record may fulfil a and not be counted: then -1 and 1 move by it together."""
+    (known, fulfilled), transform = share_of_known(1).measures, ((0, 1), (1, -1))
+    for where in (
+        B,
+        replace(KNOWN, columns=("b",)),
+        Expression("(b) IS NOT NULL", ("a",)),
+        Expression("(a) IS NULL", ("a",)),
+    ):
+        made = step([replace(known, where=where), fulfilled], transform, query(1))
+        assert worst_change(made, privacy(None, False)).l1 == 2
+    assert worst_change(share_of_known(1), privacy(None, False)).l1 == 1
 
 
 def test_squares_with_another_transform_are_not_underestimated() -> None:

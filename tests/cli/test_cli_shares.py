@@ -1,0 +1,147 @@
+"""Shares are of the records for which their condition is known, and say so."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import dprelease
+
+SPEC = """\
+schema = 1
+release.name = "shares"
+output.path = "out"
+
+[data]
+path = "ages.csv"
+
+[privacy]
+unit = "row"
+unit_description = "one person"
+adjacency = "add-remove"
+epsilon = 4000
+
+[columns.age]
+type = "integer"
+lower = 0
+upper = 100
+source = "public: rule"
+
+[columns.region]
+type = "string"
+keys = ["north", "south"]
+other = "elsewhere"
+nulls = "elsewhere"
+source = "public: map"
+
+[[query]]
+name = "old"
+statistic = "proportion"
+where = "age >= 65"
+
+[[query]]
+name = "people"
+statistic = "count"
+by = ["region"]
+
+[[query]]
+name = "young"
+statistic = "count"
+where = "age < 20"
+"""
+KNOWN, OLD = 750, 280
+AGES = ["70"] * OLD + ["30"] * (KNOWN - OLD) + ["6,5"] * 150 + [""] * 100
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shares.toml").write_text(SPEC)
+    rows = [f'"{age}",{"north" if at % 2 else "south"}' for at, age in enumerate(AGES)]
+    (tmp_path / "ages.csv").write_text("\n".join(["age,region", *rows]) + "\n")
+    return tmp_path
+
+
+def overall(folder: Path) -> dict[str, str]:
+    with (folder / "out" / "overall.csv").open() as file:
+        return next(csv.DictReader(file))
+
+
+def test_a_share_is_of_the_records_whose_condition_is_known(cli: Callable, folder: Path) -> None:
+    plan = cli("plan", "shares.toml").out
+    assert "A proportion is of the records for which its condition is true or false" in plan
+    ran = cli("run", "shares.toml")
+    assert ran.code == 0, ran.err
+    row = overall(folder)
+    assert float(row["old"]) == pytest.approx(OLD / KNOWN, abs=1e-3)
+    assert int(row["old_count"]) == KNOWN
+    assert float(row["old_low"]) <= OLD / KNOWN <= float(row["old_high"])
+    report = (folder / "out" / "report.md").read_text()
+    assert "a share of the records for which the condition is true or false" in report
+    facts = json.loads((folder / "out" / "report.json").read_text())
+    assert facts["queries"][0]["among"] == "(age >= 65) IS NOT NULL"
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ('statistic = "proportion"\nwhere = "age >= 65"', "q_count"),
+        ('statistic = "mean"\ncolumn = "age"', "q_count"),
+        ('statistic = "count"\nwhere = "age >= 65"', "q"),
+        ('statistic = "proportion"\nwhere = "COALESCE(age >= 65, FALSE)"', "q"),
+    ],
+)
+def test_what_reads_nothing_of_the_data_is_noted(
+    cli: Callable, folder: Path, query: str, named: str
+) -> None:
+    """Beside a count of all records, which is as it should be."""
+    text = SPEC.partition("[[query]]")[0].replace("epsilon = 4000", "epsilon = 4")
+    text = text.replace('other = "elsewhere"\nnulls = "elsewhere"\n', "")
+    text += f'[[query]]\nname = "n"\nstatistic = "count"\n\n[[query]]\nname = "q"\n{query}\n'
+    (folder / "shares.toml").write_text(text)
+    (folder / "ages.csv").write_text("age,region\n" + '"6,5",nowhere\n' * 1000)
+    ran = cli("run", "shares.toml")
+    assert ran.code == 0, ran.err
+    found = re.search(
+        r"Every figure of ([\w, ]+) in the table overall is within its noise", ran.err
+    )
+    assert found is not None
+    assert named in found[1].split(", ")
+    assert "n" not in found[1].split(", ")
+
+
+def test_a_share_of_all_records_stays_what_it_is(cli: Callable, folder: Path) -> None:
+    """Versions up to 0.2 released such; only new noise is new."""
+    release = dprelease.load("shares.toml")
+    earlier = replace(release, queries=tuple(replace(one, among=None) for one in release.queries))
+    dprelease.run(earlier)
+    before = (folder / "out" / "overall.csv").read_bytes()
+    assert float(overall(folder)["old"]) == pytest.approx(OLD / len(AGES), abs=1e-3)
+    again = cli("run", "shares.toml")
+    assert again.code == 0, again.err
+    assert "already released" in again.out
+    assert "nothing was spent" in again.out
+    assert (folder / "out" / "overall.csv").read_bytes() == before
+    report = (folder / "out" / "report.md").read_text()
+    assert "It is a share of all records of the cell" in report
+    renewed = cli("run", "--new-noise", "shares.toml")
+    assert renewed.code == 0, renewed.err
+    assert float(overall(folder)["old"]) == pytest.approx(OLD / KNOWN, abs=1e-3)
+
+
+def test_a_condition_that_could_not_be_known_is_refused_at_its_place(
+    cli: Callable, folder: Path
+) -> None:
+    """It may be as long as an expression is allowed to be, and what holds it is longer."""
+    text = SPEC.replace("age >= 65", f"age >={' ' * (4000 - len('age >=65'))}65")
+    (folder / "shares.toml").write_text(text)
+    checked = cli("check", "shares.toml")
+    assert checked.code == 2
+    assert "more than 4000 characters" in checked.err
+    assert "shares.toml:30:9" in checked.err + checked.out
