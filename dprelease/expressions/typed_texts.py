@@ -72,9 +72,10 @@ def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) ->
         return whole(as_number, exact) if kind is ColumnType.INTEGER else as_number
     made = value.try_cast(SQL_TYPES[kind])
     if kind is ColumnType.BOOLEAN:
-        # Most texts are words, or 1 and 0, without blanks.
+        # Most texts are words, or 1 and 0, without blanks: the others are looked at alone.
         word = trim_blanks(value).try_cast("BOOLEAN")
-        return call("COALESCE", made, word, truth_of_number(double_of_text(value)))
+        other = call("COALESCE", word, truth_of_number(double_of_text(value)))
+        return case([(made.not_null(), made)], other)
     if kind is ColumnType.DATE:
         # DuckDB reads more forms than ours; ours is the one it writes.
         plain = made.cast("VARCHAR").equals(value) & call("LENGTH", value).equals(10)

@@ -25,6 +25,7 @@ from dprelease.expressions.nodes import (
     as_type,
     literal,
 )
+from dprelease.expressions.normal_form import normalize
 from dprelease.expressions.wording import remember, written, written_type
 from dprelease.model import ColumnType
 
@@ -176,7 +177,7 @@ def read_literal(_: Reader, tree: exp.Expr) -> Node:
     """Text, a 64-bit integer, or a double when there is a point or an exponent."""
     text = tree.name
     if tree.args.get("is_string"):
-        return literal(text, STRING)
+        return literal(normalize(text), STRING)
     if text.isascii() and text.isdigit():
         value = int(text)
         if value > 2**63 - 1:

@@ -161,7 +161,7 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
 def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
     yield f"# {MARK} 5: what is publicly known of the columns that are needed; nothing is guessed\n"
     yield f"# type = one of {TYPES}\n"
-    yield "# boolean reads yes, y, true, t, 1, 1.0, no, n, false, f, 0, 0.0; other words are a string's\n"
+    yield "# boolean reads yes, y, true, t, 1, no, n, false, f, 0; other words are a string's\n"
     yield '# format = "%d.%m.%Y", of dates and timestamps in CSV that are not in ISO form\n'
     yield "# lower = and upper =, of what is added up or put in order\n"
     yield "# keys = [...], of what is grouped by: the public list of its values; or bins = [...]\n"

@@ -6,8 +6,11 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from time import process_time
 
 import duckdb
 import pyarrow as pa
@@ -15,19 +18,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from oracle.key_texts import normal, one_line
-from tables import ENGINES, T, by_key, hidden, inputs, keyed, written
+from tables import ENGINES, T, asked, by_key, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines.common.key_normalization import (
-    CONTROLS,
-    LONGEST_KEY,
-    SIMPLE,
-)
+from dprelease.engines.common.key_normalization import CONTROLS, LONGEST_KEY
+from dprelease.expressions.normal_form import SIMPLE
 from dprelease.model import (
     AggregateRequest,
     Bound,
+    Candidates,
     Dialect,
+    Grid,
     Group,
+    InputColumn,
     Measure,
     MeasureKind,
     Source,
@@ -305,11 +308,85 @@ def test_keys_of_one_form_would_be_the_first_ones(engine: str, tmp_path: Path) -
     assert by_key(engine, request) == {("\u00e9",): [2], ("e\u0301",): [0]}
 
 
+# --- one reading for everything ------------------------------------------------------------------
+
+CONDITIONS = {
+    "k = '\u00e9t\u00e9'": 3,
+    "k = 'e\u0301te\u0301'": 3,
+    "k IN ('x', 'e\u0301t\u00e9')": 3,
+    "k LIKE '_t_'": 3,
+    "k LIKE 'e\u0301%'": 3,
+    "LENGTH(k) = 3": 3,
+    "SUBSTRING(k, 1, 2) = '\u00e9t'": 3,
+    "REPLACE(k, '\u00e9', 'e') = 'ete'": 3,
+    "UPPER(k) = '\u00c9T\u00c9'": 3,
+    "CASE WHEN k > '\u00e9t\u00e9' THEN TRUE ELSE k < '\u00e9t\u00e9' END": 1,
+    "k IS NULL": 2,
+    "c = '\u00e9t\u00e9!'": 3,
+    "k = p": 1,
+}
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-def test_null_texts_of_a_file_stay_what_they_are(engine: str, tmp_path: Path) -> None:
-    """What is a null is settled before: by the text as it stands in the file."""
+@pytest.mark.parametrize("form", ["csv", "csv files", "parquet", "parquet files"])
+def test_a_text_is_one_text_in_all_that_reads_it(engine: str, tmp_path: Path, form: str) -> None:
+    """Keys, conditions, functions, distinct values, choices, computed columns, nulls and units."""
+    types = {"k": T.STRING, "p": T.STRING}
+    spelt = ["\u00e9t\u00e9", "e\u0301te\u0301", "\u00e9te\u0301"]
+    null = [None, None] if form.startswith("parquet") else ["n\u00e9ant", "ne\u0301ant"]
+    people = ["\u00c5", "A\u030a", "\u212b", "Paris", "b", "c"]
+    rows = list(zip([*spelt, "Paris", *null], people, strict=True))
+    source = replace(
+        written(tmp_path / "t", types, rows, form), dialect=Dialect(null_values=("ne\u0301ant",))
+    )
+    read = (*inputs(types), InputColumn("c", T.STRING, sql("k || '!'", "k")))
+    measures = [Measure(M.RECORDS, where=sql(text, "k")) for text in CONDITIONS]
+    measures += [Measure(M.DISTINCT, column=name) for name in ("k", "p", "c")]
+    request = AggregateRequest(source, read, (), tuple(measures))
+    assert by_key(engine, request) == {(): [*CONDITIONS.values(), 2, 4, 2]}
+    texts = ("e\u0301t\u00e9", "Paris")
+    score = sql("CASE WHEN k = candidate THEN 1 ELSE 0 END", "k", "candidate")
+    choice = Candidates(texts, T.STRING, score, Grid(Fraction(1), 0, 1))
+    request = AggregateRequest(source, read, (), (), scores=choice)
+    assert asked(engine, request) == [[3, 1]]
+    key = "e\u0301te\u0301!"
+    joined = Group("c", T.STRING, (key, "rest"), keys=(key,), other="rest")
+    request = AggregateRequest(source, read, (joined,), COUNT)
+    assert by_key(engine, request) == {(key,): [3], ("rest",): [1]}
+    for opaque in ((), ("p",)):
+        unit = (*inputs(types, *opaque), InputColumn("c", T.STRING, sql("k || '!'", "k")))
+        bound = Bound("p", 1, 1, 1, leading=1, salt=2)
+        request = AggregateRequest(source, unit, (hidden("p"),), (Measure(M.UNITS),), bound=bound)
+        if opaque:
+            request = replace(request, groups=())
+            assert by_key(engine, request) == {(): [4]}
+        else:
+            found = by_key(engine, request)
+            assert found == {(person,): [1] for person in ("\u00c5", "Paris", "b", "c")}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_null_texts_are_met_in_their_normal_form(engine: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("k,p\n\u00e9,1\ne\u0301,1\n", encoding="utf-8")
-    source = Source(str(path), "csv", Dialect(null_values=("e\u0301",)))
-    request = AggregateRequest(source, inputs(TYPES), (hidden("k", null="none"),), COUNT)
-    assert by_key(engine, request) == {("\u00e9",): [1], ("none",): [1]}
+    path.write_text("k,p\n\u00e9,1\ne\u0301,1\ne,1\n", encoding="utf-8")
+    for null in ("e\u0301", "\u00e9"):
+        source = Source(str(path), "csv", Dialect(null_values=("", null)))
+        request = AggregateRequest(source, inputs(TYPES), (hidden("k", null="none"),), COUNT)
+        assert by_key(engine, request) == {("e",): [1], ("none",): [2]}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_long_text_of_accents_takes_no_long_time(engine: str, tmp_path: Path) -> None:
+    """It is read as it stands, in a dictionary of the file too, and whatever reads it."""
+    long = "e" + "\u0315\u0316" * 100_000
+    rows = [(text, 1) for text in [long, *["e\u0301"] * 20]]
+    source = written(tmp_path / "t", TYPES, rows, "parquet")
+    measures = (
+        Measure(M.RECORDS, where=sql("k = '\u00e9'", "k")),
+        Measure(M.RECORDS, where=sql("LENGTH(k) = 200001", "k")),
+        Measure(M.DISTINCT, column="k"),
+    )
+    request = AggregateRequest(source, inputs(TYPES), (), measures)
+    began = process_time()
+    assert by_key(engine, request) == {(): [20, 1, 2]}
+    assert process_time() - began < 10

@@ -383,6 +383,8 @@ LIMITS: dict[str, dict[str, str]] = {
         "engines.common.arrow_values:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
         "engines.common.key_normalization:LONGEST_KEY": "characters of a private key; a longer "
         "one is cut",
+        "expressions.normal_form:LONGEST_TEXT": "characters of a text that is read in normal form; "
+        "a longer one is read as it stands",
         "engines.duckdb.session:LEAST_MEMORY": "bytes that `DPRELEASE_MEMORY` must allow, at least",
         "engines.duckdb.session:MOST_THREADS": "threads that read data",
     },
@@ -397,7 +399,6 @@ LIMIT = re.compile(r"^((?:MAX|MOST|LONGEST|LARGEST|LEAST)_?[A-Z_]*|[A-Z]+_LIMIT)
 MET = ("spec", "expressions", "engines/common", "output/publish.py")
 # Those that are no limit of what a user writes: hints, sizes inside, or the same as another.
 INSIDE = {
-    "engines.common.key_normalization:LONGEST_TEXT",
     "spec.checks.columns.grids:LEAST_STEPS",
     "spec.checks.columns.list_files:MOST_LOOKS",  # said in words on the page of columns
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from oracle.bounding import Row, bounded, unit_of
 from oracle.cells import Cell, cell_of, labels_of, placer_of, position
 from oracle.expressions import evaluate
+from oracle.key_texts import normal
 from oracle.values import Record, encoded, grid_integer, on_grid
 
 from dprelease.engines.common.text_values import parse_value
@@ -126,7 +127,8 @@ class _Scores:
     def __init__(self, candidates: Candidates, types: Types) -> None:
         self.grid = candidates.grid
         self.node = tree(candidates.score.text, {**types, "candidate": candidates.type})
-        self.candidates = [parse_value(text, candidates.type) for text in candidates.texts]
+        typed = (parse_value(text, candidates.type) for text in candidates.texts)
+        self.candidates = [normal(value) if isinstance(value, str) else value for value in typed]
         self.totals: dict[Cell, list[int]] = {}
 
     def add(self, row: Row, cell: Cell) -> None:

@@ -65,7 +65,7 @@ def placer_of(group: Group) -> Placer:
         value = (record.numbers if by_number else record.values)[group.column]
         if value is None:
             return null
-        found = find(value if group.edges is not None else _compared(value))
+        found = find(value)
         return other if found is None else found
 
     return place

@@ -11,16 +11,16 @@ from dprelease.engines.common.key_normalization import (
     CONTROLS,
     ELLIPSIS,
     LONGEST_KEY,
-    LONGEST_TEXT,
     REPLACEMENT,
 )
+from dprelease.expressions.normal_form import LONGEST_TEXT
 
 _CONTROLS = re.compile(CONTROLS)
 
 
 def normal(text: str) -> str:
-    """What a text is compared by."""
-    if text.isascii() or len(text) > LONGEST_TEXT:
+    """What a text is read as."""
+    if text.isascii() or "\0" in text or len(text) > LONGEST_TEXT:
         return text
     return unicodedata.normalize("NFC", text)
 

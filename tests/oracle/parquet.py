@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 from zoneinfo import ZoneInfo
 
+from oracle.key_texts import normal
 from oracle.sampling import bits_of
 from oracle.values import Record, text_record
 
@@ -194,7 +195,7 @@ def _record(raw: dict[str, Any], read: Sequence[InputColumn]) -> Record:
         if value is None:
             nulls.add(each.name)
         if each.opaque:
-            values[each.name] = value
+            values[each.name] = normal(value) if isinstance(value, str) else value
         elif each.type in NUMERIC_TYPES:
             number = None if value is None or math.isnan(value) else float(value)
             numbers[each.name] = number
@@ -219,10 +220,9 @@ def _number(value: Any, number: float | None, kind: ColumnType) -> Value:
 
 
 def _moment(value: Any, kind: ColumnType) -> Value:
-    """A string as it is; a day or moment outside the years 1 to 9999 is null."""
+    """A string in its normal form; a day or moment outside the years 1 to 9999 is null."""
     if kind is ColumnType.STRING or value is None:
-        text: Value = value
-        return text
+        return None if value is None else normal(value)
     try:
         if kind is ColumnType.DATE:
             return date(1970, 1, 1) + timedelta(days=value)

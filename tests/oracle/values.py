@@ -36,24 +36,35 @@ def text_record(
         text = texts[each.name]
         if text is not None and dialect.strip:
             text = text.strip(" \t")
-        blanks = "" if each.opaque or each.type is ColumnType.STRING else BLANKS
-        nulls = [null.strip(blanks) if blanks else null for null in dialect.null_values]
-        if text is not None and (text.strip(blanks) if blanks else text) in nulls:
+        is_text = each.opaque or each.type is ColumnType.STRING
+        if text is not None and _shape(text, is_text) in {
+            _shape(null, is_text) for null in dialect.null_values
+        }:
             text = None
         if text is None:
             record.nulls.add(each.name)
         if each.opaque:
-            record.values[each.name] = text
+            record.values[each.name] = None if text is None else normal(text)
             continue
         if text is not None:
             text = default_form(text, each, dialect)
-        value = parse_value(text, each.type)
+        value = _typed(text, each.type)
         record.values[each.name] = value
         if each.type is ColumnType.BOOLEAN:
             record.numbers[each.name] = None if value is None else float(value is True)
         elif each.type in NUMERIC_TYPES:
             record.numbers[each.name] = None if text is None else parse_number(text)
     return record
+
+
+def _shape(text: str, is_text: bool) -> str:
+    """What tells null texts from others."""
+    return normal(text if is_text else text.strip(BLANKS))
+
+
+def _typed(text: str | None, kind: ColumnType) -> Value:
+    value = parse_value(text, kind)
+    return normal(value) if isinstance(value, str) else value
 
 
 def state_of(column: Column, record: Record) -> str:
@@ -67,7 +78,6 @@ def state_of(column: Column, record: Record) -> str:
     if column.keys is not None:
         if column.type is ColumnType.STRING:
             declared_keys: set[Value] = {normal(key) for key in column.keys}
-            value = normal(str(value))
         else:
             declared_keys = {parse_value(key, column.type) for key in column.keys}
         if value not in declared_keys or value is None:
@@ -89,7 +99,8 @@ def declared(result: Value, kind: ColumnType) -> tuple[Value, float | None]:
     if result is None:
         return None, None
     if kind not in NUMERIC_TYPES:
-        return parse_value(str(result), kind) if kind is ColumnType.TIMESTAMP else result, None
+        value = parse_value(str(result), kind) if kind is ColumnType.TIMESTAMP else result
+        return (normal(value) if isinstance(value, str) else value), None
     number = float(result)  # type: ignore[arg-type]
     if kind is ColumnType.INTEGER and isinstance(result, float):
         return (int(result) if result.is_integer() and abs(result) < EXACT else None), number

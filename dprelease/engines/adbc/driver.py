@@ -7,10 +7,11 @@ nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from dprelease.engines.base import bad_data
+from dprelease.engines.common.column_names import hint_at_name
 from dprelease.engines.common.files import LINE_LIMIT
 from dprelease.errors import Failure
 from dprelease.frozen import dataclass
@@ -96,10 +97,11 @@ def no_table(database: Database) -> Failure:
     return bad_data("E429", message, hint, TABLE_KEY)
 
 
-def no_column(database: Database, name: str) -> Failure:
-    """The table has no such column."""
+def no_column(database: Database, name: str, names: Iterable[str] = ()) -> Failure:
+    """The table has no such column among its ``names``."""
     message = f'{".".join(database.table)} has no column "{name}"'
-    hint = "it must have exactly this name, upper and lower case included"
+    usual = "it must have exactly this name, upper and lower case included"
+    hint = hint_at_name(names, name, usual)
     return bad_data("E405", message, hint, TABLE_KEY)
 
 

@@ -98,11 +98,11 @@ class PostgreSQL:
         self, cursor: Any, database: Database, inputs: Sequence[InputColumn]
     ) -> dict[str, Selected]:
         """See ``Driver``."""
-        types = {column.name: _type(cursor, database, column.name) for column in inputs}
         names = _names(cursor, database)
+        types = {column.name: _type(cursor, database, column.name, names) for column in inputs}
         for column in inputs:
             if column.name not in names:
-                raise no_column(database, column.name)
+                raise no_column(database, column.name, names)
             _check(database, column, *types[column.name])
         made = {column.name: _selected(column, types[column.name][0]) for column in inputs}
         try:
@@ -125,7 +125,7 @@ def _encoding(cursor: Any) -> str:
     return str(cursor.fetchone()[0])
 
 
-def _type(cursor: Any, database: Database, name: str) -> tuple[str, bool]:
+def _type(cursor: Any, database: Database, name: str, names: frozenset[str]) -> tuple[str, bool]:
     """The type of a column, and whether it is one of texts; raises Failure(DATA)."""
     from pyarrow import types
 
@@ -133,7 +133,7 @@ def _type(cursor: Any, database: Database, name: str) -> tuple[str, bool]:
         schema = cursor.adbc_execute_schema(of_table(database, [field(name)]))
     except driver_errors() as problem:
         if getattr(problem, "sqlstate", None) == UNDEFINED_COLUMN:
-            raise no_column(database, name) from None
+            raise no_column(database, name, names) from None
         raise _refused(problem, database) from None
     (stored,) = schema
     kind = (stored.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")

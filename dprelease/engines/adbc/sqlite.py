@@ -102,7 +102,7 @@ def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> N
     """Refuse a column that isn't there once, and a zone; raises Failure(DATA)."""
     name = declared.name
     if name not in names:
-        raise no_column(database, name)
+        raise no_column(database, name, names)
     # SQLite tells columns of one name in a view apart by numbers
     numbered = re.compile(f"{re.escape(name)}:[0-9]+", re.IGNORECASE)
     if any(map(numbered.fullmatch, names)):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dprelease.engines.base import bad_data
+from dprelease.engines.common.column_names import hint_at_name
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn
 
 WIDEST = 38  # digits of a decimal that DuckDB holds exactly
@@ -49,7 +50,9 @@ def declared_type(
         raise bad_data(
             "E405",
             f'{pattern} has no column "{name}"',
-            "it must have exactly this name, upper and lower case included",
+            hint_at_name(
+                schema.names, name, "it must have exactly this name, upper and lower case included"
+            ),
         )
     if len(places) > 1:
         raise bad_data("E406", f'{pattern} has several columns "{name}"', "rename one of them")

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Sequence
 
 from dprelease.engines.base import bad_data
+from dprelease.engines.common.column_names import find_places, hint_at_name
 from dprelease.engines.common.locations import (
     is_hidden,
     once,
@@ -147,15 +148,19 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
     encoding = _encoding(dialect.encoding)
     names = _names(paths, dialect, encoding, source.pattern)
     wanted = [column.name for column in inputs if column.expression is None]
+    position: dict[str, int] = {}
     for name in wanted:
-        if name not in names:
+        places = find_places(names, name)
+        if not places:
             where = "the header" if dialect.header else "[data] names"
-            raise bad_data(
-                "E405",
-                f'{source.pattern} has no column "{name}"',
-                f"{where} must hold exactly this name, upper and lower case included",
-            )
-    return Layout(paths, len(names), {name: names.index(name) for name in wanted}, encoding)
+            usual = f"{where} must hold exactly this name, upper and lower case included"
+            hint = hint_at_name(names, name, usual)
+            raise bad_data("E405", f'{source.pattern} has no column "{name}"', hint)
+        if len(places) > 1:
+            message = f'{source.pattern} has several columns "{name}"'
+            raise bad_data("E406", message, "rename one of them")
+        (position[name],) = places
+    return Layout(paths, len(names), position, encoding)
 
 
 def _names(paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:

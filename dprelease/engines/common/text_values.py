@@ -14,7 +14,7 @@ any type but string they mean nothing.
 * date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999; or a timestamp, whose day it is.
 * timestamp: ``YYYY-MM-DD HH:MM:SS`` or with ``T``, with up to nine decimals of a second (digits
   after the sixth are dropped), hours to 23, no zone.
-* string: the text itself.
+* string: the text itself, in the normal form NFC (see ``expressions.normal_form``).
 
 All other text is null. Where the spec declares how a column is written, that takes the place of the
 forms above:

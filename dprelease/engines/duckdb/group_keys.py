@@ -19,11 +19,16 @@ from dprelease.engines.common.key_normalization import (
     CONTROLS,
     ELLIPSIS,
     LONGEST_KEY,
-    LONGEST_TEXT,
     REPLACEMENT,
-    SIMPLE,
 )
 from dprelease.engines.common.text_values import parse_value
+from dprelease.expressions.normal_form import (
+    LONGEST_TEXT,
+    composed,
+    is_longer,
+    is_simple,
+    normal_form,
+)
 from dprelease.expressions.sqltext import NULL, Sql, Value, call, case, col, literal
 from dprelease.expressions.typed_texts import SQL_TYPES
 from dprelease.model import NUMERIC_TYPES, ColumnType, Group
@@ -44,50 +49,18 @@ def one_line(value: Sql) -> Sql:
     length, encoded = call("STRLEN", value), call("ENCODE", value).cast("VARCHAR")
     plain = call("STRLEN", encoded).equals(length)
     short = length <= LONGEST_KEY  # so many bytes are no more characters
-    # Controls go first: DuckDB's normal form ends at a NUL.
+    # The normal form again: that of a text with a NUL was not made.
     shown = call("REGEXP_REPLACE", value, CONTROLS, REPLACEMENT, "g")
-    in_form = _normal_form(shown)
-    whole = case([(_longer(value, LONGEST_TEXT), shown)], in_form)
+    in_form = composed(shown)
+    whole = case([(is_longer(value, LONGEST_TEXT), shown)], in_form)
     cut = call("LEFT", whole, BEGINNING).concat(ELLIPSIS).concat(call("SHA256", whole))
-    long = case([(_longer(whole, LONGEST_KEY), cut)], whole)
-    return case([(short & plain, value), (short & _simple(value), value), (short, in_form)], long)
-
-
-def normal(value: Sql) -> Sql:
-    """What a text is compared by where keys are declared: see ``key_normalization``.
-
-    A text with a NUL is no declared key, and DuckDB's normal form would end there.
-    """
-    ascii_ = call("STRLEN", value).equals(call("LENGTH", value))
-    nul = call("CONTAINS", value, call("CHR", 0))
-    alone = nul | _longer(value, LONGEST_TEXT)
-    return case([(ascii_, value), (_simple(value), value), (alone, value)], _normal_form(value))
-
-
-def _normal_form(value: Sql) -> Sql:
-    """The normal form of a text that is no longer than ``LONGEST_TEXT``.
-
-    Of a column in a dictionary DuckDB makes it of all texts, whichever rows a CASE chose, and of
-    a long one that may take hours: so it is told the beginning only.
-    """
-    return call("NFC_NORMALIZE", call("LEFT", value, LONGEST_TEXT))
-
-
-def _simple(value: Sql) -> Sql:
-    return call("REGEXP_FULL_MATCH", value, SIMPLE)
-
-
-def _longer(value: Sql, most: int) -> Sql:
-    """Whether a text has more characters; texts with no more bytes aren't counted through."""
-    longer = [call(name, value) > most for name in ("STRLEN", "LENGTH")]
-    return longer[0] & longer[1]
+    long = case([(is_longer(whole, LONGEST_KEY), cut)], whole)
+    return case([(short & plain, value), (short & is_simple(value), value), (short, in_form)], long)
 
 
 def key_of(group: Group, value: Sql) -> Sql:
     """The key of a typed value of the group's column that is not null, if it isn't binned."""
-    if group.type is not ColumnType.STRING:
-        return value
-    return one_line(value) if group.private else normal(value)
+    return one_line(value) if group.private and group.type is ColumnType.STRING else value
 
 
 def label_of(value: Any) -> str:
@@ -120,7 +93,12 @@ def null_key(group: Group) -> Sql | None:
     value = parse_value(group.null_label, group.type)
     if group.null_label is None or value is None or label_of(value) != group.null_label:
         return None
-    return key_of(group, literal(group.null_label).cast(SQL_TYPES[group.type]))
+    return key_of(group, typed_constant(literal(group.null_label), group.type))
+
+
+def typed_constant(text: Sql, kind: ColumnType) -> Sql:
+    """The typed value of a canonical text of the spec."""
+    return normal_form(text) if kind is ColumnType.STRING else text.try_cast(SQL_TYPES[kind])
 
 
 def labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:
@@ -155,7 +133,7 @@ def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
             )
         elif not group.private:
             # Two texts of one key would count a record twice: the first one has it.
-            key = key_of(group, col("t").try_cast(SQL_TYPES[group.type]))
+            key = key_of(group, typed_constant(col("t"), group.type))
             connection.execute(
                 f"CREATE TEMP TABLE keys{index} AS SELECT v, MIN(i) AS i FROM ("  # noqa: S608
                 f"SELECT {key} AS v, i FROM ("

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from functools import reduce
 
 from dprelease.engines.duckdb.cells import Cells, cell_number
-from dprelease.engines.duckdb.group_keys import look_up, numbered
+from dprelease.engines.duckdb.group_keys import look_up, numbered, typed_constant
 from dprelease.engines.duckdb.typed_rows import Rows, grid_integer
 from dprelease.expressions import tree
 from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, Value, call, case, col, distinct
-from dprelease.expressions.typed_texts import SQL_TYPES
 from dprelease.model import AggregateRequest, Candidates, Measure, MeasureKind, Quantity
 
 CELL = col("cell")
@@ -171,9 +170,10 @@ def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, plac
 
 def candidates_table(candidates: Candidates) -> str:
     """The statement of the table of candidates: ``j`` and ``candidate``; wants the texts."""
+    candidate = typed_constant(col("t"), candidates.type)
     return (
         f"CREATE TEMP TABLE {CANDIDATES} AS "  # noqa: S608
-        f"SELECT j, TRY_CAST(t AS {SQL_TYPES[candidates.type]}) AS candidate FROM ("
+        f"SELECT j, {candidate} AS candidate FROM ("
         "SELECT UNNEST(CAST($1 AS VARCHAR[])) AS t, UNNEST(RANGE(LEN($1))) AS j)"
     )
 

@@ -6,12 +6,12 @@ which its rows are sampled: equal for equal values, different for different ones
 Integers in decimal; ``true`` and ``false``; the 64 bits of a double; days and microseconds since
 1970; bytes as hexadecimal digits; a text as it is.
 
-Each step is a subquery with names of its own making (no name of the data is SQL): text ``t0..``,
-its default form ``p0..`` where the spec declares another one, typed values ``v0..`` with numbers
-``n0..`` (numbered by input), then one row a record with group keys ``g0..`` (for private ones also
-``s0..``: whether there is a value), grid integers ``k0..``, conditions ``w0..``, typed values
-``d0..`` of other columns that are counted or scored, the unit ``u``, and ``f``: whether the record
-passes the filter.
+Each step is a subquery with names of its own making (no name of the data is SQL): text ``t0..`` (of
+``x0..``, its normal form, if null texts are to be looked for), its default form ``p0..`` where the
+spec declares another one, typed values ``v0..`` with numbers ``n0..`` (numbered by input), then one
+row a record with group keys ``g0..`` (for private ones also ``s0..``: whether there is a value),
+grid integers ``k0..``, conditions ``w0..``, typed values ``d0..`` of other columns that are counted
+or scored, the unit ``u``, and ``f``: whether the record passes the filter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import field
 from dprelease.engines.base import columns_derived, columns_read
 from dprelease.engines.common.request_content import content_of, scale_of
 from dprelease.engines.common.text_values import parse_number, parse_value
-from dprelease.engines.duckdb.group_keys import binned, key_of, normal, null_key
+from dprelease.engines.duckdb.group_keys import binned, key_of, null_key, typed_constant
 from dprelease.engines.duckdb.written_forms import (
     default_form,
     is_default,
@@ -32,6 +32,7 @@ from dprelease.engines.duckdb.written_forms import (
 )
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import BLANKS
+from dprelease.expressions.normal_form import normal_form, normalize
 from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import NULL, Sql, call, case, col, literal, within
 from dprelease.expressions.typed_texts import (
@@ -60,26 +61,44 @@ from dprelease.model import (
 
 
 def field_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool = False) -> Sql:
-    """The field after stripping blanks and turning the declared null texts into null.
+    """The text of a field, or null if the field is missing or holds a declared null text.
 
     A null text that has no value of the type anyway is compared only if ``exact`` is asked for.
     """
+    return _without_nulls(
+        _stripped(field, dialect, declared, exact=exact), dialect, declared, exact
+    )
+
+
+def _stripped(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool) -> Sql:
+    """The text of a field in which null texts are looked for."""
     value = call("TRIM", field, " \t") if dialect.strip else field
-    minds_blanks = declared.opaque or declared.type is ColumnType.STRING
-    for null in dialect.null_values:
-        if not exact and not _means_something(null, dialect, declared):
-            continue
-        if minds_blanks:
-            value = call("NULLIF", value, null)
-        else:
-            value = when(~trim_blanks(value).equals(null.strip(BLANKS)), value)
-    return value
+    return normal_form(value) if exact or is_text(declared) else value
+
+
+def _without_nulls(value: Sql, dialect: Dialect, declared: InputColumn, exact: bool) -> Sql:
+    """The text, or null if it is one of those that mean null."""
+    nulls = [
+        normalize(null)
+        for null in dialect.null_values
+        if exact or _means_something(null, dialect, declared)
+    ]
+    if not nulls:
+        return value
+    if is_text(declared):
+        return when(~within(value, nulls), value)
+    return when(~within(trim_blanks(value), [null.strip(BLANKS) for null in nulls]), value)
+
+
+def is_text(declared: InputColumn) -> bool:
+    """Whether a field of text is its own value."""
+    return declared.opaque or declared.type is ColumnType.STRING
 
 
 def _means_something(null: str, dialect: Dialect, declared: InputColumn) -> bool:
     """Whether a null text could otherwise be read as a value: if not, it is null anyway."""
     kind = declared.type
-    if declared.opaque or kind is ColumnType.STRING or not is_default(declared, dialect):
+    if is_text(declared) or not is_default(declared, dialect):
         return True
     if kind in NUMERIC_TYPES and parse_number(null) is not None:
         return True
@@ -251,9 +270,7 @@ def state_of_field(column: Column, place: int) -> Sql:
         kind, number = "DOUBLE", col(f"n{place}")
     pairs = [(col(f"z{place}"), "null"), (number.is_null(), "unreadable")]
     if column.keys is not None:
-        keys = [literal(key).try_cast(SQL_TYPES[column.type]) for key in column.keys]
-        if column.type is ColumnType.STRING:
-            value, keys = normal(value), [normal(key) for key in keys]
+        keys = [typed_constant(literal(key), column.type) for key in column.keys]
         pairs.append((~call("COALESCE", within(value, keys), False), "undeclared"))
     elif column.edges is not None:
         first, last = (literal(edge).cast(kind) for edge in (column.edges[0], column.edges[-1]))
@@ -296,9 +313,10 @@ def text_of_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
     physical = fields.types.get(declared.name)
     if physical is None:
         return field_text(field, fields.dialect, declared, exact=True)
-    if physical != "VARCHAR" or fields.longest is None:
+    if physical != "VARCHAR":
         return field
-    return when(call("STRLEN", field) <= fields.longest, field)
+    text = normal_form(field)
+    return text if fields.longest is None else when(call("STRLEN", field) <= fields.longest, text)
 
 
 def _has_number(declared: InputColumn) -> bool:
@@ -333,17 +351,28 @@ def _typed(
     Of those that are ``checked`` also ``z``: whether the field is null.
     """
     raw: dict[str, Sql] = {}
+    texts: dict[str, Sql] = {}
     plain: dict[str, Sql] = {}
     numbers: dict[str, Sql] = {}
     typed: dict[str, Sql] = {}
     for declared in read:
         place = places[declared.name]
         raw_value, physical = col(f"t{place}"), fields.types.get(declared.name)
-        raw[f"t{place}"] = _raw(declared, fields)
+        if physical is None and is_text(declared) and declared.name not in fields.as_they_stand:
+            # The normal form is made once, and then compared with null texts.
+            field = fields.columns[declared.name]
+            raw[f"x{place}"] = _stripped(field, fields.dialect, declared, exact=True)
+            texts[f"t{place}"] = _without_nulls(
+                col(f"x{place}"), fields.dialect, declared, exact=True
+            )
+        else:
+            raw[f"t{place}"] = _raw(declared, fields)
         if physical is None and not is_default(declared, fields.dialect):
             plain[f"p{place}"] = default_form(raw_value, declared, fields.dialect)
             raw_value = col(f"p{place}")
-        if declared.name in checked:
+        if declared.name in checked and is_text(declared):
+            numbers[f"z{place}"] = raw_value.is_null()
+        elif declared.name in checked:
             text = text_of_field(fields.columns[declared.name], declared, fields)
             raw[f"z{place}"] = text.is_null()
         if _has_number(declared):
@@ -353,6 +382,7 @@ def _typed(
             numbers[f"r{place}"] = double
         typed[f"v{place}"] = _value(declared, raw_value, col(f"n{place}"), physical)
     query = fields.relation.layer(raw or {"nothing": 0}, keep=False)
+    query = query.layer(texts) if texts else query
     query = query.layer(plain) if plain else query
     query = query.layer(numbers).layer(typed)
     truths = {
@@ -376,7 +406,10 @@ def _derived(
     made = query.layer({f"d{place}": compile_sql(node, inside)})
     result = col(f"d{place}")
     if column.type not in NUMERIC_TYPES:
-        return made.layer({f"v{place}": value_of_typed(result, column.type, "")})
+        value = value_of_typed(result, column.type, "")
+        if column.type is ColumnType.STRING:
+            value = normal_form(result)
+        return made.layer({f"v{place}": value})
     made = made.layer({f"n{place}": number_of_typed(result)})
     physical = "DOUBLE" if node.type is ColumnType.FLOAT else ""
     return made.layer({f"v{place}": value_of_typed(result, column.type, physical)})

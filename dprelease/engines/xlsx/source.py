@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from dprelease.engines.base import bad_data, columns_read
+from dprelease.engines.common.column_names import find_places, hint_at_name
 from dprelease.engines.common.files import Split, resolve
 from dprelease.engines.common.locations import size_of
 from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
@@ -134,9 +135,10 @@ def _chosen(sheets: dict[str, Sheet], source: Source) -> Sheet:
 
 
 def _column(header: Row, name: str, pattern: str) -> int:
-    columns = [column for column, title in header.items() if title == name]
+    columns = [list(header)[place] for place in find_places(list(header.values()), name)]
     if not columns:
-        hint = "the first row must hold exactly this name, upper and lower case included"
+        usual = "the first row must hold exactly this name, upper and lower case included"
+        hint = hint_at_name(header.values(), name, usual)
         raise bad_data("E405", f'{pattern} has no column "{name}"', hint)
     if len(columns) > 1:
         raise bad_data("E406", f'{pattern} has several columns "{name}"', "rename one of them")

@@ -1,0 +1,28 @@
+"""Names of columns: which column of a file a declared name means, and a hint where none has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dprelease.expressions.normal_form import normalize
+
+
+def find_places(names: Sequence[str | None], wanted: str) -> list[int]:
+    """The places of the columns with this name, however its accents are encoded."""
+    wanted = normalize(wanted)
+    return [place for place, name in enumerate(names) if name and normalize(name) == wanted]
+
+
+def hint_at_name(names: Iterable[str | None], wanted: str, usual: str) -> str:
+    """The usual hint, or that a column is there whose name is almost the wanted one."""
+    if any(name and _fold(name) == _fold(wanted) for name in names):
+        return (
+            "a column there differs only in blanks, in upper and lower case or in how accents are "
+            "encoded: write its name as it stands there"
+        )
+    return usual
+
+
+def _fold(name: str) -> str:
+    """The name without what is hard to see."""
+    return "".join(normalize(name).casefold().split()).strip("\ufeff")
