@@ -1,11 +1,20 @@
 """Tables of the same records made to agree: least squares, then exactly, from coarse to fine.
 
-*Least squares.* Let table B have cells with noise of variance v, N_B in number. All that it says of
-a coarser table M it says with noise of variance v N_B / N_M. So each node M of the lattice
-(``lattice``) is averaged over the tables that are at least as fine, with weights in proportion to
-1 / (v N_B), which are the same for all parts of M that lie in no coarser node. A node is then moved
-by what it is off at the coarser ones, spread evenly over its further cells. With noise that is
-independent and alike within each table this is the weighted least squares of all tables at once.
+*Least squares.* What is observed are arrays of noisy integers, each with noise of its own that is
+independent and alike in all its cells: tables as they are, or the pieces that tables planned
+together are read from (``Counts``). The tables that are wanted are estimated from all of them at
+once, given that no record has a label that none of the tables publishes: the weighted least squares
+with that constraint. So a figure never errs more than any unbiased reading of the same integers,
+such as the plan's own.
+
+A table is a sum of parts, one for each set B of its axes: what varies along all of B and is alike
+along all others. Every array that has the axes B observes that part, added up along its other axes:
+a plain one of N cells, of variance v each, with a precision in proportion to 1 / (v N). Along a
+CENTRED axis of n labels, m of them published, an integer is n times a cell less the sum of all; so
+what is common to the m cells is read with weights 1, ..., 1, -m. Parts that the same arrays observe
+alike are estimated together, as those of one node of a lattice (``lattice``), with weights in
+proportion to the precisions. A node is then moved by what it is off at the coarser ones, spread
+evenly over its further cells.
 
 *Exactly.* Nodes are set from the total on, each to add up to those that it is built up from: moved
 to 0 or more, and to whole units, where that is asked for (``projection``).
@@ -13,50 +22,105 @@ to 0 or more, and to whole units, where that is asked for (``projection``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import prod, sqrt
+from itertools import chain, combinations, product
+from math import frexp, ldexp, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
 
-from dprelease.finishing.lattice import Axes, Scheme, corrections, scheme_of
+from dprelease.finishing.lattice import NONE, Axes, corrections, nodes_of, scheme_of
 from dprelease.finishing.projection import Cells, adjusted, crossed, rounded
 
 WEIGHTS = 1 << 12
-"""Weights are whole parts of this: any that add up to it leave figures right on average."""
+"""Weights of few arrays are whole parts of this: any that add up to it are right on average."""
+FEW = 16
 FINER = 3
 """Decimals beyond those of what is published, in which estimates are kept on the way."""
+MOST_KINDS = 10**6
+"""A cell's noise is described where no more kinds of integers are to be looked at."""
 
 
 class Counts(NamedTuple):
-    """A table: its axes in order, its cells row-major in 10^-places, the variance of one's noise.
+    """Noisy integers of the same records, with independent noise of one variance.
 
-    The variance is None where a finer table says all that it says.
+    ``cells`` are row-major over ``axes``, in 10^-places. A ``hidden`` axis has one label more, the
+    last, for records that no table shows. Along a ``centred`` axis of n labels an integer is n
+    times its cell less the sum of all n.
     """
 
     axes: tuple[int, ...]
     cells: Sequence[int]
-    variance: Fraction | None
+    variance: Fraction
+    hidden: Axes = NONE
+    centred: Axes = NONE
+
+    def labels(self, axis: int, sizes: Sequence[int]) -> int:
+        """How many labels it has along an axis."""
+        return sizes[axis] + (axis in self.hidden)
+
+    def multiple(self, sizes: Sequence[int]) -> int:
+        """How often a cell is in the integer of its place and, added up, in others."""
+        return prod(self.labels(axis, sizes) for axis in self.centred)
+
+
+Tables = Sequence[tuple[int, ...]]
+"""The axes of tables, in order."""
 
 
 class Wanted(NamedTuple):
-    """What is wanted of tables with ``before`` decimals: how many afterwards, and none below 0."""
+    """What is wanted of figures with ``before`` decimals: how many afterwards, and none below 0."""
 
     before: int
     after: int
     nonnegative: bool
 
 
-def agreed(tables: Sequence[Counts], sizes: Sequence[int], wanted: Wanted) -> list[list[int]]:
-    """The cells of each table, which agree with those of all others, in 10^-wanted.after.
+class Fit(NamedTuple):
+    """Which arrays are weighed into which part of tables of published ``sizes``.
 
-    ``sizes`` are those of the axes. A table alone agrees with its own total. Raises Circle.
+    ``weights``: of each node of the lattice, the precision with which each array observes its part;
+    ``shares``: the same in whole parts, for use.
     """
-    scheme = scheme_of([frozenset(table.axes) for table in tables])
+
+    tables: Tables
+    observed: Sequence[Counts]
+    sizes: Sequence[int]
+    weights: Mapping[Axes, Mapping[int, Fraction]]
+    shares: Mapping[Axes, Mapping[int, int]]
+
+
+def least_squares(tables: Tables, observed: Sequence[Counts], sizes: Sequence[int]) -> Fit:
+    """Weigh what was observed into tables.
+
+    Args:
+        tables: The axes of each table.
+        observed: What is known of the same records; ``cells`` may be empty.
+        sizes: How many labels of each axis are published.
+
+    Returns:
+        The weights of all arrays.
+
+    Raises:
+        ValueError: Some table can't be told from what was observed.
+
+    """
+    weights = {node: _weights(observed, node, sizes) for node in _nodes(tables, observed)}
+    shares = {node: _shares(parts) for node, parts in weights.items()}
+    return Fit(tables, observed, sizes, weights, shares)
+
+
+def agreed(fit: Fit, wanted: Wanted) -> list[list[int]]:
+    """Make tables agree with each other: the cells of each, row-major, in 10^-wanted.after.
+
+    Raises Circle where tables overlap in one.
+    """
+    scheme = scheme_of([frozenset(table) for table in fit.tables])
     fine = max(wanted.before, wanted.after) + FINER
     factor, unit = 10 ** (fine - wanted.before), 10 ** (fine - wanted.after)
-    estimates = _estimates(_tensors(tables, sizes, factor), tables, sizes, factor, scheme)
+    estimates = _estimates(fit, factor)
     exact: dict[Axes, Cells] = {}
     for node, parents in scheme.parents.items():
         exact[node] = _settled(node, parents, estimates[node], exact, unit, wanted.nonnegative)
@@ -64,110 +128,183 @@ def agreed(tables: Sequence[Counts], sizes: Sequence[int], wanted: Wanted) -> li
         if node in scheme.sums:
             finer = scheme.sums[node]
             exact[node] = _margin(exact[finer], finer, node)
-    return [_as_given(exact[frozenset(table.axes)], table.axes, unit) for table in tables]
+    return [_as_given(exact[frozenset(table)], table, unit) for table in fit.tables]
 
 
-def disagreement(tables: Sequence[Counts], sizes: Sequence[int]) -> float:
-    """How far two totals of the tables are from each other at most, in standard deviations."""
-    heard = [(table, table.variance) for table in tables if table.variance is not None]
-    totals = [sum(table.cells) for table, _ in heard]
-    spreads = [float(one) * prod(sizes[i] for i in table.axes) for table, one in heard]
+def disagreement(fit: Fit) -> float:
+    """How far two totals are from each other at most, in standard deviations."""
+    totals, spreads = [], []
+    tensors = _tensors(fit, 1)
+    for place, weight in fit.weights[NONE].items():
+        counts = fit.observed[place]
+        total = int(_read(tensors[place], counts, NONE, fit.sizes))
+        totals.append(total / counts.multiple(fit.sizes))
+        spreads.append(float(1 / weight) if counts.variance else 0.0)
     return max(
         (
-            abs(one - other) / sqrt(spread + spreads[j])
-            for i, (one, spread) in enumerate(zip(totals, spreads, strict=True))
-            for j, other in enumerate(totals[:i])
-            if spread + spreads[j]
+            abs(total - other) / sqrt(spread + spreads[place])
+            for number, (total, spread) in enumerate(zip(totals, spreads, strict=True))
+            for place, other in enumerate(totals[:number])
+            if spread + spreads[place]
         ),
         default=0.0,
     )
 
 
-def noise_left(tables: Sequence[Counts], sizes: Sequence[int]) -> list[float]:
-    """The variance of a cell of each table after least squares; ``cells`` need not be there.
+def noise_left(fit: Fit) -> list[float]:
+    """Compute the variance of a cell of each table after least squares.
 
-    A part of node M, one of the g(M) that lie in no coarser node, has in a cell of table A the
-    variance 1 / (N_A^2 P), P the sum of 1 / (v N_B) over the tables B that hold M.
+    The part of node M, of dimension g(M), has in a cell of table A the variance g(M) / (N_A^2 P),
+    P the sum of the weights of M.
     """
-    scheme = scheme_of([frozenset(table.axes) for table in tables])
+    sizes = fit.sizes
     parts: dict[Axes, int] = {}
-    for node in scheme.nodes:
+    for node in fit.weights:
         below = sum(number for other, number in parts.items() if other < node)
-        parts[node] = prod(sizes[i] for i in node) - below
-    held = {node: parts[node] / _precision(node, tables, sizes) for node in scheme.nodes}
+        parts[node] = prod(sizes[axis] for axis in node) - below
+    held = {
+        node: number / sum(fit.weights[node].values(), Fraction(0))
+        for node, number in parts.items()
+    }
     variances = []
-    for table in tables:
-        axes = frozenset(table.axes)
+    for table in fit.tables:
+        axes = frozenset(table)
         variance = sum((part for node, part in held.items() if node <= axes), Fraction(0))
-        exact = table.variance == 0
+        exact = any(
+            not (counts.variance or counts.centred) and axes <= {*counts.axes}
+            for counts in fit.observed
+        )
         variances.append(0.0 if exact else float(variance / prod(sizes[i] for i in axes) ** 2))
     return variances
-
-
-def _precision(node: Axes, tables: Sequence[Counts], sizes: Sequence[int]) -> Fraction:
-    holding = (table for table in tables if node <= frozenset(table.axes))
-    return sum((_weight(table, sizes) for table in holding), Fraction(0)) or Fraction(1)
-
-
-def _weight(table: Counts, sizes: Sequence[int]) -> Fraction:
-    """1 / (v N); without noise, more than any other has."""
-    if table.variance is None:
-        return Fraction(0)
-    return 1 / ((table.variance or _NEXT_TO_NONE) * prod(sizes[i] for i in table.axes))
-
-
-_NEXT_TO_NONE = Fraction(1, 10**12)
 
 
 # --- least squares --------------------------------------------------------------------------------
 
 
-def _tensors(tables: Sequence[Counts], sizes: Sequence[int], factor: int) -> list[Cells]:
-    """The tables as arrays, their axes in the order of their numbers."""
-    largest = max(sum(map(abs, table.cells)) for table in tables) * factor * WEIGHTS
-    kind = np.int64 if largest < 1 << 61 else object
+def _nodes(tables: Tables, observed: Sequence[Counts]) -> list[Axes]:
+    """The lattice of what tables are made of: sets of axes whose parts have weights of their own.
+
+    Whether an array of cells centred along an axis has a part depends on that axis too.
+    """
+    seen = [
+        frozenset(counts.axes) - left_out
+        for counts in observed
+        for left_out in _subsets(counts.centred)
+    ]
+    wanted = [frozenset(table) for table in tables]
+    return [node for node in nodes_of([*wanted, *seen]) if any(node <= table for table in wanted)]
+
+
+def _subsets(axes: Axes) -> Iterator[Axes]:
+    places = sorted(axes)
+    sizes = range(len(places) + 1)
+    return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))
+
+
+_NEXT_TO_NONE = Fraction(1, 10**12)
+
+
+def _weight(counts: Counts, node: Axes, sizes: Sequence[int]) -> Fraction:
+    """Compute the precision with which an array with all axes of a node observes its part.
+
+    It is 1 / (v N) for N cells that are added up, or spread over, as they are. Along a centred axis
+    m / n^2 stands for m, and m / n where what is common to the m cells is observed by the hidden
+    one of n; without that nothing is. An array without noise is very precise.
+    """
+    spread = counts.variance or _NEXT_TO_NONE
+    for axis in counts.axes:
+        number = counts.labels(axis, sizes)
+        spread *= sizes[axis]
+        if axis in counts.centred:
+            if axis not in node and axis not in counts.hidden:
+                return Fraction(0)
+            spread /= number**2 if axis in node else number
+    return 1 / spread
+
+
+def _weights(observed: Sequence[Counts], node: Axes, sizes: Sequence[int]) -> dict[int, Fraction]:
+    """The weight of each array that observes the part of a node, by its place."""
+    weights = {
+        place: weight
+        for place, counts in enumerate(observed)
+        if node.issubset(counts.axes) and (weight := _weight(counts, node, sizes))
+    }
+    if not weights:
+        raise ValueError("no table tells what another is made of")
+    return weights
+
+
+def _tensors(fit: Fit, factor: int) -> list[Cells]:
+    """The integers as arrays, their axes in the order of their numbers."""
+    observed, sizes = fit.observed, fit.sizes
+    largest = max(
+        sum(map(abs, counts.cells)) * prod(sizes[axis] for axis in counts.centred)
+        for counts in observed
+    )
+    kind = np.int64 if largest * factor * _whole(len(observed)) < 1 << 61 else object
     return [
-        np.array(table.cells, dtype=kind)
-        .reshape([sizes[i] for i in table.axes])
-        .transpose(np.argsort(table.axes))
-        for table in tables
+        np.array(counts.cells, dtype=kind)
+        .reshape([counts.labels(axis, sizes) for axis in counts.axes])
+        .transpose(np.argsort(counts.axes))
+        for counts in observed
     ]
 
 
-def _estimates(
-    tensors: Sequence[Cells],
-    tables: Sequence[Counts],
-    sizes: Sequence[int],
-    factor: int,
-    scheme: Scheme,
-) -> dict[Axes, Cells]:
-    """Every node by least squares, times ``factor``, up to one in the last place."""
+def _estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
+    """Every node by least squares, times ``factor``, up to a few in the last place."""
+    observed, sizes, nodes = fit.observed, fit.sizes, [*fit.weights]
+    tensors = _tensors(fit, factor)
     estimates: dict[Axes, Cells] = {}
-    for node in scheme.nodes:
-        holding = [i for i, table in enumerate(tables) if node <= frozenset(table.axes)]
-        weights = _parts([_weight(tables[i], sizes) for i in holding])
+    for node, shares in fit.shares.items():
         kind = tensors[0].dtype
         mean: Cells = np.zeros([sizes[i] for i in sorted(node)], dtype=kind)
-        for i, weight in zip(holding, weights, strict=True):
-            part = _margin(tensors[i], frozenset(tables[i].axes), node)
-            mean = np.asarray(mean + weight * factor * part, dtype=kind)
-        mean = np.asarray(mean // WEIGHTS, dtype=kind)
+        for place, share in shares.items():
+            counts = observed[place]
+            part = _read(tensors[place], counts, node, sizes)
+            part = factor * part // counts.multiple(sizes)
+            mean = np.asarray(mean + share * part, dtype=kind)
+        mean = np.asarray(mean // _whole(len(shares)), dtype=kind)
         moves: Cells = np.zeros_like(mean)
-        for other, count in corrections(node, scheme.nodes).items():
+        for other, count in corrections(node, nodes).items():
             if count:
-                share = prod(sizes[i] for i in node - other)
+                spread = prod(sizes[i] for i in node - other)
                 off = np.asarray(estimates[other] - _margin(mean, node, other), dtype=kind)
-                moves = moves + count * _widened(off, other, node) // share
+                moves = moves + count * _widened(off, other, node) // spread
         estimates[node] = np.asarray(mean + moves, dtype=kind)
     return estimates
 
 
-def _parts(weights: Sequence[Fraction]) -> list[int]:
-    """Whole parts of ``WEIGHTS`` in proportion to the weights."""
-    whole = sum(weights, Fraction(0)) or Fraction(1)
-    parts = [round(weight / whole * WEIGHTS) for weight in weights]
-    parts[parts.index(max(parts))] += WEIGHTS - sum(parts)
-    return parts
+def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cells:
+    """Add up over the axes that a node has not, so that its part comes with ``multiple``.
+
+    Of the axes that it has, the hidden labels are left out.
+    """
+    for axis in sorted(counts.axes, reverse=True):
+        place = sorted(counts.axes).index(axis)
+        front = np.moveaxis(cells, place, 0)
+        published = front[: sizes[axis]]
+        if axis in node:
+            cells = np.moveaxis(published, 0, place)
+            continue
+        total = np.asarray(published.sum(axis=0), dtype=cells.dtype)
+        if axis in counts.centred and axis in counts.hidden:
+            total = total - sizes[axis] * front[sizes[axis]]
+        cells = np.asarray(total, dtype=cells.dtype)
+    return cells
+
+
+def _whole(number: int) -> int:
+    """What the weights of so many arrays are whole parts of."""
+    return WEIGHTS << (number // FEW).bit_length()
+
+
+def _shares(weights: Mapping[int, Fraction]) -> dict[int, int]:
+    """Whole parts in proportion to the weights."""
+    total, whole = sum(weights.values(), Fraction(0)), _whole(len(weights))
+    shares = {place: round(weight / total * whole) for place, weight in weights.items()}
+    largest = max(shares, key=shares.__getitem__)
+    shares[largest] += whole - sum(shares.values())
+    return shares
 
 
 def _margin(cells: Cells, axes: Axes, node: Axes) -> Cells:
@@ -180,6 +317,99 @@ def _widened(cells: Cells, node: Axes, axes: Axes) -> Cells:
     """Give an array of a coarser node a length of 1 along the further axes."""
     missing = tuple(place for place, axis in enumerate(sorted(axes)) if axis not in node)
     return np.expand_dims(cells, missing)
+
+
+# --- the law of a cell ----------------------------------------------------------------------------
+
+Kinds = Counter[float]
+"""How many integers enter a cell with a factor, up to its sign."""
+
+
+def entering(fit: Fit) -> list[dict[int, Kinds] | None]:
+    """List what enters a cell of each table after least squares, by the place of the array.
+
+    Factors are rounded up to 8 binary digits, so that few are different. None where there are too
+    many integers to look at.
+    """
+    of_total = {
+        place: _kinds(_factors(fit, NONE, place), fit.observed[place], NONE, fit.sizes)
+        for place in fit.shares[NONE]
+    }
+    return [_entering(fit, frozenset(table), of_total) for table in fit.tables]
+
+
+def _entering(fit: Fit, table: Axes, of_total: Mapping[int, Kinds]) -> dict[int, Kinds] | None:
+    """The same of one table; ``of_total`` is what enters the total."""
+    size = sum(3 ** len(counts.axes) for counts in fit.observed)
+    if size * sum(node <= table for node in fit.shares) > MOST_KINDS:
+        return None
+    cells = prod(fit.sizes[axis] for axis in table)
+    entered: dict[int, Kinds] = {}
+    for place, counts in enumerate(fit.observed):
+        if table.isdisjoint(counts.axes):
+            scaled = {factor / cells: draws for factor, draws in of_total.get(place, {}).items()}
+            entered[place] = Counter(scaled)
+        else:
+            factors = _factors(fit, table, place)
+            entered[place] = _kinds(factors, counts, table, fit.sizes)
+    return entered
+
+
+def _factors(fit: Fit, table: Axes, place: int) -> Cells:
+    """With what factors an array's integers enter a cell of a table.
+
+    Along each axis: those with the label of the cell, another one, or the hidden one.
+    """
+    counts, sizes = fit.observed[place], fit.sizes
+    axes, factors = Axes(counts.axes), np.zeros([1] * len(counts.axes))
+    for node, shares in fit.shares.items():
+        if place not in shares or not node <= table:
+            continue
+        inside: Cells = np.zeros([3] * len(node))
+        inside[(slice(2),) * len(node)] = _own_part(node, [*fit.shares], sizes)
+        share = shares[place] / _whole(len(shares)) / counts.multiple(sizes)
+        entered = share / prod(sizes[i] for i in table - node) * _widened(inside, node, axes)
+        for axis in counts.centred & counts.hidden - node:
+            common: Cells = np.array([1.0, 1.0, -sizes[axis]])
+            entered = entered * _widened(common, Axes({axis}), axes)
+        factors = factors + entered
+    return np.asarray(factors)
+
+
+def _own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> Cells:
+    """The part of a node in an array that is 1 in one cell: with its label, or with another."""
+    part: Cells = np.zeros([2] * len(node))
+    part[(0,) * len(node)] = 1.0
+    for other, count in corrections(node, nodes).items():
+        same = [slice(0, 1) if axis in other else slice(None) for axis in sorted(node)]
+        part[tuple(same)] -= count / prod(sizes[axis] for axis in node - other)
+    return part
+
+
+def _kinds(factors: Cells, counts: Counts, table: Axes, sizes: Sequence[int]) -> Kinds:
+    """How many integers enter with each size of factor.
+
+    Along each axis they have the label of the cell, another, or the hidden one. Only a centred axis
+    that the table has not is read with its hidden label.
+    """
+    order, numbers = sorted(counts.axes), []
+    for at, axis in enumerate(order):
+        same = int(axis in table)
+        hidden = int(axis in counts.hidden & counts.centred)
+        numbers.append([same, sizes[axis] - same, hidden][: factors.shape[at]])
+        if factors.shape[at] == 1:  # all that are read enter alike
+            numbers[at] = [sizes[axis]]
+    kinds: Kinds = Counter()
+    none = _NO_FACTOR * float(abs(factors).max(initial=0.0))
+    for factor, draws in zip(factors.ravel().tolist(), product(*numbers), strict=True):
+        if prod(draws) and abs(factor) > none:
+            mantissa, exponent = frexp(abs(factor))
+            kinds[ldexp(-(-mantissa * 256 // 1), exponent - 8)] += prod(draws)
+    return kinds
+
+
+_NO_FACTOR = 1e-9
+"""This part of the largest factor is none: floats have not cancelled to 0."""
 
 
 # --- exactly --------------------------------------------------------------------------------------

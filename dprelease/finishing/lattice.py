@@ -48,7 +48,7 @@ def scheme_of(tables: Collection[Axes]) -> Scheme:
     Where they run in a circle, all are added up from the one that has all axes. Raises Circle where
     there is none.
     """
-    nodes = _ordered(_closed(tables))
+    nodes = nodes_of(tables)
     finest = nodes[-1]
     try:
         return _built_up(nodes)
@@ -87,13 +87,12 @@ def _needed_by(node: Axes, settled: Iterable[Axes]) -> Axes | None:
     return least if finer and all(least <= other for other in finer) else None
 
 
-def _closed(tables: Iterable[Axes]) -> set[Axes]:
-    """The tables, what any of them share, and the total."""
-    given = list(dict.fromkeys(tables))
+def nodes_of(tables: Iterable[Axes]) -> tuple[Axes, ...]:
+    """List the tables, what any of them share, and the total, the coarse ones first."""
     nodes = {NONE}
-    for table in given:
+    for table in dict.fromkeys(tables):
         nodes |= {table, *(table & node for node in nodes)}
-    return nodes
+    return _ordered(nodes)
 
 
 def _ordered(nodes: Iterable[Axes]) -> tuple[Axes, ...]:

@@ -6,20 +6,40 @@ changed the one as it was released is handed on too, but where it is hidden.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
-from math import prod
-from typing import NamedTuple
+from math import ceil, prod
+from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.finishing.lattice import axes_of, rows_of
 from dprelease.frozen import dataclass
 from dprelease.language import say
-from dprelease.model import AS_RELEASED, Finish, OutputColumn, OutputTable, Plan, Query, Read
+from dprelease.model import (
+    AS_RELEASED,
+    Finish,
+    Group,
+    NoisyTable,
+    OutputColumn,
+    OutputTable,
+    Plan,
+    Query,
+    Read,
+)
+from dprelease.postprocess.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.estimate_columns import flag_meaning, flags_of
 from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.number_text import number
-from dprelease.statistics.shared.read_release import figure_variance
+from dprelease.statistics.shared.read_release import (
+    Piece,
+    figure_noise,
+    figure_variance,
+    pieces_of,
+)
+
+if TYPE_CHECKING:
+    from dprelease.finishing.agreement import Counts, Fit
 
 HALF, RANKS, FLAG, COUNT = "_noise_moe", "_rank_moe", "_flag", "_count"
 LOW, HIGH = "_low", "_high"
@@ -35,17 +55,38 @@ Figures = Sequence[str | int | None]
 class Noisy(NamedTuple):
     """A query whose figures are published, and the step that they are read from.
 
-    ``variance`` is that of the noise of a figure, if it is the same for all.
+    ``variance`` and ``noise`` are of a figure, if they are the same for all. ``pieces`` are what a
+    figure that was planned together with others is read from, with ``integers`` by their name.
     """
 
     query: Query
     step: str
     variance: Fraction | None
+    noise: tuple[Part, ...] = ()
+    pieces: Sequence[Piece] = ()
+    integers: Mapping[str, Sequence[int]] = {}
 
 
-def noisy_figures(plan: Plan, reads: Sequence[Read]) -> list[Noisy]:
-    """Queries of a plan with what is known of their noise."""
-    return [Noisy(read.query, read.step, figure_variance(read, plan)) for read in reads]
+def noisy_figures(
+    plan: Plan, reads: Sequence[Read], released: NoisyTable | None = None
+) -> list[Noisy]:
+    """Queries of a plan with what is known of their noise, and what was released for them."""
+    integers = {} if released is None else _first_rows(released)
+    return [
+        Noisy(
+            read.query,
+            read.step,
+            figure_variance(read, plan),
+            figure_noise(read, plan) or (),
+            pieces_of(read, plan),
+            integers,
+        )
+        for read in reads
+    ]
+
+
+def _first_rows(released: NoisyTable) -> dict[str, Sequence[int]]:
+    return {name: rows[0] for name, rows in released.values.items() if rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +102,10 @@ class Finished:
     remarks: tuple[str, ...] = ()
 
 
-def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finished:
-    """Do to the figures of all queries what their ``finish`` says."""
+def finished(
+    tables: Sequence[OutputTable], figures: Sequence[Noisy], interval: Fraction
+) -> Finished:
+    """Do to the figures of all queries what their ``finish`` says; intervals are of this level."""
     if all(noisy.query.finish == AS_RELEASED for noisy in figures):
         return Finished(tuple(tables))
     columns = {(table.name, column.name): column for table in tables for column in table.columns}
@@ -72,7 +115,9 @@ def finished(tables: Sequence[OutputTable], figures: Sequence[Noisy]) -> Finishe
         groups.setdefault(group_of(noisy.query), []).append(noisy)
     groups.pop(None, None)
     remarks = [
-        remark for members in groups.values() for remark in _adjust(members, columns, changed)
+        remark
+        for members in groups.values()
+        for remark in _adjust(members, columns, interval, changed)
     ]
     shown = columns | changed  # conditions look at all figures before any is hidden or rounded
     final: dict[tuple[str, str], OutputColumn] = {}
@@ -144,28 +189,34 @@ def places_after(finish: Finish, before: int, *, several: bool) -> int:
 def _adjust(
     members: Sequence[Noisy],
     columns: Mapping[tuple[str, str], OutputColumn],
+    interval: Fraction,
     changed: dict[tuple[str, str], OutputColumn],
 ) -> list[str]:
     """Put the adjusted columns of a group into ``changed``, and remark on totals far apart."""
-    from dprelease.finishing.agreement import Counts, Wanted, agreed, disagreement
+    from dprelease.finishing.agreement import Wanted, agreed, disagreement, least_squares
 
     queries = [noisy.query for noisy in members]
     places = [(query.table, query.column_name) for query in queries]
     before = [columns[place] for place in places]
     if not all(column.values for column in before):
         return []
-    forms, sizes = forms_of(members, [len(column.values) for column in before])
     decimals, finish = max(column.decimals for column in before), queries[0].finish
-    tables = [
-        Counts(axes, _scaled(column.values, decimals - column.decimals), variance)
-        for (axes, variance), column in zip(forms, before, strict=True)
-    ]
+    cells = [_scaled(column.values, decimals - column.decimals) for column in before]
+    group = observed_of(members, [len(column.values) for column in before], cells, decimals)
     after = places_after(finish, decimals, several=len(members) > 1)
-    results = agreed(tables, sizes, Wanted(decimals, after, finish.nonnegative))
+    wanted = Wanted(decimals, after, finish.nonnegative)
+    fit = least_squares(group.tables, group.observed, group.sizes)
+    results = agreed(fit, wanted)
     for place, column, values in zip(places, before, results, strict=True):
         kind = "number" if after else "integer"
         changed[place] = replace(column, values=values, decimals=after, kind=kind)
-    if disagreement(tables, sizes) > TOO_FAR * 10**decimals:
+    if len(members) > 1:
+        leasts = _halves_after(fit, group.noises, interval, after)
+        for (table, name), least in zip(places, leasts, strict=True):
+            half = _with_decimals(columns[table, name + HALF], after)
+            sizes = [max(size, least) for size in half.values if isinstance(size, int)]
+            changed[table, half.name] = replace(half, values=sizes)
+    if disagreement(fit) > TOO_FAR * 10**decimals:
         names = " and ".join(dict.fromkeys(query.table for query in queries))
         return [
             say(
@@ -178,29 +229,134 @@ def _adjust(
     return []
 
 
-def forms_of(
-    members: Sequence[Noisy], lengths: Sequence[int]
-) -> tuple[list[tuple[tuple[int, ...], Fraction | None]], list[int]]:
-    """Axes and variance of the tables of a group, and the sizes of the axes.
+def _halves_after(
+    fit: Fit, noises: Sequence[tuple[Part, ...]], interval: Fraction, places: int
+) -> Iterator[int]:
+    """The half-widths after least squares in 10^-places, or 0 where the law is not looked at.
 
-    A table alone has one axis, with as many cells as it has. The variance is None where a finer
-    table that is read from the same step says all that a table says.
+    That is where very many draws are added up: both figures are then all but Gaussian, and the
+    half-width of the one that varies more holds for the other.
     """
+    from dprelease.finishing.agreement import entering
+
+    laws = list(dict.fromkeys(noises))
+    numbers = [laws.index(noise) for noise in noises]
+    for entered in entering(fit):
+        draws: Counter[tuple[int, float]] = Counter()
+        for place, kinds in (entered or {}).items():
+            for factor, times in kinds.items():
+                draws[numbers[place], factor] += times
+        parts = combined(
+            Part(part.noise, part.weight * Fraction(factor), part.draws * times)
+            for (law, factor), times in draws.items()
+            for part in laws[law]
+        )
+        yield ceil(combined_half(parts, 1 - interval) * 10**places)
+
+
+class Observed(NamedTuple):
+    """A group of tables that are adjusted together: their axes, and what is known of them.
+
+    ``sizes`` are those of the axes; ``noises`` are of each integer that was observed.
+    """
+
+    tables: list[tuple[int, ...]]
+    sizes: list[int]
+    observed: list[Counts]
+    noises: list[tuple[Part, ...]]
+
+
+def observed_of(
+    members: Sequence[Noisy],
+    lengths: Sequence[int],
+    figures: Sequence[Sequence[int]] = (),
+    decimals: int = 0,
+) -> Observed:
+    """Say what is known of the tables of a group.
+
+    These are the pieces that tables planned together are read from, and other tables as they are,
+    but for those that a finer one, read from the same step, repeats. A table alone has one axis.
+
+    Args:
+        members: The queries of the tables.
+        lengths: The number of cells of each.
+        figures: Their figures, in 10^-decimals; none before there are any.
+        decimals: Of all that was observed.
+
+    """
+    from dprelease.finishing.agreement import Counts
+
+    cells = figures or [()] * len(members)
     if len(members) == 1:
-        return [((0,), members[0].variance)], [lengths[0]]
+        (noisy,) = members
+        counts = Counts((0,), cells[0], noisy.variance or Fraction(1))
+        return Observed([(0,)], [lengths[0]], [counts], [noisy.noise])
     queries = [noisy.query for noisy in members]
-    numbers, axes = axes_of(queries)
+    numbers, tables = axes_of(queries)
     sizes = [len(labels) for _, labels in numbers]
-    if [prod(sizes[i] for i in table) for table in axes] != list(lengths):
+    if [prod(sizes[i] for i in table) for table in tables] != list(lengths):
         raise ValueError("a table that agrees with others has a row for every cell")
-    forms: list[tuple[tuple[int, ...], Fraction | None]] = []
-    for at, (noisy, table) in enumerate(zip(members, axes, strict=True)):
+    axis_of = {
+        group.completed(): axis
+        for query, table in zip(queries, tables, strict=True)
+        for group, axis in zip(query.groups, table, strict=True)
+    }
+    group = Observed(tables, sizes, [], [])
+    pieces: dict[str, None] = {}
+    for at, (noisy, table) in enumerate(zip(members, tables, strict=True)):
+        read = [_piece_counts(piece, noisy, axis_of, sizes, decimals) for piece in noisy.pieces]
+        if read and None not in read:
+            for piece, counted in zip(noisy.pieces, read, strict=True):
+                if piece.name not in pieces and counted is not None:
+                    pieces[piece.name] = None
+                    group.observed.append(counted[0])
+                    group.noises.append(counted[1])
+            continue
         repeated = any(
             noisy.step == other.step and (set(table) < set(finer) or (table == finer and i < at))
-            for i, (other, finer) in enumerate(zip(members, axes, strict=True))
+            for i, (other, finer) in enumerate(zip(members, tables, strict=True))
         )
-        forms.append((table, None if repeated else noisy.variance))
-    return forms, sizes
+        if not repeated and noisy.variance is not None:
+            group.observed.append(Counts(table, cells[at], noisy.variance))
+            group.noises.append(noisy.noise)
+    return group
+
+
+def _piece_counts(
+    piece: Piece,
+    noisy: Noisy,
+    axis_of: Mapping[Group, int],
+    sizes: Sequence[int],
+    decimals: int,
+) -> tuple[Counts, tuple[Part, ...]] | None:
+    """What a piece tells of tables with the known axes, added up over its other groups.
+
+    None of a piece that can't be added up, or has an axis twice.
+    """
+    import numpy as np
+
+    from dprelease.finishing.agreement import Counts
+
+    lengths = [len(group.labels) for group in piece.groups]
+    others = tuple(place for place, group in enumerate(piece.groups) if group not in axis_of)
+    axes = [axis_of[group] for group in piece.groups if group in axis_of]
+    if len(set(axes)) < len(axes) or any(piece.centred[place] for place in others):
+        return None
+    added = prod(lengths[place] for place in others)
+    cells: list[int] = []
+    if noisy.integers:
+        integers = np.array(noisy.integers[piece.name], dtype=object).reshape(lengths)
+        cells = np.reshape(integers.sum(axis=others) * 10**decimals, -1).tolist()
+    hidden, centred = set(), set()
+    for place, group in enumerate(piece.groups):
+        if place not in others:
+            axis = axis_of[group]
+            hidden |= {axis} if lengths[place] > sizes[axis] else set()
+            centred |= {axis} if piece.centred[place] else set()
+    noise = (Part(piece.noise, Fraction(1), added),)
+    spread = piece.variance * added
+    counts = Counts(tuple(axes), cells, spread, frozenset(hidden), frozenset(centred))
+    return counts, noise
 
 
 def _scaled(values: Figures, places: int) -> list[int]:

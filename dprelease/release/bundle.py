@@ -220,7 +220,8 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
     release = plan.release
     noisy, first = tuple(tables_of(plan, sealed.noisy)), sealed.layout == 1
     flagged = noisy if first else with_rank_flags(within_ends(noisy), plan)
-    finish = finished(flagged, noisy_figures(plan, plan.reads))
+    figures = noisy_figures(plan, plan.reads, sealed.noisy)
+    finish = finished(flagged, figures, release.output.interval)
     tables = (in_first_layout if first else with_bounded)(finish.tables, plan)
     written = [write_table(table, release.output.format) for table in tables]
     records = _records(plan, sealed)

@@ -10,7 +10,14 @@ from fractions import Fraction
 from math import pi, sqrt
 from typing import NamedTuple
 
-from dprelease.finishing.tables import SUPPRESSED, Noisy, deeds, forms_of, group_of, noisy_figures
+from dprelease.finishing.tables import (
+    SUPPRESSED,
+    Noisy,
+    deeds,
+    group_of,
+    noisy_figures,
+    observed_of,
+)
 from dprelease.language import counted, say, template
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.postprocess.number_text import listing, number, percent
@@ -135,8 +142,16 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
             "up. A figure moves by about 1 at most by that, as often up as down."
         )
     if finish.consistent or finish.nonnegative or finish.integer:
-        yield say(
-            "The half-width is that of the noisy figure before all this; {raw}.", raw=say(RAW)
+        yield (
+            say(
+                "The half-width is that of the noisy figure before all this, or of the one made to "
+                "agree where that is larger; {raw}.",
+                raw=say(RAW),
+            )
+            if finish.consistent
+            else say(
+                "The half-width is that of the noisy figure before all this; {raw}.", raw=say(RAW)
+            )
         )
     if (condition := condition_of(finish)) is not None:
         yield say(
@@ -201,10 +216,10 @@ def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
 def _after(group: Sequence[Noisy]) -> list[float]:
     """The standard deviations of cells' noise after least squares."""
     # Imported here for start-up: most releases are published as they are.
-    from dprelease.finishing.agreement import Counts, noise_left
+    from dprelease.finishing.agreement import least_squares, noise_left
 
-    forms, sizes = forms_of(group, [noisy.query.cells for noisy in group])
-    return list(map(sqrt, noise_left([Counts(axes, (), one) for axes, one in forms], sizes)))
+    joint = observed_of(group, [noisy.query.cells for noisy in group])
+    return list(map(sqrt, noise_left(least_squares(joint.tables, joint.observed, joint.sizes))))
 
 
 def _size(value: float) -> str:

@@ -13,7 +13,7 @@ label that only stands for records without another one is not published.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -79,7 +79,11 @@ def noise_of(read: Read, plan: Plan) -> tuple[Part, ...]:
 
 def variance_of(read: Read, plan: Plan) -> Fraction:
     """The variance of the noise of a figure, by the discrete laws; of 15 digits."""
-    parts = noise_of(read, plan)
+    return sum_variance(noise_of(read, plan))
+
+
+def sum_variance(parts: Iterable[Part]) -> Fraction:
+    """Compute the variance of a sum of independent noise."""
     return sum((part.weight**2 * part.draws * _variance(part.noise) for part in parts), Fraction(0))
 
 

@@ -16,11 +16,15 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth, variance
+from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
 from dprelease.language import say
 from dprelease.model import (
+    CENTRED,
+    EACH,
     Form,
+    Group,
     Loss,
+    Noise,
     NoisyTable,
     OutputColumn,
     Plan,
@@ -28,6 +32,8 @@ from dprelease.model import (
     Reading,
     Step,
 )
+from dprelease.postprocess.combined_noise import Part
+from dprelease.postprocess.combined_noise import combined as joined
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of
 from dprelease.postprocess.noise_mixture import mixed_half
@@ -79,17 +85,53 @@ def constant_half(read: Read, plan: Plan, interval: Fraction) -> Fraction | None
     return _constant_half(read, plan.step(read), interval)
 
 
-def figure_variance(read: Read, plan: Plan) -> Fraction | None:
-    """The variance of a figure's noise, if it is the same for every cell."""
+def figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
+    """The noise of a figure, if it is the same for every cell."""
     if read.reading is Reading.COMBINED:
-        return combined.variance_of(read, plan)
+        return combined.noise_of(read, plan)
     step = plan.step(read)
-    one = Fraction(variance(step.noise))
     if read.reading is Reading.LINEAR:
-        return one * _added_up(read, step) * sum((f * f for f in read.factors), Fraction(0))
+        cells = _added_up(read, step)
+        return joined(Part(step.noise, factor, cells) for factor in read.factors)
     if not statistic_of(read.query.statistic).one_number:
         return None
-    return one * _view(read, step).unit[0] ** 2
+    return joined([Part(step.noise, _view(read, step).unit[0], 1)])
+
+
+def figure_variance(read: Read, plan: Plan) -> Fraction | None:
+    """The variance of a figure's noise, if it is the same for every cell."""
+    noise = figure_noise(read, plan)
+    return None if noise is None else combined.sum_variance(noise)
+
+
+class Piece(NamedTuple):
+    """A step whose integers count the records of a figure, as they are or CENTRED along groups."""
+
+    name: str
+    groups: tuple[Group, ...]
+    centred: tuple[bool, ...]
+    noise: Noise
+    variance: Fraction
+
+
+def pieces_of(read: Read, plan: Plan) -> list[Piece]:
+    """The steps that a figure is combined from, if all of them count its records and no others."""
+    if read.reading is not Reading.COMBINED:
+        return []
+    measures = statistic_of(read.query.statistic).released(read.query).measures
+    steps = [step for step in plan.steps if step.query.name in read.steps]
+    if any(step.measures != measures or step.transform != ((1,),) for step in steps):
+        return []  # conditions are mixed with the count of all records
+    return [
+        Piece(
+            step.query.name,
+            step.query.groups,
+            tuple(axis == CENTRED for axis in step.axes or (EACH,) * len(step.query.groups)),
+            step.noise,
+            combined.sum_variance([Part(step.noise, Fraction(1), 1)]),
+        )
+        for step in steps
+    ]
 
 
 def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:

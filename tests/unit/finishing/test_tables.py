@@ -5,12 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.finishing.tables import Finished, Noisy, finished
-from dprelease.model import ColumnType, Expression, Finish, Group, OutputColumn, OutputTable, Query
+from dprelease.finishing.tables import Finished, Noisy, finished, observed_of
+from dprelease.kernel.noise.distributions.laws import halfwidth, variance
+from dprelease.model import (
+    ColumnType,
+    Expression,
+    Finish,
+    Group,
+    NoiseFamily,
+    OutputColumn,
+    OutputTable,
+    Query,
+)
+from dprelease.model import Noise as NoiseLaw
+from dprelease.postprocess.combined_noise import Part
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.statistics.shared.two_sums import COUNT_SUFFIXES
 
@@ -39,7 +52,7 @@ def estimate(values, half, name="visits", places=0) -> list[OutputColumn]:
 
 
 def done(tables, *queries: Query, variance=Fraction(8)) -> Finished:
-    return finished(tables, [Noisy(one, one.name, variance) for one in queries])
+    return finished(tables, [Noisy(one, one.name, variance) for one in queries], LEVEL)
 
 
 def values_of(result: Finished, place=0) -> dict[str, list[object]]:
@@ -189,6 +202,39 @@ def test_totals_further_apart_than_noise_are_remarked():
     tables = [TOTAL, table("by_region", *estimate([100, -3, 40], 7))]
     (remark,) = done(tables, total, query(**WANTED), variance=Fraction(2)).remarks
     assert remark.startswith("The totals of overall and by_region are further apart than noise")
+
+
+def test_a_table_that_a_finer_one_of_the_same_step_repeats_counts_once():
+    total, cells = query("total", (), "overall", **WANTED), query(**WANTED)
+    read_from_cells = [Noisy(one, "visits", Fraction(9)) for one in (total, cells)]
+    group = observed_of(read_from_cells, [1, 3], [[137], [100, -3, 40]])
+    assert [counts.axes for counts in group.observed] == [(0,)]
+    of_its_own = [Noisy(total, "total", Fraction(9)), read_from_cells[1]]
+    assert [counts.axes for counts in observed_of(of_its_own, [1, 3]).observed] == [(), (0,)]
+
+
+def test_a_half_width_is_that_of_the_finished_figure_where_that_is_larger():
+    # noise that is nearly Laplace has less of its mass close to 0 than Laplace noise
+    laws = [NoiseLaw(NoiseFamily.LAPLACE, Fraction(scale)) for scale in (4000, 6000)]
+    total, cells = query("total", (), "overall", consistent=True), query(consistent=True)
+    level = Fraction(1, 2)
+    halves = [halfwidth(law, 1 - level) for law in laws]
+    tables = [
+        OutputTable("overall", tuple(estimate([120], halves[0], "total")), ""),
+        table("by_region", *estimate([100, -3, 40], halves[1])),
+    ]
+    noises = [
+        Noisy(one, one.name, Fraction(variance(law)), (Part(law, Fraction(1), 1),))
+        for one, law in zip((total, cells), laws, strict=True)
+    ]
+    result = finished(tables, noises, level)
+    (of_total,) = values_of(result)["total_noise_moe"]
+    assert halves[0] * 100 < of_total < halves[0] * 110
+    draws = np.random.default_rng(1).laplace(size=(4, 200_000)) * [[4000], [6000], [6000], [6000]]
+    weight = Fraction(27, 31)  # 1/v over 1/v + 1/(3 v')
+    off = float(weight) * draws[0] + float(1 - weight) * draws[1:].sum(axis=0)
+    assert 0.47 < np.mean(abs(off) > of_total / 100) < 0.504
+    assert np.mean(abs(off) > halves[0]) > 0.504
 
 
 def test_a_table_without_rows_stays_empty():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dprelease
-from dprelease.finishing.agreement import Counts, Wanted, agreed
+from dprelease.finishing.agreement import Counts, Wanted, agreed, least_squares
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.noise.distributions.laws import tail, variance
 from dprelease.kernel.noise.entropy import SystemEntropy
@@ -40,8 +40,8 @@ def test_an_empty_cell_is_biased_by_less_and_the_total_by_nothing():
     off = []
     for _ in range(draws):
         noisy = (truth + sample(noise, cells, SystemEntropy())).tolist()
-        table = Counts((0,), noisy, Fraction(200))
-        off.append(agreed([table], [cells], Wanted(0, 0, nonnegative=True))[0] - truth)
+        fit = least_squares([(0,)], [Counts((0,), noisy, Fraction(200))], [cells])
+        off.append(agreed(fit, Wanted(0, 0, nonnegative=True))[0] - truth)
     empty = np.mean(off, axis=0)[::2].mean()
     assert 0 < empty <= UPWARD[noise.family] * sqrt(variance(noise))
     # a total has the noise of its cells: a standard deviation of 200
