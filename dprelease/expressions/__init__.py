@@ -8,11 +8,12 @@ An expression is one SQL condition or value over the declared columns of one rec
   from zero, ``CAST(x AS integer)`` half to even.
 * Every expression is total: division by zero, integer overflow and NaN give null; a double that is
   too large becomes an infinity. Null follows SQL's three-valued logic; ``GREATEST``, ``LEAST``
-  and ``CONCAT`` pass over nulls, ``||`` does not.
+  and ``CONCAT`` pass over nulls, ``||`` does not. A joined text of more than 10,000 bytes is null.
 * Text compares by code points and ``LIKE`` minds case; ``LENGTH`` and ``SUBSTRING`` (from 1)
   count characters; ``TRIM`` removes spaces; ``LOWER`` and ``UPPER`` map single characters.
 * ``CAST`` of a text reads it as a field of that type in its default form. ``REPLACE`` puts one text
-  for another everywhere, from left to right.
+  for another everywhere, from left to right; with a longer one, it gives null for a text that could
+  have more than 10,000 bytes then.
 * ``DATE_DIFF('day', a, b)`` counts midnights from a to b. Dates and timestamps have no zone.
 
 Names are matched as written, quoted if they hold odd characters: ``"marital-status" = 'single'``.

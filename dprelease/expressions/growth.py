@@ -1,21 +1,31 @@
-"""How much an expression can grow, in texts and in statements: bounded before any data is read.
+"""How much expressions can grow, in texts and in statements: bounded before any data is read.
 
-Joined texts are held in memory whole, with every piece that is joined on the way, and an engine
-takes that memory beside its limit. So are texts in which pieces are replaced by longer ones. A text
-of the data may be a megabyte long, so that an expression that repeats it thousands of times could
-end a run because of what one record holds.
+Joined texts are held in memory whole, with every piece that is joined on the way. So are texts in
+which pieces are replaced by longer ones. A text of the data may be a megabyte long, so that joining
+it a few times in a few records could end a run because of what they hold. So a joined text has at
+most `LONGEST_JOINED` bytes, or it is null, and all expressions of a release together, as one
+statement may hold them all, join at most `MOST_PIECES` texts.
 
-DuckDB holds the operand of a NULLIF or BETWEEN twice, and that of a short IN as often as it has
-values; what is nested doubles at each level. Ten levels take a second, thirty would take for ever.
+DuckDB holds the operand of a NULLIF, of a BETWEEN or of what joins twice, and that of a short IN as
+often as it has values; what is nested doubles at each level. Ten levels take a second, thirty would
+take for ever.
 """
 
 from __future__ import annotations
+
+from itertools import chain
 
 from dprelease.expressions.nodes import ExpressionError, Node
 from dprelease.model import ColumnType
 
 MOST_PIECES = 200
 """Texts of the data in all results of joining, intermediate ones included: 20 columns in a row."""
+
+LONGEST_JOINED = 10_000
+"""Bytes of a joined text; what would be longer is null.
+
+A text whose parts are replaced by longer ones counts as if it were nothing but these parts.
+"""
 
 MOST_OPERATIONS = 4000
 """Operations of a statement in which every operand stands as often as DuckDB holds it."""
@@ -25,14 +35,14 @@ SHORT_IN = 5  # values; a longer IN is looked up and holds its operand once
 # As often the text stands in the SQL of what it is cast to.
 READINGS = {"read_integer": 43, "read_float": 10, "read_date": 14, "read_timestamp": 6}
 
-_JOINS = ("concat", "||")
+JOINS = ("concat", "||")
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%"})
 _HANDING_ON = _ARITHMETIC | {"neg", "abs", "floor", "ceil", "round"}
 
 
 def check_growth(node: Node) -> None:
     """Refuse an expression that grows too much; raises ExpressionError."""
-    if _pieces(node)[1] > MOST_PIECES:
+    if count_pieces(node) > MOST_PIECES:
         raise ExpressionError(
             "the expression joins texts too often, or puts long ones for short ones, so that "
             "the result could fill the memory",
@@ -43,6 +53,36 @@ def check_growth(node: Node) -> None:
             "the expression nests /, %, BETWEEN, IN, NULLIF or choices of computed values too deep",
             "simplify it",
         )
+
+
+def count_pieces(node: Node) -> int:
+    """Count the texts of the data in all results of joining, intermediate ones included."""
+    return _pieces(node)[1]
+
+
+def count_joined(node: Node) -> int:
+    """Count the operations whose results are longer than the texts that they are made of."""
+    return (growth_factor(node) > 0) + sum(map(count_joined, node.args))
+
+
+def growth_factor(node: Node) -> int:
+    """Give how many times as long as its operands a result may be; 0 where it does not grow."""
+    if node.op in JOINS:
+        return 1
+    if node.op != "replace":
+        return 0
+    _, old, new = (len(str(part.value).encode()) for part in node.args)
+    return -(-new // old) if new > old else 0
+
+
+def joined_operands(node: Node) -> tuple[Node, ...]:
+    """Give the operands whose lengths make that of a result: of a chain of `||` those of all."""
+    if node.op == "replace":
+        return node.args[:1]
+    if node.op != "||":
+        return node.args
+    chains = (joined_operands(part) if part.op == "||" else (part,) for part in node.args)
+    return tuple(chain.from_iterable(chains))
 
 
 def hands_on(node: Node) -> bool:
@@ -65,8 +105,11 @@ def _cleared(node: Node) -> int:
 
 def _operations(node: Node) -> int:
     counted = _operations if hands_on(node) else _cleared
-    counts = list(map(counted, node.args))
-    if node.op in ("/", "%"):  # by what is not 0
+    grows = growth_factor(node) > 0
+    counts = list(map(counted, joined_operands(node) if grows else node.args))
+    if grows:  # their lengths are looked at first
+        counts = [2 * count for count in counts]
+    elif node.op in ("/", "%"):  # by what is not 0
         counts[1] *= 2
     elif node.op in ("nullif", "between"):
         counts[0] *= 2
@@ -82,11 +125,11 @@ def _pieces(node: Node) -> tuple[int, int]:
         return int(node.type is ColumnType.STRING), 0
     pieces = [_pieces(operand) for operand in node.args]
     before = sum(joined for _, joined in pieces)
-    if node.op in _JOINS:
+    if node.op in JOINS:
         length = sum(size for size, _ in pieces)
         return length, before + length
     if node.op == "replace":
-        _, old, new = (len(str(part.value).encode()) for part in node.args)
-        size = pieces[0][0] * max(1, -(-new // old))  # as if it were nothing but what is replaced
-        return size, before + size * (new > old)
+        factor = growth_factor(node)
+        size = pieces[0][0] * max(1, factor)  # as if it were nothing but what is replaced
+        return size, before + size * (factor > 0)
     return max((size for size, _ in pieces), default=0), before

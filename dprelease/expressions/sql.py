@@ -10,8 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import reduce
 
-from dprelease.expressions.growth import hands_on, may_be_nan
+from dprelease.expressions.growth import (
+    LONGEST_JOINED,
+    growth_factor,
+    hands_on,
+    joined_operands,
+    may_be_nan,
+)
 from dprelease.expressions.nodes import Node, Value
 from dprelease.expressions.sqltext import (
     NULL,
@@ -46,11 +53,28 @@ def _compiled(node: Node, columns: Mapping[str, Sql]) -> Sql:
         return columns[str(node.value)]
     if node.op == "literal":
         return _constant(node.value, node.type)
+    if factor := growth_factor(node):
+        return _joined(node, factor, columns)
     compiled = _compiled if hands_on(node) else compile_sql
     args = [compiled(arg, columns) for arg in node.args]
     if node.op in _ARITHMETIC:
         return _arithmetic(node, args)
     return _BUILDERS[node.op](args)
+
+
+def _joined(node: Node, factor: int, columns: Mapping[str, Sql]) -> Sql:
+    """SQL of a text that is longer than its operands; null beyond `LONGEST_JOINED`."""
+    args = [compile_sql(arg, columns) for arg in joined_operands(node)]
+    if node.op == "replace":
+        made = call("REPLACE", *args, *(_constant(arg.value, arg.type) for arg in node.args[1:]))
+    else:
+        made = call("CONCAT", *args) if node.op == "concat" else reduce(operator("||"), args)
+    # CONCAT passes over nulls; of the others a null is null anyway.
+    lengths = [call("STRLEN", arg) for arg in args]
+    if node.op == "concat":
+        lengths = [call("COALESCE", length, 0) for length in lengths]
+    # DuckDB computes a branch of a CASE for the rows of its condition alone: no long text is made.
+    return case([(reduce(operator("+"), lengths) * factor <= LONGEST_JOINED, made)])
 
 
 def _constant(value: Value, kind: ColumnType | None) -> Sql:
@@ -83,10 +107,10 @@ def _function(name: str) -> Callable[[Parts], Sql]:
     return lambda args: call(name, *args)
 
 
-_OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=", "||")
+_OPERATORS: tuple[Operator, ...] = ("=", "<>", "<", "<=", ">", ">=")
 _FUNCTIONS = (
     "coalesce", "nullif", "greatest", "least", "floor", "ceil", "lower", "upper", "length",
-    "replace", "substring", "concat", "year", "month", "day", "hour",
+    "replace", "substring", "year", "month", "day", "hour",
 )  # fmt: skip
 _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
     **{name: _binary(name) for name in _OPERATORS},

@@ -374,7 +374,9 @@ LIMITS: dict[str, dict[str, str]] = {
         "expressions.grammar:MAX_LENGTH": "characters of an expression",
         "expressions.grammar:MAX_DEPTH": "levels of nesting",
         "expressions.grammar:MAX_NODES": "pieces of an expression",
-        "expressions.growth:MOST_PIECES": "weighted pieces of text that an expression may join",
+        "expressions.growth:MOST_PIECES": "weighted pieces of text that all expressions of a spec "
+        "may join",
+        "expressions.growth:LONGEST_JOINED": "bytes of a joined text; a longer one is null",
         "expressions.growth:MOST_OPERATIONS": "weighted operations on one record",
     },
     "Data": {

@@ -107,6 +107,24 @@ def _capital(char: str) -> str:
     return next((form for form in forms if len(form) == 1), char)
 
 
+MOST_BYTES = 10_000
+"""Of a text that is longer than its parts; what would be longer is null."""
+
+
+def _joined(parts: Args) -> Value:
+    return "".join(parts) if sum(len(part.encode()) for part in parts) <= MOST_BYTES else None
+
+
+def _replace(args: Args) -> Value:
+    """Null where a text of nothing but what is replaced could become too long."""
+    text, old, new = args
+    before, after, size = (len(each.encode()) for each in (old, new, text))
+    if after > before and size * -(-after // before) > MOST_BYTES:
+        return None
+    made: str = text.replace(old, new)
+    return made
+
+
 def _day(moment: date) -> date:
     return moment.date() if isinstance(moment, datetime) else moment
 
@@ -137,7 +155,7 @@ _STRICT: dict[str, Callable[[Args], Value]] = {
     "lower": _lower,
     "upper": _upper,
     "trim": lambda args: args[0].strip(" "),
-    "replace": lambda args: args[0].replace(args[1], args[2]),
+    "replace": _replace,
     "to_date": lambda args: args[0].date(),
     **{
         f"read_{kind}": lambda args, kind=kind: parse_value(args[0], kind)
@@ -145,7 +163,7 @@ _STRICT: dict[str, Callable[[Args], Value]] = {
     },
     "length": lambda args: len(args[0]),
     "substring": lambda args: args[0][args[1] - 1 : args[1] - 1 + args[2]],
-    "||": lambda args: args[0] + args[1],
+    "||": _joined,
     "year": lambda args: args[0].year,
     "month": lambda args: args[0].month,
     "day": lambda args: args[0].day,
@@ -202,5 +220,5 @@ _NULL_AWARE: dict[str, Callable[[Args], Value]] = {
     "nullif": lambda args: None if args[0] is not None and args[0] == args[1] else args[0],
     "greatest": lambda args: max(_present(args), default=None),
     "least": lambda args: min(_present(args), default=None),
-    "concat": lambda args: "".join(_present(args)),
+    "concat": lambda args: _joined(_present(args)),
 }

@@ -73,10 +73,14 @@ ENGINE = DuckDB()
 def _session(
     request: AggregateRequest, paths: Sequence[str]
 ) -> AbstractContextManager[DuckDBPyConnection]:
-    """A session with memory for all aggregates, and for units or points, held all at once."""
+    """A session with memory for all aggregates, for units or points, and for joined texts."""
+    # Imported here for start-up, as the execution is.
+    from dprelease.engines.duckdb.measures import count_joined_at_once
+
     room = 0 if request.points is None else ROOM_FOR_POINTS
     room = room if request.bound is None else ROOM_FOR_UNITS
-    return session(paths, held_at_once(request), room)
+    joined = count_joined_at_once(request)
+    return session(paths, held_at_once(request), room, joined=joined)
 
 
 def fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer | None:

@@ -15,6 +15,7 @@ from dprelease.engines.duckdb.cells import Cells, cell_number
 from dprelease.engines.duckdb.group_keys import look_up, numbered, typed_constant
 from dprelease.engines.duckdb.typed_rows import Rows, grid_integer
 from dprelease.expressions import tree
+from dprelease.expressions.growth import count_joined
 from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, Value, call, case, col, distinct
 from dprelease.model import AggregateRequest, Candidates, Measure, MeasureKind, Quantity
@@ -166,6 +167,22 @@ def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, plac
     node = tree(candidates.score.text, {**types, "candidate": candidates.type})
     columns = {key: col(f"{column}_{place}") for key, column in cells.rows.values.items()}
     return compile_sql(node, {**columns, "candidate": col("candidate")})
+
+
+def count_joined_at_once(request: AggregateRequest) -> int:
+    """Count the results of joining texts that a statement computes for each record."""
+    types = {column.name: column.type for column in request.inputs}
+    computed = [column.expression for column in request.inputs]
+    conditions = [request.where, *(measure.where for measure in request.measures)]
+    joined = 0
+    for expression in dict.fromkeys((*computed, *conditions)):
+        if expression is not None and expression.state_of is None:
+            joined += count_joined(tree(expression.text, types))
+    if request.scores is not None:
+        candidates = request.scores
+        node = tree(candidates.score.text, {**types, "candidate": candidates.type})
+        joined += ABREAST * count_joined(node)
+    return joined
 
 
 def candidates_table(candidates: Candidates) -> str:

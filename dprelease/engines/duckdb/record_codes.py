@@ -27,6 +27,7 @@ from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
+from dprelease.engines.duckdb.measures import count_joined_at_once
 from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.sources import RECORDS, FieldReader, measured
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
@@ -73,7 +74,8 @@ def fast(
         return False
     bounded = request.bound is not None
     paths, room = table.paths, ROOM_FOR_UNITS if bounded else 0
-    with session(paths, room=room) as connection, measured(connection, paths, share):
+    joined = count_joined_at_once(aggregate_of(request))
+    with session(paths, room=room, joined=joined) as connection, measured(connection, paths, share):
         reader = FieldReader(connection, own.fields, share=share)
 
         def read() -> AllCodes:
@@ -94,7 +96,11 @@ def careful(request: RecordRequest, table: Table, share: ReadShare = UNTOLD) -> 
     stream, bounded = Stream(), request.bound is not None
     with (
         closing(table.stream()) as source,
-        session((), room=ROOM_FOR_UNITS if bounded else 0) as connection,
+        session(
+            (),
+            room=ROOM_FOR_UNITS if bounded else 0,
+            joined=count_joined_at_once(aggregate_of(request)),
+        ) as connection,
         stream.explained(),
     ):
         put_labels(connection, aggregate_of(request).groups)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dprelease.engines.base import bad_data
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.expressions.growth import LONGEST_JOINED
 from dprelease.expressions.sqltext import Value, array, literal
 from dprelease.model import InputColumn
 
@@ -30,6 +31,7 @@ NEVER = (
 )
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]i?B)", re.IGNORECASE)
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+VECTOR = 2048  # values that DuckDB computes at once, in a thread
 BYTES_AN_INTEGER = 60  # measured, with the table's own needs and a third to spare
 MOST_THREADS = 8
 LEAST_MEMORY = 100 * 10**6
@@ -41,23 +43,30 @@ ROOM_FOR_POINTS = 600 * 10**6
 
 @contextmanager
 def session(
-    paths: Sequence[str], integers: int = 0, room: int = 0, threads: int | None = None
+    paths: Sequence[str],
+    integers: int = 0,
+    room: int = 0,
+    threads: int | None = None,
+    joined: int = 0,
 ) -> Iterator[DuckDBPyConnection]:
     """A connection that may read the given files and nothing else, and can't be reconfigured.
 
     It has as many ``threads`` as there are cores, up to a limit, if nothing else is said.
 
-    ``integers`` is how many aggregates the statement holds at once: memory for them, and ``room``
-    bytes, are added to the limit, so that it depends on the request and never on the data.
+    ``integers`` is how many aggregates the statement holds at once, ``joined`` how many joined
+    texts it computes of a record: memory for them, and ``room`` bytes, are added to the limit, so
+    that it depends on the request and never on the data.
     What doesn't fit into memory fails: there is no scratch directory, so nothing of the data is
     ever on a disk, where a killed process would leave it.
     """
     import duckdb
 
     connection = duckdb.connect(":memory:")
+    threads = threads or _threads()
     try:
         _disable(connection)
-        settings = _settings(paths, integers, room, threads or _threads()).items()
+        room += joined * threads * VECTOR * LONGEST_JOINED
+        settings = _settings(paths, integers, room, threads).items()
         connection.execute("; ".join(f"SET {name} = {literal(value)}" for name, value in settings))
         yield connection
     finally:

@@ -33,7 +33,7 @@ from dprelease.engines.duckdb.errors import Stream, after_charge
 from dprelease.engines.duckdb.execute import Execution
 from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.hash_parts import Part, in_parts
-from dprelease.engines.duckdb.measures import gathered, measures_of
+from dprelease.engines.duckdb.measures import count_joined_at_once, gathered, measures_of
 from dprelease.engines.duckdb.session import session
 from dprelease.engines.duckdb.sources import RECORDS, FieldReader, RecordStream
 from dprelease.engines.duckdb.typed_rows import Rows, build_rows
@@ -262,7 +262,8 @@ def _moved(work: Work, bodies: Sequence[bytes]) -> RecordStream:
 def _reader(work: Work, records: RecordStream) -> Iterator[FieldReader]:
     """The records in a DuckDB of one thread: a task has one core."""
     stream = Stream()
-    with session((), held_at_once(work.request), threads=1) as connection, stream.explained():
+    held, joined = held_at_once(work.request), count_joined_at_once(work.request)
+    with session((), held, threads=1, joined=joined) as connection, stream.explained():
         yield records.read_by(connection, stream)
 
 

@@ -27,11 +27,36 @@ def read_expression(
     from dprelease.expressions import ExpressionError, parse
 
     try:
-        return parse(text, types, want)
+        expression = parse(text, types, want)
+        _check_joined(text, types, part, *keys)
     except ExpressionError as error:
         spot = f" (at character {error.offset + 1})" if error.offset else ""
         part.complain("E215", f"{error.message}{spot}", error.hint, *keys)
         return None
+    return expression
+
+
+def _check_joined(
+    text: str, types: Mapping[str, ColumnType], part: Part[SectionType], *keys: str | int
+) -> None:
+    """Complain of the expression with which all of the spec join too many texts.
+
+    One statement may compute all of them for each record.
+    """
+    from dprelease.expressions import tree
+    from dprelease.expressions.growth import MOST_PIECES, count_pieces
+
+    joined = part.reporter.joined
+    before = sum(joined.values())
+    joined[text] = count_pieces(tree(text, types))
+    if before <= MOST_PIECES < sum(joined.values()):
+        part.complain(
+            "E215",
+            f"with this one the expressions of the spec join {sum(joined.values()):,} texts, "
+            "intermediate results included",
+            f"all together at most {MOST_PIECES}: join fewer columns, or make two releases",
+            *keys,
+        )
 
 
 def read_score(

@@ -22,6 +22,7 @@ class Reporter:
         self.marks = marks
         self.complaints: list[Complaint] = []
         self.warnings: list[Complaint] = []
+        self.joined: dict[str, int] = {}  # texts that each expression of the spec joins
 
     def complain(
         self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value"

@@ -124,3 +124,33 @@ def test_sql_and_python_agree(seed: int) -> None:
 )
 def test_documented_meaning(text: str, value: Value) -> None:
     assert evaluate(tree(text, TYPES), {"i": 2**63 - 1}) == value
+
+
+@pytest.mark.parametrize("size", [0, 1, 1665, 1666, 1667, 4999, 5000, 5001, 9999, 10_000, 10_001])
+@pytest.mark.parametrize("char", ["a", "é", "日"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s || s",
+        "CONCAT(s, s)",
+        "CONCAT(s, t)",
+        "s || t",
+        "s || 'b' || s || s || s || s || s",
+        "REPLACE(s, 'a', 'bb')",
+        "REPLACE(s, 'é', 'bbb')",
+        "REPLACE(s, '日', 'b')",
+        "LENGTH(UPPER(s || s) || s)",
+        "COALESCE(CONCAT(s, 'x'), 'long')",
+        "CASE WHEN LENGTH(s) < 5000 THEN s || s ELSE s END",
+    ],
+)
+def test_a_joined_text_has_at_most_so_many_bytes(text: str, char: str, size: int) -> None:
+    row: dict[str, Value] = {"s": char * size, "t": None}
+    node = tree(text, TYPES)
+    made = compile_sql(node, {"s": col("s"), "t": col("t")})
+    with duckdb.connect() as connection:
+        statement = f"SELECT {made} FROM (SELECT $1 AS s, CAST(NULL AS VARCHAR) AS t)"
+        ((value,),) = connection.execute(statement, [row["s"]]).fetchall()
+    assert value == evaluate(node, row)
+    if isinstance(value, str):
+        assert len(value.encode()) <= max(10_000, len(char.encode()) * size)

@@ -1,14 +1,17 @@
 """What the whitelist refuses, and that hostile text ends in a refusal."""
 
 import contextlib
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
+from dprelease.errors import Failure
 from dprelease.expressions import ExpressionError, parse, result_type
 from dprelease.model import ColumnType
+from dprelease.spec import load
 
 TYPES = {
     "age": ColumnType.INTEGER,
@@ -217,3 +220,59 @@ def test_what_duckdb_writes_out_twice_is_not_nested_deep(form: str) -> None:
 def test_a_chain_of_arithmetic_is_not_nested(operator: str) -> None:
     assert parse(operator.join(["cost"] * 55), TYPES, "value").columns
     assert parse(operator.join(["age"] * 55), TYPES, "value").columns
+
+
+JOINED = f"CONCAT({', '.join(['s'] * 70)})"
+OTHER = f"CONCAT({', '.join(['s'] * 69)})"
+THIRD = f"CONCAT({', '.join(['s'] * 68)})"
+SCORE = {"statistic": "best", "candidates": ["a"], "score_upper": 1}
+RATIO = {"statistic": "ratio"}
+
+
+@pytest.mark.parametrize(
+    ("derived", "queries", "key"),
+    [
+        ([JOINED, OTHER, THIRD], [{}], "columns.c2.expression"),
+        ([JOINED, OTHER], [{"where": f"{THIRD} = 'a'"}], "query[0].where"),
+        ([], [{"where": f"{text} = 'a'"} for text in (JOINED, OTHER, THIRD)], "query[2].where"),
+        (
+            [JOINED, OTHER],
+            [SCORE | {"score": f"CASE WHEN {THIRD} = candidate THEN 1 ELSE 0 END"}],
+            "query[0].score",
+        ),
+        (
+            [JOINED],
+            [RATIO | {"numerator": f"{OTHER} = 'a'", "denominator": f"{THIRD} = 'a'"}],
+            "query[0].denominator",
+        ),
+        ([OTHER, OTHER], [{"where": f"{JOINED} = 'a'"}] * 2, None),
+    ],
+)
+def test_the_expressions_of_a_spec_together_do_not_grow_without_bound(
+    derived: list[str], queries: list[dict[str, Any]], key: str | None
+) -> None:
+    computed = {
+        f"c{at}": {"type": "string", "expression": text, "keys": ["a"], "source": "p"}
+        for at, text in enumerate(derived)
+    }
+    spec = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": "d.csv"},
+        "privacy": {
+            "unit": "row",
+            "unit_description": "one record",
+            "adjacency": "add-remove",
+            "epsilon": 1,
+        },
+        "columns": {"s": {"type": "string"}, **computed},
+        "query": [{"name": f"q{at}", "statistic": "count", **q} for at, q in enumerate(queries)],
+        "output": {"path": "out"},
+    }
+    complaints = []
+    try:
+        load(spec)
+    except Failure as failure:
+        complaints = failure.complaints
+    assert [complaint.key for complaint in complaints] == ([] if key is None else [key])
+    assert all("the expressions of the spec join 207 texts" in c.message for c in complaints)
