@@ -48,7 +48,7 @@ class Grid:
 class Expression:
     """A row-local SQL expression that passed the whitelist; ``columns`` are those it reads.
 
-    With ``state_of`` it is no SQL: the state of the field of that column, one of ``STATES``.
+    With ``state_of`` it is no SQL: the state of a record in that column, one of ``STATES``.
     """
 
     text: str
@@ -62,6 +62,9 @@ STATES = ("ok", "null", "unreadable", "undeclared", "clamped")
 null: the field is missing, or holds a null text. unreadable: it holds something else, and gives no
 value of its type. undeclared: its value is none of the keys, or lies in none of the bins. clamped:
 its number lies outside of the bounds.
+
+A computed column has no field that could be unreadable: where its expression has no value, it is
+null.
 """
 
 
@@ -93,6 +96,12 @@ class Column:
     zone: str | None = None
 
     @property
+    def states(self) -> tuple[str, ...]:
+        """The states of ``STATES`` that a record can have in the column."""
+        computed = self.expression is not None
+        return tuple(state for state in STATES if not (computed and state == "unreadable"))
+
+    @property
     def state_of(self) -> Column | None:
-        """The column whose fields' states it holds; None of all others."""
+        """The column whose fields' or values' states it holds; None of all others."""
         return None if self.expression is None else self.expression.state_of

@@ -71,18 +71,13 @@ def test_quality_can_be_of_some_columns_and_rehearsed(cli, spec, folder):
         ("columns = []", ""),
         ('by = ["region"]', "E111"),
         ('table = "checks"', "E111"),
-        ('columns = ["weeks"]', "E217"),
         ("max_unreadable = 0", "E205"),
         ('max_unreadable = "all"', ""),
     ],
 )
 def test_what_is_no_quality_is_refused(cli, spec, columns, code):
     query = QUALITY.replace("epsilon = 0.5", f"epsilon = 0.5\n{columns}")
-    weeks = (
-        '[columns.weeks]\ntype = "decimal"\nexpression = "days / 7"\nlower = 0\nupper = 9\n'
-        'step = 0.1\nsource = "public: rule"\n\n'
-    )
-    answer = cli("check", spec(MORE[0], (VISITS, weeks + query + VISITS)))
+    answer = cli("check", spec(MORE[0], (VISITS, query + VISITS)))
     assert answer.code == 2
     assert code in answer.err + answer.out
 

@@ -90,7 +90,7 @@ CSV = Dialect(null_values=("", "n/a", "99"))
 def group_of(column: Column) -> tuple[Group, InputColumn]:
     name = f"{column.name}_state"
     state = Expression(f"the state of {column.name}", (column.name,), column)
-    return Group(name, T.STRING, STATES, STATES), InputColumn(name, T.STRING, state)
+    return Group(name, T.STRING, column.states, column.states), InputColumn(name, T.STRING, state)
 
 
 def states_of(engine: str, source: Source, *columns: Column) -> dict[tuple[str, ...], int]:
@@ -159,6 +159,63 @@ def test_two_columns_at_once_and_stripped_blanks(engine: str, tmp_path: Path) ->
     }
 
 
+def computed(name: str, kind: T, text: str, **more: Any) -> Column:
+    return Column(name, kind, expression=Expression(text, ("raw",)), **more)
+
+
+MINUTES = Grid(Fraction(1), 0, 1440)
+# computed column -> field of which it is computed -> its state
+COMPUTED: list[tuple[Column, dict[str, str]]] = [
+    (
+        computed("minutes", T.INTEGER, "CAST(raw AS integer)", grid=MINUTES),
+        {"12": "ok", "12 min": "null", "": "null", "n/a": "null", "1500": "clamped",
+         "1440.0": "ok", "inf": "null"},
+    ),
+    (
+        computed("day", T.DATE, "CAST(raw AS date)", edges=("2026-01-01", "2026-02-01")),
+        {"2026-01-05": "ok", "5.1.2026": "null", "": "null", "2027-01-05": "undeclared"},
+    ),
+    (
+        computed("kind", T.STRING, "SUBSTRING(raw, 1, 1)", keys=("\u00e9", "b")),
+        {"\u00e9t\u00e9": "ok", "e\u0301te\u0301": "ok", "b": "ok", "x": "undeclared", "": "null"},
+    ),
+    (
+        computed("late", T.BOOLEAN, "CAST(raw AS float) > 1"),
+        {"0.5": "ok", "2": "ok", "two": "null", "": "null"},
+    ),
+    (
+        computed("share", T.DECIMAL, "10 / CAST(raw AS float)", grid=HALVES),
+        {"0": "null", "1": "ok", "0.5": "clamped", "none": "null"},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("column", "texts"), COMPUTED, ids=lambda value: getattr(value, "name", "")
+)
+def test_a_computed_value_has_its_state(
+    column: Column, texts: dict[str, str], engine: str, tmp_path: Path
+) -> None:
+    source = csv_source(
+        tmp_path, ["number", "raw"], [[str(n), t] for n, t in enumerate(texts)], CSV
+    )
+    state, read = group_of(column)
+    numbers = keyed("number", map(str, range(20)))
+    inputs = (
+        InputColumn("number", T.STRING),
+        InputColumn("raw", T.STRING),
+        InputColumn(column.name, column.type, column.expression),
+        read,
+    )
+    request = AggregateRequest(source, inputs, (numbers, state), (Measure(MeasureKind.RECORDS),))
+    found = by_key(engine, request)
+    assert "unreadable" not in state.labels
+    assert [label for _, label in sorted(
+        (int(at), label) for (at, label), (count,) in found.items() if count
+    )] == [*texts.values()]  # fmt: skip
+
+
 SPEC: dict[str, Any] = {
     "schema": 1,
     "release": {"name": "tried"},
@@ -215,3 +272,31 @@ def test_all_columns_share_the_budget_and_a_copy_of_the_field_costs_nothing_more
     assert plan.epsilon == 1
     assert {read.query.table for read in plan.reads} == {"by_region_state", "by_days_state"}
     assert sum(read.query.epsilon for read in plan.reads) == 1
+
+
+def test_a_computed_column_is_looked_at_where_it_is_named(tmp_path: Path) -> None:
+    """A cast that fails was null, and no figure told of it."""
+    (tmp_path / "table.csv").write_text("region;raw\nnorth;7\nsouth;7 min\nsouth;\nnorth;12\n")
+    computed_column = {
+        "type": "integer",
+        "expression": "CAST(raw AS integer)",
+        "lower": 0,
+        "upper": 9,
+    }
+    columns = {**SPEC["columns"], "raw": {"type": "string"}, "days": computed_column}
+    query = {**SPEC["query"][0], "columns": ["days"], "epsilon": 10**4}
+    total = {**SPEC["privacy"], "epsilon": 10**4}
+    spec = {**SPEC, "columns": columns, "query": [query], "privacy": total,
+            "data": {**SPEC["data"], "path": str(tmp_path / "table.csv")},
+            "ledger": {"path": str(tmp_path / "ledger.sqlite"), "epsilon_cap": 10**5},
+            "output": {"path": str(tmp_path / "out")}}  # fmt: skip
+    (step,) = dprelease.plan(spec).steps
+    assert step.sensitivity.l1 == 1
+    result = dprelease.run(spec)
+    (table,) = result.output_tables
+    assert list(table.columns[0].values) == ["ok", "null", "undeclared", "clamped"]
+    assert [int(value) for value in table.columns[1].values] == [1, 2, 0, 1]
+    spec["query"] = [{**query, "columns": None}]
+    del spec["query"][0]["columns"]
+    names = {read.query.table for read in dprelease.plan(spec).reads}
+    assert names == {"by_region_state", "by_raw_state"}

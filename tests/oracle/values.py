@@ -74,7 +74,7 @@ def state_of(column: Column, record: Record) -> str:
     if name in record.nulls:
         return "null"
     if (number if column.type in NUMERIC_TYPES else value) is None:
-        return "unreadable"
+        return "unreadable" if column.expression is None else "null"
     if column.keys is not None:
         if column.type is ColumnType.STRING:
             declared_keys: set[Value] = {normal(key) for key in column.keys}

@@ -263,12 +263,14 @@ def _private_key(group: Group, place: int) -> Sql:
 
 
 def state_of_field(column: Column, place: int) -> Sql:
-    """The state of a column's field, as ``STATES`` has it."""
+    """The state of a record in a column, as ``STATES`` has it."""
     kind = SQL_TYPES[column.type]
     value = number = col(f"v{place}")
     if column.type in NUMERIC_TYPES:
         kind, number = "DOUBLE", col(f"n{place}")
-    pairs = [(col(f"z{place}"), "null"), (number.is_null(), "unreadable")]
+    pairs = [(number.is_null(), "null")]
+    if column.expression is None:
+        pairs = [(col(f"z{place}"), "null"), (number.is_null(), "unreadable")]
     if column.keys is not None:
         keys = [typed_constant(literal(key), column.type) for key in column.keys]
         pairs.append((~call("COALESCE", within(value, keys), False), "undeclared"))

@@ -182,11 +182,12 @@ def _quantities(measure: Measure) -> tuple[Quantity | None, Quantity | None]:
 
 
 def _read(release: Release, wanted: set[str]) -> tuple[InputColumn, ...]:
-    """The wanted columns, and those that their expressions read."""
-    more = set(wanted)
-    for name in wanted:
-        column = release.columns.get(name)
+    """The wanted columns, those that their expressions read, and what these are computed of."""
+    more, waiting = set(wanted), list(wanted)
+    while waiting:
+        column = release.columns.get(waiting.pop())
         if column is not None and column.expression is not None:
+            waiting += set(column.expression.columns) - more
             more.update(column.expression.columns)
     return tuple(entry for entry in all_inputs(release) if entry.name in more)
 

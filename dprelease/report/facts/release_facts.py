@@ -383,6 +383,8 @@ def _column(column: Column, private: bool) -> ColumnFacts:
 
 def _computed(column: Column) -> str | None:
     """Say what a column is computed from, if it is computed."""
+    if column.state_of is not None and column.state_of.expression is not None:
+        return say("the state of the values of {column}", column=column.state_of.name)
     if column.state_of is not None:
         return say("the state of the fields of {column}", column=column.state_of.name)
     return column.expression.text if column.expression else None

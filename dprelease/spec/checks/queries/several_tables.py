@@ -13,7 +13,7 @@ from itertools import chain, combinations
 from math import comb, prod
 from typing import NamedTuple
 
-from dprelease.model import STATES, Column, ColumnType, Expression, Group, Query
+from dprelease.model import Column, ColumnType, Expression, Group, Query
 from dprelease.spec.checks.queries.groups import MAX_CELLS, make_group
 from dprelease.spec.checks.queries.output_tables import default_table
 from dprelease.spec.checks.queries.query_context import SpecQuery
@@ -103,13 +103,13 @@ def _sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
 
 
 def state_column(column: Column) -> Column:
-    """The column that says the state of another one's field, as ``STATES`` has it."""
+    """The column that says the state of a record in another one, as ``STATES`` has it."""
     state = Expression(f"the state of {column.name}", (column.name,), column)
-    return Column(f"{column.name}_state", ColumnType.STRING, keys=STATES, expression=state)
+    return Column(f"{column.name}_state", ColumnType.STRING, keys=column.states, expression=state)
 
 
 def _of_states(query: SpecQuery) -> list[GroupSet] | None:
-    """Make a table of the states of each column that is named, or of all in the file."""
+    """Make a table of the states in each column that is named, or in all of the file."""
     context, part = query.context, query.part
     names = query.model.columns
     if names is None:
@@ -122,9 +122,6 @@ def _of_states(query: SpecQuery) -> list[GroupSet] | None:
             continue
         if name in names[:at]:
             part.complain("E231", f"{show(name)} is named twice", "keep one", *path)
-        elif name not in context.base_types:
-            hint = "name the columns of the file that it is computed from"
-            part.complain("E217", f"{show(name)} is computed: it has no fields", hint, *path)
         elif f"{name}_state" in context.columns:
             message = (
                 f'"{name}_state" is declared, and the name of what quality says of {show(name)}'
