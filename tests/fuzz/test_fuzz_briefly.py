@@ -2,19 +2,47 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
+import drawn_specs
 import fuzz_csv
 import fuzz_csv_readers
+import fuzz_releases
 import fuzz_spec
 import pytest
 from thorough import examples, is_thorough
 from timed import run_for
 
+from dprelease.spec.schema.query_tables import PerturbSection
+from dprelease.spec.schema.sections import ColumnSection, PostprocessSection, QuerySection
+
 
 def test_specs(tmp_path: Path) -> None:
     fuzz_spec.use_folder(tmp_path)
     assert run_for(3 if is_thorough() else 1, 1, fuzz_spec.check, fuzz_spec.CASES) > 0
+
+
+def test_releases() -> None:
+    seed = time.time_ns() if os.environ.get("DPRELEASE_RANDOM_EXAMPLES") else 1
+    tally = fuzz_releases.run_for(600, seed, examples(60, 20))
+    assert tally.findings == []
+    assert tally.released > 0
+
+
+@pytest.mark.parametrize(
+    ("section", "drawn"),
+    [
+        (QuerySection, {*drawn_specs.values_of, "name", "statistic"}),
+        (PostprocessSection, {*drawn_specs.values_of}),
+        (PerturbSection, {*drawn_specs.perturb_values_of, "name", "columns"}),
+        (ColumnSection, {*drawn_specs.column_values_of, *drawn_specs.NOT_BY_CHANCE}),
+    ],
+)
+def test_specs_are_drawn_with_every_key(section: type, drawn: set[str]) -> None:
+    """A new key needs values in ``drawn_specs``, so that it is met together with all others."""
+    assert {*drawn_specs.keys_of(section)} - drawn_specs.NOT_DRAWN <= drawn
 
 
 @pytest.mark.thorough
