@@ -156,6 +156,7 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     rows: int = 10_000,
     distribution: str = "uniform",
     output: str | os.PathLike[str] | None = None,
+    replace_output: bool = False,
     allow_outside_lists: bool = False,
     watcher: Callable[[Stage], None] | None = None,
 ) -> Result:
@@ -164,7 +165,8 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     The table has the values that the spec declares in public, by a ``distribution``: "uniform", or
     "skewed" to the first keys and the lowest values. The noise is drawn as in a run. What is
     written is marked as a rehearsal, to ``output`` or beside the spec's with ``-rehearsal`` at its
-    end: never where the spec's release goes, nor where a release is.
+    end: never where the spec's release goes, nor where a release is. Where a rehearsal of another
+    release is, it is only written with ``replace_output``.
     ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``watcher`` is that of
     ``run``.
     Raises Failure with every complaint and an exit code; ValueError for other rows or
@@ -177,6 +179,7 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
         rows=rows,
         distribution=distribution,
         output=output,
+        replace_output=replace_output,
         allow_outside_lists=allow_outside_lists,
         watcher=watcher,
     )
@@ -190,6 +193,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     wait: float = 10.0,
     new_noise: bool = False,
     fresh_ledger: bool = False,
+    replace_output: bool = False,
     approved: str | os.PathLike[str] | None = None,
     allow_outside_lists: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -206,7 +210,8 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     should be quick, and one that raises is not called again. A period is given to ``load``.
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
     ``new_noise``. A charge is refused where the report in the output folder names a charge that
-    the ledger does not hold, unless ``fresh_ledger``. ``approved`` is a file with a saved plan: any
+    the ledger does not hold, unless ``fresh_ledger``. A folder of another release, or inside of
+    one, is refused, unless ``replace_output``. ``approved`` is a file with a saved plan: any
     other than that is refused, also another ledger or output, and ``new_noise``.
     ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``data`` is a table in
     memory, of pyarrow, pandas or polars, for a spec whose ``[data]`` has the format "frame". It is
@@ -223,6 +228,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         wait=wait,
         new_noise=new_noise,
         fresh_ledger=fresh_ledger,
+        replace_output=replace_output,
         approved=approved,
         allow_outside_lists=allow_outside_lists,
         progress=progress,

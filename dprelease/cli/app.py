@@ -85,6 +85,11 @@ OUTSIDE = click.option(
 OUTPUT = click.option(
     "--output", type=click.Path(), metavar="DIR", help="Write here, not to [output]."
 )
+REPLACE = click.option(
+    "--replace-output",
+    is_flag=True,
+    help="Write where another release is, and remove its files.",
+)
 FORM = click.option(
     "--format",
     "form",

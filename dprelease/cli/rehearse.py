@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
-from dprelease.cli.app import JSON, OUTSIDE, PERIOD, QUIET, SPEC
+from dprelease.cli.app import JSON, OUTSIDE, PERIOD, QUIET, REPLACE, SPEC
 from dprelease.cli.console import answer, answer_json, remark
 from dprelease.cli.views.complaints import complain
 from dprelease.errors import ExitCode
@@ -46,6 +46,7 @@ Example:
     metavar="DIR",
     help="Write here.  [default: beside the release, with -rehearsal at its end]",
 )
+@REPLACE
 @PERIOD
 @OUTSIDE
 @JSON
@@ -55,6 +56,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - one parameter for each option
     rows: int,
     distribution: str,
     output: str | None,
+    replace_output: bool,
     period: str | None,
     outside: bool,
     as_json: bool,
@@ -75,7 +77,12 @@ def rehearse(  # noqa: PLR0913, PLR0917 - one parameter for each option
         complain(release.warnings, "warning")
     with StatusLine(wanted=not quiet) as watcher:
         result = dprelease.rehearse(
-            release, rows=rows, distribution=distribution, output=output, watcher=watcher
+            release,
+            rows=rows,
+            distribution=distribution,
+            output=output,
+            replace_output=replace_output,
+            watcher=watcher,
         )
     if not quiet:
         complain(plan_warnings(result.plan), "warning")

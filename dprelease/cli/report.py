@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
@@ -41,17 +42,26 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
         sys.stdout.buffer.write(content)  # its own encoding, whatever that of the stream is
         sys.stdout.buffer.flush()
         return
-    write_file(out, content)
+    write_file(out, content, directory)
     if not quiet:
         remark(f"written  {out}")
 
 
-def write_file(path: str, content: bytes) -> None:
-    """Write a file that somebody asked for by name. Raises Failure (exit 2)."""
+def write_file(path: str, content: bytes, directory: str | None = None) -> None:
+    """Write a file that somebody asked for by name. Raises Failure (exit 2).
+
+    A published file is only replaced in the ``directory`` of the release that it is of.
+    """
     from dprelease.files.atomic import save_file
+    from dprelease.output.released_tables import published_files
     from dprelease.report.formats import is_rendered
 
-    problem = save_file(path, content, is_rendered)
+    folder, name = os.path.split(os.path.realpath(path))
+    elsewhere = directory is None or folder != os.path.realpath(directory)
+    if elsewhere and name in published_files(folder):
+        problem: str | None = "it is a file of another release"
+    else:
+        problem = save_file(path, content, is_rendered)
     if problem is not None:
         raise Failure(
             ExitCode.SPEC,

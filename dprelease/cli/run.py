@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 import dprelease
-from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
+from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, REPLACE, SPEC
 from dprelease.cli.console import abandon_stdout, remark
 from dprelease.cli.views.complaints import complain
 from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
@@ -55,6 +55,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
     is_flag=True,
     help="Charge a ledger that lacks the charge of the report in the output folder.",
 )
+@REPLACE
 @click.option(
     "--quality-first",
     is_flag=True,
@@ -71,6 +72,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     approved: str | None,
     new_noise: bool,
     fresh_ledger: bool,
+    replace_output: bool,
     quality_first: bool,
     outside: bool,
     as_json: bool,
@@ -103,6 +105,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
                 wait=wait,
                 new_noise=new_noise,
                 fresh_ledger=fresh_ledger,
+                replace_output=replace_output,
                 watcher=watcher,
             )
             if not quiet:
@@ -115,6 +118,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
             wait=wait,
             new_noise=new_noise,
             fresh_ledger=fresh_ledger,
+            replace_output=replace_output,
             approved=approved,
             watcher=watcher,
         )

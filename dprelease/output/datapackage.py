@@ -44,7 +44,7 @@ def datapackage_bytes(
         _document(name, file, content, media_types.get(file)) for name, (file, content) in rest
     ]
     descriptor = {
-        "name": _slug(release.about.name),
+        "name": slug(release.about.name),
         "generator": GENERATOR,
         **({"rehearsal": True} if release.rehearsal else {}),
         **texts(title=release.about.title, description=release.about.purpose),
@@ -110,7 +110,7 @@ def _licences(licence: str | None) -> dict[str, object]:
     return {"licenses": [{"path": address} | ({} if address == licence else {"name": licence})]}
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
     """A name that the standard allows: lower-case letters, digits, dot, hyphen, underscore."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "release"
 
@@ -118,9 +118,9 @@ def _slug(name: str) -> str:
 def _unique_names(names: Iterable[str]) -> list[str]:
     slugs: dict[str, None] = {}
     for name in names:
-        slug, number = _slug(name), 1
-        while slug in slugs:
+        unique, number = slug(name), 1
+        while unique in slugs:
             number += 1
-            slug = f"{_slug(name)}-{number}"
-        slugs[slug] = None
+            unique = f"{slug(name)}-{number}"
+        slugs[unique] = None
     return list(slugs)

@@ -12,10 +12,12 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import replace_file, sync_directory
-from dprelease.output.datapackage import GENERATOR, NAME
+from dprelease.model import Release
+from dprelease.output.datapackage import GENERATOR, NAME, slug
 from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
 
 FOLDER = "figures"  # the one folder in a target: charts as specifications
@@ -37,6 +39,34 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
         complaint = _foreign_problem(directory, files)
     if complaint is not None:
         raise Failure(ExitCode.SPEC, complaint)
+
+
+def check_not_anothers(release: Release) -> None:
+    """Refuses, before anything is charged (exit 2), a place that another release has.
+
+    That is a folder with the files of one, which would be removed, or one inside of such a folder.
+    A release is another one by its name or its dataset.
+    """
+    target = os.path.realpath(release.output.path)
+    ours = slug(release.about.name), release.ledger.dataset
+    for folder in (target, *map(str, Path(target).parents)):
+        name, dataset = _published_in(folder)
+        if name is None or (name, dataset or ours[1]) == ours:
+            continue
+        place = "holds" if folder == target else f"lies in {folder}, which holds"
+        theirs = "" if dataset in {None, ours[1]} else f' of "{dataset}"'
+        own = f' of "{ours[1]}"' if theirs else ""
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E806",
+                f'the output {release.output.path} {place} the release "{name}"{theirs}, and this '
+                f'is "{release.about.name}"{own}',
+                "choose another output.path, or --output; or say --replace-output, which removes "
+                "the files of the other release in that folder",
+                key="output.path",
+            ),
+        )
 
 
 def bad_names(paths: Iterable[str]) -> Complaint | None:
@@ -123,17 +153,37 @@ def foreign_complaint(directory: str, name: str) -> Complaint:
 
 def _described(descriptor: str) -> set[str]:
     """The files listed by a descriptor of ours, itself included; nothing for any other."""
-    if not is_plain_file(descriptor):
-        return set()
     try:
-        with open(descriptor, "rb") as source:
-            content = json.load(source)
+        content = _content(descriptor)
         if content["generator"] != GENERATOR:
             return set()
         paths = [resource["path"] for resource in content["resources"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         return set()  # not one of ours
     return {listed for listed in paths if isinstance(listed, str)} | {NAME}
+
+
+def _published_in(folder: str) -> tuple[str | None, str | None]:
+    """The name of the release in a folder, and its dataset if its report tells; None for none."""
+    try:
+        package = _content(os.path.join(folder, NAME))
+        if package["generator"] != GENERATOR:
+            return None, None
+        name = str(package["name"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None, None  # no release of ours, or not to be read
+    try:
+        return name, str(_content(os.path.join(folder, "report.json"))["ledger"]["dataset"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return name, None  # it has no report in that format
+
+
+def _content(path: str) -> Any:
+    """What a file of JSON holds; an empty object where no plain file is."""
+    if not is_plain_file(path):
+        return {}
+    with open(path, "rb") as source:
+        return json.load(source)
 
 
 def _foreign_problem(directory: str, names: list[str]) -> Complaint | None:

@@ -96,6 +96,14 @@ def holds_rehearsal(folder: str) -> bool | None:
     return None if content is None else content.get("rehearsal") is True
 
 
+def published_files(folder: str) -> frozenset[str]:
+    """The files of the release in a folder, by what describes them; none where there is none."""
+    resources = (_package(folder) or {}).get("resources")
+    listed = resources if isinstance(resources, list) else []
+    paths = (resource.get("path") for resource in listed if isinstance(resource, dict))
+    return frozenset(path for path in paths if isinstance(path, str))
+
+
 def _package(folder: str) -> dict[str, Any] | None:
     """What describes the files of a folder, if that is of ours."""
     try:

@@ -22,7 +22,7 @@ from dprelease.model import Column, OutputTable, Query, Release
 from dprelease.release.plan import certified_plan
 from dprelease.release.progress import Stage
 from dprelease.release.result import Result
-from dprelease.release.run import run
+from dprelease.release.run import check_place, run
 from dprelease.spec.checks.paths import relocated
 from dprelease.spec.complaints.places import dotted
 
@@ -36,20 +36,30 @@ def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
     wait: float = 10.0,
     new_noise: bool = False,
     fresh_ledger: bool = False,
+    replace_output: bool = False,
     watcher: Callable[[Stage], None] | None = None,
 ) -> tuple[Result, Result]:
     """Release the quality queries, then all others: both results.
 
     The first release is charged and published even if the second is not made. Running both again
-    is free, as far as they are charged. ``output``, ``wait``, ``new_noise``, ``fresh_ledger`` and
-    ``watcher`` are those of ``run``; the first release is written beside it, with ``-quality`` at
-    its end.
+    is free, as far as they are charged. ``output``, ``wait``, ``new_noise``, ``fresh_ledger``,
+    ``replace_output`` and ``watcher`` are those of ``run``; the first release is written beside it,
+    with ``-quality`` at its end.
     Raises Failure with every complaint: with exit code 1 where too many fields are unreadable, and
     before any charge where the second could not be planned, or paid for.
     """
     first, rest = split(relocated(release, None, output))
     _check_caps(first, rest, new_noise=new_noise)
-    again = partial(run, wait=wait, new_noise=new_noise, fresh_ledger=fresh_ledger, watcher=watcher)
+    if not replace_output:
+        check_place(rest)
+    again = partial(
+        run,
+        wait=wait,
+        new_noise=new_noise,
+        fresh_ledger=fresh_ledger,
+        replace_output=replace_output,
+        watcher=watcher,
+    )
     checked = again(first)
     complaints = list(_complaints(checked))
     if complaints:

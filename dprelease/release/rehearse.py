@@ -75,6 +75,7 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     rows: int = ROWS,
     distribution: str = "uniform",
     output: str | os.PathLike[str] | None = None,
+    replace_output: bool = False,
     allow_outside_lists: bool = False,
     watcher: Callable[[Stage], None] | None = None,
 ) -> Result:
@@ -94,7 +95,14 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
         engine = MadeUpEngine(_made_up(release, rows, distribution, scratch))
         entropy = SystemEntropy()
         result = released(
-            certified, engine, stages, wait=0, new_noise=False, fresh_ledger=True, entropy=entropy
+            certified,
+            engine,
+            stages,
+            wait=0,
+            new_noise=False,
+            fresh_ledger=True,
+            replace_output=replace_output,
+            entropy=entropy,
         )
     records = [  # what they were copied from is gone
         replace(table, stored=replace(table.stored, path=os.path.join(target, table.file)))

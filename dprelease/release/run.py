@@ -37,7 +37,7 @@ from dprelease.ledger.store import Ledger
 from dprelease.local.store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
-from dprelease.output.publish import check_target, publish
+from dprelease.output.publish import check_not_anothers, check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
 from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
 from dprelease.release.plan import certified_plan, plan_as_charged, released_plan
@@ -78,6 +78,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     wait: float = 10.0,
     new_noise: bool = False,
     fresh_ledger: bool = False,
+    replace_output: bool = False,
     approved: str | os.PathLike[str] | None = None,
     allow_outside_lists: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -109,6 +110,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         wait=wait,
         new_noise=new_noise,
         fresh_ledger=fresh_ledger,
+        replace_output=replace_output,
         entropy=entropy,
     )
 
@@ -121,6 +123,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
     wait: float,
     new_noise: bool,
     fresh_ledger: bool = False,
+    replace_output: bool = False,
     entropy: Entropy,
 ) -> Result:
     """Release a certified plan: charge, read by the engine, add noise, seal, publish.
@@ -138,7 +141,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
         runs = {run.run_id: run for run in book.entries()}
         warnings = new_dataset(book.status(release.ledger.dataset))
         name = current_run(release, runs, new_noise=new_noise)
-        target = _target(certified.plan, runs.values(), name)
+        target = _target(certified.plan, runs.values(), name, replace_output=replace_output)
         if previous is not None:
             # Imported here for start-up: most specs name none.
             from dprelease.report.previous import check_other_run
@@ -167,13 +170,24 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
             return replace(_publish(charged, sealed), warnings=warnings)
 
 
-def _target(plan: Plan, runs: Iterable[Run], name: str) -> str:
+def _target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output: bool) -> str:
     """Where the run is to be published, checked once more if it is a folder for each revision."""
     release = plan.release
-    target = revised(release, revision_of(release, runs, name)).output.path
+    placed = revised(release, revision_of(release, runs, name))
+    target = placed.output.path
     if target != release.output.path:
         check_target(target, file_names(plan))
+    if not replace_output:
+        check_place(placed)
     return target
+
+
+def check_place(release: Release) -> None:
+    """Refuse (exit 2) a place that another release has; the spec says where."""
+    try:
+        check_not_anothers(release)
+    except Failure as failure:
+        raise release.placed(failure) from None
 
 
 def _previous(release: Release) -> PreviousRelease | None:

@@ -34,7 +34,8 @@ def released(folder: Path, once: Path) -> Path:
 
 
 def test_show_gives_the_runs_and_what_is_left(cli, spec, released):
-    spec(('name = "small"', 'name = "second"'), ("epsilon_cap = 2.5", "epsilon_cap = 3"))
+    spec(('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'),
+         ("epsilon_cap = 2.5", "epsilon_cap = 3"))  # fmt: skip
     dprelease.run(released / "small.toml")
     answer = cli("budget", "show")
     assert (answer.code, answer.err) == (0, "")
@@ -74,6 +75,7 @@ def test_show_of_a_spec_takes_its_ledger_dataset_and_caps(cli, spec, released):
 def test_show_fits_a_terminal(terminal, cli, spec, released):
     spec(("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-8"), ("2.5", "9\ndelta_cap = 1e-6"),
          ('name = "small"', 'name = "a-release-of-a-rather-long-name"'),
+         ('path = "out"', 'path = "another"'),
          ('statistic = "count"', 'statistic = "count"\nmechanism = "gaussian"'))  # fmt: skip
     assert cli("run", "-q", "small.toml").code == 0
     code, shown = terminal("budget", "show", COLUMNS="80", NO_COLOR="1")
@@ -93,7 +95,7 @@ def test_verify_and_its_answer_in_one_line(cli, released):
 
 def test_an_older_copy_is_told_by_the_witness_and_by_a_report(cli, spec, released):
     shutil.copy(released / LEDGER, released / "old")
-    spec(('name = "small"', 'name = "second"'))
+    spec(('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'))
     dprelease.run(released / "small.toml")
     shutil.copy(released / "old", released / LEDGER)
     for arguments in (("run", "small.toml"), ("plan", "small.toml"), ("budget", "show"),
@@ -102,15 +104,15 @@ def test_an_older_copy_is_told_by_the_witness_and_by_a_report(cli, spec, release
         assert (answer.code, answer.out) == (6, "")
         assert "E613" in answer.err
         assert "dprelease budget verify" in answer.err
-    told = cli("budget", "verify", "--against", "out/report.json")
+    told = cli("budget", "verify", "--against", "second/report.json")
     assert told.code == 6
-    assert "does not hold the charge that out/report.json names" in told.err
+    assert "does not hold the charge that second/report.json names" in told.err
     renewed = cli("budget", "witness")
     assert renewed.code == 0
     assert "3 entries" in renewed.out
     assert "not counted any more" in renewed.err
     assert cli("budget", "verify").code == 0
-    assert cli("budget", "verify", "--against", "out/report.json").code == 6
+    assert cli("budget", "verify", "--against", "second/report.json").code == 6
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def test_a_cap_of_the_ledger_holds_a_spec_without_one(cli, spec, uncapped):
     assert 'epsilon 0.5 of 1.5 for "small.csv"' in cli("run", "small.toml").out
     report = json.loads((uncapped / "out" / "report.json").read_text(encoding="utf-8"))
     assert report["ledger"]["cap"] == {"epsilon": 1.5, "delta": None}
-    spec(("epsilon_cap = 2.5", ""), ('name = "small"', 'name = "second"'))
+    spec(("epsilon_cap = 2.5", ""), ('name = "small"', 'name = "second"'),
+         ('path = "out"', 'path = "second"'))  # fmt: skip
     for command in ("plan", "run"):
         answer = cli(command, "-q", "small.toml")
         assert answer.code == 3
@@ -145,7 +146,7 @@ def test_a_moved_ledger_is_the_same_and_two_for_one_folder_are_not(cli, spec, fo
     for file in (LEDGER, f"{LEDGER}.witness"):
         os.rename(folder / file, folder / "there" / file)
     spec(("epsilon_cap = 2.5", f'path = "there/{LEDGER}"\nepsilon_cap = 2.5'),
-         ('name = "small"', 'name = "second"'))  # fmt: skip
+         ('path = "small.csv"', 'path = "small.csv"\nsnapshot = "2"'))  # fmt: skip
     assert cli("run", "-q", "small.toml").code == 0  # charged anew, in the ledger that it has
     spec(("epsilon_cap = 2.5", 'path = "another.sqlite"\nepsilon_cap = 2.5'))
     answer = cli("run", "-q", "small.toml")
@@ -160,7 +161,7 @@ def test_a_spoilt_report_stops_a_charge_and_no_repetition(cli, spec, folder, con
     report = folder / "out" / "report.json"
     report.write_text(content, encoding="utf-8")
     original = (folder / "small.toml").read_text(encoding="utf-8")
-    spec(('name = "small"', 'name = "second"'))
+    spec(('path = "small.csv"', 'path = "small.csv"\nsnapshot = "2"'))
     answer = cli("run", "-q", "small.toml")
     assert answer.code == 6
     assert "E618" in answer.err
@@ -220,13 +221,13 @@ def test_verify_against_a_report_or_a_copy_needs_no_witness(cli, spec, folder):
     answer = cli("budget", "verify", "copy.sqlite", "--against", "out/report.json")
     assert answer.code == 0
     assert "no witness" in answer.err
-    spec(('name = "small"', 'name = "second"'))
+    spec(('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'))
     assert cli("run", "-q", "small.toml").code == 0
     assert cli("budget", "verify", "--against", "copy.sqlite").code == 0
     behind = cli("budget", "verify", "copy.sqlite", "--against", LEDGER)
     assert behind.code == 6
     assert "E613" in behind.err
-    assert cli("budget", "verify", "copy.sqlite", "--against", "out/report.json").code == 6
+    assert cli("budget", "verify", "copy.sqlite", "--against", "second/report.json").code == 6
 
 
 def test_after_a_restore_the_witness_of_each_machine_is_asked(cli, spec, folder):

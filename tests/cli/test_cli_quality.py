@@ -185,7 +185,8 @@ def test_what_is_declared_as_other_or_bearable_stops_nothing(cli, spec, folder):
     assert cli("run", "--quality-first", spec(*MORE, other)).code == 0
     (folder / "small.csv").write_text(BAD_NUMBERS, encoding="utf-8")
     loose = QUALITY.replace("epsilon = 0.5", "epsilon = 0.5\nmax_unreadable = 0.9")
-    changes = (MORE[0], (VISITS, loose + VISITS), ('name = "small"', 'name = "loose"'))
+    changes = (MORE[0], (VISITS, loose + VISITS), ('name = "small"', 'name = "loose"'),
+               ('path = "out"', 'path = "loose"'))  # fmt: skip
     caps = ("epsilon_cap = 2.5", "epsilon_cap = 25")
     assert cli("run", "--quality-first", spec(*changes, caps)).code == 0
 
@@ -245,7 +246,8 @@ def test_a_plain_run_afterwards_is_told_to_be_another_release(cli, spec, folder)
     way_out = 'if "small-quality" is of `run --quality-first`, run with that again'
     for command in ("plan", "run"):
         assert way_out in " ".join(cli(command, name).err.split()), command
-    other = (MORE[0], ("epsilon_cap = 2.5", "epsilon_cap = 1.5"), ('"small"', '"other"'))
+    other = (MORE[0], ("epsilon_cap = 2.5", "epsilon_cap = 1.5"), ('"small"', '"other"'),
+             ('path = "out"', 'path = "other"'))  # fmt: skip
     refused = cli("run", spec(*other, name="other.toml"))
     assert (refused.code, "E301" in refused.err, way_out in refused.err) == (3, True, False)
     assert cli("run", "--quality-first", name).code == 0

@@ -55,7 +55,8 @@ def test_budget_takes_the_place_or_a_spec(on_server, spec, released):
     capped = on_server("budget", "cap", "small.csv", PLACE, "--epsilon", "1.5", "--reason", "board")
     assert (capped.code, capped.err) == (0, "")
     assert 'env:TRIED_LEDGER: cap of "small.csv": epsilon 1.5, left 0.5' in capped.out
-    spec(("epsilon_cap = 2.5", 'url_env = "TRIED_LEDGER"'), ('name = "small"', 'name = "second"'))
+    spec(("epsilon_cap = 2.5", 'url_env = "TRIED_LEDGER"'), ('name = "small"', 'name = "second"'),
+         ('path = "out"', 'path = "second"'))  # fmt: skip
     answer = on_server("run", "-q", "small.toml")
     assert (answer.code, "E301" in answer.err) == (3, True)
     lines = on_server("budget", "export", PLACE).out.splitlines()

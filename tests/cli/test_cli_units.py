@@ -57,7 +57,7 @@ def test_the_unit_of_a_dataset_is_told(cli, folder, two):
 
 def test_several_descriptions_of_one_unit_are_told(cli, spec, folder, two):
     assert cli("run", "-q", "small.toml").code == 0
-    spec(PEOPLE, BOUNDING, PERSON, NAME, ("one visit", "one patient"))
+    spec(PEOPLE, BOUNDING, PERSON, NAME, ("one visit", "one patient"), ('"out"', '"patients"'))
     assert cli("run", "-q", "small.toml").code == 0
     told = cli("budget", "show").out
     assert "one person, add-remove (entry 1)\n" in told

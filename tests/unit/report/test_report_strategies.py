@@ -250,7 +250,8 @@ def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) ->
 def reading_words(spec: Json, folder: Path) -> str:
     """What the report of a run says on how to read its figures."""
     (folder / "t.csv").write_text("a,b,c,x\na0,b0,c0,1\n", encoding="utf-8")
-    dprelease.run(dprelease.load(spec | {"ledger": {"dataset": str(len(spec["query"]))}}))
+    spec["ledger"] = {"dataset": str(len(spec["query"]))}
+    dprelease.run(dprelease.load(spec), replace_output=True)
     text = (folder / "out" / "report.md").read_text(encoding="utf-8")
     return text.partition("## How to read the figures")[2].partition("\n## ")[0]
 
