@@ -41,10 +41,14 @@ class Charged:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """An epsilon and a delta; None: no cap, or no limit to what is left."""
+    """An epsilon and a delta; None: no cap, or no limit to what is left.
+
+    ``rho`` is that of a cap of rho, and of what is left under it; None where there is no such cap.
+    """
 
     epsilon: Number | None
     delta: Number | None
+    rho: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Budget:
     def __repr__(self) -> str:
         """Each dataset with what was spent and what is left."""
         spent = "; ".join(
-            f"{one.dataset}: epsilon {one.spent.epsilon} spent, {_text(one.remaining.epsilon)} left"
+            f"{one.dataset}: epsilon {one.spent.epsilon} spent, {_text(one.remaining)} left"
             for one in self.datasets
         )
         return f"<Budget in {self.ledger}: {spent or 'nothing was charged yet'}>"
@@ -85,15 +89,17 @@ class Budget:
     def _repr_html_(self) -> str:
         rows = [
             (one.dataset, len(one.runs), one.spent.epsilon, one.spent.delta,
-             _text(one.cap.epsilon), _text(one.remaining.epsilon))
+             _text(one.cap), _text(one.remaining))
             for one in self.datasets
         ]  # fmt: skip
         heads = ("dataset", "runs", "epsilon spent", "delta spent", "cap", "left")
         return shown_table(f"Budget in {self.ledger}", heads, rows)
 
 
-def _text(amount: Number | None) -> str:
-    return "no cap" if amount is None else str(amount)
+def _text(amounts: Amounts) -> str:
+    if amounts.epsilon is not None:
+        return str(amounts.epsilon)
+    return "no cap" if amounts.rho is None else f"rho {amounts.rho}"
 
 
 def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
@@ -150,7 +156,7 @@ def _budget_of(facts: Mapping[str, Any]) -> DatasetBudget:
     names = Charged.__dataclass_fields__
     runs = (Charged(**{name: run[name] for name in names}) for run in facts["runs"])
     amounts = (
-        Amounts(facts[part].get("epsilon"), facts[part].get("delta"))
+        Amounts(facts[part].get("epsilon"), facts[part].get("delta"), facts[part].get("rho"))
         for part in ("spent", "cap", "left")
     )
     return DatasetBudget(facts["dataset"], tuple(runs), *amounts)

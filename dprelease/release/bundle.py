@@ -18,9 +18,9 @@ from dprelease.finishing.tables import FLAG, finished, noisy_figures
 from dprelease.frozen import dataclass
 from dprelease.language import say, speaking
 from dprelease.ledger.entries import Run
-from dprelease.ledger.privacy_filter import Total
+from dprelease.ledger.privacy_filter import CAPS, Total
 from dprelease.ledger.reservation import Reservation
-from dprelease.ledger.totals import running
+from dprelease.ledger.totals import running, spent_rho
 from dprelease.model import (
     AS_WRITTEN,
     NUMERIC_TYPES,
@@ -228,7 +228,7 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
     outcome = Outcome(
         run_id=reservation.run_id,
         released_at=released_at,
-        ledger=ledger_facts(plan, reservation, _history(reservation.run, runs)),
+        ledger=ledger_facts(plan, reservation, runs),
         versions=sealed.versions,
         files={table.file: table.sha256 for table in written}
         | {table.file: table.sha256 for table in records},
@@ -368,30 +368,33 @@ def _history(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
     return tuple(charges[-MOST_CHARGES:])
 
 
-def ledger_facts(plan: Plan, reservation: Reservation, history: tuple[Charge, ...]) -> Ledger:
+def ledger_facts(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -> Ledger:
     """State where the ledger stood around this release's charge, under the caps of that time.
 
     ``before`` and ``after`` are plain sums, ``composed`` what is held against the caps. ``entry``
     and ``hash`` name the charge in the ledger: ``dprelease budget verify`` looks it up.
     """
     run = reservation.run
+    of_dataset = [one for one in runs if one.dataset == run.dataset and one.seq <= run.seq]
+    earlier = [one.terms for one in of_dataset if one.seq < run.seq]
+    held = run.caps.rho is not None
     return Ledger(
         dataset=plan.release.ledger.dataset,
         entry=run.seq,
         hash=run.hash,
-        before=_spent(reservation.before),
-        after=_spent(reservation.after),
+        before=_spent(reservation.before, spent_rho(earlier) if held else None),
+        after=_spent(reservation.after, spent_rho([*earlier, run.terms]) if held else None),
         composed=ComposedTotals(
             before=_total(reservation.total_before), after=_total(reservation.total_after)
         ),
-        cap=Cap(epsilon=_optional(run.caps.epsilon), delta=_optional(run.caps.delta)),
+        cap=Cap(**{name: _optional(getattr(run.caps, name)) for name in CAPS}),
         disjoint_periods=run.terms.disjoint,
-        history=history,
+        history=_history(run, of_dataset),
     )
 
 
-def _spent(loss: Loss) -> Spent:
-    return Spent(epsilon=upward(loss.epsilon), delta=upward(loss.delta))
+def _spent(loss: Loss, rho: Fraction | None) -> Spent:
+    return Spent(epsilon=upward(loss.epsilon), delta=upward(loss.delta), rho=_optional(rho))
 
 
 def _total(total: Total) -> Spent:

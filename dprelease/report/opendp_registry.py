@@ -107,8 +107,8 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
 
 
 def _variant(report: ReportFacts) -> str:
-    """Name the variant: that by which the losses of all queries were added up."""
-    if report.accounting.method == "zcdp":
+    """Name the variant: that of the total, or by which the losses of all queries were added up."""
+    if report.deployment.dp_variant == "zero-concentrated" or report.accounting.method == "zcdp":
         return "Zero-concentrated DP"
     return "Approximate DP" if report.deployment.privacy_loss.delta else "Pure DP"
 

@@ -266,3 +266,37 @@ def test_a_spec_stands_for_the_ledger_that_it_names(cli, spec, folder):
     assert cli("budget", "verify", "small.toml").code == 0
     assert cli("budget", "move", "small.toml", "l.db").code == 0
     assert cli("budget", "verify", "l.db", "--witness", "seen").code == 0
+
+
+IN_RHO = (("epsilon = 1.0\n", "rho = 0.05\n"), ("epsilon = 0.5\n", ""),
+          ("epsilon_cap = 2.5", 'rho_cap = 0.12\ndataset = "d"'))  # fmt: skip
+
+
+def test_what_is_left_of_a_cap_of_rho_is_told(cli, spec, folder):
+    """By plan, run, budget and the report; nothing says that there is no cap."""
+    spec(*IN_RHO, ('path = "out"', 'path = "out"\n[report]\nformats = ["json", "md", "html"]'))
+    planned = cli("plan", "small.toml").out
+    assert "rho 0 spent, 0.05 after a run, 0.07 left of the cap 0.12" in planned
+    told = cli("plan", "--json", "small.toml").json["ledger"]["rho"]
+    assert told == {"spent": 0, "after": 0.05, "cap": 0.12, "left_after": 0.07}
+    run = cli("run", "small.toml").out
+    assert 'left     rho 0.07 of 0.12 for "d"' in run
+    assert ", by rho 0.05 (" in run
+    shown = cli("budget", "show", "small.toml").out
+    assert "rho 0.12, left 0.07" in shown
+    report = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))["ledger"]
+    assert report["cap"] == {"epsilon": None, "delta": None, "rho": 0.12}
+    assert (report["before"]["rho"], report["after"]["rho"]) == (0, 0.05)
+    page = (folder / "out" / "report.md").read_text(encoding="utf-8")
+    assert "| cap | no cap | no cap | 0.12 |" in page
+    html = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    assert "no cap in epsilon, but one of rho 0.12" in html
+    assert "there is no cap." not in html
+    assert "rho 0.07 left" in repr(dprelease.budget(folder / "small.toml"))
+    assert all("no cap is set" not in text for text in (planned, run, shown))
+    spec(*IN_RHO, ('path = "small.csv"', 'path = "small.csv"\nsnapshot = "2"'))
+    assert cli("run", "-q", "small.toml").code == 0
+    spec(*IN_RHO, ('path = "small.csv"', 'path = "small.csv"\nsnapshot = "3"'))
+    over = cli("plan", "small.toml")
+    assert over.code == 3
+    assert "0.1 spent, 0.15 after a run, over the cap 0.12: a run would be refused" in over.out

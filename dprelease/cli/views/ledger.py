@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 from dprelease.cli.views.formats import remaining_text, rounded_down, rounded_up
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
 from dprelease.ledger.messages import new_dataset
-from dprelease.ledger.privacy_filter import Total
+from dprelease.ledger.privacy_filter import Terms, Total
 from dprelease.ledger.reservation import caps_of, check_caps, current_run, stated_caps, terms_of
 from dprelease.ledger.store import account
-from dprelease.ledger.totals import meets, spent, total_of
+from dprelease.ledger.totals import meets, spent, spent_rho, total_of
 from dprelease.model import Plan
-from dprelease.report.facts.model import PlannedLedger, PlannedTotals, Spent
+from dprelease.report.facts.model import PlannedLedger, PlannedRho, PlannedTotals, Spent
 from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import number_or_none, remaining_under, upward
 
@@ -70,8 +71,22 @@ def standing_of(
         already_charged=earlier_run is not None,
         released_at=earlier_run.sealed_at if earlier_run else None,
         refused=tuple(refusal.to_dict() for refusal in refusals),
+        rho=None if caps.rho is None else _rho(caps.rho, dataset_account.terms, more, in_period),
     )
     return ledger, refusals, new_dataset(dataset_account)
+
+
+def _rho(
+    cap: Fraction, runs: Sequence[Terms], more: Sequence[Terms], in_period: Sequence[Terms]
+) -> PlannedRho:
+    """State what is held against a cap of rho; what is left is that of the period."""
+    counting = spent_rho((*in_period, *more))
+    return PlannedRho(
+        spent=number_or_none(spent_rho(runs)),
+        after=number_or_none(spent_rho((*runs, *more))),
+        cap=upward(cap),
+        left_after=(remaining_under(cap, counting) or 0) if counting is not None else 0,
+    )
 
 
 def _total(total: Total) -> Spent:
@@ -83,7 +98,8 @@ def _total(total: Total) -> Spent:
 def ledger_lines(ledger: PlannedLedger) -> list[str]:
     """Say what is spent, what a run adds and what is left."""
     composed = any(total.by == "zCDP" for total in (ledger.composed.now, ledger.composed.after))
-    epsilon, delta = _epsilon_left(ledger, ledger.epsilon_after), ", no cap"
+    epsilon = _epsilon_left(ledger, ledger.epsilon_after)
+    delta = ", no cap" if ledger.rho is None else ""
     if composed and ledger.epsilon_cap is not None:
         epsilon = ", by plain sums"
     if ledger.delta_cap is not None:
@@ -102,6 +118,13 @@ def ledger_lines(ledger: PlannedLedger) -> list[str]:
         lines.append(
             f"         composed: epsilon {_spent(ledger, now, then)} at delta "
             f"{rounded_up(ledger.delta_cap)}{_epsilon_left(ledger, then)}"
+        )
+    if ledger.rho is not None:
+        rho, after = ledger.rho, ledger.rho.after
+        over = after is None or after > rho.cap
+        lines.append(
+            f"         rho {_spent(ledger, rho.spent, after)}"
+            f"{_left(ledger, rho.cap, rho.left_after, over)}"
         )
     if ledger.released_at:
         lines.append(f"         already released at {ledger.released_at}: a run is free")
@@ -128,14 +151,16 @@ def kept_note(ledger: PlannedLedger) -> str:
     return f" ({rounded_up(ledger.delta_kept)} is kept for composing)" if ledger.delta_kept else ""
 
 
-def _spent(ledger: PlannedLedger, now: Number, then: Number) -> str:
+def _spent(ledger: PlannedLedger, now: Number | None, then: Number | None) -> str:
     after = "" if ledger.already_charged else f", {rounded_up(then)} after a run"
     return f"{rounded_up(now)} spent{after}"
 
 
 def _epsilon_left(ledger: PlannedLedger, after: Number) -> str:
     cap = ledger.epsilon_cap
-    return ", no cap" if cap is None else _left(ledger, cap, ledger.epsilon_left_after, after > cap)
+    if cap is None:
+        return ", no cap" if ledger.rho is None else ""
+    return _left(ledger, cap, ledger.epsilon_left_after, after > cap)
 
 
 def _left(ledger: PlannedLedger, cap: Number, remaining: Number | None, over: bool) -> str:

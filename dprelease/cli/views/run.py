@@ -98,11 +98,13 @@ def _left(result: Result) -> str:
         ledger, _, _ = standing_of(result.plan)
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
+    rho = ledger.rho
     remaining = [
         f"{what} {rounded_down(left_after)} of {remaining_text(cap)}{note}"
         for what, cap, left_after, note in (
             ("epsilon", ledger.epsilon_cap, ledger.epsilon_left_after, ""),
             ("delta", ledger.delta_cap, ledger.delta_left_after, kept_note(ledger)),
+            ("rho", *((None, None) if rho is None else (rho.cap, rho.left_after)), ""),
         )
         if cap is not None
     ]
@@ -113,4 +115,7 @@ def loss_of(result: Result) -> str:
     """What the release costs, and how that adds up."""
     loss = result.plan.loss
     delta = f", delta {rounded_up(upward(loss.delta))}" if loss.delta else ""
-    return f"epsilon {rounded_up(upward(loss.epsilon))}{delta} ({added_up(result.plan.method)})"
+    total_rho = loss.rho if result.plan.release.privacy.rho is not None else None
+    rho = f", by rho {rounded_up(upward(total_rho))}" if total_rho is not None else ""
+    added = added_up(result.plan.method)
+    return f"epsilon {rounded_up(upward(loss.epsilon))}{delta}{rho} ({added})"

@@ -9,7 +9,7 @@ from math import floor
 from dprelease.language import counted, number_text, say
 from dprelease.report.charts.svg import WIDTH, Chart, Drawing, Scale, bars, chart_of, cut, linear
 from dprelease.report.facts.model import Accounting, Ledger, LedgerStanding, Query
-from dprelease.report.facts.record_level.model import RecordTable
+from dprelease.report.facts.record_level.model import Number, RecordTable
 from dprelease.report.facts.units import added
 from dprelease.report.numbers import shortened, written
 
@@ -98,7 +98,7 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
     drawing.box((0, 6), (WIDTH, 20), "track")
     drawing.box((0, 6), (across.at(before), 20), "bar quiet")
     drawing.box((across.at(before), 6), (across.at(after) - across.at(before), 20), "bar")
-    remaining = say("no cap")
+    remaining = say("no cap") if ledger.cap.rho is None else _capped(ledger.cap.rho)
     if cap is not None:  # never more than there is
         remaining_budget = max(0.0, float(cap) - after)
         digits = floor(float(f"{remaining_budget:.12g}") * 10**6) / 10**6
@@ -121,6 +121,11 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
         rows,
         say("What is spent is never given back. {ledger}", ledger=_counted(ledger)),
     )
+
+
+def _capped(rho: Number) -> str:
+    """What holds the dataset where no cap of epsilon does."""
+    return say("no cap in epsilon, but one of rho {cap}", cap=written(rho))
 
 
 def _loss(value: float) -> str:
@@ -177,6 +182,8 @@ def spending_chart(ledger: Ledger) -> Chart | None:
             say(", under a cap of {cap}.", cap=written(cap))
             if cap is not None
             else say("; there is no cap.")
+            if ledger.cap.rho is None
+            else f"; {_capped(ledger.cap.rho)}."
         )
         + f" {_counted(ledger)}"
     )

@@ -128,10 +128,22 @@ def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) ->
         ledger=None
         if ledger is None
         else LedgerStanding(
-            before=Spent(epsilon=ledger.epsilon_spent, delta=ledger.delta_spent),
-            after=Spent(epsilon=ledger.epsilon_after, delta=ledger.delta_after),
+            before=Spent(
+                epsilon=ledger.epsilon_spent,
+                delta=ledger.delta_spent,
+                rho=None if ledger.rho is None else ledger.rho.spent,
+            ),
+            after=Spent(
+                epsilon=ledger.epsilon_after,
+                delta=ledger.delta_after,
+                rho=None if ledger.rho is None else ledger.rho.after,
+            ),
             composed=ComposedTotals(before=ledger.composed.now, after=ledger.composed.after),
-            cap=Cap(epsilon=ledger.epsilon_cap, delta=ledger.delta_cap),
+            cap=Cap(
+                epsilon=ledger.epsilon_cap,
+                delta=ledger.delta_cap,
+                rho=None if ledger.rho is None else ledger.rho.cap,
+            ),
         ),
         notes=(*plan.notes, *told_warnings(plan)),
     )

@@ -346,11 +346,15 @@ class PublishedTable(Fact):
 
 
 class Spent(Fact):
-    """A loss in the ledger; ``by`` says how it is composed where it is: "zCDP", "plain sums"."""
+    """A loss in the ledger; ``by`` says how it is composed where it is: "zCDP", "plain sums".
+
+    ``rho`` is told where a cap of rho is.
+    """
 
     epsilon: Number
     delta: Number
     by: str | None = None
+    rho: Number | None = None
 
 
 class ComposedTotals(Fact):
@@ -365,6 +369,16 @@ class Cap(Fact):
 
     epsilon: Number | None
     delta: Number | None
+    rho: Number | None = None
+
+
+class PlannedRho(Fact):
+    """What is held against a cap of rho. ``spent`` and ``after`` None: a release has no bound."""
+
+    spent: Number | None
+    after: Number | None
+    cap: Number
+    left_after: Number
 
 
 class PlannedTotals(Fact):
@@ -396,6 +410,7 @@ class PlannedLedger(Fact):
     already_charged: bool
     released_at: str | None
     refused: tuple[Mapping[str, object], ...]
+    rho: PlannedRho | None = None
 
 
 class Charge(Fact):

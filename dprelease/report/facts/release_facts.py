@@ -257,7 +257,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
             licence=about.licence,
         ),
         privacy_unit=unit_facts(release),
-        dp_variant="pure" if plan.loss.delta == 0 else "approximate",
+        dp_variant=_variant(plan),
         privacy_loss=PrivacyLoss(
             epsilon=upward(plan.loss.epsilon),
             delta=upward(plan.loss.delta),
@@ -277,12 +277,30 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
     )
 
 
+def _variant(plan: Plan) -> str:
+    """Name the notion of privacy: zCDP where the total is stated in rho, in which it is held."""
+    if plan.loss.delta == 0:
+        return "pure"
+    return "zero-concentrated" if _in_rho(plan) else "approximate"
+
+
+def _in_rho(plan: Plan) -> bool:
+    """Whether the budget is stated in rho: as the total, or else by all that is released."""
+    privacy, queries = plan.release.privacy, plan.release.queries
+    if plan.loss.rho is None or privacy.epsilon is not None:
+        return False
+    return privacy.rho is not None or (bool(queries) and all(query.rho for query in queries))
+
+
 def _guarantee(plan: Plan) -> str:
     privacy = plan.release.privacy
     loss = say("epsilon = {epsilon}", epsilon=headline(upward(plan.loss.epsilon)))
     if plan.loss.delta:
         delta = say("delta = {delta}", delta=headline(upward(plan.loss.delta)))
         loss = say("{epsilon} and {delta}", epsilon=loss, delta=delta)
+    if plan.loss.rho is not None and _variant(plan) == "zero-concentrated":
+        rho = headline(upward(plan.loss.rho))
+        loss = say("{loss} (by zero-concentrated privacy of rho = {rho})", loss=loss, rho=rho)
     neighbours = unit_of(privacy).neighbours
     return say(
         "Everything in this release together satisfies differential privacy with {loss} for one "

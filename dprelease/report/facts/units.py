@@ -258,6 +258,7 @@ def total_losses(
         cap = Cap(
             epsilon=None if caps[0] is None else upward(caps[0]),
             delta=None if caps[1] is None else upward(caps[1]),
+            rho=None if settings.rho_cap is None else upward(settings.rho_cap),
         )
     else:
         spent = standing.after if standing.composed is None else standing.composed.after

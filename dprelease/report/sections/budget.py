@@ -39,13 +39,7 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
         (
             Paragraph(said),
             Group("pair", (bars, Group("stack", tuple(charts)))),
-            Table(
-                "accounting",
-                say("Privacy loss, composed"),
-                (say("what"), say("epsilon"), say("delta")),
-                tuple(_rows(facts, ledger)),
-                (1, 2),
-            ),
+            _table(facts, ledger),
             *((Paragraph(declared),) if disjoint else ()),
         ),
     )
@@ -69,25 +63,36 @@ def _costs(facts: PlanFacts) -> Iterator[str]:
         )
 
 
+def _table(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Table:
+    """Tell what was spent, in rho too where that has a cap."""
+    head = (say("what"), say("epsilon"), say("delta"), say("rho"))
+    width = len(head) if ledger is not None and ledger.cap.rho is not None else len(head) - 1
+    rows = tuple(row[:width] for row in _rows(facts, ledger))
+    numbers = tuple(range(1, width))
+    return Table("accounting", say("Privacy loss, composed"), head[:width], rows, numbers)
+
+
 def _rows(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Iterator[tuple[str, ...]]:
-    """Give epsilon and delta of this release, by plain addition, and of the ledger."""
+    """Give epsilon, delta and rho of this release, by plain addition, and of the ledger."""
     spent = facts.accounting
-    yield _row(say("this release"), spent.epsilon, spent.delta)
+    yield _row(say("this release"), spent.epsilon, spent.delta, spent.rho)
     yield _row(say("plain addition would say"), spent.basic_epsilon, spent.basic_delta)
     if ledger is None:
         return
     before, after = say("dataset before this release"), say("dataset after this release")
     for when, loss in ((before, ledger.before), (after, ledger.after)):
-        yield _row(when, loss.epsilon, loss.delta)
+        yield _row(when, loss.epsilon, loss.delta, loss.rho)
     if ledger.composed is not None:
         before, after = say("dataset before, composed"), say("dataset after, composed")
         for when, total in ((before, ledger.composed.before), (after, ledger.composed.after)):
             yield _row(when, total.epsilon, total.delta)
-    yield _row(say("cap"), ledger.cap.epsilon, ledger.cap.delta)
+    yield _row(say("cap"), ledger.cap.epsilon, ledger.cap.delta, ledger.cap.rho)
 
 
-def _row(label: str, epsilon: Number | None, delta: Number | None) -> tuple[str, str, str]:
-    return label, _loss(epsilon), _loss(delta)
+def _row(
+    label: str, epsilon: Number | None, delta: Number | None, rho: Number | None = None
+) -> tuple[str, ...]:
+    return label, _loss(epsilon), _loss(delta), "" if rho is None else _loss(rho)
 
 
 def _loss(value: Number | None) -> str:

@@ -89,6 +89,11 @@ def check_budgets(parts: Parts, paid: Collection[int]) -> None:
     if model.rho is not None and model.accounting == "pure":
         hint = 'accounting = "auto", or a total epsilon'
         privacy.complain("E224", "rho is no pure budget", hint, "rho")
+    in_rho = model.rho is not None or any(query.model.rho is not None for query in parts.queries)
+    if in_rho and model.epsilon is None and model.delta == 0:
+        message = "rho with delta = 0: a loss in rho is an epsilon only at a delta above 0"
+        hint = "state a delta, or leave it out for 1e-6; for none, state budgets in epsilon"
+        privacy.complain("E224", message, hint, "delta")
     for number, query in enumerate(parts.queries):
         _check_terms(query)
         _check_mechanism(query, privacy)

@@ -1,6 +1,7 @@
 """Reports from a published directory alone: the same bytes; and the schemas of JSON and YAML."""
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -210,6 +211,24 @@ def test_zcdp_is_named_and_told_in_rho(published):
     (head,) = [line for line in page.splitlines() if line.startswith("| query | statistic |")]
     assert head.endswith("| expected error | rho |")
     assert sum(float(query["rho"]) for query in made.report["queries"]) == loss["rho"]
+
+
+@pytest.mark.parametrize("total", [True, False])
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_a_budget_in_rho_is_named_so_however_it_is_composed(published, total, language):
+    content = spec(
+        {"name": "a", "statistic": "count", "by": ["region"]}, {"name": "b", "statistic": "count"}
+    )
+    content["report"] = {**content.get("report", {}), "language": language}
+    for query in content["query"]:
+        query.pop("epsilon", None)
+        query.update({} if total else {"rho": Decimal("0.02")})
+    content["privacy"].pop("epsilon", None)
+    content["privacy"] |= {"rho": Decimal("0.04")} if total else {}
+    made = published(make_plan(load(content)))
+    assert made.report["deployment"]["dp_variant"] == "zero-concentrated"
+    assert entry_of(made.report)["dp_variant"]["variant_name"] == "Zero-concentrated DP"
+    assert re.search(r"rho = 0[.,]04\b", made.report["guarantee"])
 
 
 @pytest.mark.one_in(2)

@@ -152,6 +152,7 @@ BUDGETS = [
     (EPS + "\n\n[ledger]\nepsilon_cap = 2.0\n", "", "", 0, 0, "", ""),
     ("epsilon = 0.4", "epsilon = 0", "E203", 33, 11, "not above 0", ""),
     ("epsilon = 0.4", "weight = 0", "E203", 33, 10, "not above 0", ""),
+    (EPS, "rho = 1\ndelta = 0", "E224", 14, 9, "rho with delta = 0", "leave it out for 1e-6"),
     ("epsilon = 0.4", "epsilon = 0.4\nrho = 1", "E224", 34, 7, "both epsilon and rho", ""),
     ("epsilon = 0.4", "epsilon = 0.4\nweight = 1", "E224", 34, 10, "both epsilon and weight", ""),
     ("epsilon = 0.4", "delta = 1e-9", "E224", 33, 9, "delta without epsilon", ""),
