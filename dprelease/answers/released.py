@@ -158,8 +158,9 @@ def _value(field: Field, text: str | None) -> object:
 class Combination:
     """A value, and the ends of the interval that holds the one without noise at a ``level``.
 
-    It is of so many published ``cells``. ``as_released`` names the figures of which those from
-    before changes after the noise were taken.
+    It is of so many published ``cells``. ``as_released`` names the figures that were changed after
+    the noise: the value is of them as they were published, the interval of them before, so that it
+    need not have the value in its middle.
     """
 
     expression: str

@@ -32,8 +32,9 @@ def combine(directory: str, expression: str, interval: str | None, as_json: bool
 
     EXPRESSION has +, -, *, / and numbers, and figures such as visits[region="north"],
     by_region.visits[...], sum(visits) or mean(mean_days). Reads report.json and the tables in DIR:
-    nothing is spent, no private data and no ledger are opened. Figures that were changed after the
-    noise are taken as they were released. An expression that begins with - stands after --.
+    nothing is spent, no private data and no ledger are opened. Of figures that were changed after
+    the noise the value is of what was published, and the interval of them before. An expression
+    that begins with - stands after --.
     """
     result = dprelease.combine(directory, expression, interval=interval)
     if as_json:
@@ -56,5 +57,5 @@ def _lines(result: Combination) -> list[str]:
     ]
     if result.as_released:
         names = ", ".join(result.as_released)
-        lines.append(f"  of figures as they were released, before changes after the noise: {names}")
+        lines.append(f"  the interval is that of figures before changes after the noise: {names}")
     return lines

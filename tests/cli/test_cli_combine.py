@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import dprelease
+
 REGIONS = ["north", "south"]
 
 
@@ -149,7 +151,7 @@ def test_suppressed_changed_and_other_figures(cli, folder):
     assert cli("combine", "out", "middle").err.startswith("E843")
     assert cli("combine", "out", "commonest").err.startswith("E842")
     changed = cli("combine", "out", "sum(visits)")
-    assert "as they were released, before changes after the noise: visits" in changed.out
+    assert "that of figures before changes after the noise: visits" in changed.out
 
 
 def test_figures_may_have_the_names_of_functions(cli, folder):
@@ -162,3 +164,78 @@ def test_figures_may_have_the_names_of_functions(cli, folder):
         "value"
     ]
     assert value == sum(int(row["sum"]) for row in rows) - int(rows[0]["mean"])
+
+
+def test_the_value_is_of_what_was_published_and_the_interval_holds_it(cli, folder):
+    """Of tables that were made to agree, moved to 0 or more, made whole and rounded."""
+    changes = "consistent = true\nnonnegative = true\ninteger = true\nround_to = 5\nepsilon = 0.05"
+    with_queries(
+        folder,
+        [
+            f'name = "visits"\nstatistic = "count"\nby = ["region"]\n{changes}',
+            f'name = "all"\nstatistic = "count"\n{changes}',
+            'name = "apart"\nstatistic = "count"\nwhere = "days > 1"\nepsilon = 0.05\n'
+            "consistent = false",
+        ],
+    )
+    answer = cli("run", "small.toml", "-q")
+    assert answer.code == 0, answer.err
+    rows = {row["region"]: int(row["visits"]) for row in figures(folder)}
+    lines = (folder / "out" / "overall.csv").read_text().splitlines()
+    total = dict(zip(lines[0].split(","), lines[1].split(","), strict=True))
+    whole, apart = int(total["all"]), float(total["apart"])
+    expected = {
+        "sum(visits)": sum(rows.values()),
+        "mean(visits)": sum(rows.values()) / len(rows),
+        "visits[region=north] - 2 * visits[region=south]": rows["north"] - 2 * rows["south"],
+        "all": whole,
+        "all - apart + 1": whole - apart + 1,
+    }
+    for expression, value in expected.items():
+        told = cli("combine", "--json", "out", expression).json
+        assert told["value"] == pytest.approx(value), expression
+        assert told["low"] <= told["value"] <= told["high"]
+    raws = {
+        column["name"]: column["raw"]
+        for table in json.loads((folder / "out" / "report.json").read_text())["tables"]
+        for column in table["columns"]
+        if "raw" in column
+    }
+    told = dprelease.combine(folder / "out", "sum(visits)")
+    assert told.low <= sum(raws["visits"]) <= told.high  # the interval is that of what was noisy
+
+
+def test_a_quotient_of_changed_figures_is_of_what_was_published(cli, folder):
+    lines = (folder / "small.csv").read_text().splitlines()
+    (folder / "small.csv").write_text("\n".join([lines[0], *lines[1:] * 400]) + "\n")
+    changes = "round_to = 100\nepsilon = 1"
+    with_queries(
+        folder,
+        [
+            f'name = "visits"\nstatistic = "count"\nby = ["region"]\n{changes}',
+            f'name = "long"\nstatistic = "count"\nby = ["region"]\nwhere = "days > 1"\n{changes}',
+        ],
+    )
+    answer = cli("run", "small.toml", "-q")
+    assert answer.code == 0, answer.err
+    rows = figures(folder)
+    told = cli("combine", "--json", "out", "sum(long) / sum(visits)").json
+    above, below = (sum(int(float(row[name])) for row in rows) for name in ("long", "visits"))
+    assert told["value"] == pytest.approx(above / below)
+    assert told["low"] <= told["value"] <= told["high"]
+
+
+def test_a_mean_that_was_rounded_is_taken_as_it_was_published(cli, folder):
+    lines = (folder / "small.csv").read_text().splitlines()
+    (folder / "small.csv").write_text("\n".join([lines[0], *lines[1:] * 400]) + "\n")
+    query = 'name = "rest"\nstatistic = "mean"\ncolumn = "days"\nby = ["region"]\nround_to = 2'
+    with_queries(folder, [query])
+    assert cli("run", "small.toml", "-q").code == 0
+    rows = figures(folder)
+    for row in rows:
+        told = cli("combine", "--json", "out", f"rest[region={row['region']}]").json
+        assert told["value"] == float(row["rest"])
+        assert told["low"] <= told["value"] <= told["high"]
+    numbers = [(float(row["rest"]), float(row["rest_count"])) for row in rows]
+    pooled = sum(mean * count for mean, count in numbers) / sum(count for _, count in numbers)
+    assert cli("combine", "--json", "out", "mean(rest)").json["value"] == pytest.approx(pooled)

@@ -66,6 +66,24 @@ def test_new_noise_spends_again_until_the_cap(cli, folder):
     assert "E301" in refused.err
 
 
+def test_a_run_that_found_its_charge_does_not_say_that_it_spent(cli, monkeypatch):
+    """Of several runs at once, and of a retry, one has paid: what is said to be spent adds up."""
+
+    def stop(*_: object) -> None:
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("dprelease.release.run.draw_once", stop)
+        assert cli("run", "small.toml").code == 5
+    answer = cli("run", "small.toml")
+    assert answer.code == 0
+    assert answer.out.startswith("small: released\n")
+    said = " ".join(answer.out.split())
+    assert "spent nothing by this run: it was charged before, or by one at the same time" in said
+    assert "epsilon 0.5 of 2.5" not in answer.out
+    assert "epsilon 1.5 of 2.5" in answer.out
+
+
 def test_json(cli, folder):
     answer = cli("run", "--json", "small.toml")
     assert (answer.code, answer.err) == (0, "")

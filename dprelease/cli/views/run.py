@@ -53,7 +53,11 @@ def tell_text(result: Result) -> None:
 def _lines(result: Result) -> list[str]:
     name, again = result.plan.release.about.name, result.already_released
     when = f"already released at {result.released_at}; nothing was spent"
-    spent = f"nothing now, {loss_of(result)} then" if again else loss_of(result)
+    spent = loss_of(result)
+    if again:
+        spent = f"nothing now, {spent} then"
+    elif not result.charged:
+        spent = f"nothing by this run: it was charged before, or by one at the same time, {spent}"
     return [
         f"{name}: {when if again else 'released'}",
         *files_of(result),

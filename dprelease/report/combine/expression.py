@@ -23,8 +23,10 @@ from dprelease.report.combine.intervals import (
     Interval,
     joined,
     mean_interval,
+    mean_of,
     quotient_interval,
     sum_interval,
+    value_of,
 )
 from dprelease.report.combine.overlap import check_overlap, overlapping
 
@@ -72,7 +74,8 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
     check_overlap(weighted, total.means)
     check_overlap(total.divisor, ())
     try:
-        return total, _interval(published, total, weighted, alpha)
+        interval = _interval(published, total, weighted, alpha)
+        return total, interval.around(_published_value(total, interval.value))
     except ValueError:
         hint = "combine fewer cells, or cells of a smaller table"
         raise refusal("E843", "too many released integers enter these figures", hint) from None
@@ -105,6 +108,31 @@ def _interval(published: Published, total: Sum, weighted: Weighted, alpha: Fract
         ends = sorted((weight * interval.low, weight * interval.high))
         value, low, high = value + weight * interval.value, low + ends[0], high + ends[1]
     return Interval(*(end + total.number for end in (value, low, high)))
+
+
+def _published_value(total: Sum, before: Fraction) -> Fraction:
+    """The value of the figures as they were published; ``before`` is that before changes."""
+    members = [figures for figures, _ in (*total.weighted, *total.divisor)]
+    members += [pooled.figures for pooled, _ in total.means]
+    if all(figures.published is None for figures in members):
+        return before
+    above, below = (
+        value_of([(figures.as_published(), weights) for figures, weights in part])
+        for part in (total.weighted, total.divisor)
+    )
+    if total.divisor:
+        if not below:
+            what = "what is divided by was published as 0"
+            raise refusal("E845", what, "divide by a figure that is larger than its noise interval")
+        return above / below
+    value = above + total.number
+    for pooled, weight in total.means:
+        mean = mean_of(pooled.figures.as_published(), pooled.places)
+        if mean is None:
+            what = f'the number behind "{pooled.figures.name}" was published as 0 or less'
+            raise refusal("E845", what, "leave the cells with few records out")
+        value += weight * mean
+    return value
 
 
 class _Reader:

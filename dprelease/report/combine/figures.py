@@ -64,7 +64,8 @@ class Figures(NamedTuple):
 
     ``labels`` are what people read of those of the first group, if anything else, as
     ``group_title`` of its name, and ``unit_text`` after a figure.
-    ``raw``: they are from before changes after the noise. ``unit`` is that of the last decimal.
+    ``raw``: they are from before changes after the noise, and ``published`` after them. ``unit`` is
+    that of the last decimal.
     Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
     their noise. ``rounding`` is how far rounding may have moved a published one.
     """
@@ -84,6 +85,16 @@ class Figures(NamedTuple):
     terms: tuple[Term, ...] | None = None
     rounding: Fraction = Fraction(0)
     share: Share | None = None
+    published: Values | None = None
+
+    def as_published(self) -> Figures:
+        """The same figures after the changes."""
+        if self.published is None:
+            return self
+        share = self.share
+        if share is not None:
+            share = share._replace(behind=share.behind.as_published())
+        return self._replace(values=self.published, share=share)
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -176,6 +187,8 @@ class Published:
                 column_title(first) if first else "",
                 column.names.unit,
             )
+            if raw:
+                figures = figures._replace(published=Values(column, None))
             figures = self._with_terms(figures, linear.get(column.name))
             if column.suffix == "_count" and figures.terms is not None:
                 counts[query.name] = figures

@@ -9,6 +9,10 @@ that of n draws each; q is largest at a share of 0 or 1, as weights (1 - m, m) a
 (1, 0) and the laws are log-concave (Proschan 1965): staircase noise, which is not, is on single
 integers alone. Of several means each gets its part of alpha.
 
+*Figures that were changed* after the noise, such as tables that were made to agree, have the
+interval of those before, whose noise is known: it holds what it should, whatever is made of them.
+The value is that of what was published, to which the interval is stretched where it lies outside.
+
 *Quotients* L/M of linear figures: L - r M has noise of known law at the true r, so that r is among
 the numbers with abs(L - r M) <= q(r). Its ends are fixed points of r = L/M +- q(r)/abs(M).
 """
@@ -40,6 +44,10 @@ class Interval(NamedTuple):
     def half(self) -> Fraction:
         """The distance to the end that is further away."""
         return max(self.high - self.value, self.value - self.low)
+
+    def around(self, value: Fraction) -> Interval:
+        """The interval for another value, to which it reaches."""
+        return Interval(value, min(self.low, value), max(self.high, value))
 
 
 def half_of(parts: Sequence[Part], alpha: Fraction) -> Fraction:
@@ -75,6 +83,17 @@ def sum_interval(published: Published, weighted: Weighted, alpha: Fraction) -> I
     half = half // grid * grid  # the sum and the true one are multiples of it
     value = value_of(weighted)
     return Interval(value, value - half, value + half)
+
+
+def mean_of(figures: Figures, places: Sequence[int]) -> Fraction | None:
+    """The mean over cells together, by the numbers behind; None where nothing is known of one."""
+    total = weighed = Fraction(0)
+    for place in places:
+        mean, count = figures.values[place], figures.share and figures.share.behind.values[place]
+        if mean is None or count is None or count <= 0:
+            return None
+        total, weighed = total + count, weighed + mean * count
+    return weighed / total
 
 
 def mean_interval(
