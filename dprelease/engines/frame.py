@@ -275,12 +275,18 @@ class FrameTable:
     ) -> Iterator[Any]:
         import pyarrow as pa
 
-        for batch in self.frame.batches(names or tuple(self.types)[:1], self.schema):
+        if not names:  # of tables without columns libraries don't tell how many rows there are
+            for start in range(0, self.frame.records, ROWS):
+                size = min(ROWS, self.frame.records - start)
+                count(size)
+                yield pa.record_batch([pa.nulls(size)], schema=schema)
+            return
+        for batch in self.frame.batches(names, self.schema):
             count(batch.num_rows)
             columns = [
                 readable(batch.column(place), self.types[name]) for place, name in enumerate(names)
             ]
-            yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
+            yield pa.record_batch(columns, schema=schema)
 
     def fast(self) -> None:
         """One reader reads all tables."""
