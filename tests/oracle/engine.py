@@ -129,8 +129,6 @@ def _file_records(path: str, layout: Layout, dialect: Dialect) -> Iterator[list[
         taken = _several(lines[at : at + dialect.max_lines], layout, dialect)
         record, at = b"\n".join(lines[at : at + taken]), at + taken
         text = record.removesuffix(b"\r").decode(layout.encoding, "replace")
-        if not text and layout.width > 1:
-            continue
         fields = read_fields(text, dialect.delimiter, dialect.quote)
         whole = fields is not None and len(fields) == layout.width and len(record) <= LINE_LIMIT
         yield list(fields) if fields is not None and whole else [None] * layout.width

@@ -35,9 +35,8 @@ def clean_records(block: bytes, dialect: Dialect) -> int | None:
     feeds = np.flatnonzero(content == _FEED)
     starts = np.concatenate([[0], feeds + 1])
     ends = np.append(feeds, len(block))
-    empty = ends == starts
-    if returns:  # a line of nothing else is empty
-        empty |= (ends == starts + 1) & (content[ends - 1] == _RETURN)
+    if starts[-1] == len(block):  # what follows the last line feed is no line
+        starts, ends = starts[:-1], ends[:-1]
     if dialect.quote and dialect.quote.encode() in block:
         quotes = np.flatnonzero(content == ord(dialect.quote))
         if not _paired(content, quotes, dialect):
@@ -47,10 +46,10 @@ def clean_records(block: bytes, dialect: Dialect) -> int | None:
         if len(places) <= len(starts):
             if np.diff(places).max() > dialect.max_lines:
                 return None
-            empty, starts, ends = empty[outside], starts[outside], ends[places[1:] - 1]
+            starts, ends = starts[outside], ends[places[1:] - 1]
     if len(block) > LINE_LIMIT and (ends - starts).max() > LINE_LIMIT:
         return None
-    return int(np.count_nonzero(~empty))
+    return len(starts)
 
 
 def _paired(content: Any, quotes: Places, dialect: Dialect) -> bool:

@@ -85,12 +85,11 @@ class LineScan(threading.Thread):
     def _count(self, path: str) -> tuple[int, bool | None]:
         """Number of records, and whether lines end in carriage returns; None if none has ended.
 
-        The fast reader passes over empty lines: in a table of one column they are records, so that
-        it is not believed there.
+        An empty line is a record, and the fast reader passes over some: it is not believed then.
         """
         import numpy as np
 
-        feeds = empty = returns = pairs = 0
+        feeds = returns = pairs = 0
         begun = 0  # bytes of the line that the chunk before has begun
         before = b"\n"  # the end of the chunk before, where a pattern may have begun
         buffer = bytearray(CHUNK)
@@ -107,9 +106,6 @@ class LineScan(threading.Thread):
                 self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
                 np.equal(content, _FEED, out=at_feed)
                 feeds += int(np.count_nonzero(at_feed[:size]))
-                np.logical_and(at_feed[1:], at_feed[:-1], out=at_other[1:])
-                empty += int(np.count_nonzero(at_other[1:size]))
-                empty += before.endswith(b"\n") and buffer.startswith(b"\n")
                 pairs += before.endswith(b"\r") and buffer.startswith(b"\n")
                 if buffer.find(b"\r", 0, size) >= 0:
                     np.equal(content, _RETURN, out=at_other)
@@ -119,8 +115,8 @@ class LineScan(threading.Thread):
                 before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
         if returns and not returns == feeds == pairs:
             raise _DoubtError
-        lines = feeds + (not before.endswith(b"\n")) - self._header
-        return lines - (empty if self._layout.width > 1 else 0), bool(returns) if feeds else None
+        records = feeds + (not before.endswith(b"\n")) - self._header
+        return records, bool(returns) if feeds else None
 
     def _begun(self, buffer: bytearray, size: int, begun: int) -> int:
         """Bytes of the line that the chunk leaves open; raises _DoubtError for one too long."""

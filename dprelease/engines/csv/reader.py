@@ -9,7 +9,7 @@ line itself decides what becomes of it:
 * A line with another number of fields than the header, with an unclosed quote, with text after a
   closing quote, or longer than 1 MiB is one record whose fields are all null.
 * A byte that is invalid in the encoding becomes U+FFFD.
-* An empty line is no record, unless the table has a single column.
+* An empty line is a record as any other: of one empty field, where the table has a single column.
 
 The fast reader of DuckDB is used instead where it would read the same (see ``line_check``).
 """
@@ -216,8 +216,6 @@ class Splitter:
             raw = short
         if b"\r" in block:
             raw = [line.removesuffix(b"\r") for line in raw]
-        if self.width > 1:
-            raw = [line for line in raw if line]
         if not raw:
             return [], overlong
         return b"\n".join(raw).decode(self.encoding, "replace").split("\n"), overlong

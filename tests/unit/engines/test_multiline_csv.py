@@ -95,7 +95,7 @@ def test_limits_of_bytes_hold_wherever_blocks_end(file: Path, content: bytes, ch
         ('1,"a\n\n"\n', [("1", "a\n\n")]),
         ('1,"a ""b\n"" c"\n', [("1", 'a "b\n" c')]),
         ('"1\n","a\nb"\n', [("1\n", "a\nb")]),
-        ('1,"a\n\n\nb"\n', [(None, None), (None, None)]),  # four lines
+        ('1,"a\n\n\nb"\n', [(None, None)] * 4),  # four lines
         ('1,"a\n2,b\n', [(None, None), ("2", "b")]),  # a quote that is not closed
         ('1,"a\n2,"b"\n', [(None, None), ("2", "b")]),
         ('1,"a\n2,"b\nc"\n', [(None, None), ("2", "b\nc")]),
@@ -206,7 +206,7 @@ def test_the_condition_is_needed(file: Path) -> None:
     ("block", "count"),
     [
         (b'1,"a\nb"\n2,c\n', 2),
-        (b'"a\n\n","b ""c"""\r\n\r\n"d",e\r\n', 2),
+        (b'"a\n\n","b ""c"""\r\n\r\n"d",e\r\n', 3),
         (b'1,"a\n\n\nb"\n', None),
         (b'1,"a\nb" \n', None),
         (b'1,x"a\nb"\n', None),
