@@ -26,6 +26,7 @@ from openpyxl.worksheet._reader import (
     DATA_TAG,
     INLINE_STRING,
     ROW_TAG,
+    VALUE_TAG,
     WorkSheetParser,
 )
 from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
@@ -171,9 +172,10 @@ def _events(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
 def rows_of(
     parts: Parts, sheet: Sheet, cells: Cells, wanted: Collection[int] | None = None
 ) -> Iterator[Row]:
-    """The rows that have a value in any cell, of the wanted columns; raises one of ``BROKEN``.
+    """The rows with anything in any cell, of the wanted columns; raises one of ``BROKEN``.
 
-    No more than these texts and one cell are held at once.
+    Whether that is understood is another matter. No more than these texts and one cell are held at
+    once.
     """
     texts: Row = {}
     is_record = False
@@ -189,8 +191,8 @@ def rows_of(
             elif row is None:
                 element.clear()
             elif element.tag == CELL_TAG:
+                is_record = is_record or _holds_anything(element)
                 column, text = cells.text(element)
-                is_record = is_record or text is not None
                 if column != NOWHERE and (wanted is None or column in wanted):
                     texts[column] = text
                 row.clear()
@@ -199,6 +201,11 @@ def rows_of(
                 data.clear()
                 if is_record:
                     yield texts
+
+
+def _holds_anything(element: Any) -> bool:
+    """Whether a cell has a text of its own, or a value: an error too, but not an empty result."""
+    return element.find(INLINE_STRING) is not None or bool(element.findtext(VALUE_TAG))
 
 
 def _content(element: Any) -> str | None:

@@ -150,20 +150,22 @@ def test_a_text_that_is_too_long_is_null(tmp_path: Path) -> None:
 
 
 def test_what_is_a_record(tmp_path: Path) -> None:
-    """A row with a value in any cell, declared or not; an empty one is none."""
+    """A row with anything in any cell, declared, understood or not; an empty one is none."""
     rows = (
         f'<row r="1"/>{HEADER}<row r="2"><c r="A2"/></row><row r="3"><c r="C3"><v>1</v></c></row>'
         '<row><c t="str"><v>no place</v></c></row><row r="4"/><row r="99"><c r="A9" s="1"/></row>'
         '<row r="5"><c r="9A"><v>1</v></c></row>'
         '<row r="7"><c r="A7" t="e"><v>#N/A</v></c></row>'
+        '<row r="8"><c r="A8" t="str"><f>""</f><v></v></c></row>'
+        f'<row r="9"><c r="A9" t="str"><v>{"x" * (workbook.LONGEST + 1)}</v></c></row>'
     )
     path = write(tmp_path / "t.xlsx", {"S": rows})
-    assert texts(path, "x") == [(None,), ("no place",)]
+    assert texts(path, "x") == [(None,), ("no place",), (None,), (None,), (None,)]
     declared = [InputColumn("x", T.STRING)]
     request = AggregateRequest(Source(str(path), "xlsx"), tuple(declared), (),
                                (Measure(MeasureKind.RECORDS),))  # fmt: skip
     (counted,) = engines.get("duckdb").aggregate(request).reveal()
-    assert list(counted) == [2]
+    assert list(counted) == [5]
 
 
 def test_more_rows_than_a_batch_holds(tmp_path: Path) -> None:
@@ -336,6 +338,7 @@ def test_a_workbook_as_openpyxl_writes_it(tmp_path: Path) -> None:
         ("a", "5", "2026-01-31 00:00:00", "1.5"),
         ("c\nd", "0.1", "2026-01-31 12:30:00.250", None),
         (None, "-2", "06:30:00", "true"),
+        (None, None, None, None),  # an error, and cells that are merged with it
     ]
 
 
