@@ -1,7 +1,7 @@
 """Write adult_sample.csv: 200 made-up records in the shape of a well-known census extract.
 
 The shape is that of the "Adult" census file of 1994: no header, a blank after every comma, "?"
-for what is unknown, an empty line at the end. Every record is drawn here, column by column, from
+for what is unknown. Every record is drawn here, column by column, from
 lists of the categories that file is documented to use; none is copied.
 
 Usage: python make_adult_sample.py [OUTPUT]
@@ -79,11 +79,10 @@ def one_record(source: Random) -> list[str]:
 
 
 def lines() -> Iterator[str]:
-    """Give every record and the empty last line, without line ends."""
+    """Give every record, without its line end."""
     source = Random(SEED)  # noqa: S311 - sample data, not noise
     for _ in range(RECORDS):
         yield ", ".join(one_record(source))
-    yield ""
 
 
 def main() -> None:

@@ -68,6 +68,13 @@ def lost(message: str = "the data could not be read to its end") -> Failure:
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
 
 
+def unended() -> Failure:
+    """A packed file turned out after the charge to have a last line without an end."""
+    hint = "end it with one, pack it again, and run the same spec again: it costs nothing more"
+    message = "the last line of a packed file has no line feed"
+    return Failure(ExitCode.AFTER_CHARGE, Complaint("E502", message, hint, key="data.path"))
+
+
 def cluster_failed() -> Failure:
     """The cluster did not come to its end after the charge; a retry is free."""
     hint = "check that its master and workers run, then run the same spec again: it costs nothing"

@@ -51,14 +51,14 @@ def unit_definition(release: Release) -> dict[str, object] | None:
 def _records(dialect: Dialect) -> dict[str, object]:
     """State what decides where records of CSV begin and end, unless each line is one.
 
-    Without a header the first line is a record, and empty lines are if there is a single column.
-    Over several lines, quotes about whole fields decide.
+    Without a header the first line is a record. Over several lines, quotes about whole fields
+    decide.
     """
-    width = {} if dialect.header else {"fields": len(dialect.names or ())}
     facts: dict[str, object] = {} if dialect.header else {"header": False}
-    if dialect.max_lines > 1:
-        return {**facts, **width, **_stated(dialect, "max_lines", "delimiter", "quote")}
-    return {**facts, **(width if width == {"fields": 1} else {})}
+    if dialect.max_lines == 1:
+        return facts
+    width = {} if dialect.header else {"fields": len(dialect.names or ())}
+    return {**facts, **width, **_stated(dialect, "max_lines", "delimiter", "quote")}
 
 
 def _stated(dialect: Dialect, *names: str) -> dict[str, object]:

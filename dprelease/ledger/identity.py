@@ -67,10 +67,11 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     ),
     # Engines must return the same integers, so which one ran is no part of the identity.
     Data: frozenset({"engine", "design_effect"}),
-    Source: frozenset({"pattern"}),
+    # What the neighbours and the rest of the source make of it.
+    Source: frozenset({"pattern", "must_end"}),
     # Its table is the written path.
     Database: frozenset({"uri_env", "table"}),
-    Privacy: frozenset({"unit_description", "population"}),
+    Privacy: frozenset({"unit_description", "population", "has_fixed_records"}),
     # The grid itself counts, whoever chose its step.
     Column: frozenset({"source", "step_chosen"}),
     # Queries are told apart by their unique names, not by their order in the file. What is done to

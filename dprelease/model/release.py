@@ -109,6 +109,7 @@ class Privacy:
     """The ``[privacy]`` section. ``epsilon`` None and ``rho`` None: the queries state their own.
 
     With unit "column", all rows of one value of ``unit_column`` are one unit, within ``bounding``.
+    ``has_fixed_records`` is that of the source: otherwise a record that is replaced may be missing.
     """
 
     unit: str  # "row" | "column"
@@ -121,6 +122,7 @@ class Privacy:
     unit_column: str | None = None
     bounding: Bounding | None = None
     population: int | None = None  # how many units there are in public, in or out of the data
+    has_fixed_records: bool = True
 
 
 ON_SERVER = "env:"

@@ -44,12 +44,16 @@ class Database:
     table: tuple[str, ...]
 
 
+_OF_ROWS = frozenset({"parquet", "arrow", "adbc", "frame"})
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one.
 
     Of a table of a ``database`` it is the name, as the spec writes it. ``sheet`` is that of a
-    workbook, or None for the only one.
+    workbook, or None for the only one. ``must_end``: the last line of a CSV file must have its
+    line feed, as the number of records is public.
     """
 
     pattern: str
@@ -57,11 +61,31 @@ class Source:
     dialect: Dialect = field(default_factory=Dialect)
     database: Database | None = None
     sheet: str | None = None
+    must_end: bool = False
 
     @property
     def remote(self) -> bool:
         """Whether it is at a URI, and no file of this machine is known to be a part of it."""
         return self.database is not None or "://" in self.pattern
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether a frame says what a record is, whatever one holds: rows, or lines that end.
+
+        Over several lines quotes say it, and an empty row at the end of a sheet is none.
+        """
+        if self.format == "csv":
+            return self.dialect.max_lines == 1
+        return self.format in _OF_ROWS
+
+    @property
+    def has_fixed_records(self) -> bool:
+        """Whether there are as many records, whatever one of them holds.
+
+        Lines are as many as their line feeds only if the last one has one: an empty line without it
+        is not there.
+        """
+        return self.is_framed and (self.must_end or self.format != "csv")
 
 
 class MeasureKind(StrEnum):

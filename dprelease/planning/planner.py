@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from dprelease.errors import Failure
 from dprelease.language import ENGLISH, say, speaking
-from dprelease.model import Loss, Perturb, Plan, Privacy, Query, Release
+from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
 from dprelease.planning.record_tables import added, record_steps, together
 from dprelease.planning.shared_releases import asked_twice
 from dprelease.planning.solve import best_of
@@ -133,6 +133,24 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
 
 def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     notes = []
+    privacy, source = release.privacy, release.data.source
+    replaced = privacy.adjacency is Adjacency.REPLACE_ONE and privacy.unit == "row"
+    if replaced and not privacy.has_fixed_records:
+        notes.append(
+            say(
+                "The number of records has noise: {why}. So a record that is replaced may be "
+                "missing, before or after.",
+                why=_why_not_fixed(source),
+            )
+        )
+    elif replaced and not source.has_fixed_records:  # sealed by an earlier version
+        notes.append(
+            say(
+                "An earlier version released this, and took the number of records for the same in "
+                "all neighbouring tables. It need not be: {why}.",
+                why=_why_not_fixed(source),
+            )
+        )
     if delta_is_ours(release) and loss.delta:
         notes.append(
             say(
@@ -160,6 +178,13 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
             )
         )
     return tuple(notes)
+
+
+def _why_not_fixed(source: Source) -> str:
+    """Say why what a record holds can decide whether it is there."""
+    if source.format == "csv":
+        return say("quotes in texts decide which lines are a record")
+    return say("a row of a sheet in which nothing stands is no record")
 
 
 Stated = TypeVar("Stated", Privacy, Query, Perturb)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
 from fractions import Fraction
 from os import PathLike
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from dprelease.kernel.certify.certify import CertifiedPlan
 
 
-def certified_plan(release: Release, *, plain: bool = False) -> CertifiedPlan:
+def certified_plan(
+    release: Release, *, plain: bool = False, is_sealed: bool = False
+) -> CertifiedPlan:
     """Plan a release and certify the plan.
 
     A numerical claim is one that two programs of finite precision have to agree on. Where the
     second does not confirm the first, for very little noise on many figures say, a little more is
     claimed; at last the release is planned by sums and zCDP instead: more noise, and certified like
-    any other. ``plain``: as the versions 0.1 planned. Raises Failure with every complaint.
+    any other. ``plain``: as the versions 0.1 planned. ``is_sealed``: see ``certify``. Raises
+    Failure with every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.kernel.certify.certify import certify
@@ -34,12 +37,12 @@ def certified_plan(release: Release, *, plain: bool = False) -> CertifiedPlan:
     for margin in MARGINS:
         made = make_plan(release, margin=margin, plain=plain)
         try:
-            return certify(made)
+            return certify(made, is_sealed=is_sealed)
         except Failure:
             last = margin == MARGINS[-1] and release.privacy.accounting != "auto"
             if made.method != PLD or last:
                 raise
-    return certify(make_plan(release, margin=None, plain=plain))
+    return certify(make_plan(release, margin=None, plain=plain), is_sealed=is_sealed)
 
 
 CLOSE = Fraction(1, 10**5)
@@ -48,7 +51,7 @@ CLOSE = Fraction(1, 10**5)
 
 
 def plan_as_charged(
-    certified: CertifiedPlan, charged: Loss, is_noise_of: Callable[[Plan], bool]
+    certified: CertifiedPlan, charged: Loss, is_noise_of: Callable[[Plan], bool], *, is_sealed: bool
 ) -> CertifiedPlan:
     """Give the plan of a run that was charged: this one, or as an earlier version planned.
 
@@ -58,22 +61,36 @@ def plan_as_charged(
     """
     from dprelease.kernel.certify.certify import certify
 
-    release = certified.plan.release
-    # versions up to 0.2 took every share among all records
-    earlier = replace(
-        release, queries=tuple(replace(query, among=None) for query in release.queries)
-    )
-    tries = [(release, True)]
-    if earlier != release:
-        tries += [(earlier, False), (earlier, True)]
-    for tried, plain in tries:
-        if is_noise_of(certified.plan) and _is_close(certified.plan.loss, charged):
+    for made in _as_versions_planned(certified, is_sealed=is_sealed):
+        certified = made
+        if is_noise_of(made.plan) and _is_close(made.plan.loss, charged):
             break
-        certified = certified_plan(tried, plain=plain)
     plan = certified.plan
     if plan.loss.epsilon == charged.epsilon or not _is_close(plan.loss, charged):
         return certified
-    return certify(replace(plan, loss=replace(plan.loss, epsilon=charged.epsilon)))
+    loss = replace(plan.loss, epsilon=charged.epsilon)
+    return certify(replace(plan, loss=loss), is_sealed=is_sealed)
+
+
+def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterator[CertifiedPlan]:
+    """Give the plan, and those that earlier versions made.
+
+    Versions up to 0.2 took every share among all records, and the number of records for fixed.
+    What is not sealed is not read so any more.
+    """
+    yield certified
+    release = certified.plan.release
+    queries = tuple(replace(query, among=None) for query in release.queries)
+    releases = [release]
+    if queries != release.queries:
+        releases.append(replace(release, queries=queries))
+    if is_sealed and not release.privacy.has_fixed_records:
+        privacy = replace(release.privacy, has_fixed_records=True)
+        releases += [replace(tried, privacy=privacy) for tried in releases]
+    for tried in releases:
+        if tried is not release:
+            yield certified_plan(tried, is_sealed=is_sealed)
+        yield certified_plan(tried, plain=True, is_sealed=is_sealed)
 
 
 def _is_close(loss: Loss, charged: Loss) -> bool:

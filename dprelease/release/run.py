@@ -147,12 +147,13 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
             from dprelease.report.previous import check_other_run
 
             check_other_run(release, previous, name)
+        sealed_before = name in runs and runs[name].seal is not None
         if name in runs:
             drawn = partial(is_of, payload=book.sealed(name))
-            certified = plan_as_charged(certified, runs[name].loss, drawn)
+            loss = runs[name].loss
+            certified = plan_as_charged(certified, loss, drawn, is_sealed=sealed_before)
         elif not fresh_ledger:
             check_output_charge(target, release.ledger.path, runs.values())
-        sealed_before = name in runs and runs[name].seal is not None
         stages.expect(_number_of_steps(certified.plan, sealed=sealed_before))
         if not sealed_before:
             stages.begin("check the structure of the data")

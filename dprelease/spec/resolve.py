@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -23,6 +24,7 @@ from dprelease.model import (
     Query,
     Release,
     Review,
+    Source,
 )
 from dprelease.model.periods import nearly_a_date
 from dprelease.report.formats import DEFAULT_FORMATS, FORMATS
@@ -96,6 +98,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
         queries = with_finishes(queries, parts)
     check_budgets(parts, paid)
     perturbs = _perturbs(parts, context, queries)
+    _check_counted(parts, source)
     ledger = _ledger(parts, data, base, period)
     output = _output(parts.output, base, period)
     formats = _formats(parts.report)
@@ -110,11 +113,12 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     resolved = {name: one.column for name, one in columns.items() if one is not None}
     names = names_of(parts, resolved, queries, period)
     reporter.raise_if_any()
+    data, privacy = _with_fixed_records(parts, _sure(data), _privacy(parts))
     return Release(
         reporter.file,
         _about(parts, period),
-        _sure(data),
-        _privacy(parts),
+        data,
+        privacy,
         ledger,
         _columns(columns, queries),
         queries,
@@ -193,6 +197,16 @@ def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> 
     return resolve_perturbs(parts, context, queries)
 
 
+def _check_counted(parts: Parts, source: Source | None) -> None:
+    """Check that a table of records shows no number that depends on what one of them holds."""
+    if source is None or source.is_framed:
+        return
+    for perturb in parts.perturbs:
+        message = "the table shows how many records there are, which what one holds decides here"
+        hint = "write the data as Parquet, or as CSV without multiline"
+        perturb.complain("E253", message, hint, at="key")
+
+
 def _privacy(parts: Parts) -> Privacy:
     model = parts.privacy.model
     return Privacy(
@@ -207,6 +221,15 @@ def _privacy(parts: Parts) -> Privacy:
         bounding_of(model.bounding, grouped=not parts.perturbs_only),
         model.population,
     )
+
+
+def _with_fixed_records(parts: Parts, data: Data, privacy: Privacy) -> tuple[Data, Privacy]:
+    """Say whether a record that is replaced is there in any case: lines must end for that."""
+    source, replaced = data.source, privacy.adjacency is Adjacency.REPLACE_ONE
+    if replaced and (privacy.unit == "row" or parts.perturbs):
+        source = replace(source, must_end=source.is_framed and source.format == "csv")
+    fixed = source.has_fixed_records
+    return replace(data, source=source), replace(privacy, has_fixed_records=fixed)
 
 
 def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> LedgerSettings:

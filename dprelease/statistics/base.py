@@ -64,12 +64,13 @@ class Neighbours:
     """What two neighbouring tables differ in: one record, or one unit with all its rows.
 
     ``people``: the unit is a column's value, and has the rows that ``contribution`` allows.
-    Otherwise it is a record, exactly one row.
+    Otherwise it is a record: exactly one row, or if it ``may_be_missing``, one or none.
     """
 
     adjacency: Adjacency
     contribution: Contribution = ONE_ROW
     people: bool = False
+    may_be_missing: bool = False
 
     def __post_init__(self) -> None:
         if not self.people and self.contribution != ONE_ROW:
@@ -85,7 +86,8 @@ def neighbours_of(release: Release) -> Neighbours:
     """Read from the spec what neighbouring tables can differ in."""
     bounding = release.privacy.bounding
     if bounding is None:
-        return Neighbours(release.privacy.adjacency)
+        missing = not release.privacy.has_fixed_records
+        return Neighbours(release.privacy.adjacency, may_be_missing=missing)
     limits = Contribution(bounding.rows, bounding.groups, bounding.per_group)
     return Neighbours(release.privacy.adjacency, limits, people=True)
 
@@ -424,10 +426,11 @@ def may_be_outside(query: Query, neighbours: Neighbours) -> bool:
 
     True when a filter, an undeclared group value or a null in a group can drop a row (unreadable
     values are nulls), or a weight that is null. Where the unit is a column's value also because
-    rows without one are dropped.
+    rows without one are dropped, and where what a record holds decides whether it is there.
     """
     return (
         neighbours.people
+        or neighbours.may_be_missing
         or query.where is not None
         or (query.survey_weight is not None and null_fill(query.survey_weight) is None)
         or any(group.other is None or group.null_label is None for group in query.groups)

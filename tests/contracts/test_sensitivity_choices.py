@@ -117,13 +117,17 @@ def test_scores_are_never_moved_further(
 @pytest.mark.parametrize("adjacency", Adjacency)
 @pytest.mark.parametrize("cells", [1, 2])
 @pytest.mark.parametrize("closed", [True, False])
-def test_scores_of_records(name: str, adjacency: Adjacency, cells: int, closed: bool) -> None:
+@pytest.mark.parametrize("missing", [False, True])
+def test_scores_of_records(
+    name: str, adjacency: Adjacency, cells: int, closed: bool, missing: bool
+) -> None:
     query = query_of(name, cells, closed)
     statistic = STATISTICS[name]
     assert statistic.released(query).form is Form.CHOICE
-    claimed = statistic.sensitivity(query, Neighbours(adjacency))
+    claimed = statistic.sensitivity(query, Neighbours(adjacency, may_be_missing=missing))
     assert claimed.monotone is (adjacency is Adjacency.ADD_REMOVE)
-    found = changes(tables(name, cells, Contribution(1, 1, 1), not closed), adjacency)
+    outside = missing or not closed
+    found = changes(tables(name, cells, Contribution(1, 1, 1), outside), adjacency)
     spans, _ = hold(found, claimed)
     assert spans == claimed.choice_l1 * (1 if claimed.monotone else 2)
 
@@ -161,6 +165,9 @@ def test_an_axis_of_one_label_that_holds_all_is_free() -> None:
     query = Query("q", "mode", "t", axis=axis)
     claimed = STATISTICS["mode"].sensitivity(query, Neighbours(Adjacency.REPLACE_ONE))
     assert (claimed.l1, claimed.choice_l1) == (0, 0)
+    missing = Neighbours(Adjacency.REPLACE_ONE, may_be_missing=True)
+    claimed = STATISTICS["mode"].sensitivity(query, missing)
+    assert (claimed.l1, claimed.choice_l1) == (1, 1)
 
 
 def test_a_claim_that_is_too_small_would_be_caught() -> None:

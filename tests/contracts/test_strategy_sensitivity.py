@@ -90,10 +90,10 @@ def step(
     )
 
 
-def privacy(limits: tuple[int, int, int] | None, replaced: bool) -> Privacy:
+def privacy(limits: tuple[int, int, int] | None, replaced: bool, *, fixed: bool = True) -> Privacy:
     adjacency = Adjacency.REPLACE_ONE if replaced else Adjacency.ADD_REMOVE
     if limits is None:
-        return Privacy("row", adjacency)
+        return Privacy("row", adjacency, has_fixed_records=fixed)
     return Privacy("column", adjacency, unit_column="p", bounding=Bounding(*limits))
 
 
@@ -125,9 +125,12 @@ def units(made: Step, limits: tuple[int, int, int], *, certain: bool) -> Iterato
                 yield unit
 
 
-def changes(made: Step, limits: tuple[int, int, int] | None, replaced: bool) -> set[Change]:
+def changes(
+    made: Step, limits: tuple[int, int, int] | None, replaced: bool, *, fixed: bool = True
+) -> set[Change]:
     """Every difference between neighbouring tables."""
-    certain = limits is None and replaced and all(group.total for group in made.query.groups)
+    in_cells = all(group.total for group in made.query.groups)
+    certain = limits is None and replaced and in_cells and fixed
     whole = mixing(made)
     tables = {
         released(made, whole, unit) for unit in units(made, limits or (1, 1, 1), certain=certain)
@@ -213,6 +216,26 @@ def test_the_worst_change_of_mixed_cells_by_one_row_is_attained(
     assert is_planned(worst, stated)
     if not replaced:
         assert norms(changed) == (stated.l1, stated.l2_squared)
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_the_worst_change_of_mixed_cells_by_a_row_that_may_be_missing(name: str) -> None:
+    """Where what a record holds decides whether it is there."""
+    sizes, axes = MIXED[name]
+    made = step(sizes, axes, closed=1 not in sizes)
+    worst = worst_change(made, privacy(None, True, fixed=False))
+    changed = changes(made, None, True, fixed=False)
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert is_planned(worst, planned(made, None, True))
+
+
+@pytest.mark.parametrize("conditions", [1, 2, 3])
+def test_the_worst_change_of_conditions_by_a_row_that_may_be_missing(conditions: int) -> None:
+    made = step((), conditions=conditions)
+    worst = worst_change(made, privacy(None, True, fixed=False))
+    changed = changes(made, None, True, fixed=False)
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert is_planned(worst, planned(made, None, True))
 
 
 @pytest.mark.parametrize("replaced", [False, True])

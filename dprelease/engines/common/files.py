@@ -48,6 +48,8 @@ def resolve(source: Source) -> tuple[str, ...]:
             raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
         for path in paths:
             check_file(path, pattern, may_be_empty, bool(SOURCES[source.format].packed))
+            if source.must_end and not packed(path):  # of a packed one it is known when it is read
+                _check_end(path, pattern)
     except OSError:
         raise bad_data(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
@@ -115,6 +117,18 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
             raise bad_data("E403", f"{pattern} is empty (zero bytes)", "check how it was written")
 
 
+def _check_end(path: str, pattern: str) -> None:
+    """Refuse a file whose last line has no end: of an empty record it would not be there."""
+    with open_binary(path) as stream:
+        if not stream.seek(0, os.SEEK_END):
+            return
+        stream.seek(-1, os.SEEK_END)
+        if stream.read(1) != b"\n":
+            message = f"the last line of a file of {pattern} has no line feed"
+            hint = "end it with one: how many records there are must not depend on what one says"
+            raise bad_data("E434", message, hint)
+
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """A part of a file, by itself: of a CSV file bytes, else parts such as row groups.
@@ -133,12 +147,14 @@ class Layout:
     """Where the declared columns stand in every CSV file of the source.
 
     ``width`` is the number of fields of a record, ``position`` the field (from 0) of each column.
+    ``must_end``: a file whose last line has no line feed is not read.
     """
 
     paths: tuple[str, ...]
     width: int
     position: dict[str, int]
     encoding: str
+    must_end: bool = False
 
 
 def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
@@ -160,7 +176,7 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
             message = f'{source.pattern} has several columns "{name}"'
             raise bad_data("E406", message, "rename one of them")
         (position[name],) = places
-    return Layout(paths, len(names), position, encoding)
+    return Layout(paths, len(names), position, encoding, source.must_end)
 
 
 def _names(paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:

@@ -113,9 +113,10 @@ class LineScan(threading.Thread):
                     np.logical_and(at_feed[1:], at_other[:-1], out=at_other[:-1])
                     pairs += int(np.count_nonzero(at_other[: size - 1]))
                 before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
-        if returns and not returns == feeds == pairs:
+        unended = not before.endswith(b"\n")
+        if (returns and not returns == feeds == pairs) or (unended and self._layout.must_end):
             raise _DoubtError
-        records = feeds + (not before.endswith(b"\n")) - self._header
+        records = feeds + unended - self._header
         return records, bool(returns) if feeds else None
 
     def _begun(self, buffer: bytearray, size: int, begun: int) -> int:

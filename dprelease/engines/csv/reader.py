@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BufferedReader
 from typing import TYPE_CHECKING
 
+from dprelease.engines.base import unended
 from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, Split
 from dprelease.engines.common.locations import open_unpacked, packed
 from dprelease.engines.csv.clean_blocks import clean_records
@@ -35,12 +36,17 @@ CHUNK = 1 << 20  # bytes read at once
 
 
 def blocks(
-    split: Split, header: bool, count: Callable[[int], None] | None = None
+    split: Split,
+    header: bool,
+    count: Callable[[int], None] | None = None,
+    *,
+    must_end: bool = False,
 ) -> Iterator[tuple[bytes, int]]:
     """The lines of a split, about ``CHUNK`` bytes at a time, without byte order mark and header.
 
     Beside each block: how many over-long lines were left out before it. ``count`` is told of
-    the bytes of a packed file.
+    the bytes of a packed file. Raises Failure(AFTER_CHARGE) for a last line without a line feed, if
+    it ``must_end``.
     """
     with open_unpacked(split.path, count) as stream:
         begun, at = _to_first_line(stream, split.start, header)
@@ -61,6 +67,8 @@ def blocks(
             if len(rest) > LINE_LIMIT:
                 rest, skipping = b"", True
             yield data[:end], overlong
+        if must_end and (rest or skipping):
+            raise unended()
         yield rest, int(skipping)
 
 
@@ -110,6 +118,7 @@ class Splitter:
         self.dialect = dialect
         self.width = layout.width
         self.encoding = layout.encoding
+        self.must_end = layout.must_end
         self.wanted = wanted
 
     def columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
@@ -243,7 +252,7 @@ def _batches(
     import pyarrow as pa
 
     for split in splits:
-        read = blocks(split, splitter.dialect.header, count)
+        read = blocks(split, splitter.dialect.header, count, must_end=splitter.must_end)
         if not packed(split.path):
             read = _counted(read, count)
         for columns in splitter.columns(read):

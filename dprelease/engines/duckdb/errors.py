@@ -131,6 +131,8 @@ class Stream:
                 raise
             if isinstance(problem, KeyboardInterrupt):
                 raise KeyboardInterrupt from None
+            if isinstance(problem, Failure):
+                raise problem from None
             if isinstance(problem, MemoryError):
                 raise out_of_memory() from None
             if isinstance(problem, OSError):

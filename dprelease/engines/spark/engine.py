@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from dprelease.engines.base import OUT_OF_MEMORY, Share, cluster_failed, lost, out_of_memory
+from dprelease.engines.base import (
+    OUT_OF_MEMORY,
+    Share,
+    cluster_failed,
+    lost,
+    out_of_memory,
+    unended,
+)
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.common.request_content import distinct_places, held_at_once
 from dprelease.engines.duckdb.errors import after_charge
@@ -101,9 +108,8 @@ ENGINE = Spark()
 
 def failure_of(codes: set[str]) -> Failure:
     """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
-    failures = {
-        failure.complaints[0].code: failure for failure in (out_of_memory(TASK_MEMORY), lost())
-    }
+    of_tasks = (out_of_memory(TASK_MEMORY), lost(), unended())
+    failures = {failure.complaints[0].code: failure for failure in of_tasks}
     failures["E416"] = cluster_failed()
     for code in sorted(codes - set(failures)):
         raise InternalError(code)

@@ -3,8 +3,7 @@
 Nothing of the planner is used: neither the statistics' sensitivities nor the calibration. What one
 unit can do is derived from the measures, the transform, the groups and the bounds that will be
 executed (``worst_change``); what the noise, the keys and the choices cost is bounded by
-``dprelease.kernel.verify``. Every condition is a row of a table of rules (``rules``), and a refusal
-says which one does not hold, and of what.
+``dprelease.kernel.verify``. A refusal says which of the ``rules`` does not hold, and of what.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections.abc import Iterator
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.frozen import dataclass
+from dprelease.kernel.certify.fixed_records import source_breaches
 from dprelease.kernel.certify.record_tables import table_loss_breaches
 from dprelease.kernel.certify.rules import Breach
 from dprelease.kernel.certify.step_loss import step_loss_breaches
@@ -28,13 +28,14 @@ class CertifiedPlan:
     plan: Plan
 
 
-def certify(plan: Plan) -> CertifiedPlan:
+def certify(plan: Plan, *, is_sealed: bool = False) -> CertifiedPlan:
     """Confirm that a plan costs at most what it claims, and at most the declared total.
 
+    What ``is_sealed`` may have been planned by a version that did not ask about ``fixed_records``.
     Raises Failure (exit code 70: a bug of ours, nothing was released) when it can't, with the
     first rule that does not hold.
     """
-    breach = next(_breaches(plan), None)
+    breach = next(_breaches(plan, is_sealed=is_sealed), None)
     if breach is not None:
         raise Failure(
             ExitCode.INTERNAL,
@@ -47,10 +48,12 @@ def certify(plan: Plan) -> CertifiedPlan:
     return CertifiedPlan(plan)
 
 
-def _breaches(plan: Plan) -> Iterator[Breach]:
+def _breaches(plan: Plan, *, is_sealed: bool) -> Iterator[Breach]:
     """Each part relies on all before it, so only the first breach counts."""
     privacy = plan.release.privacy
     yield from meaning_breaches(plan)
+    if not is_sealed:
+        yield from source_breaches(plan)
     for number, step in enumerate(plan.steps, start=1):
         yield from step_loss_breaches(step, privacy, name_of(step, number))
     for table in plan.records:

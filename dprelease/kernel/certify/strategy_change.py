@@ -42,6 +42,7 @@ from itertools import combinations_with_replacement, compress
 from math import prod
 from typing import NamedTuple
 
+from dprelease.kernel.certify.fixed_records import is_always_there
 from dprelease.kernel.certify.unit_limits import Limits, counts_every_record, limits_of
 from dprelease.model import Adjacency, AxisKind, AxisMatrix, Expression, Privacy, Step
 
@@ -73,7 +74,7 @@ def mixed_norms(step: Step, privacy: Privacy) -> Norms:
     norms = [_largest_column(*part) for part in parts]
     change = Norms(prod(part.l1 for part in norms), prod(part.l2_squared for part in norms))
     if privacy.adjacency is Adjacency.REPLACE_ONE:
-        certain = privacy.bounding is None and counts_every_record(query)
+        certain = is_always_there(privacy) and counts_every_record(query)
         absent = Norms(0, 0) if certain else change
         change = _larger(absent, _replaced(parts, change))
     rows = limits_of(step, privacy).rows

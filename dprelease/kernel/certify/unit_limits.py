@@ -20,11 +20,11 @@ from fractions import Fraction
 from itertools import product
 
 from dprelease.frozen import dataclass
+from dprelease.kernel.certify.fixed_records import is_always_there
 from dprelease.kernel.certify.survey_weights import weights_of
 from dprelease.model import (
     Adjacency,
     Expression,
-    Group,
     Measure,
     MeasureKind,
     Privacy,
@@ -86,7 +86,7 @@ def coarse_limits(query: Query, privacy: Privacy) -> Limits:
     if not query.private:
         cells = query.cells
     groups = min(groups, cells)
-    certain = bounding is None and counts_every_record(query) and not query.private
+    certain = is_always_there(privacy) and counts_every_record(query) and not query.private
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE
     start = Limits(rows, groups, per_cell, cells, certain, replaced)
     return _limits(rows, groups, per_cell, cells, start)
@@ -99,13 +99,10 @@ def _limits(rows: int, groups: int, per_cell: int, cells: int, other: Limits) ->
     return Limits(rows, groups, per_cell, cells, other.certain and cells == 1, other.replaced)
 
 
-def _groups_of(query: Query) -> tuple[Group, ...]:
-    return query.groups if query.axis is None else (*query.groups, query.axis)
-
-
 def counts_every_record(query: Query) -> bool:
     """Whether no record is outside all cells: no filter, and groups with a label for each."""
-    return all(group.total for group in _groups_of(query)) and query.where is None
+    groups = query.groups if query.axis is None else (*query.groups, query.axis)
+    return all(group.total for group in groups) and query.where is None
 
 
 # --- effects of one row ---------------------------------------------------------------------------

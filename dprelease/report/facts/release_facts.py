@@ -330,7 +330,9 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
             column=column,
         ),
     ]
-    if release.privacy.adjacency is Adjacency.REPLACE_ONE:
+    if release.privacy.adjacency is Adjacency.REPLACE_ONE and (
+        release.privacy.unit_column is not None or release.privacy.has_fixed_records
+    ):
         many = say(unit_of(release.privacy).many)
         said.append(
             say(

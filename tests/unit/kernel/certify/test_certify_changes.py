@@ -68,10 +68,10 @@ def step(measures: Iterable[Measure], transform: Any, asked: Query) -> Step:
     )
 
 
-def privacy(limits: tuple[int, int, int] | None, replaced: bool) -> Privacy:
+def privacy(limits: tuple[int, int, int] | None, replaced: bool, *, fixed: bool = True) -> Privacy:
     adjacency = Adjacency.REPLACE_ONE if replaced else Adjacency.ADD_REMOVE
     if limits is None:
-        return Privacy("row", adjacency)
+        return Privacy("row", adjacency, has_fixed_records=fixed)
     return Privacy("column", adjacency, unit_column="p", bounding=Bounding(*limits))
 
 
@@ -332,6 +332,16 @@ def test_a_row_that_is_in_the_only_cell_for_certain(name: str, replaced: bool) -
     assert norms(found) == (worst.l1, worst.shift.l2_squared)
 
 
+@pytest.mark.parametrize("name", TINY)
+def test_a_row_that_may_be_missing(name: str) -> None:
+    """Where what a record holds decides whether it is there."""
+    made = TINY[name](1)
+    worst = worst_change(made, privacy(None, True, fixed=False))
+    found = changes(made, 1, (1, 1, 1), replaced=True, certain=False)
+    assert holds_all(worst, found)
+    assert norms(found) == (worst.l1, worst.shift.l2_squared)
+
+
 def test_what_makes_a_row_certain() -> None:
     row = privacy(None, True)
     assert worst_change(RECORDS(1), row).l1 == 0
@@ -346,6 +356,8 @@ def test_what_makes_a_row_certain() -> None:
         assert worst_change(step([Measure(MeasureKind.RECORDS)], ((1,),), asked), row).l1 == 1
     for asked, setting in [
         (query(1), privacy((1, 1, 1), True)),
+        (query(1), privacy(None, True, fixed=False)),
+        (closed, privacy(None, True, fixed=False)),
         (query(2, closed=True), row),
         (Query("q", "any", "t", (group(1),)), row),
         (Query("q", "any", "t", (), where=A), row),

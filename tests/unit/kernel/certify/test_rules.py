@@ -214,6 +214,12 @@ def privacy(made: Plan, **changes: Any) -> Plan:
     return replace(made, release=replace(release, privacy=replace(release.privacy, **changes)))
 
 
+def of_source(made: Plan, **changes: Any) -> Plan:
+    data = made.release.data
+    source = replace(data.source, **changes)
+    return replace(made, release=replace(made.release, data=replace(data, source=source)))
+
+
 def table(made: Plan, at: int = 0, **changes: Any) -> Plan:
     records = list(made.records)
     records[at] = replace(records[at], **changes)
@@ -458,6 +464,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "combined figures are read from every step of a strategy": (
         "the plan",
         lambda: replace(plans.full(), steps=(*plans.full().steps, *plans.conditions().steps)),
+    ),
+    "the source has as many records, whatever one of them holds": (
+        "the plan",
+        lambda: of_source(tables(), must_end=False),
     ),
     "neighbours are of a known kind": (
         "the plan",

@@ -1,0 +1,80 @@
+"""What versions up to 0.2 sealed where a record decides how many there are stays free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dprelease
+from dprelease.engines import get
+from dprelease.errors import Failure
+from dprelease.kernel.certify.certify import CertifiedPlan, certify
+from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.release.plan import certified_plan, plan_as_charged
+from dprelease.release.progress import Stages
+from dprelease.release.run import released
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> dprelease.Release:
+    """A count of all records of CSV over several lines, and one that has noise in any case."""
+    (tmp_path / "t.csv").write_bytes(b'k,x\na,1\n"b\nb",2\n')
+    spec: dict[str, Any] = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1", "multiline": True},
+        "privacy": {"unit": "row", "adjacency": "replace-one", "epsilon": 1.0},
+        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
+        "columns": {"k": {"type": "string"}},
+        "query": [
+            {"name": "all", "statistic": "count"},
+            {"name": "some", "statistic": "count", "where": "k = 'a'"},
+        ],
+        "output": {"path": str(tmp_path / "out")},
+    }
+    return dprelease.load(spec)
+
+
+def as_before(release: dprelease.Release) -> CertifiedPlan:
+    """The plan of versions up to 0.2, which took the number of records for public."""
+    fixed = replace(release.privacy, has_fixed_records=True)
+    return certified_plan(replace(release, privacy=fixed), is_sealed=True)
+
+
+def test_what_is_sealed_is_published_again_at_no_cost(release: dprelease.Release) -> None:
+    first = released(
+        as_before(release),
+        get("duckdb"),
+        Stages(None, None),
+        wait=1,
+        new_noise=False,
+        entropy=SystemEntropy(),
+    )
+    tables = {path: Path(first.output, path).read_bytes() for path in first.files if "csv" in path}
+    again = dprelease.run(release)
+    assert (again.charged, again.already_released) == (False, True)
+    assert {path: Path(again.output, path).read_bytes() for path in tables} == tables
+    assert any("earlier version" in note for note in again.report["notes"])
+    assert dprelease.run(release, new_noise=True).charged
+
+
+def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) -> None:
+    certified = certified_plan(release)
+    before = as_before(release).plan
+
+    def is_noise_of(plan: object) -> bool:
+        return plan == before
+
+    sealed = plan_as_charged(certified, before.loss, is_noise_of, is_sealed=True)
+    assert sealed.plan == before
+    charged = plan_as_charged(certified, before.loss, lambda _plan: True, is_sealed=False)
+    assert all(step.noise.parameter > Fraction(0) for step in charged.plan.steps)
+
+
+def test_no_other_plan_takes_the_number_for_public(release: dprelease.Release) -> None:
+    with pytest.raises(Failure, match="as many records"):
+        certify(as_before(release).plan)
