@@ -36,17 +36,22 @@ class KeptSessions:
 
     @contextmanager
     def session(
-        self, paths: Sequence[str], integers: int = 0, room: int = 0, threads: int | None = None
+        self,
+        paths: Sequence[str],
+        integers: int = 0,
+        room: int = 0,
+        threads: int | None = None,
+        joined: int = 0,
     ) -> Iterator[DuckDBPyConnection]:
         """See ``session``; after an error, or where files are read, none is kept."""
         if paths:
-            with self.open(paths, integers, room, threads) as connection:
+            with self.open(paths, integers, room, threads, joined) as connection:
                 yield connection
             return
-        asked = integers, room, threads, os.environ.get("DPRELEASE_MEMORY"), NEVER
+        asked = integers, room, threads, joined, os.environ.get("DPRELEASE_MEMORY"), NEVER
         opened, connection = self.idle.pop(asked, (None, None))
         if opened is None or connection is None:
-            opened = self.open(paths, integers, room, threads)
+            opened = self.open(paths, integers, room, threads, joined)
             connection = opened.__enter__()
         sound = False
         try:
