@@ -271,7 +271,9 @@ class Draw:
 
     def cell(self, column: Column) -> Any:
         roll = self.rng.random()
-        return None if roll < 0.08 else self.one(column.values)
+        if roll < 0.08:
+            return None
+        return self.one(_EXTREME.get(column.kind, WORDS) if roll < 0.11 else column.values)
 
     def words(self, *keys: str) -> Spec:
         return {key: self.one(TEXTS) for key in keys if self.often(0.2)}
@@ -392,6 +394,18 @@ _PLAIN: Mapping[str, Callable[[Draw], list[Any]]] = {
         datetime.datetime(2026, 1, 1 + n, n, 0, 0) for n in draw.some(range(20), 8, 4)
     ],
 }
+
+
+_EXTREME: Mapping[str, tuple[Any, ...]] = {
+    "integer": (2**63 - 1, -(2**63), 2**53 + 1),
+    "float": (1e308, -1e308, 5e-324, float("inf"), float("nan"), -0.0),
+    "decimal": (Decimal("999999999.999"), Decimal("-999999999.999")),
+    "string": ("b" * 200_000, "é" * 5_000, "", "\x00", "\u2028", "%_\\", "2026-13-01", "1e999"),
+    "boolean": (True, False),
+    "date": (datetime.date.min, datetime.date.max),
+    "timestamp": (datetime.datetime.min, datetime.datetime(9999, 12, 31, 23, 59, 59, 999999)),
+}
+"""Values at the ends of what a type holds."""
 
 
 def _is_grouped(column: Column) -> bool:
