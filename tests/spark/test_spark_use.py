@@ -116,6 +116,58 @@ def test_the_active_session_is_used(spark: Any, spec: Path) -> None:
     assert spark.sparkContext.applicationId == begun
 
 
+LISTENING = """
+import os, sys
+from pathlib import Path
+import dprelease
+
+dprelease.run(sys.argv[1])
+children = {os.getpid()}
+stats = [path.read_text().rpartition(") ")[2].split() for path in Path("/proc").glob("[0-9]*/stat")]
+names = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/stat")]
+for _ in range(5):
+    children |= {name for name, stat in zip(names, stats) if int(stat[1]) in children}
+sockets = set()
+for child in children:
+    for link in Path(f"/proc/{child}/fd").iterdir():
+        try:
+            sockets.add(os.readlink(link))
+        except OSError:
+            pass
+for table in ("tcp", "tcp6"):
+    for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+            print("listens", fields[1].partition(":")[0])
+"""
+LOOPBACKS = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no list of sockets here")
+@pytest.mark.parametrize("master", ["", "--master local[2] pyspark-shell"])
+def test_a_session_on_this_machine_is_reached_from_it_alone(
+    spec: Path, tmp_path: Path, master: str
+) -> None:
+    """No pages, and the driver's sockets on the loopback, whatever the machine's settings are."""
+    settings = tmp_path / "conf"
+    settings.mkdir()
+    (settings / "spark-defaults.conf").write_text(
+        "spark.ui.enabled true\nspark.driver.bindAddress 0.0.0.0\n"
+    )
+    variables = environment(SPARK_CONF_DIR=str(settings))
+    del variables["SPARK_LOCAL_IP"]
+    if master:
+        variables["PYSPARK_SUBMIT_ARGS"] = master
+    ended = subprocess.run(
+        [sys.executable, "-c", LISTENING, str(spec)], env=variables, cwd=spec.parent,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    found = {line.split()[1] for line in ended.stdout.splitlines() if line.startswith("listens")}
+    assert found
+    assert found <= LOOPBACKS
+
+
 @pytest.mark.thorough
 def test_submitted_to_spark(spec: Path, tmp_path: Path) -> None:
     """The program that the page on clusters shows."""

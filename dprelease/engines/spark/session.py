@@ -46,11 +46,21 @@ OF_JOBS = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnC
 
 OWN_SETTINGS = {
     ENCRYPTION: "true",
+    # Its pages are open to everybody who reaches the machine, and tell sizes that follow from data.
+    "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
     "spark.app.name": "dprelease",
 }
 """Of a session that we begin, whatever the machine's settings are."""
+
+LOOPBACK = "127.0.0.1"
+OF_ONE_MACHINE = {
+    "spark.driver.bindAddress": LOOPBACK,
+    "spark.driver.host": LOOPBACK,
+    "spark.connect.grpc.binding.address": LOOPBACK,
+}
+"""Of a session that we begin with executors in the driver itself: no other machine reaches it."""
 
 _NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are stopped by their name
 
@@ -84,10 +94,34 @@ def _session_of_machine(since: float) -> Any:
         os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
     # A session that another thread has begun would take them for its own, without heeding them.
-    if not remote and SparkContext._active_spark_context is None:
-        for key, value in OWN_SETTINGS.items():
-            builder = builder.config(key, value)
-    return _in_time(builder.getOrCreate, since)
+    if remote or SparkContext._active_spark_context is not None:
+        return _in_time(builder.getOrCreate, since)
+
+    def begin() -> Any:
+        for key, value in settings_to_begin_with(_master_of_machine()).items():
+            builder.config(key, value)
+        return builder.getOrCreate()
+
+    return _in_time(begin, since)
+
+
+def settings_to_begin_with(master: str) -> dict[str, str]:
+    """The settings of a session that we begin, by the master that the machine names."""
+    return OWN_SETTINGS | (OF_ONE_MACHINE if is_one_machine(master) else {})
+
+
+def is_one_machine(master: str) -> bool:
+    """Whether all tasks run in the driver's own process."""
+    return re.match(r"local(\[|$)", master) is not None
+
+
+def _master_of_machine() -> str:
+    """The master that Spark's own files and variables name; Java is begun, but no session."""
+    from pyspark import SparkConf, SparkContext
+
+    own = SparkConf(loadDefaults=False).setAll(list(OWN_SETTINGS.items()))
+    SparkContext._ensure_initialized(conf=own)
+    return str(SparkConf(_jvm=SparkContext._jvm).get("spark.master", "") or "")
 
 
 def _not_installed() -> Failure:
@@ -333,7 +367,7 @@ class SparkCluster:
 
 def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: Share) -> None:
     tracker = context.statusTracker()
-    elsewhere = not re.match(r"local(\[|$)", context.master)
+    elsewhere = not is_one_machine(context.master)
     finished: dict[int, int] = {}
     seen = time.monotonic()
     while not ended.wait(1):

@@ -100,6 +100,23 @@ def test_readable_rows_may_lie_on_disks_if_that_is_said_but_are_not_copied_elsew
     assert session.FALLBACK in refused({**settings, session.FALLBACK: "s3a://bucket/"})
 
 
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[4]", "local[2, 3]"])
+def test_a_session_on_this_machine_listens_to_it_alone(master: str) -> None:
+    settings = session.settings_to_begin_with(master)
+    assert settings["spark.ui.enabled"] == "false"
+    assert settings["spark.driver.bindAddress"] == settings["spark.driver.host"] == "127.0.0.1"
+    assert settings[session.ENCRYPTION] == "true"
+
+
+@pytest.mark.parametrize(
+    "master", ["spark://host:7077", "yarn", "k8s://https://host", "local-cluster[2,1,1024]", ""]
+)
+def test_a_driver_of_a_cluster_is_reached_by_its_executors(master: str) -> None:
+    settings = session.settings_to_begin_with(master)
+    assert settings["spark.ui.enabled"] == "false"
+    assert not [key for key in settings if key.startswith("spark.driver.")]
+
+
 class Unheard(BaseException):
     """What no `except Exception` sees."""
 
