@@ -90,7 +90,7 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
 
 
 def _tell_internal(error: BaseException, manner: Manner) -> int:
-    outside = isinstance(error, OSError | MemoryError)
+    outside = isinstance(error, OSError | MemoryError | ImportError)
     message = f"internal error ({kind_of(error)}); nothing was released"
     complaint = Complaint("E701", message, SYSTEM if outside else REPORT)
     try:

@@ -299,6 +299,11 @@ def unreachable(path: str, *, charged: bool) -> Failure:
     return Failure(code, Complaint("E621", message, _REACH + tail))
 
 
+def is_unreachable(failure: Failure) -> bool:
+    """Whether the ledger's server went away."""
+    return [complaint.code for complaint in failure.complaints] == ["E621"]
+
+
 _MEANT = "if a ledger without it is meant, run with --fresh-ledger"
 lost_by_output = Refusal(  # {1}: the report in the output folder, {2}: the reason
     "E618",

@@ -31,6 +31,7 @@ from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.messages import (
     after_commit,
     broken_chain,
+    is_unreachable,
     lost_charge,
     missing,
     not_a_ledger,
@@ -260,7 +261,19 @@ class Ledger:
             return self._payload(run.seal) if run and run.seal else None
 
     def published(self, reservation: Reservation, files: Mapping[str, str]) -> None:
-        """Notes which files (name: SHA-256) hold the run's numbers; a repetition adds nothing."""
+        """Notes which files (name: SHA-256) hold the run's numbers; a repetition adds nothing.
+
+        The files are in place. If the connection is lost, it is made again, and the note is looked
+        for there.
+        """
+        try:
+            self._note_files(reservation, files)
+        except Failure as failure:
+            if not is_unreachable(failure):
+                raise
+            self._note_files(reservation, files)
+
+    def _note_files(self, reservation: Reservation, files: Mapping[str, str]) -> None:
         with self._writing(charged=True) as book:
             run = self._charged(book, reservation)
             if run.files != dict(files):
@@ -346,27 +359,32 @@ class Ledger:
                 self._database.begin(again=charged)
                 book = self._book()
                 yield book
-                changed = self._database.last() != book.head
+                last = self._database.last()
                 self._database.commit()
             finally:
                 self._database.roll_back()
-        if changed:
-            self._advance_guard()
+        if last != book.head:
+            self._advance_guard(last)
 
-    def _advance_guard(self) -> None:
-        """Writes down how far the ledger goes now, before anything is done with the change."""
+    def _advance_guard(self, last: Head) -> None:
+        """Writes down how far the ledger goes now, before anything is done with the change.
+
+        ``last`` is the entry that was added. A connection that was lost since is made again.
+        """
         try:
-            with self._locked() as head:
+            with self._locked(again=True) as head:
+                if head != last and self._book().hash_at(last.seq) != last.hash:
+                    raise broken_chain(self.path, f"entry {last.seq} is another, or not there")
                 write_guard(self.witness, head, self.path)
         except Failure as failure:
             raise after_commit(failure) from None
 
     @contextmanager
-    def _locked(self) -> Iterator[Head]:
+    def _locked(self, *, again: bool = False) -> Iterator[Head]:
         """Holds the lock without a change: nobody else writes the guard meanwhile."""
         with self._database.errors():
             try:
-                self._database.begin()
+                self._database.begin(again=again)
                 yield self._database.last()
             finally:
                 self._database.roll_back()

@@ -24,12 +24,19 @@ FOLDER = "figures"  # the one folder in a target: charts as specifications
 PREFIX = ".dprelease-"  # of staging directories inside a target
 LONGEST_NAME = 255  # bytes, as on nearly all file systems
 LONGEST_PATH = 2000  # bytes: half of what Linux takes, for staging directories go below it
+DISK_ERRORS = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "EFBIG", "ESTALE")
+    if hasattr(errno, name)  # Windows has not all of them
+)
+"""Of a place that no change of the spec mends."""
 ELSEWHERE = "choose another output.path, or move what is there away"
 
 
 def check_target(directory: str, names: Iterable[str] = ()) -> None:
-    """Refuses, before anything is charged (exit 2), a place that ``publish`` would refuse later.
+    """Refuses, before anything is charged, a place that ``publish`` would refuse later.
 
+    With exit code 2 where the spec is to be changed, with 6 where a disk has no room or fails.
     ``names`` are the files to be published, as far as known. Tries a write in the directory, or
     in its nearest existing parent; leaves nothing behind.
     """
@@ -37,8 +44,12 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
     complaint = bad_names(files) or place_problem(directory)
     if complaint is None:
         complaint = _foreign_problem(directory, files)
-    if complaint is not None:
-        raise Failure(ExitCode.SPEC, complaint)
+    if complaint is None:
+        return
+    if complaint.code == "E802":
+        hint = f"{complaint.hint}; this run has charged nothing"
+        raise Failure(ExitCode.LEDGER, Complaint(complaint.code, complaint.message, hint))
+    raise Failure(ExitCode.SPEC, complaint)
 
 
 def check_not_anothers(release: Release) -> None:
@@ -205,6 +216,9 @@ def _write_problem(target: str, nearest: str) -> Complaint | None:
     except OSError as problem:
         reason = os.strerror(problem.errno or 0)
         message = f"the output {target} can't be written: {nearest}: {reason}"
+        if problem.errno in DISK_ERRORS:
+            hint = "make room or mend the disk, or choose another output.path"
+            return Complaint("E802", message, hint)
         return Complaint("E801", message, "make it writable, or choose another output.path")
     # Another run may have removed it as a leftover already.
     shutil.rmtree(probe, ignore_errors=True)

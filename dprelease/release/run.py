@@ -39,6 +39,7 @@ from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_not_anothers, check_target, publish
 from dprelease.release.bundle import Publication, assemble, file_names
+from dprelease.release.needed_modules import load_modules
 from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
 from dprelease.release.plan import certified_plan, plan_as_charged, released_plan
 from dprelease.release.progress import Stage, Stages
@@ -134,6 +135,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
     check_target(release.output.path, file_names(certified.plan))
     formats.require(release.report_formats)
     versions()  # an installation that can't say them is found out before the charge
+    load_modules(certified.plan)
     previous = _previous(release)
     if certified.plan.records:
         make_directory(release.ledger.path)
@@ -227,7 +229,7 @@ def _charged() -> Iterator[None]:
         yield
     except Failure:
         raise
-    except (MemoryError, OSError) as problem:
+    except (MemoryError, OSError, ImportError) as problem:  # a module is a file, too
         raise Failure(
             ExitCode.AFTER_CHARGE,
             Complaint(
@@ -284,8 +286,8 @@ def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
             unsealed.settle()
             return seal(run, drawn, draw)
     except DrawAborted as aborted:
-        kind = aborted.kind
-    return from_bytes(run.plan, void_charge(run.book, run.reservation, kind))
+        kind, advice = aborted.kind, aborted.advice
+    return from_bytes(run.plan, void_charge(run.book, run.reservation, kind, advice))
 
 
 def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:

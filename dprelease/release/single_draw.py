@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
+from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.ledger.messages import used_up
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.store import Ledger
@@ -61,11 +61,14 @@ class Bytes(Protocol):
 
 
 class DrawAborted(Exception):
-    """Code that has seen noise has failed; ``kind`` is the class of what it raised."""
+    """Code that has seen noise has failed.
 
-    def __init__(self, kind: str) -> None:
+    ``kind`` is the class of what it raised, ``advice`` what to do about it.
+    """
+
+    def __init__(self, kind: str, advice: str = REPORT) -> None:
         super().__init__(kind)
-        self.kind = kind
+        self.kind, self.advice = kind, advice
 
 
 class NoiseDraw:
@@ -97,10 +100,11 @@ class NoiseDraw:
         except Exception as problem:
             if not self.taken or isinstance(problem, free):
                 raise
-            raise DrawAborted(kind_of(problem)) from None
+            of_system = isinstance(problem, OSError | MemoryError | ImportError)
+            raise DrawAborted(kind_of(problem), SYSTEM if of_system else REPORT) from None
 
 
-def void_charge(book: Ledger, reservation: Reservation, kind: str) -> bytes:
+def void_charge(book: Ledger, reservation: Reservation, kind: str, advice: str) -> bytes:
     """Void the charge of a draw that a ``kind`` has aborted; raise Failure(INTERNAL) to say so.
 
     Unless another process has sealed the run: then its bytes are returned, to be published.
@@ -118,7 +122,7 @@ def void_charge(book: Ledger, reservation: Reservation, kind: str) -> bytes:
         also = [Complaint(cause.code, cause.message) for cause in causes]
         raise Failure(ExitCode.INTERNAL, [unnoted, *also]) from None
     if burnt:
-        hint = f"its charge is used up, and running again is charged again; {REPORT}"
+        hint = f"its charge is used up, and running again is charged again; {advice}"
         raise Failure(ExitCode.INTERNAL, Complaint("E598", what, hint))
     sealed = book.sealed(reservation.run_id)
     if sealed is None:

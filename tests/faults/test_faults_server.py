@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import threading
@@ -20,6 +21,7 @@ from thorough import some
 from dprelease.errors import Failure
 from dprelease.ledger.entries import Run, State
 from dprelease.ledger.privacy_filter import Caps
+from dprelease.ledger.server import ServerDatabase
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 
@@ -277,13 +279,16 @@ def test_a_lost_commit_neither_charges_twice_nor_loses_a_charge(
                 book.published(made, {"a.csv": "0" * 64})
                 return sealed
 
-        with pytest.raises(Failure, match="E621") as refused:
-            whole(b"first")
-        assert refused.value.exit_code == (6 if commit <= CHARGED else 5)
+        if commit == PUBLISHED:  # the files are in place: the note is made over a new connection
+            assert whole(b"first") == b"first"
+        else:
+            with pytest.raises(Failure, match="E621") as refused:
+                whole(b"first")
+            assert refused.value.exit_code == (6 if commit <= CHARGED else 5)
     monkeypatch.setenv(VARIABLE, direct)
     count = int(own_server.psql(name, HELD)) if commit > LAID_OUT else 0
-    assert count == {LAID_OUT: 0, CHARGED: 0, SEALED: 1, PUBLISHED: 2}[commit] + (
-        when == "after" and commit > LAID_OUT
+    assert count == {LAID_OUT: 0, CHARGED: 0, SEALED: 1, PUBLISHED: 3}[commit] + (
+        when == "after" and LAID_OUT < commit < PUBLISHED
     )
     first = commit > SEALED or (commit == SEALED and when == "after")
     assert whole(b"second") == (b"first" if first else b"second")
@@ -318,6 +323,38 @@ def test_a_connection_that_was_lost_is_made_again(
                                   " WHERE application_name = 'dprelease'")  # fmt: skip
             book.published(made, {"a.csv": "0" * 64})
             assert book.verify().seq == 3
+
+
+@pytest.mark.parametrize("step", ["charge", "seal", "published"])
+def test_a_connection_that_is_lost_after_a_commit_is_made_again(
+    own_server: Server, tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left to do but the witness, which says how far the ledger goes now."""
+    monkeypatch.chdir(tmp_path)
+    name = own_server.database()
+    monkeypatch.setenv(VARIABLE, own_server.uri(name))
+    cut = []
+
+    def commit(database: ServerDatabase) -> None:
+        original(database)
+        if cut:
+            own_server.psql(name, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                                  " WHERE application_name = 'dprelease'")  # fmt: skip
+
+    original = ServerDatabase.commit
+    monkeypatch.setattr(ServerDatabase, "commit", commit)
+    acts = {
+        "charge": lambda book: book.charge(*RUN),
+        "seal": lambda book: book.seal(book.charge(*RUN), b"first"),
+        "published": lambda book: book.published(book.charge(*RUN), {"a.csv": "0" * 64}),
+    }
+    with Ledger.open(PLACE, 5) as book:
+        for name_of_act, act in acts.items():
+            cut[:] = [True] * (name_of_act == step)
+            act(book)
+            cut.clear()
+        assert book.verify().seq == 3
+        assert json.loads(Path(book.witness).read_text())["seq"] == 3
 
 
 def test_nothing_is_charged_over_a_connection_whose_ledger_was_not_checked(

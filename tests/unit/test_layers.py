@@ -273,6 +273,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.spec.checks.paths",
         "dprelease.spec.complaints.places",
     ),
+    # Imports by name, before the charge, what the run imports after it.
+    "dprelease.release.needed_modules": (MODEL,),
     "dprelease.release": (FROZEN,),
     # The calls of the public API, and the command line.
     API: (

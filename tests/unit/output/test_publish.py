@@ -436,6 +436,20 @@ def test_several_processes_publish_one_release(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE])
+def test_no_room_is_no_mistake_of_the_spec(
+    number: int, target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mkdir(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    said = refusal(lambda: check_target(str(target)), ExitCode.LEDGER)
+    assert "E802" in said
+    assert os.strerror(number) in said
+    assert "charged nothing" in said
+
+
 def test_unwritable_places() -> None:
     script = """
 import os, sys
