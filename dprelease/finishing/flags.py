@@ -1,72 +1,279 @@
-"""Flags that the plan and the noisy figures of other columns decide.
+"""Flags and empty cells that the plan and the noisy figures of other columns decide.
 
-A quantile is known within ranks. It says little where these are many beside the number of records,
-of which a noisy count of the same records in its table tells.
+A quantile is known within ranks, and a name by how much its count may fall short of the largest.
+Both say little where that is much beside the number of records, of which a noisy count in the
+release tells. If the count holds records without a value too, it can show that a figure is
+unreliable, but not that it is reliable: then the flag is empty.
+
+A share, a mean or a quantile of a group whose count is within its noise of 0 says nothing of the
+group, if there is one. Such cells are empty.
 
 Where each unit counts with a part of its rows only, figures lie below those of all rows, and no
 noise interval covers that. How much was cut would cost budget to tell, so that all figures that the
-limits can cut have the flag ``bounded`` in place of ``ok``: it depends on the spec alone.
+limits can cut have the flag ``bounded``: it depends on the spec alone. Unreliable ones have both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import NamedTuple
 
-from dprelease.finishing.tables import FLAG, RANKS
+from dprelease.finishing.tables import COUNT, FLAG, HALF, RANKS
 from dprelease.language import say
 from dprelease.model import Bounding, Form, OutputColumn, OutputTable, Plan, Query
+from dprelease.model.outputs import BOUNDED, OK, UNRELIABLE
+from dprelease.postprocess.number_text import percent
 from dprelease.statistics.registry import statistic_of
 
-BOUNDED, UNRELIABLE, OK = "bounded", "low_reliability", "ok"
 FEW_RECORDS = 10
 """Ranks are many where they exceed the count divided by so much."""
 
 Change = Callable[[OutputTable, Query], dict[str, OutputColumn | None]]
 
 
-def with_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Flag the quantiles whose ranks are many beside the count in their row."""
-    return _changed(tables, plan, lambda table, query: _rank_flags(table, query, plan))
+class CountBeside(NamedTuple):
+    """A column with the number of a figure's records, in its table.
+
+    ``of_values``: it holds none that lack a value of the figure's column.
+    """
+
+    name: str
+    of_values: bool
 
 
-def count_beside(query: Query, plan: Plan) -> str | None:
-    """Name the column with the number of a quantile's records, if its table has one."""
-    mates = [
+def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> CountBeside | None:
+    """Find the column with the number of a figure's records, if its table has one.
+
+    ``by_condition``: a count of the records whose value is not null will do, too.
+    """
+    every = [read.query for read in plan.reads]
+    alike = [
         mate
-        for mate in (read.query for read in plan.reads)
-        if mate.table == query.table
-        and (mate.groups, mate.where) == (query.groups, query.where)
+        for mate in every
+        if (mate.table, mate.groups) == (query.table, query.groups)
         and mate.survey_weight == query.survey_weight
     ]
+    mates = [mate for mate in alike if mate.where == query.where]
     for mate in mates:
-        if mate.column == query.column and "_count" in statistic_of(mate.statistic).suffixes:
-            return f"{mate.column_name}_count"
+        if mate.column == query.column and COUNT in statistic_of(mate.statistic).suffixes:
+            return CountBeside(f"{mate.column_name}{COUNT}", of_values=True)
+    for mate in alike if by_condition else ():
+        if statistic_of(mate.statistic).combines and _counts_values(mate, query, plan):
+            return CountBeside(mate.column_name, of_values=True)
     counts = (mate.column_name for mate in mates if statistic_of(mate.statistic).combines)
-    return next(counts, None)
+    name = next(counts, None)
+    return None if name is None else CountBeside(name, of_values=False)
 
 
-def _rank_flags(table: OutputTable, query: Query, plan: Plan) -> dict[str, OutputColumn | None]:
-    beside = count_beside(query, plan) if statistic_of(query.statistic).in_ranks else None
+def _counts_values(count: Query, query: Query, plan: Plan) -> bool:
+    """Whether a count is of just the records that have a value of the figure's column."""
+    column = query.column
+    if column is None:
+        return False
+    if column.null_value is not None:  # which a record without a value has
+        return count.where == query.where
+    if count.where is None:
+        return False
+    # Imported here for start-up: the parser is large.
+    from dprelease.expressions import ExpressionError
+    from dprelease.expressions.canonical import canonical
+
+    wanted = f'"{column.name}" IS NOT NULL'
+    if query.where is not None:
+        wanted = f"({query.where.text}) AND ({wanted})"
+    types = {name: one.type for name, one in plan.release.columns.items()}
+    try:
+        return canonical(count.where.text, types) == canonical(wanted, types)
+    except ExpressionError:  # such as a name that can't be quoted
+        return False
+
+
+# --- flags of what has no half-width of its own ---------------------------------------------------
+
+
+def with_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Flag quantiles and names by the counts of their records in the release."""
+    by_name = {table.name: table for table in tables}
+
+    def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+        if statistic_of(query.statistic).in_ranks:
+            return _rank_flags(table, query, count_beside(query, plan))
+        return _name_flags(table, query, plan, by_name) if is_chosen(query, plan) else {}
+
+    return _changed(tables, plan, flagged)
+
+
+def with_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Flag quantiles alone, by counts that may hold records without a value, as version 0.2 did."""
+
+    def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+        if not statistic_of(query.statistic).in_ranks:
+            return {}
+        beside = count_beside(query, plan, by_condition=False)
+        return _rank_flags(table, query, beside and beside._replace(of_values=True))
+
+    return _changed(tables, plan, flagged)
+
+
+def _rank_flags(
+    table: OutputTable, query: Query, beside: CountBeside | None
+) -> dict[str, OutputColumn | None]:
     if beside is None:
         return {}
     columns = {column.name: column for column in table.columns}
     made: dict[str, OutputColumn | None] = {}
-    count = columns[beside]
     for name in _flags_of(table, query):
         ranks = columns[name.removesuffix(FLAG) + RANKS]
-        many = Fraction(FEW_RECORDS * 10**count.decimals, 10**ranks.decimals)
-        flags = [
-            UNRELIABLE if many * int(rank or 0) > int(number or 0) else OK
-            for rank, number in zip(ranks.values, count.values, strict=True)
-        ]
         described = say(
             "ok, or low_reliability where {ranks} exceeds a tenth of {count}",
             ranks=ranks.name,
-            count=beside,
+            count=beside.name,
         )
+        if not beside.of_values:
+            described = say(
+                "low_reliability where {ranks} exceeds a tenth of {count}; else empty, as {count} "
+                "may hold records without a value",
+                ranks=ranks.name,
+                count=beside.name,
+            )
+        weak = _exceeds(ranks, columns[beside.name], Fraction(1, FEW_RECORDS))
+        flags = _judged(weak, OK if beside.of_values else None)
         made[name] = replace(columns[name], values=flags, description=described)
+    return made
+
+
+def is_chosen(query: Query, plan: Plan) -> bool:
+    """Whether figures are names of which nothing else was released."""
+    (read,) = [read for read in plan.reads if read.query == query]
+    names = statistic_of(query.statistic).names and not read.terms
+    return names and plan.step(read).form is Form.CHOICE
+
+
+def _name_flags(
+    table: OutputTable, query: Query, plan: Plan, tables: Mapping[str, OutputTable]
+) -> dict[str, OutputColumn | None]:
+    """Judge names by the counts of their own, or of all records that could have them."""
+    columns = {column.name: column for column in table.columns}
+    (flag,) = (columns[name] for name in _flags_of(table, query))
+    short, share = columns[query.column_name + HALF], query.finish.flag_unreliable_at
+    own, beside = count_of_names(query, plan), count_beside(query, plan)
+    if own is not None:
+        counts = _counts_of_names(table, query, tables[own.table], own)
+        described = say(
+            "ok, or low_reliability where {short} exceeds {share} of the least count of those "
+            "chosen, in {count} of the table {table}",
+            short=short.name,
+            share=percent(share),
+            count=own.column_name,
+            table=own.table,
+        )
+        flags = _judged(_exceeds(short, counts, share), OK)
+    elif beside is not None and query.axis is not None:
+        described = say(
+            "low_reliability where {short} exceeds {share} of {count}; else empty, as {count} does "
+            "not tell how many records have the name",
+            short=short.name,
+            share=percent(share),
+            count=beside.name,
+        )
+        flags = _judged(_exceeds(short, columns[beside.name], share), None)
+    else:
+        return {}
+    return {flag.name: replace(flag, values=flags, description=described)}
+
+
+def count_of_names(query: Query, plan: Plan) -> Query | None:
+    """Find a count of the same records by their names too, in whichever table it is."""
+    if query.axis is None or query.private:
+        return None
+    groups = {*query.groups, query.axis}
+    for mate in (read.query for read in plan.reads):
+        same = (mate.where, mate.survey_weight) == (query.where, query.survey_weight)
+        if statistic_of(mate.statistic).combines and same and set(mate.groups) == groups:
+            return mate
+    return None
+
+
+def _counts_of_names(
+    table: OutputTable, query: Query, counted: OutputTable, count: Query
+) -> OutputColumn:
+    """Give for each row the least count of the names that it shows."""
+    numbers = next(column for column in counted.columns if column.name == count.column_name)
+    names = [c for c in table.columns if c.query == query.name and not c.beside]
+    groups = [group.column for group in count.groups]
+    by_labels = dict(zip(_labels(counted, groups), numbers.values, strict=True))
+    axis = None if query.axis is None else query.axis.column
+    least: list[int] = []
+    for row in range(table.rows):
+        labels = {c.name: c.values[row] for c in table.columns if c.kind == "key"}
+        shown = [
+            by_labels[tuple((labels | {axis: name.values[row]})[group] for group in groups)]
+            for name in names
+            if name.values[row] is not None
+        ]
+        least.append(min((int(number or 0) for number in shown), default=0))
+    return replace(numbers, values=least)
+
+
+def _labels(table: OutputTable, groups: Sequence[str]) -> Iterable[tuple[object, ...]]:
+    keys = {column.name: column.values for column in table.columns if column.kind == "key"}
+    return zip(*(keys[group] for group in groups), strict=True)
+
+
+def _judged(weak: Sequence[bool], other: str | None) -> list[str | None]:
+    return [UNRELIABLE if one else other for one in weak]
+
+
+def _exceeds(errors: OutputColumn, counts: OutputColumn, share: Fraction) -> list[bool]:
+    """Whether an error is more than a share of a count; of one below 0 it always is."""
+    scaled = share * Fraction(10**errors.decimals, 10**counts.decimals)
+    return [
+        int(error or 0) > scaled * max(int(count or 0), 0)
+        for error, count in zip(errors.values, counts.values, strict=True)
+    ]
+
+
+# --- empty cells, and cells at their ends ---------------------------------------------------------
+
+
+def without_empty_groups(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Leave figures out of groups that may well have no records: they would be noise alone.
+
+    Those are shares, means, spreads and quantiles, where a count of their records is within its
+    noise of 0.
+    """
+    return _changed(tables, plan, lambda table, query: _without_empty(table, query, plan))
+
+
+def _without_empty(table: OutputTable, query: Query, plan: Plan) -> dict[str, OutputColumn | None]:
+    statistic = statistic_of(query.statistic)
+    count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
+    if statistic.in_ranks:
+        beside = count_beside(query, plan)
+        count = None if beside is None else beside.name
+    columns = {column.name: column for column in table.columns}
+    if count is None or count + HALF not in columns:
+        return {}
+    empty = [
+        int(number or 0) <= int(half or 0)
+        for number, half in zip(columns[count].values, columns[count + HALF].values, strict=True)
+    ]
+    made: dict[str, OutputColumn | None] = {}
+    for column in table.columns if any(empty) else ():
+        if column.query != query.name or column.suffix.startswith(COUNT) or column.beside == RANKS:
+            continue
+        nothing = UNRELIABLE if column.beside == FLAG else None
+        values = [nothing if e else value for e, value in zip(empty, column.values, strict=True)]
+        described = column.description
+        if not column.beside:
+            described = say(
+                "{description}; empty where {count} is within its noise of 0",
+                description=column.description,
+                count=count,
+            )
+        made[column.name] = replace(column, values=values, description=described)
     return made
 
 
@@ -99,9 +306,20 @@ def _within_ends(table: OutputTable) -> OutputTable:
     return replace(table, columns=tuple(columns.values()))
 
 
-def with_bounded(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Mark what the limits on a unit's rows can cut, and leave out flags that would be empty."""
-    return _changed(tables, plan, lambda table, query: _bounded(table, query, plan))
+# --- limits on a unit's rows ----------------------------------------------------------------------
+
+
+def with_bounded(
+    tables: Sequence[OutputTable], plan: Plan, *, with_others: bool = True
+) -> tuple[OutputTable, ...]:
+    """Mark what the limits on a unit's rows can cut, and leave out flags that would be empty.
+
+    Not ``with_others``: in place of ok alone, as version 0.2 did.
+    """
+    flags: dict[object, str] = {None: BOUNDED, OK: BOUNDED}
+    if with_others:
+        flags[UNRELIABLE] = f"{BOUNDED} {UNRELIABLE}"
+    return _changed(tables, plan, lambda table, query: _bounded(table, query, plan, flags))
 
 
 def limits_cut(query: Query, bounding: Bounding | None) -> bool:
@@ -113,7 +331,9 @@ def limits_cut(query: Query, bounding: Bounding | None) -> bool:
     return query.private or query.cells > min(bounding.rows, bounding.groups)
 
 
-def _bounded(table: OutputTable, query: Query, plan: Plan) -> dict[str, OutputColumn | None]:
+def _bounded(
+    table: OutputTable, query: Query, plan: Plan, marks: Mapping[object, str]
+) -> dict[str, OutputColumn | None]:
     bounding = plan.release.privacy.bounding
     if bounding is None or not limits_cut(query, bounding):
         hides = query.finish.publish_if is not None or query.finish.hide_below is not None
@@ -124,10 +344,15 @@ def _bounded(table: OutputTable, query: Query, plan: Plan) -> dict[str, OutputCo
         if column.query != query.name:
             continue
         if column.beside == FLAG:
-            flags = [BOUNDED if flag in (None, OK) else flag for flag in column.values]
+            flags = [marks.get(flag, flag) for flag in column.values]
             meaning = say(
                 "bounded in place of ok, as rows of a unit beyond the limits do not count"
             )
+            if UNRELIABLE in marks:
+                meaning = say(
+                    "bounded in place of ok, and before low_reliability, as rows of a unit beyond "
+                    "the limits do not count"
+                )
             described = "; ".join(filter(None, (column.description, meaning)))
             made[column.name] = replace(column, values=flags, description=described)
         elif not column.beside:
@@ -148,11 +373,27 @@ def _limits(bounding: Bounding) -> str:
 
 def _says_nothing(query: Query, plan: Plan) -> bool:
     """Whether the plan leaves every flag of a query empty."""
-    statistic = statistic_of(query.statistic)
-    if statistic.in_ranks:
+    if statistic_of(query.statistic).in_ranks:
         return count_beside(query, plan) is None
-    (read,) = [read for read in plan.reads if read.query == query]
-    return statistic.names and not read.terms and plan.step(read).form is Form.CHOICE
+    return is_chosen(query, plan) and not _is_counted(query, plan)
+
+
+def judge_of(query: Query, plan: Plan) -> str | None:
+    """Name the count by which quantiles or names can be found reliable; None where there is none.
+
+    A figure with a half-width is judged by that itself.
+    """
+    if statistic_of(query.statistic).in_ranks:
+        beside = count_beside(query, plan)
+        return beside.name if beside is not None and beside.of_values else None
+    count = count_of_names(query, plan) if is_chosen(query, plan) else None
+    return None if count is None else count.column_name
+
+
+def _is_counted(query: Query, plan: Plan) -> bool:
+    """Whether names can be judged by some count."""
+    beside = query.axis is not None and count_beside(query, plan) is not None
+    return beside or count_of_names(query, plan) is not None
 
 
 def _flags_of(table: OutputTable, query: Query) -> list[str]:

@@ -27,6 +27,7 @@ from dprelease.model import (
     Query,
     Read,
 )
+from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.estimate_columns import flag_meaning, flags_of
 from dprelease.postprocess.fixed_point import decimals_of
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 HALF, RANKS, FLAG, COUNT = "_noise_moe", "_rank_moe", "_flag", "_count"
 LOW, HIGH = "_low", "_high"
-SUPPRESSED = "suppressed"
 AGREED_PLACES = 2
 """Decimals that figures have besides their own where several are weighed into one."""
 TOO_FAR = 6

@@ -44,6 +44,20 @@ BESIDE = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
 """Endings of the columns that say how exact a figure is; the figure's name stands before."""
 
 
+OK, UNRELIABLE, SUPPRESSED, BOUNDED = "ok", "low_reliability", "suppressed", "bounded"
+"""What a flag says of a figure: bounded besides ok (then alone) or besides low_reliability."""
+
+
+def split_flag(flag: object) -> frozenset[str]:
+    """Give all that a flag says; nothing where a figure is not judged."""
+    return frozenset(str(flag or "").split())
+
+
+def is_weak(flag: object) -> bool:
+    """Whether a flag says that a figure is unreliable, or not shown."""
+    return not split_flag(flag).isdisjoint((UNRELIABLE, SUPPRESSED))
+
+
 def name_suffix(column: str, query: str | None) -> str:
     """Give what follows the name of its query in a column's name; "" where there is no query."""
     # A query may be named like a column of another one: only what follows its own name tells what

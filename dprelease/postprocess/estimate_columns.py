@@ -16,6 +16,7 @@ from typing import NamedTuple
 from dprelease.frozen import dataclass
 from dprelease.language import say
 from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
+from dprelease.model.outputs import OK, UNRELIABLE
 from dprelease.model.queries import column_name
 from dprelease.postprocess.number_text import percent
 
@@ -133,9 +134,7 @@ def flags_of(
     """Flag the values whose half-width exceeds that share of them, or of which nothing is known."""
     top, bottom = share.numerator, share.denominator
     return [
-        "low_reliability"
-        if value is None or half is None or half * bottom > abs(value) * top
-        else "ok"
+        UNRELIABLE if value is None or half is None or half * bottom > abs(value) * top else OK
         for value, half in zip(values, halves, strict=True)
     ]
 

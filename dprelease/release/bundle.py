@@ -13,7 +13,13 @@ from itertools import chain, repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dprelease.finishing.flags import UNRELIABLE, with_bounded, with_rank_flags, within_ends
+from dprelease.finishing.flags import (
+    with_bounded,
+    with_count_flags,
+    with_rank_flags,
+    within_ends,
+    without_empty_groups,
+)
 from dprelease.finishing.tables import FLAG, finished, noisy_figures
 from dprelease.frozen import dataclass
 from dprelease.language import say, speaking
@@ -35,6 +41,7 @@ from dprelease.model import (
     Query,
     Read,
 )
+from dprelease.model.outputs import UNRELIABLE
 from dprelease.output.datapackage import datapackage_bytes
 from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
@@ -218,11 +225,13 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
     previous: PreviousRelease | None,
 ) -> Publication:
     release = plan.release
-    noisy, first = tuple(tables_of(plan, sealed.noisy)), sealed.layout == 1
-    flagged = noisy if first else with_rank_flags(within_ends(noisy), plan)
+    flagged = _flagged(plan, tuple(tables_of(plan, sealed.noisy)), sealed.layout)
     figures = noisy_figures(plan, plan.reads, sealed.noisy)
     finish = finished(flagged, figures, release.output.interval)
-    tables = (in_first_layout if first else with_bounded)(finish.tables, plan)
+    if sealed.layout == 1:
+        tables = in_first_layout(finish.tables, plan)
+    else:
+        tables = with_bounded(finish.tables, plan, with_others=sealed.layout > 2)
     written = [write_table(table, release.output.format) for table in tables]
     records = _records(plan, sealed)
     outcome = Outcome(
@@ -253,6 +262,15 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
         release, [*written, *records], others, media_types(others)
     )
     return Publication(tables, report_json(facts), files, tuple(records))
+
+
+def _flagged(plan: Plan, tables: tuple[OutputTable, ...], layout: int) -> tuple[OutputTable, ...]:
+    """Judge figures by others, as was done when the integers of a layout were sealed."""
+    if layout == 1:
+        return tables
+    if layout == 2:
+        return with_rank_flags(within_ends(tables), plan)
+    return without_empty_groups(with_count_flags(within_ends(tables), plan), plan)
 
 
 def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:

@@ -50,8 +50,9 @@ def versions() -> Mapping[str, str]:
 
 
 FORM = "dprelease/sealed/1"
-LAYOUT = 2
-"""Which columns are made of the integers; 1 was without the ends of intervals."""
+LAYOUT = 3
+"""What is made of the integers. 1 had no ends of intervals; 2 no empty cells for empty groups, flags
+of quantiles by any count of records, and ``bounded`` in place of ``ok`` alone."""
 
 
 @dataclass(frozen=True, slots=True)

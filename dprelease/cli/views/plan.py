@@ -47,6 +47,7 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
         caption += f"\n{WITHIN_RANKS}"
     if any(step.get("among") for step in steps):
         caption += f"\n{_OF_KNOWN}"
+    caption += _unjudged(steps)
     tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
     perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
     if perturbs:
@@ -149,6 +150,27 @@ _DEVIATIONS = (
 
 
 _OF_KNOWN = "A proportion is of the records for which its condition is true or false, not null."
+
+
+_COUNTS = {
+    "quantiles": "just their values are counted, as by a mean of the column, or a count where it "
+    "IS NOT NULL",
+    "choice": "records are counted by name, as by a histogram of the column",
+}
+
+
+def _unjudged(steps: Sequence[Facts]) -> str:
+    """Name the figures that are never flagged ok, and what would tell that they are."""
+    lines = ""
+    for form, counts in _COUNTS.items():
+        unjudged = (
+            step
+            for step in steps
+            if step["form"] == form and not (step.get("judged_by") or step.get("score"))
+        )
+        if names := ", ".join(dict.fromkeys(column_name(step["name"]) for step in unjudged)):
+            lines += f"\nNo flag says ok of {names}: that needs the same groups where {counts}."
+    return lines
 
 
 def _together(strategies: Sequence[Facts]) -> Table:

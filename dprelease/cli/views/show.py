@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from dprelease.cli.console import printable
 from dprelease.cli.views.formats import GAP, WITHIN_RANKS, counted, padded, ruled, shortened
+from dprelease.model.outputs import BOUNDED, OK, SUPPRESSED, UNRELIABLE, split_flag
 from dprelease.output.released_tables import (
     NUMBER,
     Described,
@@ -30,10 +31,9 @@ from dprelease.report.names import named_key
 
 EMPTY = "-"
 MARKS = ("*", "†", "‡", "§")
-_FINE = ("ok", "bounded", None)
 _MEANINGS = {
-    "low_reliability": ": the noise is large beside the figure, or beside its count",
-    "suppressed": ": the spec has the figure hidden",
+    UNRELIABLE: ": the noise is large beside the figure, or beside its count",
+    SUPPRESSED: ": the spec has the figure hidden",
 }
 _LEVEL = re.compile(r"half-width of the ([0-9.]+%) noise interval")
 
@@ -107,7 +107,7 @@ def _column(
         places = min(stated, max(own, default=0))
     texts = [_cell(fields, figure, row, most, places) for row in rows]
     if figure.flag is not None:
-        marks = [flags.get(row[figure.flag] or "", " ") for row in rows]
+        marks = [flags.get(_mark(row[figure.flag]), " ") for row in rows]
         if any(mark != " " for mark in marks):
             texts = [f"{text} {mark}" for text, mark in zip(texts, marks, strict=True)]
     return padded([_short(field.name, most), *texts], number=_is_number(field))
@@ -201,7 +201,13 @@ def _short(text: str, most: int) -> str:
 
 
 def _is_bounded(figure: Figure, rows: Sequence[Row]) -> bool:
-    return figure.flag is not None and any(row[figure.flag] == "bounded" for row in rows)
+    place = figure.flag
+    return place is not None and any(BOUNDED in split_flag(row[place]) for row in rows)
+
+
+def _mark(flag: str | None) -> str:
+    """What is marked of a flag: all but that it is ok, or that limits cut the whole column."""
+    return " ".join(sorted(split_flag(flag) - {OK, BOUNDED}))
 
 
 def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
@@ -211,7 +217,7 @@ def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
         for figure in figures
         if figure.flag is not None
         for row in rows
-        if (flag := row[figure.flag]) not in _FINE and flag is not None
+        if (flag := _mark(row[figure.flag]))
     )
     return {flag: MARKS[min(place, len(MARKS) - 1)] for place, flag in enumerate(flags)}
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.model.outputs import BESIDE
+from dprelease.model.outputs import BESIDE, is_weak
 from dprelease.postprocess.fixed_point import placed
 from dprelease.postprocess.number_text import Rounding, places_beside, rounded_text
 from dprelease.report.charts.forms import (
@@ -81,7 +81,7 @@ class Figure(NamedTuple):
         values = list(zip(*map(_floats, self.columns), strict=True))
         flags = self.beside.get("_flag")
         marks = flags.values if flags else [None] * len(values)
-        hollow = [flag not in {None, "ok", "bounded"} for flag in marks]
+        hollow = [is_weak(flag) for flag in marks]
         if len(self.columns) > 1:
             return [
                 Estimate(label, None, None, flagged, tuple(v for v in row if v is not None))

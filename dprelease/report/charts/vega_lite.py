@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dprelease.model import OutputColumn, OutputTable
+from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.output.csv_table import escaped, is_escaped
 from dprelease.postprocess.fixed_point import placed
 from dprelease.report.names import column_title, key_text, title_with_unit
@@ -180,8 +181,9 @@ def _filled(layers: Layers) -> Spec:
     """A mark of a flagged figure is hollow."""
     if "_flag" not in layers.beside:
         return {"value": BLUE}
-    fine = f"indexof(['ok', 'bounded'], {_datum(layers, layers.beside['_flag'])}) >= 0"
-    return {"condition": {"test": fine, "value": BLUE}, "value": "white"}
+    flag = f"({_datum(layers, layers.beside['_flag'])} || '')"
+    weak = " || ".join(f"indexof({flag}, '{word}') >= 0" for word in (UNRELIABLE, SUPPRESSED))
+    return {"condition": {"test": weak, "value": "white"}, "value": BLUE}
 
 
 def _dots(layers: Layers) -> list[Spec]:

@@ -248,7 +248,7 @@ class _Reader:
 
     def _together(self, how: str, figures: Figures, places: Sequence[int]) -> Sum:
         if any(figures.values[place] is None for place in places):
-            what = f'a cell of "{figures.name}" is suppressed'
+            what = f'a cell of "{figures.name}" is empty'
             raise refusal("E844", what, "leave it out: its figure is not published")
         if figures.share is not None:
             if how == "sum" and len(places) > 1:

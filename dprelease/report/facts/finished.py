@@ -11,7 +11,6 @@ from math import pi, sqrt
 from typing import NamedTuple
 
 from dprelease.finishing.tables import (
-    SUPPRESSED,
     Noisy,
     deeds,
     group_of,
@@ -20,6 +19,7 @@ from dprelease.finishing.tables import (
 )
 from dprelease.language import counted, say, template
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
+from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.number_text import listing, number, percent
 from dprelease.report.facts.model import Finishing
 from dprelease.report.numbers import text

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from dprelease.language import say, template
 from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
+from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.report.facts.meaning_model import TotalLoss
 from dprelease.report.facts.model import Hazard
 from dprelease.report.numbers import loss_text, shortened, upward, written
@@ -343,8 +344,8 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
 
 def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
     """Say how many of the published figures are too noisy or not shown."""
-    figures, weak = sum(flags.values()), flags.get("low_reliability", 0)
-    hidden = flags.get("suppressed", 0)
+    figures, weak = sum(flags.values()), flags.get(UNRELIABLE, 0)
+    hidden = flags.get(SUPPRESSED, 0)
     if figures:
         note = say(
             "Figures that are judged by their noise: {figures:,}. Of these {weak:,} are "

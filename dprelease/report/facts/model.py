@@ -165,6 +165,7 @@ class Query(Fact):
     numerator: RatioPart | None = None
     denominator_part: RatioPart | None = None
     among: str | None = None
+    judged_by: str | None = None
     implied: bool | None = None
     cells: int | None
     candidates: int | None

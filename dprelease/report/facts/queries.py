@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
+from dprelease.finishing.flags import judge_of
 from dprelease.language import say
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.model.plan_json import exact
@@ -98,6 +99,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         numerator=_part(query.numerator),
         denominator_part=_part(query.denominator),
         among=query.among.text if query.among else None,
+        judged_by=judge_of(query, plan),
         implied=query.implied,
         cells=None if query.private else prod(len(group.labels) for group in groups),
         candidates=candidates_of(step) or None,

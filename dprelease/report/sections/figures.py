@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from dprelease.language import counted, number_text, say, template
 from dprelease.model import OutputColumn, OutputTable
+from dprelease.model.outputs import BOUNDED, SUPPRESSED, UNRELIABLE, is_weak, split_flag
 from dprelease.postprocess.number_text import Rounding, few, places_beside, rounded_text
 from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
 from dprelease.report.charts.svg import Chart, HeatTable
@@ -118,12 +119,12 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         judged = [
             column.values
             for column in table.columns
-            if column.beside == "_flag" and "low_reliability" in column.description
+            if column.beside == "_flag" and UNRELIABLE in column.description
         ]
         for key in (column for column in table.columns if column.kind == "key"):
             if judged and len(set(key.values)) > 1:
                 pairs = (zip(key.values, flags, strict=True) for flags in judged)
-                weak = Counter(value for value, flag in chain(*pairs) if flag in _WEAK)
+                weak = Counter(value for value, flag in chain(*pairs) if is_weak(flag))
                 for value, often in Counter(key.values).items():
                     totals = cells.setdefault((title_with_unit(key), key_text(key, value)), [0, 0])
                     totals[:] = totals[0] + weak[value], totals[1] + often * len(judged)
@@ -147,9 +148,6 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
     )
     head = say("column"), say("group"), say("low reliability or hidden"), say("share")
     yield Table("worse", caption, head, rows)
-
-
-_WEAK = ("low_reliability", "suppressed")
 
 
 def _laid_out(
@@ -199,7 +197,7 @@ def _bounded(table: OutputTable) -> list[str]:
     return [
         column.figure
         for column in table.columns
-        if column.beside == "_flag" and "bounded" in column.values
+        if column.beside == "_flag" and any(BOUNDED in split_flag(flag) for flag in column.values)
     ]
 
 
@@ -278,13 +276,12 @@ def _figure(
     return Figure(
         "-" if figure is None else str(figure),
         noise,
-        "" if flag in _UNMARKED else say(_MARKS[str(flag)]),
+        next((say(mark) for weak, mark in _MARKS.items() if weak in split_flag(flag)), ""),
     )
 
 
-_UNMARKED = (None, "ok", "bounded")
-"""Flags that no figure bears by itself; ``bounded`` holds for a whole column."""
-_MARKS = {"low_reliability": template("low reliability"), "suppressed": template("suppressed")}
+_MARKS = {UNRELIABLE: template("low reliability"), SUPPRESSED: template("suppressed")}
+"""Of flags that a figure bears by itself; ``bounded`` holds for a whole column."""
 
 
 def _is_even(value: object, beside: Mapping[str, str | int | None]) -> bool:

@@ -89,9 +89,15 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         )
     yield say("The tables above show the beginning, rounded; the files hold all.")
     yield say("`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.")
+    if any("_count" in statistic.suffixes or statistic.in_ranks for statistic in statistics):
+        yield say(
+            "A share, mean, spread or quantile is empty, and `low_reliability`, where the count of "
+            "its records is within its noise of 0: there may be none."
+        )
     if facts.deployment.privacy_unit.bounding is not None:
         yield say(
-            "`bounded` stands in place of `ok` where rows beyond the limits of a unit are cut."
+            "`bounded` stands in place of `ok`, and before `low_reliability`, where rows beyond the "
+            "limits of a unit are cut."
         )
     if any(finish is not None and finish.publish_if for finish in finishes):
         yield say(

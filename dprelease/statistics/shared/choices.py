@@ -23,6 +23,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
+from dprelease.model.outputs import OK, UNRELIABLE
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Contribution, Row
@@ -51,7 +52,7 @@ class Choices(Statistic):
     reading = template(
         "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short of "
         "the best one's (of its rank's, if several are named), with {level}% certainty; its "
-        "`_flag` is empty where nothing but the name was released."
+        "`_flag` is empty where no count by these names was released."
     )
     hazard = Hazard(
         1,
@@ -214,7 +215,7 @@ def _flags(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list
             if (at := positions[cell]) is not None
         ]
         least = step.unit[0] * min(counts, default=0)
-        flags.append("low_reliability" if short > share * abs(least) else "ok")
+        flags.append(UNRELIABLE if short > share * abs(least) else OK)
     return flags
 
 
