@@ -103,6 +103,10 @@ class Bounding:
     groups: int
     per_group: int
 
+    def rows_in(self, cells: int) -> int:
+        """How many rows of a unit can count in so many cells."""
+        return min(self.rows, min(self.groups, cells) * self.per_group)
+
 
 @dataclass(frozen=True, slots=True)
 class Privacy:

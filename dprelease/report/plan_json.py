@@ -18,7 +18,7 @@ from dprelease.report.facts.release_facts import (
     record_tables,
 )
 from dprelease.report.facts.strategies import strategies_of
-from dprelease.report.facts.units import unit_facts
+from dprelease.report.facts.units import rows_cut, unit_facts
 from dprelease.report.numbers import text, upward
 from dprelease.statistics.shared import read_release as reading
 
@@ -33,6 +33,7 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
         "release": release.about.name,
         "dataset": release.ledger.dataset,
         **{key: fact for key, fact in to_json(unit_facts(release)).items() if key != "description"},
+        **({"rows_of_unit": cut} if (cut := rows_cut(plan)) else {}),
         "interval": text(release.output.interval),
         "approval": {
             "holds": to_json(held_facts(release)),

@@ -94,6 +94,10 @@ def _unit(plan: Facts) -> list[str]:
         f"at most {counted(limits['max_rows_per_unit'], 'row')}, in at most "
         f"{counted(limits['max_groups_per_unit'], 'group')}, at most "
         f"{limits['max_rows_per_unit_per_group']:,} in one.",
+        *(
+            f"Fewer groups, fewer rows: at most {counted(rows, 'row')} in {table}."
+            for table, rows in plan.get("rows_of_unit", {}).items()
+        ),
     ]
 
 

@@ -129,7 +129,7 @@ def planned_facts(
     return PlanFacts(
         deployment=_deployment(release, plan),
         guarantee=_guarantee(plan) + local.guarantee,
-        bounding=(*(bounding_words(release) if plan.reads else ()), *local.bounding),
+        bounding=(*(bounding_words(plan) if plan.reads else ()), *local.bounding),
         queries=queries_facts(plan),
         strategies=strategies_of(plan),
         perturb=record_tables(plan, records),

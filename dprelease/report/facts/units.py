@@ -12,11 +12,12 @@ from fractions import Fraction
 
 from dprelease.frozen import dataclass
 from dprelease.language import counted, say, template
-from dprelease.model import Adjacency, Loss, Privacy, Release
+from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
 from dprelease.report.facts.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
 from dprelease.report.facts.model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
 from dprelease.report.facts.record_level.model import Number
 from dprelease.report.numbers import upward
+from dprelease.statistics.registry import statistic_of
 
 NEIGHBOURS = {
     Adjacency.ADD_REMOVE: template(
@@ -112,8 +113,26 @@ def unit_facts(release: Release) -> PrivacyUnit:
     )
 
 
-def bounding_words(release: Release) -> list[str]:
+def rows_cut(plan: Plan) -> dict[str, int]:
+    """Give of each table in which fewer rows of a person can count than in others how many.
+
+    A table that is planned together with others is a part of a finer one, where its cells do not
+    tell. Queries that count people count each once, whatever the rows.
+    """
+    limits = plan.release.privacy.bounding
+    if limits is None:
+        return {}
+    rows = {
+        read.query.table: limits.rows_in(read.query.cells)
+        for read in plan.reads
+        if not (read.terms or read.query.private or statistic_of(read.query.statistic).counts_units)
+    }
+    return {table: most for table, most in rows.items() if most < limits.rows}
+
+
+def bounding_words(plan: Plan) -> list[str]:
     """Say what is kept of a person with many rows, and what that may bias; empty for rows."""
+    release = plan.release
     privacy, limits = release.privacy, release.privacy.bounding
     if limits is None:
         return []
@@ -127,6 +146,15 @@ def bounding_words(release: Release) -> list[str]:
             rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
             groups=counted(limits.groups, "{n:,} group", "{n:,} groups"),
             per_group=limits.per_group,
+        ),
+        *(
+            say(
+                "The table {table} has so few groups that at most {rows} of one person count in "
+                "it.",
+                table=table,
+                rows=counted(rows, "{n:,} row", "{n:,} rows"),
+            )
+            for table, rows in rows_cut(plan).items()
         ),
         say(
             "A person with more rows counts in part. Counts are lower than the truth by what is "
