@@ -105,6 +105,27 @@ def with_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputT
     return _changed(tables, plan, flagged)
 
 
+def with_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Say of quantiles among listed candidates what held in version 0.2, which moved no value."""
+
+    def described(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+        if query.points is None:
+            return {}
+        return {
+            column.name: replace(
+                column,
+                description=say(
+                    "{description}, if all values are among the listed ones",
+                    description=column.description,
+                ),
+            )
+            for column in table.columns
+            if column.query == query.name and column.beside == RANKS
+        }
+
+    return _changed(tables, plan, described)
+
+
 def with_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Flag quantiles alone, by counts that may hold records without a value, as version 0.2 did."""
 

@@ -76,9 +76,10 @@ def rank_halfwidth(  # noqa: PLR0913 - which quantile of what, and how surely
 
     The target rank of quantile q among n records is n q; a value is off by the distance from
     it to the interval from the number of records below the value to those below or at it. What
-    comes out are integers from ``lower`` to ``upper``; for a list of k that holds every value of
-    the data, say 0 and k - 1. See the module for what else it assumes. Of weighted records, at
-    most ``largest`` steps of weight each, ranks are steps of weight.
+    comes out are integers from ``lower`` to ``upper``; for a list of k say 0 and k - 1. Every value
+    is one of them: it was rounded to the grid, or moved to the nearest one listed, and ranks are
+    among these values. See the module for what else it assumes. Of weighted records, at most
+    ``largest`` steps of weight each, ranks are steps of weight.
     Raises ValueError for an alpha outside (0, 1) and for bounds that don't rise.
     """
     if not 0 < alpha < 1:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dprelease.finishing.flags import (
     with_bounded,
     with_count_flags,
+    with_listed_ranks,
     with_rank_flags,
     within_ends,
     without_empty_groups,
@@ -267,9 +268,9 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
 def _flagged(plan: Plan, tables: tuple[OutputTable, ...], layout: int) -> tuple[OutputTable, ...]:
     """Judge figures by others, as was done when the integers of a layout were sealed."""
     if layout == 1:
-        return tables
+        return with_listed_ranks(tables, plan)
     if layout == 2:
-        return with_rank_flags(within_ends(tables), plan)
+        return with_rank_flags(with_listed_ranks(within_ends(tables), plan), plan)
     return without_empty_groups(with_count_flags(within_ends(tables), plan), plan)
 
 

@@ -51,8 +51,8 @@ def versions() -> Mapping[str, str]:
 
 FORM = "dprelease/sealed/1"
 LAYOUT = 3
-"""What is made of the integers. 1 had no ends of intervals; 2 no empty cells for empty groups, flags
-of quantiles by any count of records, and ``bounded`` in place of ``ok`` alone."""
+"""What is made of the integers. 1 had no ends of intervals. 2 had no empty cells for empty groups,
+flags of quantiles by any count of records, and ``bounded`` in place of ``ok`` alone."""
 
 
 @dataclass(frozen=True, slots=True)

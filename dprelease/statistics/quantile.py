@@ -33,14 +33,16 @@ FEW_VALUES = 100
 """A grid of fewer values is coarse: many records share one."""
 
 OF_RANKS = template(
-    "with {interval} certainty {name} is no more than so many ranks (values in order) away from "
-    "the true quantile{listed}"
+    "with {interval} certainty {name} is the nearest {possible} to a value that is no more than so "
+    "many ranks (values in order) away from the true quantile"
 )
 OF_WEIGHT = template(
-    "with {interval} certainty {name} is no more than so many ranks away from the true weighted "
-    "quantile, where a record takes as many ranks as its weight says{listed}"
+    "with {interval} certainty {name} is the nearest {possible} to a value that is no more than so "
+    "many ranks away from the true weighted quantile, where a record takes as many ranks as its "
+    "weight says"
 )
-_LISTED = template(", if all values are among the listed ones")
+MULTIPLE, LISTED = template("multiple of the step"), template("listed candidate")
+"""What a quantile may be. Values are put on the nearest, those beyond the bounds on the last."""
 
 
 class Quantile(Statistic):
@@ -59,13 +61,18 @@ class Quantile(Statistic):
     in_ranks = True
     remark = ""
     keys = OF_VALUES._replace(needs=("q",))
-    processing = template("Quantiles are values of the column's grid; nulls have no rank.")
+    processing = template(
+        "Quantiles are values of the column's grid, or listed candidates: values are moved to the "
+        "nearest one first. Nulls have no rank."
+    )
     reading = template(
         "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 values "
-        "are put in order, a median is right where number 500 stands. How far a rank is in values "
-        "is private. `_flag` is `low_reliability` if the ranks exceed a tenth of a count of the same "
-        "records in the table. It is `ok` only beside a count of their values, such as that of a "
-        "mean of the column; else it is empty, or there is none."
+        "are put in order, a median is right where number 500 stands. Published is the multiple of "
+        "the column's step, or the listed candidate, that is nearest to a value within these "
+        "ranks. How far a rank is in values is private. `_flag` is `low_reliability` if the ranks "
+        "exceed a tenth of a count of the same records in the table. It is `ok` only beside a "
+        "count of their values, such as that of a mean of the column; else it is empty, or there "
+        "is none."
     )
     hazard = Hazard(
         4,
@@ -178,7 +185,7 @@ class Quantile(Statistic):
                     of_error,
                     interval=percent(interval),
                     name=name,
-                    listed=say(_LISTED) if query.points else "",
+                    possible=say(LISTED) if query.points else say(MULTIPLE),
                 ),
                 of_ranks,
                 query.name,

@@ -122,7 +122,7 @@ def test_people_choices_quantiles_and_private_keys(terminal, spec, columns):
         "by_place_of_birth private keys",
         "commonest_region mode at most 69 below the best, of 2",
         "longest max (q 0.99) within ",
-        "within n ranks: up to n values in order (or weight n) from the true quantile",
+        "within n ranks: nearest to a value up to n places (or weight n) off the quantile",
         "commonest_region permute-and-flip score 3",
         "longest exponential 3 rows",
         "keys by_place_of_birth: where patients_by_place_of_birth is 94 or more",

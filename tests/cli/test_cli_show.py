@@ -107,7 +107,7 @@ region  open   fee
 a\ufffd[31m  true   - (46,615)
 
 ± half-width of the 95% noise interval: the noise alone
-within n ranks: up to n values in order (or weight n) from the true quantile
+within n ranks: nearest to a value up to n places (or weight n) off the quantile
 (n) of a name: its score falls short of the best by at most n
 * low_reliability: the noise is large beside the figure, or beside its count
 """

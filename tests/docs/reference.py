@@ -222,7 +222,8 @@ SUFFIXES = {
     "short of the best one's",
     "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure. Of a "
     "quantile: where the ranks are more than a tenth of a count beside it. `suppressed` where the "
-    "spec has it hidden. `bounded` in place of `ok` where limits on a unit's rows can cut it",
+    "spec has it hidden. `bounded` in place of `ok`, and before `low_reliability`, where limits on a "
+    "unit's rows can cut it",
     "_low": "lower end of its noise interval, within what is possible",
     "_high": "upper end of its noise interval, within what is possible",
     "_count": "the number of values behind it, for free; of a weighted survey the sum of their "
@@ -232,7 +233,8 @@ SUFFIXES = {
     "_mean_noise_moe": "half-width of the mean's noise interval",
     "_mean_low": "lower end of the mean's noise interval",
     "_mean_high": "upper end of the mean's noise interval",
-    "_rank_moe": "within how many ranks it is right; how far that is in values is not known",
+    "_rank_moe": "it is the multiple of the step, or the listed candidate, nearest to a value "
+    "within so many ranks of the true quantile; how far that is in values is not known",
     "_1": "the first name; the others are in `_2`, `_3` and so on",
 }
 

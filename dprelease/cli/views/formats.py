@@ -119,7 +119,7 @@ def rendered(tables: Sequence[tuple[Table, str]]) -> str:
 
 
 GAP = "  "
-WITHIN_RANKS = "within n ranks: up to n values in order (or weight n) from the true quantile"
+WITHIN_RANKS = "within n ranks: nearest to a value up to n places (or weight n) off the quantile"
 
 
 def shortened(text: str, most: int) -> str:

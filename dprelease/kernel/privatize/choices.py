@@ -11,7 +11,7 @@ from dprelease.kernel.noise.selection.exponential import (
     draw_permute_and_flip,
     select_in_turn,
 )
-from dprelease.kernel.noise.selection.quantiles import release
+from dprelease.kernel.noise.selection.quantiles import at_nearest, release
 from dprelease.model import NoiseFamily, Step
 
 Integers = Sequence[int]
@@ -44,6 +44,8 @@ def quantiles(
     for cell in cells:
         start, end = bisect_left(places, cell), bisect_left(places, cell + 1)
         inside = points[start:end], counts[start:end]
+        if public is not None:
+            inside = at_nearest(*inside, public)
         picked.append(release(*inside, grid.lower, grid.upper, step.scheme, entropy, public))
     return _by_rank(picked, len(step.scheme.quantiles))
 

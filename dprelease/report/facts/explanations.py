@@ -169,7 +169,7 @@ def _quantiles(step: Step, interval: Fraction) -> str:
         said += say(" One is found after the other, between two found before, so that they rise.")
     error = statistic_of(query.statistic).expected_error(step, interval).partition(";")[0]
     said += say(
-        " It is right {error} with {interval} certainty, whatever the values are.",
+        " With {interval} certainty it is the nearest of these to a value that is right {error}.",
         error=error,
         interval=percent(interval),
     )

@@ -50,8 +50,8 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     )
     ranks = (
         say(
-            " Within 10 ranks: no more than 10 values, all being put in order, lie between the "
-            "figure and the true quantile."
+            " Within 10 ranks: the figure is the nearest that can be published to a value which is "
+            "no more than 10 values, all being put in order, from the true quantile."
         )
         if any(query.form == "quantiles" for query in facts.queries)
         else ""

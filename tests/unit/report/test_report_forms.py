@@ -176,10 +176,13 @@ def test_quantiles_are_a_range_and_do_not_look_exact():
     assert len(shapes(chart, "rect", "hollow")) == 1
     assert not shapes(chart, "circle", "bar")
     assert "the quantiles 25%, 50%, 97.5%" in chart.description
-    assert "off by 17 to 1,366 ranks; no interval in values" in chart.description
+    assert (
+        "off by 17 to 1,366 ranks, and is the nearest that can be published; no interval"
+        in chart.description
+    )
     assert chart.head == ("key", "m_q25", "m_q50", "m_q97_5")
     assert chart.rows[0] == ("k0", "25", "50", "97")
-    assert "off by up to 17 ranks;" in drawn(quantiles([17] * 3)).description
+    assert "off by up to 17 ranks, and" in drawn(quantiles([17] * 3)).description
     single = OutputTable("t", quantiles([5] * 3).columns[:5])
     assert "off by up to 5 ranks" in drawn(single).description
 

@@ -145,6 +145,38 @@ def gather(points: Integers, counts: Integers, outputs: Outputs, slots: int) -> 
     return Mass(outputs, slots, values, sizes, before)
 
 
+def at_nearest(
+    points: Integers, counts: Integers, candidates: Sequence[int]
+) -> tuple[Sequence[int], Sequence[int]]:
+    """Move the values of a histogram to the nearest candidates, of two as near to the lower one.
+
+    Each record is moved by itself, so that neighbouring tables stay neighbours. Moving keeps the
+    order: what the quantile of all values is moved to is the quantile of moved values. So what
+    holds of ranks among these holds of a value to which the released candidate is the nearest.
+
+    Args:
+        points: The different values, rising.
+        counts: How many records hold each.
+        candidates: Integers that rise, at least one.
+
+    Returns:
+        The candidates to which a value is moved, rising, and how many records each then holds.
+
+    Raises:
+        ValueError: The records are 2^62 or more.
+    """
+    values, sizes = as_integers(points), as_integers(counts)
+    if exact_sum(sizes) >= _FITS:
+        raise ValueError("a histogram holds counts below 2^62")
+    middles = [(low + high) // 2 for low, high in pairwise(candidates)]
+    places = np.searchsorted(np.array(middles, dtype=np.int64), values)
+    held, starts = np.unique(places, return_index=True)
+    if not held.size:
+        return (), ()
+    moved = np.array(candidates, dtype=np.int64)[held]
+    return moved.tolist(), np.add.reduceat(sizes, starts).tolist()
+
+
 # --- selections -----------------------------------------------------------------------------------
 
 _SPARE = 64  # what lies beyond the listed blocks has a probability of about 2^-64
