@@ -222,8 +222,8 @@ SUFFIXES = {
     "short of the best one's",
     "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure. Of a "
     "quantile: where the ranks are more than a tenth of a count beside it. `suppressed` where the "
-    "spec has it hidden. `bounded` in place of `ok`, and before `low_reliability`, where limits on a "
-    "unit's rows can cut it",
+    "spec has it hidden. `bounded` in place of `ok`, and before `low_reliability`, where limits on "
+    "a unit's rows can cut it",
     "_low": "lower end of its noise interval, within what is possible",
     "_high": "upper end of its noise interval, within what is possible",
     "_count": "the number of values behind it, for free; of a weighted survey the sum of their "

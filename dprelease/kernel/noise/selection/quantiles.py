@@ -164,6 +164,7 @@ def at_nearest(
 
     Raises:
         ValueError: The records are 2^62 or more.
+
     """
     values, sizes = as_integers(points), as_integers(counts)
     if exact_sum(sizes) >= _FITS:
