@@ -73,6 +73,29 @@ def test_a_lost_ledger_on_a_server_is_noticed(on_server, spec, released, postgre
     assert answer.code == 6
 
 
+def test_a_restored_server_is_told_by_the_witness_of_each_machine(
+    on_server, spec, released, postgres, uri
+):
+    """Machine B has charged nothing since the backup: its own witness is as old as that."""
+    os.rename(released / "TRIED_LEDGER.witness", released / "b.witness")
+    backup = postgres.database(f"TEMPLATE {uri.rpartition('/')[2].partition('?')[0]}")
+    for witness in ("a.witness", "b.witness"):
+        assert on_server("budget", "witness", PLACE, "--witness", witness).code == 0
+    on_a = (
+        "epsilon_cap = 2.5",
+        'url_env = "TRIED_LEDGER"\nwitness = "a.witness"\nepsilon_cap = 9',
+    )
+    spec(on_a, ('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'))
+    assert on_server("run", "-q", "small.toml").code == 0
+    each = ("--against", "a.witness", "--against", "b.witness")
+    url = postgres.uri(backup)
+    assert on_server("budget", "verify", PLACE, "--witness", "b.witness", url=url).code == 0
+    answer = on_server("budget", "verify", PLACE, "--witness", "b.witness", *each, url=url)
+    assert (answer.code, "E613" in answer.err) == (6, True)
+    assert "that a.witness names" in answer.err
+    assert on_server("budget", "verify", PLACE, "--witness", "b.witness", *each).code == 0
+
+
 def test_the_url_is_shown_and_stored_nowhere(on_server, released, uri, capfd):
     answers = [
         on_server(*command)
