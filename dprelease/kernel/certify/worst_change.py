@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import floor, isqrt
 
 from dprelease.frozen import dataclass
@@ -66,9 +66,12 @@ def worst_change(step: Step, privacy: Privacy) -> Worst:
     l2_squared = floor(_over_cells(limits, cell.largest(_l2_squared)))
     if l1 == 0:
         return Worst(0, Shift(0, 0))
+    width = len(step.transform)
+    # The count of all records of a ratio never changes if one is replaced: it is no coordinate.
+    moving = sum(cell.most(partial(_entry, row)) > 0 for row in range(width))
     # integers that change at all change by 1
-    coordinates = min(len(step.transform) * limits.touched, l1)
-    shapes = _shapes(cell, len(step.transform), l1, l2_squared)
+    coordinates = min(moving * limits.touched, l1)
+    shapes = ((l1,),) if coordinates == 1 else _shapes(cell, width, l1, l2_squared)
     return Worst(l1, Shift(l2_squared, coordinates, shapes))
 
 
@@ -88,12 +91,8 @@ def _l2_squared(change: Effect) -> Fraction:
     return sum((entry * entry for entry in change), Fraction(0))
 
 
-def _first(change: Effect) -> Fraction:
-    return abs(change[0])
-
-
-def _second(change: Effect) -> Fraction:
-    return abs(change[1])
+def _entry(row: int, change: Effect) -> Fraction:
+    return abs(change[row])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +160,6 @@ def _without(filling: Filling, rows: int, count: int) -> Filling:
 def _shapes(cell: _Cell, width: int, l1: int, l2_squared: int) -> tuple[Shape, ...]:
     """Give shapes that hold all changes, where no more than two integers change and few do."""
     limits = cell.limits
-    if width * limits.touched == 1:
-        return ((l1,),)
     if width == 1 and limits.touched == 2:
         return _largest(_of_two_cells(cell))
     if width == 2 and limits.touched == 1:
@@ -190,7 +187,7 @@ def _of_two_cells(cell: _Cell) -> Iterator[Shape] | None:
 
 def _of_one_cell(cell: _Cell, l1: int, l2_squared: int) -> Iterator[Shape] | None:
     """Both integers within their own bounds, and within the norms of both together."""
-    first, second = cell.most(_first), cell.most(_second)
+    first, second = cell.most(partial(_entry, 0)), cell.most(partial(_entry, 1))
     shapes: list[Shape] = []
     for one in range(first, -1, -1):
         other = min(second, l1 - one, isqrt(l2_squared - one * one))
