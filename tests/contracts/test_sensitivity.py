@@ -8,25 +8,33 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from typing import NamedTuple
 
 import pytest
 
+from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.model import (
     Adjacency,
+    Bounding,
     Column,
     ColumnType,
     Expression,
     Form,
     Grid,
     Group,
+    Loss,
     Measure,
     MeasureKind,
+    Noise,
+    NoiseFamily,
     Part,
+    Privacy,
     Query,
     Sensitivity,
+    Step,
 )
 from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.base import Neighbours, Released, both
@@ -431,3 +439,48 @@ def test_a_sensitivity_that_is_too_small_would_be_caught() -> None:
         hold(found, Sensitivity(2, 4, 1))
     with pytest.raises(AssertionError):
         hold(found, Sensitivity(4, 16, 2, ((2, 1),)))
+
+
+# --- certification, which derives the same again ------------------------------------------------
+
+CERTIFIED = [
+    Case(name, adjacency, cells, closed, None, filtered)
+    for name in ("count", "count_units", "count_distinct", "sum", "mean", "proportion", "ratio")
+    for adjacency in Adjacency
+    for cells in (1, 2)
+    for closed in (True, False)
+    for filtered in ((False,) if name == "proportion" else (False, True))  # it has no filter
+]
+
+
+def step_of(case: Case, bounds: tuple[int, int]) -> Step:
+    """What is released, without noise: a step that states nothing of itself."""
+    query = case.query(bounds)
+    released = STATISTICS[case.statistic].released(query)
+    none = Noise(NoiseFamily.NONE, Fraction(0))
+    return Step(
+        query,
+        released.measures,
+        released.transform,
+        released.unit,
+        Sensitivity(0, 0, 0),
+        none,
+        Loss(Fraction(0)),
+    )
+
+
+@pytest.mark.parametrize("rule", [None, (1, 1, 1), (2, 2, 1)], ids=str)
+@pytest.mark.parametrize("case", CERTIFIED, ids=str)
+def test_certification_bounds_whatever_neighbours_differ_in(
+    case: Case, rule: tuple[int, int, int] | None
+) -> None:
+    """Rows that are in no cell on one side, units that have none, filters of parts: all tables."""
+    people = rule is not None
+    privacy = Privacy("row", case.adjacency)
+    if rule is not None:
+        privacy = Privacy("column", case.adjacency, unit_column="p", bounding=Bounding(*rule))
+    worst = worst_change(step_of(case, (1, 2)), privacy)
+    stated = Sensitivity(worst.l1, worst.shift.l2_squared, worst.shift.coordinates)
+    found = changes(case, (1, 2), Contribution(*(rule or (1, 1, 1))), people)
+    largest = hold(found, replace(stated, shapes=worst.shift.shapes))
+    assert largest == (worst.l1, worst.shift.l2_squared)

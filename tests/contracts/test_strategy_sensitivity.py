@@ -67,14 +67,16 @@ def step(
     conditions: int = 0,
     *,
     closed: bool = True,
+    factors: tuple[tuple[int, ...], ...] = (),
 ) -> Step:
+    """A step of a strategy; ``factors``: of the conditions and of all, else twice each less all."""
     groups = tuple(group(f"g{at}", size, closed=closed) for at, size in enumerate(sizes))
     transform: tuple[tuple[int, ...], ...] = ((1,),)
     measures = [Measure(MeasureKind.RECORDS)]
     if conditions:
         filters = [Expression(f"c{at}", (f"c{at}",)) for at in range(conditions)]
         measures[:0] = [Measure(MeasureKind.RECORDS, None, where) for where in filters]
-        transform = tuple(
+        transform = factors or tuple(
             (*(2 if other == at else 0 for other in range(conditions)), -1)
             for at in range(conditions)
         )
@@ -183,6 +185,7 @@ MIXED: dict[str, tuple[tuple[int, ...], tuple[AxisMatrix, ...]]] = {
     "centred twice": ((2, 2), (CENTRED, CENTRED)),
     "centred by other sizes": ((2, 3), (CENTRED, CENTRED)),
     "centred by the same size": ((3, 3), (CENTRED, CENTRED)),
+    "centred by the same, larger size": ((5, 5), (CENTRED, CENTRED)),
     "centred three times": ((2, 3, 2), (CENTRED, CENTRED, CENTRED)),
     "each": ((3,), (EACH,)),
     "each of one label": ((1, 3), (EACH, CENTRED)),
@@ -195,6 +198,7 @@ MIXED: dict[str, tuple[tuple[int, ...], tuple[AxisMatrix, ...]]] = {
     "basis": ((3,), (TREE,)),
     "basis with fewer rows": ((4,), (HALVES,)),
     "basis by centred": ((3, 2), (TREE, CENTRED)),
+    "basis that only adds up": ((3,), (AxisMatrix(AxisKind.BASIS, ((2, 2, 2),)),)),
 }
 
 
@@ -335,6 +339,42 @@ def test_the_worst_change_of_conditions_is_attained(
     assert is_planned(worst, stated)
     if limits is None:
         assert norms(changed) == (stated.l1, stated.l2_squared)
+
+
+FACTORS: list[tuple[tuple[int, ...], ...]] = [
+    ((1, 0),),
+    ((1, 1),),
+    ((-1, 0),),
+    ((-2, 3),),
+    ((1, -3),),
+    ((1, 1, 0),),
+    ((2, -1, 0),),
+    ((1, 1, 1),),
+    ((-1, -2, 4),),
+    ((1, -1, -3),),
+    ((1, 0, 1), (0, 2, 1)),
+    ((1, 0, 0), (0, 1, -2)),
+]
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("replaced", [False, True])
+@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1)])
+@pytest.mark.parametrize("sizes", [(), (2,)])
+@pytest.mark.parametrize("factors", FACTORS, ids=str)
+def test_conditions_with_any_factors_are_bounded_by_what_a_row_adds(
+    factors: tuple[tuple[int, ...], ...],
+    sizes: tuple[int, ...],
+    limits: tuple[int, int, int] | None,
+    replaced: bool,
+    closed: bool,
+) -> None:
+    """Attained, as integers share no condition: also where a row can only add, or be missing."""
+    made = step(sizes, conditions=len(factors[0]) - 1, closed=closed, factors=factors)
+    worst = worst_change(made, privacy(limits, replaced))
+    changed = changes(made, limits, replaced)
+    assert norms(changed) == (worst.l1, worst.shift.l2_squared)
+    assert holds_all(worst, changed)
 
 
 def test_a_thousand_conditions_are_counted() -> None:

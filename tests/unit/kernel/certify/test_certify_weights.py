@@ -11,8 +11,9 @@ import pytest
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.step_loss import spans_of_quantiles
 from dprelease.kernel.certify.worst_change import worst_change
-from dprelease.model import Column, Grid, Measure, Plan, Quantity, Step
+from dprelease.model import Bounding, Column, Grid, Measure, Plan, Quantity, Step
 from dprelease.planning.planner import make_plan
 
 NINE = Fraction(9, 10)
@@ -264,3 +265,21 @@ def test_a_column_weighted_by_itself_is_taken_as_two() -> None:
     pairs = [(w * (w - 10), w * (500 - w)) for w in range(10, 501)]
     assert worst.l1 >= max(a + b for a, b in pairs)
     assert worst.shift.l2_squared >= max(a * a + b * b for a, b in pairs)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("unit", [0, 1])
+def test_selections_of_weighted_quantiles_are_composed_with_their_weight(
+    adjacency: str, unit: int
+) -> None:
+    """A record of weight W costs what W records cost, in the loss of all selections together."""
+    made = plan("quantile", adjacency, unit)
+    (step,) = made.steps
+    (query,) = made.release.queries
+    privacy = made.release.privacy
+    bounding = Bounding(500 * 3, 2, 500 * 3) if unit else Bounding(500, 1, 500)
+    everybody = replace(privacy, unit="column", unit_column="id", bounding=bounding)
+    plain = replace(step, query=replace(query, survey_weight=None), survey_weight=None)
+    spans = spans_of_quantiles(step, privacy)
+    assert spans == spans_of_quantiles(plain, everybody)
+    assert sum(spans) == made.loss.epsilon
