@@ -99,7 +99,10 @@ def combined(made: Release, steps: Sequence[Step], terms: Sequence[Sequence[Term
         Read(query, parts[0].step, (), Reading.COMBINED, terms=tuple(parts))
         for query, parts in zip(made.queries, terms, strict=True)
     )
-    return Plan(made, tuple(steps), Loss(ONE), "basic", Loss(ONE), reads=reads)
+    table = made.queries[0].table
+    own = tuple(replace(step, query=replace(step.query, table=table)) for step in steps)
+    basic = Loss(sum((step.loss.epsilon for step in own), Fraction(0)))
+    return Plan(made, own, Loss(ONE), "basic", basic, reads=reads)
 
 
 def centred(**privacy: Any) -> Plan:

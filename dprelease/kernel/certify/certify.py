@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.frozen import dataclass
 from dprelease.kernel.certify.fixed_records import source_breaches
+from dprelease.kernel.certify.query_budgets import budget_breaches
 from dprelease.kernel.certify.record_tables import table_loss_breaches
-from dprelease.kernel.certify.rules import Breach
+from dprelease.kernel.certify.rules import Breach, name_of
 from dprelease.kernel.certify.step_loss import step_loss_breaches
 from dprelease.kernel.certify.total_loss import total_loss_breaches
-from dprelease.kernel.certify.well_formed import meaning_breaches, name_of
+from dprelease.kernel.certify.well_formed import meaning_breaches
 from dprelease.model import Plan
 
 
@@ -59,3 +60,4 @@ def _breaches(plan: Plan, *, is_sealed: bool) -> Iterator[Breach]:
     for table in plan.records:
         yield from table_loss_breaches(table, privacy)
     yield from total_loss_breaches(plan)
+    yield from budget_breaches(plan)

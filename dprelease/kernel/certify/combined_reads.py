@@ -33,6 +33,8 @@ from dprelease.model import EACH, AxisKind, Expression, Group, Query, Read, Step
 COUNTS = ("count", "histogram")
 """The statistics that are a number of records for each cell."""
 
+MOST_DECIMALS = 15
+
 Cell = frozenset[Group]
 """The product of e_g over these groups."""
 
@@ -180,6 +182,10 @@ COMBINED: Rules[_Combined] = (
     Rule(
         "factors of terms are fractions",
         lambda it: all(isinstance(term.factor, Fraction) for term in it.read.terms),
+    ),
+    Rule(
+        "combined figures are rounded to no more decimals than a number can show",
+        lambda it: type(it.read.decimals) is int and 0 <= it.read.decimals <= MOST_DECIMALS,
     ),
     Rule("terms count the same rows of a unit", _counts_the_same_rows),
     Rule("the groups of terms are groups of the step and of the figures", _has_matched_groups),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from itertools import pairwise
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
@@ -33,6 +34,16 @@ def _is_tree(scheme: QuantileScheme | None) -> bool:
         parts.remove((step.lower, step.upper))
         parts |= {(step.lower, step.index), (step.index, step.upper)}
     return all(upper - lower == 1 for lower, upper in parts)
+
+
+def _aims_at_quantiles(step: Step) -> bool:
+    """Whether the target of each selection is its quantile, within the part that it cuts."""
+    places = (Fraction(0), *step.query.quantiles, Fraction(1))
+    return all(
+        selection.target * (places[selection.upper] - places[selection.lower])
+        == places[selection.index] - places[selection.lower]
+        for selection in _selections(step)
+    )
 
 
 def _quantiles_rise(step: Step) -> bool:
@@ -81,6 +92,7 @@ QUANTILES: Rules[Step] = (
             for selection in _selections(step)
         ),
     ),
+    Rule("the target of each selection is its quantile within the part", _aims_at_quantiles),
     Rule(
         "the rate of each selection is above 0",
         lambda step: all(selection.rate > 0 for selection in _selections(step)),

@@ -13,6 +13,11 @@ from fractions import Fraction
 
 from dprelease.frozen import dataclass
 from dprelease.kernel.certify.combined_reads import combined_breaches
+from dprelease.kernel.certify.definitions import (
+    SQUARED,
+    has_noise_as_asked,
+    is_own_content,
+)
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.model import (
     Form,
@@ -28,9 +33,6 @@ from dprelease.model import (
 )
 
 Combination = Mapping[MeasureKind, Fraction]
-
-SQUARED = ("variance", "stddev")
-MIXED_CELLS = ("cumulative", "density")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,7 @@ def read_breaches(plan: Plan) -> Iterator[Breach]:
     for read in plan.reads:
         figures = _ReadStep(read, steps[read.step])
         name = f'the figures of "{read.query.name}"'
+        yield from breaches(NOISE, (read.query, [steps[step] for step in read.steps]), name)
         if read.reading is Reading.COMBINED:
             bounded = plan.release.privacy.bounding is not None
             yield from combined_breaches(read, steps, name, bounded=bounded)
@@ -85,13 +88,18 @@ def _is_plain(figures: _ReadStep) -> bool:
     return not (read.factors or read.merged or read.screened)
 
 
+NOISE: Rules[tuple[Query, list[Step]]] = (
+    Rule(
+        "their noise is of the mechanism that the spec asks for",
+        lambda it: all(has_noise_as_asked(it[0], step) for step in it[1]),
+    ),
+)
 ONE_STEP: Rules[_ReadStep] = (
     Rule("only combined figures have terms", lambda it: not it.read.terms),
+    Rule("only combined figures are rounded to decimals", lambda it: it.read.decimals == 0),
     Rule(
-        "only cumulative counts and densities are read of cells mixed along axes",
-        lambda it: (
-            not it.step.axes or (it.read.rows == () and it.read.query.statistic in MIXED_CELLS)
-        ),
+        "cells that are mixed along axes are read by their own query alone",
+        lambda it: not it.step.axes or it.read.rows == (),
     ),
 )
 OWN: Rules[_ReadStep] = (
@@ -103,6 +111,10 @@ OWN: Rules[_ReadStep] = (
     Rule(
         "the query is about the same as the step",
         lambda it: _about(it.read.query) == _about(it.step.query),
+    ),
+    Rule(
+        "the step releases what the query's statistic is by itself",
+        lambda it: is_own_content(it.step, it.read.query),
     ),
 )
 

@@ -135,7 +135,9 @@ class _Answer:
         group = self.column.group
         if group is None:
             return True
-        return group.column == self.column.name and not group.private and is_group(group)
+        declared = self.release.columns[self.column.name]
+        own = group.column == self.column.name and group.type is declared.type
+        return own and not group.private and is_group(group)
 
     @property
     def law_fits(self) -> bool:

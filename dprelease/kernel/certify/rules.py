@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Generic, TypeVar
 
 from dprelease.frozen import dataclass
+from dprelease.model import Step
 
 Subject = TypeVar("Subject")
 Number = Fraction | int
@@ -68,6 +69,11 @@ def breaches(rules: Rules[Subject], subject: Subject, name: str) -> Iterator[Bre
             numbers = rule.numbers(subject)
             if numbers is not None and not numbers[0] <= numbers[1]:  # so that NaN breaks it too
                 yield Breach(name, rule.sentence, numbers)
+
+
+def name_of(step: Step, number: int) -> str:
+    """The name of a step in refusals; steps count from 1."""
+    return f'step {number}, "{step.query.name}"'
 
 
 def _text(number: Number) -> str:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
-from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import (
     Candidates,
-    Expression,
     Form,
     Grid,
     Group,
@@ -113,24 +111,6 @@ def _of_few_quantities(step: Step) -> bool:
     return len(quantities) <= max(1, len(parts_of(step.query)))
 
 
-def _filtered_as_asked(step: Step) -> bool:
-    """Whether measures are over rows that pass the query's filter, or that and a part's too."""
-    if is_of_strategy(step):  # which has rules of its own
-        return True
-    where = step.query.where
-    parts = [part.where for part in parts_of(step.query)]
-    filters = {where, *(_within(where, one) for one in (*parts, step.query.among))}
-    return all(measure.where in filters for measure in step.measures)
-
-
-def _within(where: Expression | None, part: Expression | None) -> Expression | None:
-    """The filter of a part of a ratio or share, for rows that pass the query's."""
-    if where is None or part is None:
-        return where or part
-    columns = tuple(dict.fromkeys((*where.columns, *part.columns)))
-    return Expression(f"({where.text}) AND ({part.text})", columns)
-
-
 MEASURES: Rules[Step] = (
     Rule("it has a measure", lambda step: len(step.measures) > 0),
     Rule(
@@ -145,7 +125,6 @@ MEASURES: Rules[Step] = (
     ),
     Rule("a query has two parts of a ratio, or none", lambda s: len(parts_of(s.query)) in {0, 2}),
     Rule("measures are of one quantity, or of two in a ratio", _of_few_quantities),
-    Rule("rows are counted by the filters of the query and its parts", _filtered_as_asked),
     Rule(
         "units and distinct values are counted by one measure, in one integer",
         lambda step: (

@@ -115,6 +115,10 @@ SENSITIVITY: Rules[_Priced] = (
         "its integers change by no more than the squared L2 sensitivity that it states",
         lambda it: (it.worst.shift.l2_squared, it.step.sensitivity.l2_squared),
     ),
+    AtMost(
+        "no more of its integers change at once than it states",
+        lambda it: (it.worst.shift.coordinates, it.step.sensitivity.coordinates),
+    ),
 )
 NOISELESS: Rules[_Priced] = (
     AtMost("integers without noise are the same in all neighbours", lambda it: (it.worst.l1, 0)),

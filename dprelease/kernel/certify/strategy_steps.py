@@ -22,6 +22,7 @@ from dprelease.model import (
     Group,
     Measure,
     MeasureKind,
+    Query,
     Release,
     Step,
 )
@@ -47,6 +48,7 @@ class Stated:
     filters: frozenset[Expression | None]
     groups: frozenset[Group]
     bounding: Bounding | None
+    tables: frozenset[str]
 
 
 def stated_in(release: Release) -> Stated:
@@ -54,7 +56,8 @@ def stated_in(release: Release) -> Stated:
     queries = release.queries
     filters = frozenset({None, *(query.where for query in queries)})
     groups = frozenset(group.completed() for query in queries for group in query.groups)
-    return Stated(filters, groups, release.privacy.bounding)
+    tables = frozenset(query.table for query in queries)
+    return Stated(filters, groups, release.privacy.bounding, tables)
 
 
 def strategy_breaches(step: Step, stated: Stated, name: str) -> Iterator[Breach]:
@@ -77,6 +80,21 @@ def _counts_its_own_filter(step: Step) -> bool:
     if len(step.measures) > 1:
         return step.query.where is None
     return step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
+
+
+def _asks_for_counts(planned: tuple[Step, Stated]) -> bool:
+    """Whether its query has nothing beside, in a table of the release."""
+    query = planned[0].query
+    return query.table in planned[1].tables and query == Query(
+        query.name,
+        "count",
+        query.table,
+        query.groups,
+        where=query.where,
+        mechanism=query.mechanism,
+        number=query.number,
+        implied=True,
+    )
 
 
 def _bounds_rows_alone(bounding: Bounding | None) -> bool:
@@ -104,7 +122,7 @@ STRATEGY: Rules[tuple[Step, Stated]] = (
         "integers of a strategy are counts themselves",
         lambda it: all(unit == Fraction(1) for unit in it[0].unit),
     ),
-    Rule("a strategy has no axis beside its groups", lambda it: it[0].query.axis is None),
+    Rule("a strategy asks for counts by groups and a filter alone", _asks_for_counts),
     Rule(
         "groups of a strategy are public, with a label for every record",
         lambda it: all(group.total and not group.private for group in it[0].query.groups),

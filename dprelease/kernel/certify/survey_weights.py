@@ -16,7 +16,6 @@ from collections.abc import Iterator
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_forms import EXACT, is_quantity
-from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import Form, Measure, MeasureKind, Quantity, Query, Step
 
 MOST_STEPS = 2**22
@@ -82,10 +81,6 @@ WEIGHTS: Rules[Step] = (
     Rule(
         "a choice has no survey weight",
         lambda step: step.form is not Form.CHOICE or step.query.survey_weight is None,
-    ),
-    Rule(
-        "a strategy has no survey weight",
-        lambda step: not is_of_strategy(step) or step.query.survey_weight is None,
     ),
     Rule(
         "all measures have the survey weight of the query, of 0 or more and few steps, or none",

@@ -22,16 +22,21 @@ def total_loss_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what all steps cost together beyond the claim, and the claim beyond what is declared."""
     records = added(step.loss for step in plan.records)
     losses = added([*(step.loss for step in plan.steps), records])
-    yield from breaches(TOTAL, _Total(plan, losses.rho, records), "the total")
+    yield from breaches(TOTAL, _Total(plan, losses, records), "the total")
 
 
 @dataclass(frozen=True, slots=True)
 class _Total:
-    """A plan, the rho of all that it does if all has one, and what its record-level tables cost."""
+    """A plan, the plain sum of its losses, with a rho if all have one, and that of its records."""
 
     plan: Plan
-    rho: Fraction | None
+    basic: Loss
     records: Loss
+
+    @property
+    def rho(self) -> Fraction | None:
+        """The sum of all rhos."""
+        return self.basic.rho
 
     @property
     def claimed_rhos(self) -> list[Fraction]:
@@ -92,6 +97,20 @@ def _declared_delta(total: _Total) -> tuple[Fraction, Fraction] | None:
     return total.plan.loss.delta, privacy.delta
 
 
+def _states_plain_sum(total: _Total) -> bool:
+    """The ledger counts a plan that loses this sum as one that fails only where a step does."""
+    stated, basic = total.plan.basic, total.basic
+    sums = (stated.epsilon, stated.delta) == (basic.epsilon, basic.delta)
+    return sums and stated.rho in {None, basic.rho}
+
+
+def _adds_as_stated(total: _Total) -> bool:
+    loss, basic = total.plan.loss, total.basic
+    if total.plan.method == "basic":
+        return basic.epsilon <= loss.epsilon and basic.delta <= loss.delta
+    return total.plan.method in {"mixed", "zcdp", "pld"}
+
+
 TOTAL: Rules[_Total] = (
     Rule(
         "every step has a rho, where the total has one",
@@ -116,6 +135,8 @@ TOTAL: Rules[_Total] = (
     Rule("all steps together cost no more epsilon and delta than is claimed", _composes),
     AtMost("the total claims no more epsilon than is declared", _declared_epsilon),
     AtMost("the total claims no more delta than is declared", _declared_delta),
+    Rule("what the plan states as the plain sum of all losses is that", _states_plain_sum),
+    Rule("losses are added if the plan says so, or composed by a known method", _adds_as_stated),
 )
 
 # --- what each step does to the privacy loss -----------------------------------------------------

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.frozen import dataclass
+from dprelease.kernel.certify.definitions import definition_breaches
 from dprelease.kernel.certify.quantile_forms import quantile_breaches
 from dprelease.kernel.certify.reads import read_breaches
 from dprelease.kernel.certify.record_tables import table_meaning_breaches
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches, name_of
 from dprelease.kernel.certify.step_forms import form_breaches, is_group
 from dprelease.kernel.certify.strategy_steps import is_of_strategy, stated_in, strategy_breaches
 from dprelease.kernel.certify.survey_weights import weight_breaches
@@ -30,7 +31,6 @@ from dprelease.model import (
     Privacy,
     Query,
     Reading,
-    Release,
     Step,
 )
 
@@ -47,7 +47,6 @@ def meaning_breaches(plan: Plan) -> Iterator[Breach]:
     for number, step in enumerate(plan.steps, start=1):
         name = name_of(step, number)
         yield from breaches(STEP, step, name)
-        yield from breaches(MEASURED, (step, plan.release), name)
         if step.form is Form.QUANTILES:
             yield from quantile_breaches(step, name)
         else:
@@ -59,12 +58,8 @@ def meaning_breaches(plan: Plan) -> Iterator[Breach]:
         noisy = step.noise.family is not NoiseFamily.NONE
         yield from breaches(NOISY if noisy else NOISELESS, step, name)
     yield from _key_breaches(plan)
+    yield from definition_breaches(plan)
     yield from read_breaches(plan)
-
-
-def name_of(step: Step, number: int) -> str:
-    """The name of a step in refusals; steps count from 1."""
-    return f'step {number}, "{step.query.name}"'
 
 
 # --- the plan and its total ----------------------------------------------------------------------
@@ -133,12 +128,6 @@ LOSS: Rules[Loss] = (
 # --- steps ---------------------------------------------------------------------------------------
 
 
-def _measures_declared_columns(planned: tuple[Step, Release]) -> bool:
-    step, release = planned
-    columns = {measure.column for measure in step.measures if measure.column is not None}
-    return columns <= set(release.columns)
-
-
 STEP: Rules[Step] = (
     Rule("it is of a known form", lambda step: isinstance(step.form, Form)),
     Rule("something is released of it", lambda step: len(step.transform) > 0),
@@ -155,9 +144,6 @@ STEP: Rules[Step] = (
         "each group has one label for each of its keys or bins, or is private",
         lambda step: all(map(is_group, step.query.groups)),
     ),
-)
-MEASURED: Rules[tuple[Step, Release]] = (
-    Rule("all columns that are counted are declared", _measures_declared_columns),
 )
 STAIRS: Rules[Step] = (
     Rule(

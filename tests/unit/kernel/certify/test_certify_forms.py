@@ -13,6 +13,7 @@ from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.total_loss import events_of
 from dprelease.kernel.certify.well_formed import meaning_breaches
+from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.model import (
     ColumnType,
     Expression,
@@ -187,8 +188,9 @@ def test_ratios_have_filters_of_their_own_and_no_others() -> None:
     step = made.steps[0]
     assert not refused(made)
     assert meaningless(doctored(made, measures=of(step, 0, where=Expression("z > 8", ("z",)))))
-    # both parts' own filters are known, with or without the query's
-    assert not refused(doctored(made, measures=of(step, 0, where=made.steps[0].query.where)))
+    # nor the query's filter without the part's own, nor that of the other part
+    for where in (step.query.where, step.measures[1].where):
+        assert meaningless(doctored(made, measures=of(step, 0, where=where)))
     third = Measure(MeasureKind.SUM, Quantity("z", Grid(Fraction(1), 0, 10)))
     spare = Measure(MeasureKind.SUM, Quantity("y", Grid(Fraction(1), 0, 10)))
     more = tuple(replace(each, where=step.query.where) for each in (spare, third))
@@ -205,14 +207,12 @@ def test_one_filter_for_both_parts_does_not_come_apart() -> None:
         numerator={"statistic": "count", "where": "y > 2"},
         denominator={"statistic": "count", "where": "y > 2"},
     )
-    assert not refused(made)
+    step, privacy = made.steps[0], made.release.privacy
     split = ((1, -1), (0, 1))  # the first is always 0, if the filter is one
-    unequal = of(made.steps[0], 1, where=None)
-    known = replace(made.steps[0].sensitivity, l1=1, l2_squared=1)
-    one = {"sensitivity": known, "noise": Noise(NoiseFamily.LAPLACE, Fraction(1))}
-    assert not refused(doctored(made, transform=split, **one))
+    assert worst_change(replace(step, transform=split), privacy).l1 == 1
     # else the difference moves by 1 where the second count moves by 1 as well
-    assert refused(doctored(made, transform=split, measures=unequal, **one))
+    unequal = replace(step, transform=split, measures=of(step, 1, where=None))
+    assert worst_change(unequal, privacy).l1 == 2
 
 
 def test_what_is_no_sum_over_rows_stands_alone() -> None:

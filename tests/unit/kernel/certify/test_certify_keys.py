@@ -10,6 +10,7 @@ import pytest
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certify.record_tables import added
 from dprelease.kernel.certify.step_loss import step_loss_breaches
 from dprelease.kernel.certify.total_loss import total_loss_breaches
 from dprelease.kernel.certify.well_formed import meaning_breaches
@@ -331,7 +332,9 @@ def total(losses: list[tuple[Loss, bool]], claimed: Loss, **privacy: Any) -> boo
         for kept in ([9] if selects else [None])
     )
     release = replace(made.release, privacy=replace(made.release.privacy, **privacy))
-    whole = replace(made, release=release, steps=steps, loss=claimed)
+    basic = added(loss for loss, _ in losses)
+    method = "basic" if basic.epsilon <= claimed.epsilon else "zcdp"
+    whole = replace(made, release=release, steps=steps, loss=claimed, basic=basic, method=method)
     return next(total_loss_breaches(whole), None) is None
 
 

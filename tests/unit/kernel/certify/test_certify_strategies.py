@@ -78,7 +78,7 @@ def centred_along_one_label() -> Plan:
 def full_of_people() -> Plan:
     """Two rows of a unit may be in one cell."""
     made = plans.full(people=True)
-    stated = replace(made.steps[0].sensitivity, l1=2, l2_squared=4)
+    stated = replace(made.steps[0].sensitivity, l1=2, l2_squared=4, coordinates=2)
     noise = Noise(NoiseFamily.LAPLACE, Fraction(8))
     return plans.changed(made, 0, sensitivity=stated, noise=noise)
 
@@ -125,6 +125,7 @@ def test_gaussian_noise_costs_by_the_squared_norm() -> None:
     made = replace(
         made,
         loss=Loss(ONE, Fraction(1, 10**3)),
+        basic=Loss(ONE, Fraction(1, 10**3)),
         release=replace(
             made.release, privacy=replace(made.release.privacy, delta=Fraction(1, 10**3))
         ),

@@ -154,7 +154,8 @@ def with_weight(made: Plan, column: Column | None) -> Plan:
     """The plan of a release whose query has another survey weight; the steps measure the same."""
     (query,) = made.release.queries
     other = replace(query, survey_weight=column)
-    release = replace(made.release, queries=(other,))
+    columns = dict(made.release.columns) | ({} if column is None else {column.name: column})
+    release = replace(made.release, queries=(other,), columns=columns)
     reads = tuple(replace(read, query=other) for read in made.reads)
     step = replace(made.steps[0], query=other)
     return replace(made, release=release, reads=reads, steps=(step,))

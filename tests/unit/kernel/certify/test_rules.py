@@ -31,6 +31,7 @@ from dprelease.model import (
     Adjacency,
     AxisKind,
     AxisMatrix,
+    Column,
     Expression,
     Form,
     Grid,
@@ -108,6 +109,14 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
         {"name": "n", "statistic": "count", "by": ["g"]},
         {"name": "m", "statistic": "mean", "column": "y", "by": ["g"]},
     ],
+    "sums": [
+        {"name": "n", "statistic": "count", "by": ["g"]},
+        {"name": "s", "statistic": "sum", "column": "y", "by": ["g"]},
+    ],
+    "running": [{"name": "q", "statistic": "cumulative", "column": "y", "bins": [0, 5, 10]}],
+    "own epsilon": [COUNT | {"epsilon": 0.5}],
+    "own rho": [COUNT | {"rho": 0.5}],
+    "own delta": [COUNT | {"epsilon": 0.5, "delta": 1e-7, "mechanism": "gaussian"}],
     "shared": [
         {"name": "n", "statistic": "count", "by": ["g"]},
         {"name": "s", "statistic": "sum", "column": "y", "by": ["g"]},
@@ -338,6 +347,31 @@ def weighted(made: Plan, **changes: Any) -> Plan:
     return step(made, {"survey_weight": own}, **({"measures": measures} | changes))
 
 
+def declared(name: str) -> Column:
+    return plan("count").release.columns[name]
+
+
+def count_of_weighted_records() -> Plan:
+    """A count of records, read from the sums of a weighted mean."""
+    mean = {"name": "m", "statistic": "mean", "column": "y", "by": ["g"]}
+    spec: dict[str, Any] = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv", "weight": "x"},
+        "output": {"path": "out/r"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
+        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        "query": [
+            mean,
+            {"name": "n", "statistic": "count", "by": ["g"], "weight_by_survey": False},
+        ],
+    }
+    made = make_plan(load(spec))
+    assert certify(made).plan is made
+    factors = (Fraction(1, 10),) * 2
+    changes = {"rows": (0, 1), "reading": Reading.LINEAR, "factors": factors}
+    return replace(read(made, "n", step="m", **changes), steps=made.steps[:1])
+
+
 def third_quantity() -> Plan:
     made = plan("mean")
     other = Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 7)))
@@ -508,12 +542,6 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
             plan("count"), {"groups": (replace(first("count").query.groups[0], labels=("a",)),)}
         ),
     ),
-    "all columns that are counted are declared": (
-        'step 1, "q"',
-        lambda: step(
-            plan("distinct"), measures=(replace(first("distinct").measures[0], column="z"),)
-        ),
-    ),
     "it claims no loss, as it has no noise": ('step 1, "q"', lambda: free(loss=Loss(ONE))),
     "the parameter of no noise is 0": (
         'step 1, "q"',
@@ -604,10 +632,6 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         lambda: weighted(
             plan("count"), measures=(Measure(MeasureKind.UNITS, survey_weight=WEIGHT),)
         ),
-    ),
-    "rows are counted by the filters of the query and its parts": (
-        'step 1, "q"',
-        lambda: step(plan("count"), measures=(replace(RECORDS, where=WHERE),)),
     ),
     "units and distinct values are counted by one measure, in one integer": (
         'step 1, "q"',
@@ -743,6 +767,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: scheme(target=ONE),
     ),
+    "the target of each selection is its quantile within the part": (
+        'step 1, "q"',
+        lambda: scheme(target=Fraction(1, 3)),
+    ),
     "the rate of each selection is above 0": ('step 1, "q"', lambda: scheme(rate=ZERO)),
     "quantiles are selected by the exponential mechanism": (
         'step 1, "q"',
@@ -771,6 +799,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "its integers change by no more than the squared L2 sensitivity that it states": (
         'step 1, "q"',
         lambda: stated("count", l2_squared=0),
+    ),
+    "no more of its integers change at once than it states": (
+        'step 1, "q"',
+        lambda: stated("count", coordinates=0),
     ),
     "integers without noise are the same in all neighbours": (
         'step 1, "q"',
@@ -822,19 +854,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "total"',
         lambda: plans.changed(plans.conditions(), 0, unit=(HALF,)),
     ),
-    "a strategy has no survey weight": (
-        'step 1, "total"',
-        lambda: plans.changed(
-            plans.conditions(),
-            0,
-            {"survey_weight": first("mean").query.column},
-            measures=tuple(
-                replace(measure, survey_weight=WEIGHT)
-                for measure in plans.conditions().steps[0].measures
-            ),
-        ),
-    ),
-    "a strategy has no axis beside its groups": (
+    "a strategy asks for counts by groups and a filter alone": (
         'step 1, "total"',
         lambda: plans.changed(plans.conditions(), 0, {"axis": axis()}),
     ),
@@ -887,7 +907,60 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'step 1, "q"',
         lambda: step(plan("count"), axes=(AxisMatrix(AxisKind.RUNNING, ((1,),)),)),
     ),
+    # --- what a query asks for, and what its step releases
+    "its columns are those that the release declares": (
+        'query "q"',
+        lambda: step(plan("mean"), {"column": replace(declared("x"), grid=Grid(ONE, 0, 9))}),
+    ),
+    "it has what its statistic takes, and nothing else": (
+        'query "q"',
+        lambda: step(plan("count"), {"quantiles": (HALF,)}),
+    ),
+    "labels and bins of a statistic are of its own columns": (
+        'query "q"',
+        lambda: step(plan("mode"), {"column": declared("g")}),
+    ),
+    "quantiles that are read of counts along a column lie between 0 and 1": (
+        'query "q"',
+        lambda: step(plan("running"), {"quantiles": (ONE,)}),
+    ),
+    "a median, minimum or maximum is the quantile that it stands for": (
+        'query "q"',
+        lambda: step(plan("quantiles"), {"statistic": "median"}),
+    ),
+    "cells are mixed along a statistic's own columns alone, each of them": (
+        'step 1, "q"',
+        lambda: step(plan("count"), axes=(CENTRED,)),
+    ),
+    "it releases what its query's statistic is, or the sums of its column": (
+        'step 1, "q"',
+        lambda: step(plan("count"), measures=(replace(RECORDS, where=WHERE),)),
+    ),
     # --- figures
+    "their noise is of the mechanism that the spec asks for": (
+        'the figures of "q"',
+        lambda: step(plan("count"), {"mechanism": "gaussian"}),
+    ),
+    "the step releases what the query's statistic is by itself": (
+        'the figures of "s"',
+        lambda: read(plan("sums"), "s", rows=(), reading=Reading.OWN, factors=()),
+    ),
+    "only combined figures are rounded to decimals": (
+        'the figures of "q"',
+        lambda: read(plan("count"), "q", decimals=1),
+    ),
+    "cells that are mixed along axes are read by their own query alone": (
+        'the figures of "q"',
+        lambda: read(
+            step(plan("running"), axes=(AxisMatrix(AxisKind.RUNNING, ((1, 1),)),)),
+            "q",
+            rows=(0,),
+        ),
+    ),
+    "integers of weighted records are read by their own query alone": (
+        'the figures of "n"',
+        count_of_weighted_records,
+    ),
     "figures that are not of some integers are read as their own": (
         'the figures of "q"',
         lambda: read(plan("count"), "q", reading=Reading.LINEAR),
@@ -903,10 +976,6 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "integers that are read are released": (
         'the figures of "n"',
         lambda: read(plan("shared"), "n", rows=(0, 1, 2, 9)),
-    ),
-    "integers of weighted records are read by their own query alone": (
-        'the figures of "n"',
-        lambda: weighted(plan("pair")),
     ),
     "integers are read of noisy numbers": (
         'the figures of "q"',
@@ -974,10 +1043,6 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         'the figures of "q"',
         lambda: read(plan("count"), "q", terms=(Term("q", ONE),)),
     ),
-    "only cumulative counts and densities are read of cells mixed along axes": (
-        'the figures of "q"',
-        lambda: step(plan("count"), axes=(CENTRED,)),
-    ),
     "combined figures are sums of terms, and of nothing else": (
         'the figures of "q1"',
         lambda: plans.read(plans.conditions(), 1, screened=True),
@@ -997,6 +1062,10 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "factors of terms are fractions": (
         'the figures of "q1"',
         lambda: plans.term(plans.conditions(), 1, 0, factor=0.5),
+    ),
+    "combined figures are rounded to no more decimals than a number can show": (
+        'the figures of "q1"',
+        lambda: plans.read(plans.conditions(), 1, decimals=16),
     ),
     "terms count the same rows of a unit": (
         'the figures of "q1"',
@@ -1127,7 +1196,36 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
         "the total",
         lambda: total(delta=HALF),
     ),
+    "what the plan states as the plain sum of all losses is that": (
+        "the total",
+        lambda: replace(plan("two"), basic=Loss(HALF)),
+    ),
+    "losses are added if the plan says so, or composed by a known method": (
+        "the total",
+        lambda: replace(plan("two"), method="by hand"),
+    ),
+    "it costs no more epsilon than its queries state": (
+        '"q"',
+        lambda: step(plan("own epsilon"), {"epsilon": Fraction(1, 4)}),
+    ),
+    "it costs no more rho than its queries state": (
+        '"q"',
+        lambda: step(plan("own rho", epsilon=None), {"rho": Fraction(1, 100)}),
+    ),
+    "it costs no more delta than its queries state": (
+        '"q"',
+        lambda: step(plan("own delta", delta=1e-6), {"delta": Fraction(1, 10**9)}),
+    ),
 }
+
+
+def planned(name: str) -> Plan:
+    """A plan as its cases change it."""
+    privacy: dict[str, dict[str, Any]] = {
+        "own rho": {"epsilon": None},
+        "own delta": {"delta": 1e-6},
+    }
+    return plan(name, **privacy.get(name, {}))
 
 
 def rules() -> list[Rule[Any] | AtMost[Any]]:
@@ -1160,7 +1258,7 @@ def test_rules_stand_in_tables_only() -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        *map(plan, QUERIES),
+        *map(planned, QUERIES),
         people(),
         tables(),
         tables_with_delta(),
