@@ -15,7 +15,11 @@ SQL_TYPES: dict[ColumnType, Kind] = {
     ColumnType.DATE: "DATE",
     ColumnType.TIMESTAMP: "TIMESTAMP",
 }
-_INTEGER_TEXT = "[[:space:]]*[+-]?[0-9]+[[:space:]]*"
+_INTEGER_TEXT = "[[:space:]]*[+-]?[0-9]+([.]0*)?[[:space:]]*"  # as most are written
+_PARTS = "^[[:space:]]*[+]?(-?)([0-9]*)[.]?([0-9]*)([eE]([+-]?[0-9]+))?[[:space:]]*$"
+_SIGN, _WHOLE, _FRACTION, _EXPONENT = 1, 2, 3, 5  # groups of it
+_SHORT = 16  # bytes of a text with at most 15 digits about a point: no two mean one double
+_LONGEST_INTEGER = 19  # digits
 # DuckDB misreads an underscore after many digits: null, or a number ten times too large.
 _UNDERSCORES_READ = 10  # bytes of a text in which it reads them right
 _UNDERSCORE_ALONE = "(^|[^0-9])_|_([^0-9]|$)"  # one that is not between two digits
@@ -36,11 +40,43 @@ def when(condition: Sql, value: Sql) -> Sql:
     return case([(condition, value)])
 
 
-def whole(value: Sql, beyond: Sql | None = None) -> Sql:
-    """The DOUBLE as BIGINT if it is whole and below 2^53 in size; ``beyond`` for larger ones."""
-    small = call("ABS", value) < float(EXACT)
-    is_whole = call("FLOOR", value).equals(value)
-    return case([(~is_whole, NULL), (small, value.cast("BIGINT"))], beyond)
+def integer_of_double(value: Sql) -> Sql:
+    """The DOUBLE as BIGINT if it is whole and within 64 bits."""
+    fits = (value >= -(2.0**63)) & (value < 2.0**63)
+    return when(call("FLOOR", value).equals(value) & fits, value.cast("BIGINT"))
+
+
+def integer_of_text(value: Sql, number: Sql) -> Sql:
+    """The BIGINT that a text means exactly; ``number`` is its DOUBLE, null if it means none."""
+    is_short = call("STRLEN", value) <= _SHORT
+    is_small = call("ABS", number).between(1.0, float(EXACT - 1))
+    is_usual = call("REGEXP_FULL_MATCH", value, _INTEGER_TEXT)
+    return case(
+        [
+            # The double nearest to a whole number is whole.
+            (~call("FLOOR", number).equals(number), NULL),
+            (is_short & is_small, number.cast("BIGINT")),
+            (value.equals("0"), 0),
+            (is_usual, value.try_cast("BIGINT")),
+            (call("ABS", number) <= 2.0**63, _integer_of_digits(value)),
+        ]
+    )
+
+
+def _integer_of_digits(value: Sql) -> Sql:
+    """The integer of a text that means a number: by its digits, no double on the way."""
+    plain = call("REPLACE", value, "_", "")
+    sign, whole, fraction, exponent = (
+        call("REGEXP_EXTRACT", plain, _PARTS, part)
+        for part in (_SIGN, _WHOLE, _FRACTION, _EXPONENT)
+    )
+    digits = call("LTRIM", whole.concat(fraction), "0")
+    shift = case([(exponent.equals(""), 0)], exponent.try_cast("INTEGER"))
+    size = call("STRLEN", digits) - call("STRLEN", fraction) + shift  # digits before the point
+    is_whole = call("STRLEN", call("RTRIM", digits, "0")) <= size
+    length = call("GREATEST", 1, call("LEAST", size, _LONGEST_INTEGER)).cast("INTEGER")
+    exact = sign.concat(call("RPAD", digits, length, "0")).try_cast("BIGINT")
+    return case([(digits.equals(""), 0), (is_whole & (size <= _LONGEST_INTEGER), exact)])
 
 
 def in_calendar(value: Sql, kind: ColumnType) -> Sql:
@@ -68,8 +104,7 @@ def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) ->
     if kind is ColumnType.STRING:
         return value
     if as_number is not None:
-        exact = when(call("REGEXP_FULL_MATCH", value, _INTEGER_TEXT), value.try_cast("BIGINT"))
-        return whole(as_number, exact) if kind is ColumnType.INTEGER else as_number
+        return integer_of_text(value, as_number) if kind is ColumnType.INTEGER else as_number
     made = value.try_cast(SQL_TYPES[kind])
     if kind is ColumnType.BOOLEAN:
         # Most texts are words, or 1 and 0, without blanks: the others are looked at alone.

@@ -14,7 +14,7 @@ from oracle.key_texts import normal
 from oracle.written import default_form
 
 from dprelease.engines.common.request_content import scale_of
-from dprelease.engines.common.text_values import BLANKS, EXACT, parse_number, parse_value
+from dprelease.engines.common.text_values import BLANKS, parse_number, parse_value
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Dialect, Grid, InputColumn, Quantity
 
@@ -103,10 +103,17 @@ def declared(result: Value, kind: ColumnType) -> tuple[Value, float | None]:
         return (normal(value) if isinstance(value, str) else value), None
     number = float(result)  # type: ignore[arg-type]
     if kind is ColumnType.INTEGER and isinstance(result, float):
-        return (int(result) if result.is_integer() and abs(result) < EXACT else None), number
+        return whole(result), number
     if kind is ColumnType.INTEGER:
         return int(result), number  # type: ignore[arg-type]
     return (result if kind is ColumnType.BOOLEAN else number), number
+
+
+def whole(value: float | Decimal) -> int | None:
+    """The integer that a number is exactly, if it is one of 64 bits."""
+    if not math.isfinite(value) or int(value) != value:
+        return None
+    return int(value) if -(2**63) <= value < 2**63 else None
 
 
 def canonical_text(value: Value) -> str:

@@ -8,8 +8,8 @@ any type but string they mean nothing.
   ``inf``, ``infinity``, ``nan`` in any case with the same sign. It is the nearest double; too large
   is an infinity. NaN is null. As a quantity the double goes onto the grid; decimals are no
   different, so a decimal halfway between two grid points falls where its double falls.
-* integer as a key or in an expression: the double if it is whole and below 2^53 in size; beyond
-  that only plain digits with an optional sign, exact, within 64 bits; else null.
+* integer as a key or in an expression: the number that the text means exactly, if it is whole and
+  within 64 bits; else null.
 * boolean: ``true t yes y`` and ``false f no n``, in any case; or a number as above that is 1 or 0.
 * date: ``YYYY-MM-DD``, a day of the calendar from year 1 to 9999; or a timestamp, whose day it is.
 * timestamp: ``YYYY-MM-DD HH:MM:SS`` or with ``T``, with up to nine decimals of a second (digits
@@ -36,7 +36,7 @@ import math
 import re
 from datetime import date, datetime
 
-from dprelease.expressions.nodes import BLANKS, EXACT, Value
+from dprelease.expressions.nodes import BLANKS, Value
 from dprelease.model import ColumnType
 
 _DIGITS = r"[0-9]+(?:_[0-9]+)*"
@@ -44,7 +44,7 @@ _NUMBER = re.compile(
     rf"(?:{_DIGITS}(?:\.(?:{_DIGITS})?)?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?"
     r"|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?|[nN][aA][nN]"
 )
-_PLAIN = re.compile(r"[+-]?[0-9]+")
+_LONGEST_INTEGER, _LONGEST_EXPONENT = 19, 9  # digits
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIMESTAMP = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?"
@@ -68,16 +68,22 @@ def parse_number(text: str) -> float | None:
 
 
 def parse_integer(text: str) -> int | None:
-    """The 64-bit integer that a text means, or None."""
+    """The 64-bit integer that a text means exactly, or None."""
     value = parse_number(text)
-    if value is None:
+    if value is None or not value.is_integer():
         return None
-    if abs(value) < EXACT:
-        return int(value) if value.is_integer() else None
-    plain = text.strip(BLANKS)
-    if len(plain) > 1000 or not _PLAIN.fullmatch(plain):
+    body = text.strip(BLANKS).removeprefix("+").replace("_", "").lower()
+    mantissa, _, exponent = body.removeprefix("-").partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    if not digits:
+        return 0
+    if len(exponent.lstrip("+-0")) > _LONGEST_EXPONENT:
         return None
-    exact = int(plain)
+    size = len(digits) - len(fraction) + int(exponent or "0")  # digits before the point
+    if not len(digits.rstrip("0")) <= size <= _LONGEST_INTEGER:
+        return None
+    exact = int(digits[:size].ljust(size, "0")) * (-1 if body.startswith("-") else 1)
     return exact if -(2**63) <= exact < 2**63 else None
 
 

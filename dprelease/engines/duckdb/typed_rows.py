@@ -39,12 +39,13 @@ from dprelease.expressions.typed_texts import (
     SQL_TYPES,
     double_of_text,
     in_calendar,
+    integer_of_double,
+    integer_of_text,
     number_of_text,
     trim_blanks,
     truth_of_number,
     value_of_text,
     when,
-    whole,
 )
 from dprelease.frozen import dataclass
 from dprelease.model import (
@@ -111,14 +112,21 @@ def number_of_typed(value: Sql) -> Sql:
     return when(~call("ISNAN", made), made)
 
 
+def integer_of_typed(value: Sql, physical: str) -> Sql:
+    """The BIGINT that a number is exactly, or null."""
+    if physical in ("FLOAT", "DOUBLE"):
+        return integer_of_double(number_of_typed(value))
+    if physical == "VARCHAR" or physical.startswith("DECIMAL"):
+        return integer_of_text(value.cast("VARCHAR"), number_of_typed(value))
+    return value.try_cast("BIGINT")
+
+
 def value_of_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None = None) -> Sql:
     """The declared typed value of a Parquet column of the given DuckDB type."""
     if physical == "TIMESTAMPTZ":
         return wall_clock(value, zone).cast(SQL_TYPES[kind])
     if kind is ColumnType.INTEGER:
-        if physical in ("FLOAT", "DOUBLE") or physical.startswith("DECIMAL"):
-            return whole(number_of_typed(value))
-        return value.try_cast("BIGINT")
+        return integer_of_typed(value, physical)
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return number_of_typed(value)
     if kind is ColumnType.BOOLEAN and physical not in ("", "BOOLEAN"):

@@ -38,7 +38,7 @@ LARGEST_PART = 1 << 26  # bytes of a part that is read whole, unpacked
 LARGEST_SHEET = 1 << 33  # bytes of the sheet, and of the texts
 MOST_TEXT = 1 << 29  # characters of all shared texts, and 50 for each of them
 _STRING_TAG, _RUN_TAG, _TEXT_TAG = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("si", "r", "t"))
-_EXACT = 1 << 53
+_BEYOND_INTEGERS = 1 << 63
 NOWHERE = 0  # the column of a cell that is left out, as of one that is not there
 
 DAMAGED = (
@@ -151,7 +151,7 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
         if style_id in self._sheet.dates:
             shown = from_excel(value, self._sheet.epoch) if value >= 0 else None
             return None if shown is None else str(shown).removesuffix("000")  # milliseconds
-        whole = isinstance(value, int) or (value.is_integer() and abs(value) < _EXACT)
+        whole = isinstance(value, int) or (value.is_integer() and abs(value) < _BEYOND_INTEGERS)
         return str(int(value)) if whole else repr(value)
 
 

@@ -243,6 +243,7 @@ OF_SPEC = {
     215: template("neighbours that a record-level table takes as replace-one"),
     216: template("a bound on groups where there are none"),
     217: template("a sector that the registry of deployments has no word for"),
+    218: template("a unit column of floats or decimals, which are doubles"),
     220: template("tables that are to agree, but may not have the same records"),
 }
 

@@ -35,12 +35,22 @@ def check_usage(parts: Parts, data: Data | None) -> None:
         people = privacy.model.unit == "column"
         message = f"nothing says what one {'unit' if people else 'row'} stands for"
         privacy.warn("W202", message, 'unit_description = "one employee"', at="key")
+    _check_unit(parts)
     for part in parts.columns.values():
         _check_source(part)
     _check_deltas(parts)
     if data is not None and "null_values" in SOURCES[data.source.format].options:
         for part in parts.columns.values():
             _check_keys(part, data.source.dialect)
+
+
+def _check_unit(parts: Parts) -> None:
+    """Doubles tell no more than some 15 digits apart."""
+    section = parts.columns.get(parts.privacy.model.unit_column or "")
+    if section is not None and section.model.type in ("float", "decimal"):
+        message = "units are told apart as doubles: those that differ after the 15th digit are one"
+        hint = 'declare the unit column as type = "integer" or "string"'
+        parts.privacy.warn("W218", message, hint, "unit_column")
 
 
 def _is_known(sector: str) -> bool:

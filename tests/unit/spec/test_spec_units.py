@@ -169,6 +169,17 @@ def test_the_description_that_is_missing_is_that_of_a_unit(good):
     assert (warning.code, warning.message) == ("W202", "nothing says what one unit stands for")
 
 
+@pytest.mark.parametrize(
+    ("kind", "codes"), [("decimal", ["W218"]), ("float", ["W218"]), ("integer", []), ("string", [])]
+)
+def test_a_unit_column_of_doubles_is_warned_of(good, kind: str, codes: list[str]) -> None:
+    """Two people whose numbers differ after the 15th digit would be one."""
+    declared = f'[columns.staff_id]\ntype = "{kind}"\n'
+    release = good((ROW, COLUMN), (LEDGER, f"{BOUNDING}\n{declared}\n{LEDGER}"))
+    assert [each.code for each in release.warnings] == codes
+    assert all(each.key == "privacy.unit_column" for each in release.warnings)
+
+
 def test_a_unit_named_candidate_is_in_the_way_of_best(complaints, simple):
     text = simple.replace(ROW, COLUMN.replace("staff_id", "candidate"))
     text = text.replace(LEDGER, BOUNDING + LEDGER)
