@@ -6,6 +6,8 @@ columns are found without a look at values, and what becomes of a cell depends o
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -14,19 +16,27 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from dprelease.engines.base import bad_data, columns_read
-from dprelease.engines.common.arrow_types import declared_type, duckdb_type, handed_on
+from dprelease.engines.common.arrow_types import (
+    common_type,
+    declared_type,
+    duckdb_type,
+    handed_on,
+    is_number,
+)
 from dprelease.engines.common.arrow_values import readable
 from dprelease.engines.common.files import Split
 from dprelease.engines.duckdb.engine import DuckDB
 from dprelease.engines.duckdb.sources import RECORDS, Columns, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
-from dprelease.errors import InternalError
+from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
 from dprelease.frozen import dataclass
-from dprelease.model import ColumnType, InputColumn, Source
+from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 
 ROWS = 1 << 16  # of a batch
+LARGEST_BITS = 1100  # of a whole number: with more it is beyond all doubles
 KEY = "data.format"
+WHAT = "the table that is handed over"
 
 
 class Frame(Protocol):
@@ -42,6 +52,10 @@ class Frame(Protocol):
         """Record batches of these columns of the schema, in order."""
         ...
 
+    def has_number_texts(self, name: str) -> bool:
+        """Whether the numbers of a column of the schema come as texts that mean them."""
+        ...
+
 
 def frame_of(table: object) -> Frame:
     """A table of a kind that is known; raises Failure(DATA) for all else, which is not read."""
@@ -53,7 +67,7 @@ def frame_of(table: object) -> Frame:
     if isinstance(table, pa.Table):
         return ArrowFrame(table)
     if home == "polars" and type(table).__name__ == "DataFrame":
-        return ArrowFrame(_as_arrow(table))
+        return PolarsFrame(table)
     if home == "pandas" and type(table).__name__ == "DataFrame":
         return PandasFrame(table)
     kind = f"{type(table).__module__}.{type(table).__qualname__}"
@@ -62,16 +76,6 @@ def frame_of(table: object) -> Frame:
         "read once only, or is yet to be computed, is made one of these first"
     )
     raise bad_data("E431", f"a {kind} is no table that can be read", hint, KEY)
-
-
-def _as_arrow(table: Any) -> Any:
-    import pyarrow as pa
-
-    try:
-        return pa.table(table)
-    except (pa.ArrowException, TypeError, ValueError, RuntimeError):
-        hint = "leave out columns of Python objects, or give them a type"
-        raise bad_data("E431", "the table can't be handed on as Arrow", hint, KEY) from None
 
 
 class ArrowFrame:
@@ -87,22 +91,63 @@ class ArrowFrame:
 
     def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
         """See ``Frame``."""
+        yield from self._table.select(list(names)).to_batches(max_chunksize=ROWS)
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``."""
+        return False
+
+
+class PolarsFrame:
+    """A polars DataFrame, of which wanted columns alone become Arrow's. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table.clone()
+        self.records: int = table.height
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """See ``Frame``; raises Failure(DATA)."""
         import pyarrow as pa
 
-        for batch in self._table.select(list(names)).to_batches(max_chunksize=ROWS):
-            yield pa.record_batch([_decodable(column) for column in batch.columns], list(names))
+        columns = {column.name: column for column in wanted}
+        fields = [
+            self._field(columns[name]) if name in columns else pa.field(name, pa.null())
+            for name in self._table.columns
+        ]
+        return pa.schema(fields)
+
+    def _field(self, column: InputColumn) -> Any:
+        import pyarrow as pa
+
+        stored = self._table.schema[column.name]
+        if str(stored) == "Object":  # Arrow would get addresses in memory
+            raise _unreadable(column, "Object")
+        try:
+            return pa.table(self._table.select(column.name).clear()).schema.field(0)
+        except (pa.ArrowException, TypeError, ValueError, RuntimeError):
+            raise _unreadable(column, str(stored)) from None
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        yield from pa.table(self._table.select(list(names))).to_batches(max_chunksize=ROWS)
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``."""
+        return False
 
 
-def _decodable(values: Any) -> Any:
-    """The column; views in a dictionary, which Arrow does not decode, as texts."""
-    import pyarrow as pa
-
-    if not pa.types.is_dictionary(values.type) or not pa.types.is_string_view(
-        values.type.value_type
-    ):
-        return values
-    texts = values.dictionary.cast(pa.large_string())
-    return pa.DictionaryArray.from_arrays(values.indices, texts)
+def _unreadable(column: InputColumn, stored: str) -> Failure:
+    """A column of a type that Arrow doesn't have; inner names of types are not shown: values."""
+    wanted = "one value" if column.opaque else column.type.value
+    name = re.split(r"[\[(<{]", stored)[0]
+    return bad_data(
+        "E412",
+        f'column "{column.name}" of {WHAT} can\'t be read as {wanted}: its type is {name}',
+        "convert the column to a type of the table in the documentation",
+        KEY,
+    )
 
 
 _OBJECTS = "object"  # of pandas, which may be any Python objects
@@ -141,7 +186,12 @@ class PandasFrame:
                              field.type)
                 for field in fields
             ]  # fmt: skip
-            yield pa.record_batch(columns, schema=pa.schema(fields))
+            yield pa.record_batch(columns, list(names))
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``: objects are read cell by cell, and Python has several kinds of numbers."""
+        stored = self._table.iloc[:0, self._places[name][0]]
+        return _stored_as(stored) == _OBJECTS
 
     def _type(self, empty: Any, column: InputColumn) -> Any:
         import pyarrow as pa
@@ -150,28 +200,41 @@ class PandasFrame:
         if stored in _TEXTS:
             return pa.string()
         if stored == _OBJECTS:
-            kinds = {
-                ColumnType.STRING: pa.string(),
-                ColumnType.BOOLEAN: pa.bool_(),
-                ColumnType.DATE: pa.date32(),
-                ColumnType.TIMESTAMP: pa.timestamp("us"),
-            }
-            return pa.string() if column.opaque else kinds.get(column.type, pa.null())
+            return pa.large_string() if column.opaque else _kinds_of_objects()[column.type]
         try:
-            kind = pa.array(empty, from_pandas=True).type
+            kind = pa.array(_dense(empty), from_pandas=True).type
         except (pa.ArrowException, TypeError, ValueError):
-            return pa.null()  # which no column can have
+            raise _unreadable(column, str(empty.dtype)) from None
         return kind.value_type if pa.types.is_dictionary(kind) else kind
 
     def _values(self, values: Any, kind: Any) -> Any:
         import pyarrow as pa
 
         if not _stored_as(values):
-            made = pa.array(values, from_pandas=True)
+            made = pa.array(_dense(values), from_pandas=True)
             if isinstance(made, pa.ChunkedArray):
                 made = made.combine_chunks()
             return made.dictionary_decode() if pa.types.is_dictionary(made.type) else made
-        return pa.array([_READ[str(kind)](value) for value in values.astype(object)], kind)
+        read = _READ[str(kind)]
+        made = pa.string() if kind == pa.float64() else kind
+        return pa.array([read(value) for value in values.astype(object)], made)
+
+
+def _kinds_of_objects() -> dict[ColumnType, Any]:
+    """As what objects of Python are read, by the declared type."""
+    import pyarrow as pa
+
+    return dict.fromkeys(NUMERIC_TYPES, pa.float64()) | {
+        ColumnType.STRING: pa.string(),
+        ColumnType.BOOLEAN: pa.bool_(),
+        ColumnType.DATE: pa.date32(),
+        ColumnType.TIMESTAMP: pa.timestamp("us"),
+    }
+
+
+def _dense(values: Any) -> Any:
+    """The column; of a sparse one all its values."""
+    return values.sparse.to_dense() if type(values.dtype).__name__ == "SparseDtype" else values
 
 
 def _stored_as(values: Any) -> str:
@@ -216,15 +279,34 @@ def _truth(value: object) -> bool | None:
     return bool(value) if isinstance(value, numbers) and value in (0, 1) else None
 
 
+def _number(value: object) -> str | None:
+    """The text of a number; whole ones by their digits, so that equal numbers have equal texts."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    if isinstance(value, int):
+        is_large = value.bit_length() > LARGEST_BITS
+        return ("-inf" if value < 0 else "inf") if is_large else int.__repr__(value)
+    if value.is_nan() if isinstance(value, Decimal) else math.isnan(value):
+        return None
+    if -(2**63) <= value < 2**63 and value == int(value):
+        return int.__repr__(int(value))
+    return float.__repr__(value) if isinstance(value, float) else Decimal.__str__(value)
+
+
+def _text_or_number(value: object) -> str | None:
+    return _number(value) if _text(value) is None else _text(value)
+
+
 _READ: dict[str, Callable[[object], object]] = {
     "string": _text,
+    "large_string": _text_or_number,  # of a unit that is only compared
+    "double": _number,
     "bool": _truth,
     "date32[day]": _day,
     "timestamp[us]": _moment,
 }
-
-
-WHAT = "the table that is handed over"
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,12 +386,16 @@ class HandedOver:
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> FrameTable:
         """See ``SourceFormat``; raises Failure(DATA)."""
+        import pyarrow as pa
+
         wanted = columns_read(inputs)
         schema = self._frame.schema(wanted)
-        types = {
-            column.name: handed_on(declared_type(schema, column, WHAT, inferred=True), column)
-            for column in wanted
-        }
+        types = {}
+        for column in wanted:
+            kind = declared_type(schema, column, WHAT, inferred=True)
+            if is_number(kind) and self._frame.has_number_texts(column.name):
+                kind = pa.string()
+            types[column.name] = handed_on(common_type([kind], column, WHAT), column)
         return FrameTable(self._frame, schema, types)
 
 

@@ -1,6 +1,6 @@
-"""Makes the tables beside the tests importable by their name."""
+"""Makes the tables beside the tests, and the programs of `fuzz`, importable by their names."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "fuzz")]

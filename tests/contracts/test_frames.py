@@ -79,6 +79,8 @@ FRAMES: dict[str, Callable[[], Any]] = {
     "other units": lambda: recast(t=pa.timestamp("s"), z=pa.timestamp("ns", "Asia/Tokyo")),
     "pandas": in_pandas,
     "pandas objects": lambda: in_pandas(s=object, who=object, b=object),
+    "pandas objects of numbers": lambda: in_pandas(i=object, f=object, c=object),
+    "pandas, sparse": lambda: in_pandas(f=pd.SparseDtype(float)),
     "pandas objects of other classes": lambda: in_pandas(s=object, b=object).assign(
         s=lambda frame: pd.Series([Text(x) if isinstance(x, str) else x for x in frame["s"]],
                                   frame.index, dtype=object),
@@ -95,6 +97,8 @@ FRAMES: dict[str, Callable[[], Any]] = {
     "pandas with types of its own": lambda: in_pandas(b="boolean", s="string", f="Float64"),
     "pandas with Arrow": lambda: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda: pl.from_arrow(TABLE),
+    "polars, beside 128 bits and objects": lambda: pl.from_arrow(TABLE).with_columns(
+        wide=pl.lit(1, pl.Int128), odd=pl.Series([object()] * 8, dtype=pl.Object)),
     "polars categories": lambda: pl.from_arrow(TABLE).cast({"s": pl.Categorical}),
 }  # fmt: skip
 
@@ -241,7 +245,9 @@ def test_a_spec_names_dataset_and_snapshot_and_nothing_of_files(changes, key, pl
         (a_spec(), TABLE.drop_columns(["s"]), "E405"),
         (a_spec(), TABLE.append_column("s", TABLE["s"]), "E406"),
         (a_spec(), recast(i=pa.string()), "E412"),
-        (a_spec(), in_pandas(i=object), "E412"),
+        (a_spec(), pl.from_arrow(TABLE).with_columns(i=pl.lit(1, pl.Int128)), "E412"),
+        (a_spec(), in_pandas().assign(i=pd.period_range("2026", periods=8, freq="D")), "E412"),
+        (a_spec(), in_pandas().assign(i=pd.interval_range(0, 8)), "E412"),
         *((a_spec(), in_pandas(**{name: "string"}), "E412") for name in "ibdt"),
         (a_spec(), in_pandas(d="string").astype({"d": "category"}), "E412"),
         (a_spec(), TABLE.drop_columns(["s"]).append_column("s", [[{"canary": 1}] * 8]), "E412"),
@@ -260,6 +266,43 @@ def test_what_does_not_fit_is_refused_before_the_charge(spec, frame, code, place
     assert not (place / "out").exists()
     if (place / "dprelease-ledger.sqlite").exists():
         assert dprelease.budget("dprelease-ledger.sqlite").datasets == ()
+
+
+@pytest.mark.parametrize("kind", ["a table", "pandas", "polars"])
+def test_records_are_counted_where_no_column_is_read(kind: str, place: Path) -> None:
+    spec = a_spec(False, query=[{"name": "n", "statistic": "count"}])
+    spec["columns"] = {}
+    spec["privacy"] = spec["privacy"] | {"epsilon": 100_000}
+    spec["ledger"] = {"dataset": "frames", "epsilon_cap": 100_000}
+    released = dprelease.run(spec, data=FRAMES[kind]())
+    assert released.tables["overall"]["n"].to_pylist() == [8]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [Decimal(10**17 + 1), Decimal(10**17 + 2), Decimal("100000000000000001.0"), None],
+        [10**17 + 1, 10**17 + 2, np.int64(10**17 + 1), None],
+        ["a", "b", "a", None],
+    ],
+)
+def test_a_unit_of_python_objects_is_told_apart(values: list[object], place: Path) -> None:
+    """Objects that are numbers are people too: none is left out without a word."""
+    spec = a_spec(query=[{"name": "people", "statistic": "count_units"}])
+    spec["columns"] = {}
+    spec["privacy"] = spec["privacy"] | {"epsilon": 100_000}
+    spec["ledger"] = {"dataset": "frames", "epsilon_cap": 100_000}
+    frame = pd.DataFrame({"who": pd.Series(values, dtype=object)})
+    released = dprelease.run(spec, data=frame)
+    assert released.tables["overall"]["people"].to_pylist() == [2]
+
+
+def test_the_type_that_polars_can_not_hand_on_is_named(place: Path) -> None:
+    frame = pl.from_arrow(TABLE).with_columns(i=pl.lit(1, pl.Int128))
+    with pytest.raises(dprelease.Failure) as refused:
+        dprelease.run(a_spec(), data=frame)
+    (complaint,) = refused.value.complaints
+    assert complaint.message.endswith("can't be read as integer: its type is Int128")
 
 
 @pytest.mark.parametrize("kind", ["drop", "replace", "rename"])

@@ -141,7 +141,6 @@ CASES = {
 }
 REFUSED = {
     "decimal of 50 digits": pa.array([1, 2]).cast(pa.decimal256(50, 0)),
-    "nothing": pa.nulls(2),
     "list": pa.array([[1], []]),
     "struct": pa.array([{"a": 1}, None]),
     "map": pa.array([[("a", 1)], []], pa.map_(pa.string(), pa.int64())),
@@ -273,20 +272,6 @@ def test_types_that_are_not_on_the_list_are_refused_by_name(name: str, tmp_path:
         (complaint,) = failed.value.complaints
         assert complaint.code == "E412"
         assert shown[:80] in complaint.message
-
-
-@pytest.mark.parametrize("engine", ["duckdb", "reference"])
-@pytest.mark.parametrize("kind", [None, T.TIMESTAMP])
-def test_files_of_one_table_have_the_same_types(
-    engine: str, kind: ColumnType | None, tmp_path: Path
-) -> None:
-    """Otherwise one moment would be two units: a thousand in one file, a million in the other."""
-    for number, unit in enumerate(("ms", "us")):
-        moments = pa.array([1000, 2000], pa.int64()).view(pa.timestamp(unit))
-        pq.write_table(pa.table({"c": moments, "t": ["p", "q"]}), tmp_path / f"{number}.parquet")
-    request = next(iter(requests(tmp_path, kind).values()))
-    with pytest.raises(Failure, match="E407"):
-        get(engine).inspect(request.source, request.inputs)
 
 
 def enumeration(path: Path, values: Sequence[bytes]) -> None:

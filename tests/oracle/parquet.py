@@ -14,11 +14,10 @@ from zoneinfo import ZoneInfo
 
 from oracle.key_texts import normal
 from oracle.sampling import bits_of
-from oracle.values import Record, text_record
+from oracle.values import Record, text_record, whole
 
 from dprelease.engines.base import lost
 from dprelease.engines.common.files import LINE_LIMIT, resolve
-from dprelease.engines.common.text_values import EXACT
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn, Source
 
@@ -82,12 +81,16 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
     """Python values; dates and timestamps as days or microseconds since 1970."""
     import pyarrow as pa
 
-    if isinstance(column.type, pa.BaseExtensionType):
-        column = column.storage  # of a UUID its bytes, for one
+    column = _unpacked(column)
+    if pa.types.is_null(column.type):
+        return [None] * len(column)
     if declared.opaque:
         return _texts(column)
     if pa.types.is_date(column.type):
-        return list(column.cast(pa.int32()).to_pylist())
+        days = list(column.cast(pa.int32()).to_pylist())
+        if declared.type is ColumnType.DATE:
+            return days
+        return [None if day is None else day * 86_400_000_000 for day in days]
     if pa.types.is_timestamp(column.type):
         return [_on_the_clock(stamp, column.type, declared) for stamp in _raw(column)]
     values = _plain(column)
@@ -96,6 +99,32 @@ def _values(column: Any, declared: InputColumn) -> list[Any]:
             each.decode("utf-8", "replace") if isinstance(each, bytes) else each for each in values
         ]
     return values
+
+
+def _unpacked(column: Any) -> Any:
+    """The values of a column, each by itself."""
+    import pyarrow as pa
+
+    if isinstance(column.type, pa.BaseExtensionType):
+        return _unpacked(column.storage)  # of a UUID its bytes, for one
+    if pa.types.is_dictionary(column.type):
+        return _picked(column.dictionary, column.indices.to_pylist())
+    if pa.types.is_run_end_encoded(column.type):
+        ends, first = column.run_ends.to_pylist(), column.offset
+        runs = [sum(end <= first + place for end in ends) for place in range(len(column))]
+        return _picked(column.values, runs)
+    return column
+
+
+def _picked(values: Any, places: Sequence[int | None]) -> Any:
+    """The values at these places, of a column that may be of views, which Arrow can't pick from."""
+    import pyarrow as pa
+
+    values = _unpacked(values)
+    cells = [
+        pa.nulls(1, values.type) if place is None else values.slice(place, 1) for place in places
+    ]
+    return pa.concat_arrays(cells) if cells else values.slice(0, 0)
 
 
 def _on_the_clock(stamp: int | None, physical: Any, declared: InputColumn) -> int | None:
@@ -121,8 +150,6 @@ def _texts(column: Any) -> list[str | None]:
     """
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     if pa.types.is_temporal(column.type):  # Python has no value for some moments
         return [None if each is None else str(each) for each in _raw(column)]
     show = _shown(column.type)
@@ -155,8 +182,6 @@ def _plain(column: Any) -> list[Any]:
     """Python values of a column that holds no moments."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
     if pa.types.is_decimal(column.type):
         end = Decimal(10) ** (column.type.precision - column.type.scale)
         return [
@@ -214,9 +239,7 @@ def _number(value: Any, number: float | None, kind: ColumnType) -> Value:
         return {0.0: False, 1.0: True}.get(number)
     if kind is not ColumnType.INTEGER:
         return number
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else None
-    return int(number) if number.is_integer() and abs(number) < EXACT else None
+    return whole(value)
 
 
 def _moment(value: Any, kind: ColumnType) -> Value:

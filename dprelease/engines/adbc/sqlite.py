@@ -26,7 +26,7 @@ from dprelease.engines.adbc.driver import (
     unreachable,
 )
 from dprelease.engines.base import bad_data
-from dprelease.engines.common.arrow_values import readable
+from dprelease.engines.common.arrow_values import number_texts, readable
 from dprelease.model import Database, InputColumn
 
 READ_ONLY = "mode=ro"  # an option of URIs
@@ -68,7 +68,7 @@ class SQLite:
         places, texts, doubles = parts
         if not len(places):  # without records the driver knows no types
             return pa.array([], pa.string())
-        of_doubles = doubles.cast(pa.string()).cast(pa.large_binary())
+        of_doubles = number_texts(doubles).cast(pa.large_binary())
         texts = pc.if_else(pc.equal(places, TEXT), texts.cast(pa.large_binary()), None)
         return readable(pc.if_else(pc.equal(places, REAL), of_doubles, texts), pa.string())
 

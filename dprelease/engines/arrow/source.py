@@ -12,7 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from dprelease.engines.base import bad_data, columns_read
-from dprelease.engines.common.arrow_types import declared_type, handed_on
+from dprelease.engines.common.arrow_types import (
+    common_type,
+    declared_type,
+    handed_on,
+    is_text,
+    unknown_type,
+)
 from dprelease.engines.common.column_layout import ColumnLayout, fields_of
 from dprelease.engines.common.files import Split, resolve
 from dprelease.engines.common.locations import open_binary, size_of
@@ -104,13 +110,10 @@ class Arrow:
             kinds.append({column.name: declared_type(schema, column, pattern) for column in wanted})
             batches.append(number)
             coded |= {name for name in kinds[-1] if _is_coded(schema.field(name).type)}
-        if any(other != kinds[0] for other in kinds):
-            raise bad_data(
-                "E407",
-                f"the files of {pattern} have different types in a column",
-                "write all of them with the same types",
-            )
-        types = {column.name: handed_on(kinds[0][column.name], column) for column in wanted}
+        types = {}
+        for column in wanted:
+            common = common_type([kind[column.name] for kind in kinds], column, pattern)
+            types[column.name] = handed_on(common, column)
         fields = fields_of(*types, *partitions)
         return ArrowTable(types, frozenset(coded), partitions, fields, paths, tuple(batches))
 
@@ -139,9 +142,11 @@ def _footer(path: str, pattern: str) -> tuple[Any, int]:
         with open_file(path) as file:
             schema, number = file.schema, file.num_record_batches
             _ = schema.names  # raises where a name is no text
-    except (OSError, ValueError, MemoryError, pa.ArrowException):
+    except (OSError, ValueError, MemoryError):
         hint = "it may be cut short or damaged, or a stream without a footer: write it as a file"
         raise bad_data("E409", f"{pattern} is no readable Arrow file", hint) from None
+    except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
+        raise unknown_type(pattern) from None
     return schema, number
 
 
@@ -149,7 +154,8 @@ def _is_coded(physical: Any) -> bool:
     """Whether texts are places in a dictionary already."""
     from pyarrow import types
 
-    return bool(types.is_dictionary(physical) and types.is_string(physical.value_type))
+    is_place = types.is_dictionary(physical) or types.is_run_end_encoded(physical)
+    return is_place and is_text(physical.value_type)
 
 
 def _sound(batch: Any) -> Any:
@@ -161,6 +167,9 @@ def _sound(batch: Any) -> Any:
 
     for column in batch.columns:
         values = column.storage if isinstance(column, pa.ExtensionArray) else column
+        if pa.types.is_run_end_encoded(values.type):
+            values.validate(full=True)
+            values = values.values
         if pa.types.is_dictionary(values.type):
             _check_offsets(values.dictionary)
             pa.DictionaryArray.from_arrays(

@@ -2,7 +2,7 @@
 
 What becomes of a cell depends on the cell alone, whatever else is in the column. Bytes of a text
 that are not UTF-8 become U+FFFD, as they do in CSV. Texts and bytes longer than a line of CSV may
-be are null.
+be are null. Numbers that are handed on as texts are read back from them exactly.
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
+from dprelease.engines.common.arrow_types import is_number
 from dprelease.engines.common.files import LINE_LIMIT
 
 CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
@@ -21,11 +24,24 @@ def readable(values: Any, kind: Any) -> Any:
     from pyarrow import types
 
     if isinstance(values, pa.ExtensionArray):
-        values = values.storage
+        return readable(values.storage, kind)
+    if types.is_run_end_encoded(values.type):
+        return readable(_without_runs(values), kind)
+    if types.is_null(values.type):
+        return pa.nulls(len(values), kind)
     if types.is_dictionary(kind):
         return _coded(values, kind)
     if types.is_dictionary(values.type):
-        values = values.dictionary_decode()
+        return readable(values.dictionary, kind).take(values.indices)
+    return _converted(values, kind)
+
+
+def _converted(values: Any, kind: Any) -> Any:
+    """Plain values as a plain type."""
+    from pyarrow import types
+
+    if types.is_string(kind) and is_number(values.type):
+        return number_texts(values)
     if types.is_string(kind) or types.is_binary(kind):
         return _text(values, kind)
     if types.is_temporal(values.type) and not types.is_temporal(kind):
@@ -33,8 +49,34 @@ def readable(values: Any, kind: Any) -> Any:
     if types.is_decimal(kind):
         return _decimal(values, kind)
     if types.is_timestamp(kind) and kind.unit == "us":
-        return _microseconds(values.view(pa.int64()), values.type.unit).view(kind)
+        return _microseconds(values).view(kind)
     return values.cast(kind)
+
+
+def _without_runs(values: Any) -> Any:
+    """A run-end encoded column as places in a dictionary of its runs."""
+    import pyarrow as pa
+
+    places = np.arange(values.offset, values.offset + len(values))
+    runs = pa.array(np.searchsorted(values.run_ends.to_numpy(), places, side="right"), pa.int32())
+    if pa.types.is_dictionary(values.values.type):
+        return values.values.take(runs)
+    return pa.DictionaryArray.from_arrays(runs, values.values)
+
+
+def number_texts(values: Any) -> Any:
+    """Each number as a text that means exactly that number; whole ones by their digits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_decimal(values.type):
+        return _decimal(values, values.type).cast(pa.string())
+    if not pa.types.is_floating(values.type):
+        return values.cast(pa.string())
+    doubles = values.cast(pa.float64())
+    is_whole = pc.and_(pc.equal(pc.floor(doubles), doubles), pc.less(pc.abs(doubles), 2.0**63))
+    digits = pc.if_else(is_whole, doubles, None).cast(pa.int64()).cast(pa.string())
+    return pc.coalesce(digits, doubles.cast(pa.string()))
 
 
 def _coded(values: Any, kind: Any) -> Any:
@@ -44,7 +86,8 @@ def _coded(values: Any, kind: Any) -> Any:
 
     if not pa.types.is_dictionary(values.type):
         return _text(values, kind.value_type).dictionary_encode()
-    texts, places = _text(values.dictionary, kind.value_type), values.indices.cast(kind.index_type)
+    texts = readable(values.dictionary, kind.value_type)
+    places = values.indices.cast(kind.index_type)
     if texts.null_count:
         places = pc.if_else(texts.is_null().take(places), None, places)
         texts = texts.fill_null("")
@@ -69,17 +112,22 @@ def decimals(values: Any) -> list[Decimal | None]:
     return [None if value is None or value.copy_abs() >= end else value for value in decoded]
 
 
-def _microseconds(stored: Any, unit: str) -> Any:
+def _microseconds(values: Any) -> Any:
     """Whole microseconds, rounded down: digits after the sixth are dropped, before 1970 too.
 
     Null where 64 bits can't hold them: such a moment is far outside of the calendar.
     """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_date32(values.type):
+        stored, unit = values.view(pa.int32()).cast(pa.int64()), "day"
+    else:
+        stored, unit = values.view(pa.int64()), values.type.unit
     if unit == "us":
         return stored
     if unit != "ns":
-        times = {"s": 10**6, "ms": 10**3}[unit]
+        times = {"day": 86_400 * 10**6, "s": 10**6, "ms": 10**3}[unit]
         most = (2**63 - 1) // times
         held = pc.and_(pc.less_equal(stored, most), pc.greater_equal(stored, -most))
         return pc.multiply(pc.if_else(held, stored, None), times)

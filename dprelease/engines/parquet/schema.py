@@ -7,10 +7,16 @@ type that is not in ``arrow_types`` is refused before anything is charged.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dprelease.engines.base import bad_data, columns_read
-from dprelease.engines.common.arrow_types import declared_type, duckdb_type, handed_on
+from dprelease.engines.common.arrow_types import (
+    common_type,
+    declared_type,
+    duckdb_type,
+    handed_on,
+    unknown_type,
+)
 from dprelease.engines.common.column_layout import ColumnLayout, fields_of
 from dprelease.engines.common.files import resolve
 from dprelease.engines.common.locations import open_binary
@@ -49,6 +55,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     sizes = dict.fromkeys((column.name for column in wanted), 0)
     types_of_files: list[dict[str, Any]] = []
     row_groups: list[tuple[int, ...]] = []
+    without_dictionary: set[str] = set()
     records = 0
     plain = not partitions
     for path in paths:
@@ -61,22 +68,27 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
                 kind = handed_on(types_of_files[-1][column.name], column)
                 plain = plain and _is_plain(file, column.name, duckdb_type(kind))
             records += file.metadata.num_rows
-            of_columns = {name: _sizes(file, name) for name in sizes}
-            for name, of_groups in of_columns.items():
-                sizes[name] += sum(of_groups)
-            groups = zip([1] * file.num_row_groups, *of_columns.values(), strict=True)
+            chunks = {column.name: _chunks(file, column.name, source.pattern) for column in wanted}
+            for name, of_groups in chunks.items():
+                sizes[name] += sum(chunk.size for chunk in of_groups)
+                if not all(chunk.has_dictionary for chunk in of_groups):
+                    without_dictionary.add(name)
+            of_columns = [[chunk.size for chunk in of_groups] for of_groups in chunks.values()]
+            groups = zip([1] * file.num_row_groups, *of_columns, strict=True)
             row_groups.append(tuple(map(sum, groups)))
-    if any(types != types_of_files[0] for types in types_of_files):
-        raise bad_data(
-            "E407",
-            f"the files of {source.pattern} have different types in a column",
-            "write all of them with the same types",
+    common = {
+        column.name: common_type(
+            [types[column.name] for types in types_of_files], column, source.pattern
         )
-    types = {column.name: handed_on(types_of_files[0][column.name], column) for column in wanted}
+        for column in wanted
+    }
+    plain = plain and all(types == common for types in types_of_files)
+    types = {column.name: handed_on(common[column.name], column) for column in wanted}
     coded = {
         name
-        for name, kind in types.items()
-        if duckdb_type(kind) == "VARCHAR" and sizes[name] < SHORTEST_TEXT * records
+        for name in set(types) - without_dictionary
+        if sizes[name] < SHORTEST_TEXT * records
+        and all(str(of_file[name]) == "string" for of_file in types_of_files)
     }
     batch = BATCH_BYTES * records // max(sum(sizes.values()), 1)
     return ParquetLayout(
@@ -139,18 +151,45 @@ def _opened(path: str, pattern: str) -> Any:
     try:
         file = open_file(path)
         file.schema_arrow.names  # noqa: B018 - raises where a name is no text
-    except (OSError, ValueError, MemoryError, pa.ArrowException):
+    except (OSError, ValueError, MemoryError):
         raise bad_data(
             "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
         ) from None
+    except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
+        raise unknown_type(pattern) from None
     return file
 
 
-def _sizes(file: Any, name: str) -> list[int]:
-    """Bytes of a column before compression in each row group, by the footer."""
-    footer, leaf = file.metadata, _leaf(file, name)
-    groups = (footer.row_group(place) for place in range(footer.num_row_groups))
-    return [0 if leaf is None else group.column(leaf).total_uncompressed_size for group in groups]
+# Of any other encoding pyarrow reads values, but can't make places in a dictionary
+_DICTIONARY_ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+_ENCODINGS = _DICTIONARY_ENCODINGS | {
+    "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT",
+}  # fmt: skip
+_COMPRESSIONS = {"UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "LZ4_RAW", "ZSTD"}
+
+
+class _Chunk(NamedTuple):
+    """A column in a row group: its bytes before compression, and whether texts can be places."""
+
+    size: int
+    has_dictionary: bool
+
+
+def _chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
+    """What the footer says of a column in each row group; raises Failure(DATA)."""
+    leaf, chunks = _leaf(file, name), []
+    for place in range(file.num_row_groups if leaf is not None else 0):
+        chunk = file.metadata.row_group(place).column(leaf)
+        encodings = set(chunk.encodings)
+        for form in sorted(encodings - _ENCODINGS) + sorted({chunk.compression} - _COMPRESSIONS):
+            raise bad_data(
+                "E412",
+                f'column "{name}" of {pattern} can\'t be read: it is stored as {form}',
+                "write the file with another encoding or compression, or name another column",
+            )
+        has_dictionary = encodings <= _DICTIONARY_ENCODINGS
+        chunks.append(_Chunk(chunk.total_uncompressed_size, has_dictionary))
+    return chunks
 
 
 def _leaf(file: Any, name: str) -> int | None:

@@ -50,6 +50,14 @@ def bad_text(kind: pa.DataType) -> pa.Array:
     return made
 
 
+def coded(dictionary: pa.Array) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.uint16()), dictionary)
+
+
+def in_runs(values: pa.Array) -> pa.Array:
+    return pa.RunEndEncodedArray.from_arrays(pa.array([1, 3, 4], pa.int16()), values)
+
+
 COLUMNS = {
     "text": (T.STRING, pa.array(["a", "b", None, "a"])),
     "large text": (T.STRING, pa.array(["a", "b", None, "a"], pa.large_string())),
@@ -66,6 +74,21 @@ COLUMNS = {
     "coded large": (
         T.STRING, pa.array(["a", "b", None, "a"], pa.large_string()).dictionary_encode(),
     ),
+    "coded view": (T.STRING, coded(pa.array(["a", "b"], pa.string_view()))),
+    "coded view, no UTF-8": (T.STRING, coded(bad_text(pa.string_view()))),
+    "coded null": (T.STRING, coded(pa.array(["a", None]))),
+    "coded days": (T.DATE, coded(pa.array([1, 2], pa.date32()))),
+    "coded decimals": (T.INTEGER, coded(pa.array([1, 2]).cast(pa.decimal128(30, 2)))),
+    "coded booleans": (T.BOOLEAN, coded(pa.array([True, False]))),
+    "coded nothing": (T.STRING, coded(pa.nulls(2))),
+    "runs": (T.STRING, in_runs(pa.array(["a", None, "b"]))),
+    "runs of views": (T.STRING, in_runs(pa.array(["a", None, "b"], pa.string_view()))),
+    "runs of codes": (T.STRING, in_runs(pa.array(["a", None, "b"]).dictionary_encode())),
+    "runs of numbers": (T.INTEGER, in_runs(pa.array([1, None, 2]))),
+    "runs of moments": (T.TIMESTAMP, in_runs(pa.array([1, None, 2], pa.timestamp("ns")))),
+    "nothing": (T.STRING, pa.nulls(4)),
+    "no number": (T.DECIMAL, pa.nulls(4)),
+    "no moment": (T.TIMESTAMP, pa.nulls(4)),
     "coded number": (T.INTEGER, pa.array([1, 2, None, 1]).dictionary_encode()),
     "integer": (T.INTEGER, pa.array([1, 2, None, 1], pa.uint16())),
     "float": (T.FLOAT, pa.array([1.0, float("nan"), None, 1.0])),
@@ -118,7 +141,6 @@ def refused(source: Source, kind: ColumnType = T.STRING) -> str:
     "values",
     [
         pa.array([[SECRET]]),
-        pa.nulls(1),
         pa.array([{"a": SECRET}]),
         pa.array([1], pa.date64()),
         pa.array([b"a"]),

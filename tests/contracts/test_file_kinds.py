@@ -1,0 +1,294 @@
+"""Parquet and Arrow files as their writers make them: read like plain loops, or refused by name."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import databases
+import fuzz_files as files
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import workbooks
+from thorough import is_thorough
+
+from dprelease.engines.duckdb.engine import ENGINE, DuckDB
+from dprelease.engines.frame import engine_for
+from dprelease.errors import Failure
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    ColumnType,
+    Expression,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Source,
+)
+
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+T = ColumnType
+COUNT = Measure(MeasureKind.RECORDS)
+
+
+def case_of(writer: str, kinds: tuple[str, ...], number: int) -> files.Case:
+    """A case with options and values of its own."""
+    chance = random.Random(f"{writer} {kinds} {number}")
+    options = {name: chance.choice(list(each)) for name, each in files.OPTIONS[writer].items()}
+    places = tuple(chance.randint(-1, 20) for _ in range(chance.choice([0, 9, 12])))
+    shape = chance.choice(files.SHAPES[writer])
+    return files.Case(writer, kinds, shape, places, options)
+
+
+WRITTEN = [
+    (writer, kind)
+    for writer in files.OPTIONS
+    for kind in (files.OF_DUCKDB if writer.startswith("duckdb") else files.KINDS)
+]
+
+
+@pytest.mark.one_in(16)
+@pytest.mark.parametrize(("writer", "kind"), WRITTEN)
+def test_each_type_is_read_as_its_writer_stores_it(writer: str, kind: str, tmp_path: Path) -> None:
+    for number in range(8 if is_thorough() else 1):
+        (folder := tmp_path / str(number)).mkdir()
+        try:
+            source = files.write(folder, case_of(writer, (kind,), number))
+        except files.NotWritten:
+            continue
+        files.compare(source)
+
+
+UNLIKE = [pair for family in files.FAMILIES for pair in product(family, repeat=2)]
+
+
+@pytest.mark.one_in(64)
+@pytest.mark.parametrize("kinds", UNLIKE, ids=" and ".join)
+def test_files_of_unlike_types_are_read_by_the_declared_one(
+    kinds: tuple[str, str], tmp_path: Path
+) -> None:
+    for number, writer in enumerate(("pyarrow parquet", "pyarrow arrow")):
+        (folder := tmp_path / str(number)).mkdir()
+        try:
+            source = files.write(folder, case_of(writer, kinds, number))
+        except files.NotWritten:
+            continue
+        files.compare(source)
+
+
+ALIKE = [
+    ("int32", "int64", T.INTEGER),
+    ("int64", "uint64", T.INTEGER),
+    ("int64", "double", T.INTEGER),
+    ("int64", "decimal128(38, 20)", T.DECIMAL),
+    ("float", "double", T.FLOAT),
+    ("decimal32(9, 2)", "decimal128(20, 0)", T.DECIMAL),
+    ("string", "large_string", T.STRING),
+    ("timestamp[ms]", "timestamp[ns]", T.TIMESTAMP),
+    ("date32[day]", "timestamp[us]", T.DATE),
+    *(("null", kind, declared) for kind, declared in (
+        ("int64", T.INTEGER), ("double", T.FLOAT), ("string", T.STRING), ("bool", T.BOOLEAN),
+        ("date32[day]", T.DATE), ("timestamp[us, tz=UTC]", T.TIMESTAMP), ("null", T.DECIMAL),
+    )),
+]  # fmt: skip
+
+
+@pytest.mark.one_in(3)
+@pytest.mark.parametrize(("first", "second", "declared"), ALIKE)
+@pytest.mark.parametrize("writer", ["pyarrow parquet", "pyarrow arrow"])
+def test_types_that_differ_in_width_are_not_refused(
+    writer: str, first: str, second: str, declared: ColumnType, tmp_path: Path
+) -> None:
+    case = case_of(writer, (first, second), 0)._replace(places=(0, 1, 2, 3, -1))
+    source = files.write(tmp_path, case)
+    for request in files.requests(source, declared):
+        assert files.refusal(request) is None
+        assert files.answer("duckdb", request) == files.answer("reference", request)
+
+
+def test_what_differs_is_named(tmp_path: Path) -> None:
+    """Otherwise one moment would be two units: a thousand in one file, a million in the other."""
+    for number, unit in enumerate(("ms", "us")):
+        moments = pa.array([1000, 2000], pa.int64()).view(pa.timestamp(unit))
+        pq.write_table(pa.table({"c": moments}), tmp_path / f"{number}.parquet")
+    column = InputColumn("c", T.STRING, opaque=True)
+    with pytest.raises(Failure, match="E407") as refused:
+        ENGINE.inspect(Source(str(tmp_path), "parquet"), (column,))
+    message = refused.value.complaints[0].message
+    assert 'column "c": timestamp[ms] in one file and timestamp[us] in another' in message
+
+
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
+@pytest.mark.parametrize("store_schema", [True, False])
+def test_short_texts_in_every_encoding(encoding: str, store_schema: bool, tmp_path: Path) -> None:
+    """Texts of few bytes are asked for as places in a dictionary, where they can be."""
+    path, texts = tmp_path / "t.parquet", ["DE", "FR", "DE"] * 1000
+    pq.write_table(
+        pa.table({"c": texts}), path, use_dictionary=False, column_encoding={"c": encoding},
+        row_group_size=1500, data_page_version="2.0", store_schema=store_schema,
+    )  # fmt: skip
+    column = InputColumn("c", T.STRING)
+    group = Group("c", T.STRING, ("DE", "FR"), ("DE", "FR"))
+    request = AggregateRequest(Source(str(path), "parquet"), (column,), (group,), (COUNT,))
+    ENGINE.inspect(request.source, request.inputs)
+    assert [list(counted) for counted in ENGINE.aggregate(request).reveal()] == [[2000, 1000]]
+
+
+def test_a_compression_that_is_not_read_is_named_before_anything_is(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"c": ["a"] * 9, "d": [1] * 9}), path, compression="LZ4")
+    content = path.read_bytes()
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    codec = b"\x15\x0e\x16"  # LZ4_RAW, before the number of values
+    said = content[footer:]
+    assert said.count(codec) == 2
+    path.write_bytes(content[:footer] + said.replace(codec, b"\x15\x06\x16", 1))
+    with pytest.raises(Failure, match="E412") as refused:
+        ENGINE.inspect(Source(str(path), "parquet"), (InputColumn("c", T.STRING),))
+    assert 'column "c"' in refused.value.complaints[0].message
+    assert "LZO" in refused.value.complaints[0].message
+    ENGINE.inspect(Source(str(path), "parquet"), (InputColumn("d", T.INTEGER),))
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_integers_of_128_bits_are_said_to_be_the_reason(form: str, tmp_path: Path) -> None:
+    table, path = pl.DataFrame({"c": [1, 2], "w": [3, 4]}), tmp_path / f"t.{form}"
+    table = table.with_columns(w=table["w"].cast(pl.Int128))
+    getattr(table, {"parquet": "write_parquet", "arrow": "write_ipc"}[form])(path)
+    with pytest.raises(Failure, match="E412") as refused:
+        ENGINE.inspect(Source(str(path), form), (InputColumn("c", T.INTEGER),))
+    assert "integers of 128 bits" in refused.value.complaints[0].message
+
+
+# --- integers, exactly ---------------------------------------------------------------------------
+
+LARGE = [10**17 + 1, 10**17 + 2, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)]
+BEYOND = [2**63, 10**19 + 1]
+DOUBLES = [2.0**53, 2.0**60, -(2.0**63), 10.0**17]
+
+
+def of_arrow(values: Any) -> Callable[[Path], tuple[DuckDB, Source]]:
+    """A frame, which has the types of Parquet and Arrow."""
+    return lambda _: (engine_for(pa.table({"c": values})), Source("frame", "frame"))
+
+
+def of_frame(made: Callable[[], Any]) -> Callable[[Path], tuple[DuckDB, Source]]:
+    return lambda _: (engine_for(made()), Source("frame", "frame"))
+
+
+def in_parquet(values: Any) -> Callable[[Path], tuple[DuckDB, Source]]:
+    def written(folder: Path) -> tuple[DuckDB, Source]:
+        pq.write_table(pa.table({"c": values}), folder / "t.parquet")
+        return ENGINE, Source(str(folder / "t.parquet"), "parquet")
+
+    return written
+
+
+def in_csv(texts: Sequence[str]) -> Callable[[Path], tuple[DuckDB, Source]]:
+    def written(folder: Path) -> tuple[DuckDB, Source]:
+        (folder / "t.csv").write_text("".join(f"{text}\n" for text in ("c", *texts)))
+        return ENGINE, Source(str(folder / "t.csv"), "csv")
+
+    return written
+
+
+def in_sqlite(values: Sequence[object]) -> Callable[[Path], tuple[DuckDB, Source]]:
+    def written(folder: Path) -> tuple[DuckDB, Source]:
+        databases.require("sqlite")
+        os.environ[databases.VARIABLE] = databases.in_sqlite(
+            folder / "t.db", ["c"], [[value] for value in values]
+        )
+        return ENGINE, databases.source("sqlite", "t")
+
+    return written
+
+
+def in_workbook(values: Sequence[object]) -> Callable[[Path], tuple[DuckDB, Source]]:
+    def written(folder: Path) -> tuple[DuckDB, Source]:
+        workbooks.table(folder / "t.xlsx", [["c"], *([value] for value in values)])
+        return ENGINE, Source(str(folder / "t.xlsx"), "xlsx")
+
+    return written
+
+
+def exact(make: Any, digits: int, places: int, values: Sequence[int] = LARGE) -> Any:
+    """The values in a type of decimals, with a half more than the first of them."""
+    made = [Decimal(f"{value}{'0' * places}e-{places}") for value in values]
+    return pa.array([*made, *([made[0] + Decimal("0.5")] if places else [])], make(digits, places))
+
+
+SMALL = LARGE[:4]  # of 18 digits
+SOURCES: dict[str, tuple[Callable[[Path], tuple[DuckDB, Source]], Sequence[float]]] = {
+    **{
+        f"{name} {digits},{places}": (
+            made(exact(make, digits, places, values)),
+            [value for value in values if -(2**63) <= value < 2**63],
+        )
+        for name, made in (("parquet", in_parquet), ("arrow", of_arrow))
+        for make, digits, places, values in (
+            (pa.decimal64, 18, 0, SMALL), (pa.decimal128, 20, 0, [*LARGE, *BEYOND]),
+            (pa.decimal128, 38, 19, LARGE), (pa.decimal256, 38, 5, [*LARGE, *BEYOND]),
+        )
+    },
+    "parquet doubles": (in_parquet(pa.array([*DOUBLES, 0.5, 2.0**63, 1e300])), DOUBLES),
+    "parquet uint64": (in_parquet(pa.array([*BEYOND[:1], 10**17 + 1], pa.uint64())), [10**17 + 1]),
+    "csv": (in_csv([*map(str, [*LARGE, *BEYOND])]), LARGE),
+    "csv with a point": (in_csv([f"{value}.0" for value in [*LARGE, *BEYOND]]), LARGE),
+    "csv with more": (
+        in_csv(["+100000000000000001.000", "10000000000000000.2e1", "90071992547409.93E+2",
+                "100000000000000001.5", "1e-400"]),
+        [10**17 + 1, 10**17 + 2, 2**53 + 1],
+    ),
+    "sqlite": (in_sqlite([*LARGE, "100000000000000003.0", 2.0**60]), [*LARGE, 10**17 + 3, 2**60]),
+    "xlsx": (in_workbook([10**17 + 1, 2.0**60, 1e17]), [10**17 + 1, 2**60, 10**17]),
+    "pandas": (of_frame(lambda: pd.DataFrame({"c": LARGE})), LARGE),
+    "pandas objects": (
+        of_frame(lambda: pd.DataFrame({"c": pd.Series(
+            [Decimal(10**17 + 1), Decimal("100000000000000002.00"), 2**63 - 1, 2.0**60, 2**70,
+             Decimal("NaN"), Decimal("sNaN"), Decimal("1e999999"), Decimal("-Infinity"), None,
+             Decimal("0.5"), float("nan"), pd.NA, True, "7", object()], dtype=object)})),
+        [10**17 + 1, 10**17 + 2, 2**63 - 1, 2**60],
+    ),
+    "pandas decimals of Arrow": (
+        of_frame(lambda: pd.DataFrame({"c": pd.Series(
+            [Decimal(value) for value in LARGE], dtype=pd.ArrowDtype(pa.decimal128(20, 0)))})),
+        LARGE,
+    ),
+    "pandas, sparse": (of_frame(lambda: pd.DataFrame({"c": pd.arrays.SparseArray(LARGE)})), LARGE),
+    "polars decimals": (
+        of_frame(lambda: pl.DataFrame({"c": pl.Series(list(map(Decimal, LARGE)),
+                                                      dtype=pl.Decimal(38, 0))})),
+        LARGE,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_an_integer_is_exact_to_64_bits(name: str, tmp_path: Path) -> None:
+    written, expected = SOURCES[name]
+    engine, source = written(tmp_path)
+    labels = tuple(str(int(value)) for value in expected)
+    column = InputColumn("c", T.INTEGER)
+    distinct = Measure(MeasureKind.DISTINCT, column="c")
+    there = Measure(MeasureKind.RECORDS, where=Expression("c IS NOT NULL", ("c",)))
+    engine.inspect(source, (column,))
+    request = AggregateRequest(source, (column,), (), (distinct, there))
+    counted = [list(each) for each in engine.aggregate(request).reveal()]
+    assert counted == [[len(labels)], [len(labels)]]
+    by_key = AggregateRequest(source, (column,), (Group("c", T.INTEGER, labels, labels),), (COUNT,))
+    assert [list(each) for each in engine.aggregate(by_key).reveal()] == [[1] * len(labels)]
+    units = AggregateRequest(
+        source, (column,), (), (COUNT, Measure(MeasureKind.UNITS)), bound=Bound("c", 1, 1, 1, 0)
+    )
+    assert [list(each) for each in engine.aggregate(units).reveal()] == [[len(labels)]] * 2
