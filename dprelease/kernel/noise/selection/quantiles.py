@@ -169,13 +169,12 @@ def at_nearest(
     values, sizes = as_integers(points), as_integers(counts)
     if exact_sum(sizes) >= _FITS:
         raise ValueError("a histogram holds counts below 2^62")
-    middles = [(low + high) // 2 for low, high in pairwise(candidates)]
-    places = np.searchsorted(np.array(middles, dtype=np.int64), values)
-    held, starts = np.unique(places, return_index=True)
+    listed = np.array(candidates, dtype=np.int64)
+    middles = listed[:-1] + np.diff(listed) // 2  # up to here the lower one is as near
+    held, starts = np.unique(np.searchsorted(middles, values), return_index=True)
     if not held.size:
         return (), ()
-    moved = np.array(candidates, dtype=np.int64)[held]
-    return moved.tolist(), np.add.reduceat(sizes, starts).tolist()
+    return listed[held].tolist(), np.add.reduceat(sizes, starts).tolist()
 
 
 # --- selections -----------------------------------------------------------------------------------
