@@ -30,7 +30,7 @@ from dprelease.statistics.base import (
 PARTS = ("", "_rank_moe", "_flag")
 OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
 FEW_VALUES = 100
-"""A grid of fewer values is coarse: many records share one."""
+"""A grid or list of fewer values is coarse: many records share one."""
 
 OF_RANKS = template(
     "with {interval} certainty {name} is the nearest {possible} to a value that is no more than so "
@@ -40,6 +40,10 @@ OF_WEIGHT = template(
     "with {interval} certainty {name} is the nearest {possible} to a value that is no more than so "
     "many ranks away from the true weighted quantile, where a record takes as many ranks as its "
     "weight says"
+)
+OF_SEVERAL = template(
+    "{claim}; where m of the records share one, and m is more than 4,096, m/4,096 more for each "
+    "quantile that was found before"
 )
 MULTIPLE, LISTED = template("multiple of the step"), template("listed candidate")
 """What a quantile may be. Values are put on the nearest, those beyond the bounds on the last."""
@@ -87,14 +91,14 @@ class Quantile(Statistic):
         """Ranks, coarse grids, and ends."""
         yield from super().hazards(step, interval)
         name = step.query.name
-        if step.points and step.points.grid.width < FEW_VALUES:
+        if step.points and len(step.query.points or range(step.points.grid.width)) < FEW_VALUES:
             yield Hazard(
                 5,
                 say("quantiles of a coarse grid"),
                 say(
-                    "many records share a value, and a figure is no finer than the step; where one "
-                    "value has more than 4,096 records of a group, the rank error of several "
-                    "quantiles grows by that number/4,096"
+                    "many records share a value, and a figure is no finer than the step or the "
+                    "list; where one value has more than 4,096 records of a group, the rank error "
+                    "of several quantiles grows by that number/4,096"
                 ),
                 name,
             )
@@ -164,6 +168,12 @@ class Quantile(Statistic):
         what, of_error = self.what, OF_RANKS
         if query.survey_weight is not None:
             what, of_error = self.what_weighted, OF_WEIGHT
+        claim = say(
+            of_error,
+            interval=percent(interval),
+            name=name,
+            possible=say(LISTED) if query.points else say(MULTIPLE),
+        )
         return [
             OutputColumn(
                 name,
@@ -181,12 +191,7 @@ class Quantile(Statistic):
                 f"{name}_rank_moe",
                 "number" if of_ranks else "integer",
                 [fixed_point(ranks, of_ranks)] * cells,
-                say(
-                    of_error,
-                    interval=percent(interval),
-                    name=name,
-                    possible=say(LISTED) if query.points else say(MULTIPLE),
-                ),
+                claim if len(query.quantiles) == 1 else say(OF_SEVERAL, claim=claim),
                 of_ranks,
                 query.name,
             ),

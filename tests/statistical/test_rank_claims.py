@@ -135,6 +135,25 @@ def test_the_nearest_to_a_value_within_the_stated_ranks(name: str, entropy: Any)
         assert sum(value not in allowed for value in found) <= MOST_WRONG
 
 
+def test_heaps_of_records_add_what_the_description_says(entropy: Any) -> None:
+    """Parts end at a 4,096th of a value's records: the last quantile may be off by as many."""
+    case = Case(WIDE, QUARTILES | {"candidates": [0, 10, 20, 30]}, [])
+    step, heap, beyond = step_of(case), 1 << 20, 60
+    counts = [heap, heap, heap - beyond, heap + beyond]
+    measures = [0] * 4, [0, 10, 20, 30], counts
+    drawn = [quantiles(step, measures, [0], entropy)[2][0] for _ in range(DRAWS)]
+    *_, last = (
+        column
+        for column in statistic_of(step.query.statistic).columns(step, [[0]] * 3, LEVEL)
+        if column.beside == "_rank_moe"
+    )
+    ranks = int(last.values[0] or 0)
+    assert ranks < beyond <= ranks + heap / 4096
+    assert "m/4,096 more for each quantile that was found before" in last.description
+    assert sum(one == 20 for one in drawn) > MOST_WRONG  # so it has to be said
+    assert sum(one not in {20, 30} for one in drawn) <= MOST_WRONG
+
+
 def test_values_are_moved_to_the_nearest_candidate_and_records_stay() -> None:
     candidates = [-7, 0, 3, 10, 11]
     values = list(range(-20, 25))
