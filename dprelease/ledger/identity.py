@@ -21,6 +21,7 @@ from dprelease.engines.registry import SOURCES
 from dprelease.model import (
     About,
     Column,
+    CurveAxis,
     Data,
     Database,
     Expression,
@@ -79,6 +80,8 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     # What a share is among follows from its condition. Versions up to 0.2 took it among all
     # records; which it was is told by the transform that sealed integers name.
     Query: frozenset({"number", "finish", "max_unreadable", "among"}),
+    # A curve is smooth in all releases since 0.2: the noise that integers were sealed with tells.
+    CurveAxis: frozenset({"smooth"}),
     # Record-level tables too, but the order of their columns is that of what is published.
     Perturb: frozenset({"number"}),
     # What stands for a null counts, whoever chose it.

@@ -92,13 +92,32 @@ class CurveAxis:
     """A column of a density, in its unit: what its bins stand for, and where the curve is known.
 
     ``centres`` has the value of each bin, the labels of the query's group of that column.
-    ``bandwidth`` is the standard deviation of the kernel.
+    ``bandwidth`` is the standard deviation of the kernel. Releases of versions up to 0.2 are not
+    ``smooth``: a record counts in one wide bin, and intervals are of noise alone.
     """
 
     column: Column
     centres: tuple[Fraction, ...]
     bandwidth: Fraction
     points: tuple[Fraction, ...]
+    smooth: bool = False
+
+    @property
+    def step(self) -> Fraction:
+        """How far its values are apart."""
+        if self.column.grid is None:
+            raise ValueError("a density is of columns with bounds")
+        return self.column.grid.step
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """How many values count in each bin: neighbours, about the one in their middle."""
+        numbers, first = [], self.lower / self.step
+        for centre in self.centres:
+            last = 2 * centre / self.step - first
+            numbers.append(int(last - first + 1))
+            first = last + 1
+        return tuple(numbers)
 
     @property
     def lower(self) -> Fraction:

@@ -13,6 +13,13 @@ r = N/n, N the curve of all records and n their number, both read from the same 
 1 - alpha quantile is q(r) = g times the length of w - r v, or less, and q(r) <= q(r') +
 abs(r - r') q_n, q_n that of n alone. So where n > q_n, the true r lies within q(N/n)/(n - q_n) of
 N/n with at least the asked probability (Fieller's argument). Else nothing is known of it.
+
+*What A can't tell.* A record of a bin adds R A to the curve that is read with factors R, not W. No
+curve of such records is further from the other one than B, the largest difference over all bins,
+nor their number by a larger part than E. So a ratio differs by B + E r at most, r the one that is
+read: half-widths are larger by that.
+
+*Ranges of values.* Where a bin is a range of values, W has the mean of the kernel over the range.
 """
 
 from __future__ import annotations
@@ -49,10 +56,17 @@ _UP = 1 + 1e-9
 
 
 class Reader(NamedTuple):
-    """Factors of released integers: a row for each point of the curve, and those of the total."""
+    """Factors of released integers: a row for each point of the curve, and those of the total.
+
+    ``off``: by how much the curve of a record is off at each point, at most; ``high``: how high it
+    is; ``total_off``: by how much a record is off in the number of all.
+    """
 
     rows: Floats
     total: Floats
+    off: Floats
+    high: Floats
+    total_off: float
 
 
 def curve_figures(
@@ -75,6 +89,8 @@ def curve_figures(
     law = _law(mixed, noise, interval, _steepest(float(abs(ratios).max())))
     spare = totals - law.of_total
     halves = law.at(ratios) / np.where(spare > 0, spare, 1.0)[:, None]
+    off, total_off = _off(readers)
+    halves += off + total_off * (abs(ratios) + halves)
     sure = np.repeat(spare > 0, curves.shape[1]).tolist()
     scale = 10.0**places
     values = (ratios * scale).ravel().tolist()
@@ -93,7 +109,24 @@ def curve_half(
 
     law = _law(mixed, noise, interval, _steepest(float(even)))
     spare = records - law.of_total
-    return float(law.at(np.array(float(even))).max()) / spare if spare > 0 else None
+    if spare <= 0:
+        return None
+    halves = law.at(np.array(float(even))) / spare
+    off, total_off = _off([reader(*part) for part in mixed])
+    return float((halves + off + total_off * (float(even) + halves)).max())
+
+
+def steepness(axis: CurveAxis) -> float:
+    """How far the curve of a record may be moved by what its bin does not tell of its value.
+
+    As a part of the height of a kernel.
+    """
+    import numpy as np
+
+    reach = (np.array(axis.values) - 1) / 2 * float(axis.step)
+    ends = [_kernels(axis, part * reach) for part in (-1.0, 0.0, 1.0)]
+    moved = max(float(np.abs(end - _curve(axis)).max()) for end in ends)
+    return moved * float(axis.bandwidth) * math.sqrt(2 * math.pi)
 
 
 def _steepest(ratio: float) -> float:
@@ -116,24 +149,64 @@ def reader(axis: CurveAxis, matrix: AxisMatrix) -> Reader:
     gram += np.eye(len(gram)) * (_RIDGE * np.trace(gram) / len(gram))
     wanted = np.vstack([_curve(axis), np.ones(len(axis.centres))])
     factors: Floats = np.linalg.solve(gram, rows @ wanted.T).T.astype(np.float64)
-    return Reader(factors[:-1], factors[-1])
+    readings = factors @ rows
+    off = abs(readings - wanted).max(axis=1) * axis.smooth
+    high = np.maximum(abs(readings), wanted).max(axis=1)
+    return Reader(factors[:-1], factors[-1], off[:-1], high[:-1], float(off[-1]))
+
+
+def _off(readers: Sequence[Reader]) -> tuple[Floats, float]:
+    """By how much the curve of a record, and their number, are off at most: of all columns."""
+    import numpy as np
+
+    first, *others = readers
+    off, high, total_off = first.off, first.high, first.total_off
+    for one in others:
+        off = np.add(_product(off, one.high), _product(high, one.off))
+        high = _product(high, one.high)
+        total_off += one.total_off + total_off * one.total_off
+    return off, total_off
+
+
+_FEW_VALUES = 5
+"""More values in a range are taken as a whole stretch, at so many places of Gauss and Legendre."""
 
 
 def _curve(axis: CurveAxis) -> Floats:
     """What a record of each bin adds to the density at each point."""
     import numpy as np
 
+    if not axis.smooth:
+        return _kernels(axis, np.zeros(len(axis.centres)))
+    values, nodes = np.array(axis.values), np.polynomial.legendre.leggauss(_FEW_VALUES)
+    # as wide as so many values are by their variance
+    half = np.sqrt(values**2 - 1) / 2
+    few = values <= _FEW_VALUES
+    if max(axis.values) == 1:
+        return _kernels(axis, np.zeros(len(values)))
+    curve: Floats = np.zeros((len(axis.points), len(axis.centres)))
+    for number, (place, weight) in enumerate(zip(*nodes, strict=True)):
+        moved = np.where(few, number - (values - 1) / 2, half * place)
+        weights = np.where(few, (number < values) / values, weight / 2)
+        curve += weights * _kernels(axis, moved * float(axis.step))
+    return curve
+
+
+def _kernels(axis: CurveAxis, moved: Floats) -> Floats:
+    """What a record so far from the middle of each bin adds to the density at each point."""
+    import numpy as np
+
     lower, width = axis.lower, float(axis.upper - axis.lower)
     points = np.array([float(point - lower) for point in axis.points])[:, None]
-    centres = np.array([float(centre - lower) for centre in axis.centres])
+    centres = np.array([float(centre - lower) for centre in axis.centres]) + moved
     bandwidth = float(axis.bandwidth)
     distances = (
         points - sign * centres - 2 * times * width
         for sign in (1, -1)
         for times in range(-_MIRRORED, _MIRRORED + 1)
     )
-    kernels = sum(np.exp(-((distance / bandwidth) ** 2) / 2) for distance in distances)
-    curve: Floats = kernels / (bandwidth * math.sqrt(2 * math.pi))
+    kernels = np.stack([np.exp(-((distance / bandwidth) ** 2) / 2) for distance in distances])
+    curve: Floats = kernels.sum(axis=0) / (bandwidth * math.sqrt(2 * math.pi))
     return curve
 
 

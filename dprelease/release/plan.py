@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.errors import Failure
 from dprelease.frozen import dataclass
-from dprelease.model import Loss, Plan, Release
+from dprelease.model import Loss, Plan, Query, Release
 from dprelease.report.numbers import Amount
 from dprelease.spec import load
 
@@ -75,12 +75,13 @@ def plan_as_charged(
 def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterator[CertifiedPlan]:
     """Give the plan, and those that earlier versions made.
 
-    Versions up to 0.2 took every share among all records, and the number of records for fixed.
+    Versions up to 0.2 took every share among all records, curves from wide bins, and the number of
+    records for fixed.
     What is not sealed is not read so any more.
     """
     yield certified
     release = certified.plan.release
-    queries = tuple(replace(query, among=None) for query in release.queries)
+    queries = tuple(map(_as_up_to_0_2, release.queries))
     releases = [release]
     if queries != release.queries:
         releases.append(replace(release, queries=queries))
@@ -91,6 +92,12 @@ def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterat
         if tried is not release:
             yield certified_plan(tried, is_sealed=is_sealed)
         yield certified_plan(tried, plain=True, is_sealed=is_sealed)
+
+
+def _as_up_to_0_2(query: Query) -> Query:
+    """A share among all records, and curves from wide bins."""
+    curve = tuple(replace(axis, smooth=False) for axis in query.curve)
+    return replace(query, among=None, curve=curve)
 
 
 def _is_close(loss: Loss, charged: Loss) -> bool:

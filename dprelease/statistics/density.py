@@ -6,6 +6,7 @@ Released are integers of the column's bins: ``privacy.curve_matrices`` says whic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
@@ -16,6 +17,7 @@ from dprelease.model import (
     Adjacency,
     AxisMatrix,
     ColumnType,
+    CurveAxis,
     Group,
     Measure,
     MeasureKind,
@@ -24,11 +26,17 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.postprocess.curves import Mixed, curve_figures, curve_half, curve_spread
+from dprelease.postprocess.curves import (
+    Mixed,
+    curve_figures,
+    curve_half,
+    curve_spread,
+    steepness,
+)
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
-from dprelease.postprocess.number_text import listing, number
-from dprelease.privacy.curve_matrices import FINENESS, waves, wide_bins
+from dprelease.postprocess.number_text import listing, number, percent
+from dprelease.privacy.curve_matrices import bins, fineness, waves
 from dprelease.privacy.strategy_sensitivity import of_axes
 from dprelease.statistics.base import (
     Hazard,
@@ -77,13 +85,13 @@ class Density(Statistic):
         )
 
     def released(self, query: Query) -> Released:
-        """Wide bins; waves where Gaussian noise is asked for."""
+        """Bins; waves where Gaussian noise is asked for."""
         return self._mixed(query, gaussian=query.mechanism == "gaussian")
 
     def _mixed(self, query: Query, *, gaussian: bool) -> Released:
         by = (EACH,) * (len(query.groups) - len(query.curve))
-        matrices = tuple(map(waves if gaussian else wide_bins, query.curve))
-        unit = Fraction(1, FINENESS ** len(matrices)) if gaussian else Fraction(1)
+        matrices = tuple(map(waves if gaussian else bins, query.curve))
+        unit = Fraction(1, prod(map(fineness, matrices)))
         records = Measure(MeasureKind.RECORDS, None, query.where)
         return Released((records,), unit=(unit,), axes=(*by, *matrices))
 
@@ -130,10 +138,10 @@ class Density(Statistic):
 
     def words(self, step: Step) -> str:
         """Say what is released, and how it is read."""
-        waves_of = step.unit[0] != 1  # finer than records
+        mixes_waves = any(min(map(min, matrix.entries)) < 0 for _, matrix in _mixed(step))
         what, how = (
             (say("waves"), say("sums of waves, which together make the curve"))
-            if waves_of
+            if mixes_waves
             else (say("bins"), say("counts of bins"))
         )
         parts = (
@@ -145,7 +153,7 @@ class Density(Statistic):
             )
             for axis, matrix in _mixed(step)
         )
-        return say(
+        released = say(
             "Released are {parts}: {how}, smoothed after the noise by a {query}. The number of "
             "records is read from the same integers. Noise intervals hold for the smooth curve: "
             "what smoothing takes off peaks is not in them.",
@@ -153,6 +161,24 @@ class Density(Statistic):
             how=how,
             query=_bandwidths(step.query),
         )
+        return " ".join([released, *map(_middles, _ranges(step.query))])
+
+
+def _ranges(query: Query) -> list[CurveAxis]:
+    """The columns of whose values several are counted as one."""
+    return [axis for axis in query.curve if axis.smooth and max(axis.values) > 1]
+
+
+def _middles(axis: CurveAxis) -> str:
+    """Say how far it moves the curve that values are counted in ranges."""
+    return say(
+        "Values of {name} count by {bins} public ranges, each as the mean of all its values: that "
+        "moves the curve of one record by at most {share} of its height, and a density by much "
+        "less where values are spread within the ranges.",
+        name=axis.column.name,
+        bins=len(axis.centres),
+        share=percent(Fraction(math.ceil(1000 * steepness(axis)), 1000)),
+    )
 
 
 def _bandwidths(query: Query) -> str:

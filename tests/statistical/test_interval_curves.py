@@ -115,3 +115,32 @@ def test_intervals_hold_the_smooth_curve(case: int | slice, entropy: Any) -> Non
         # at the worst of 25 points 5 deviations, which happens less than once in 10^4 times
         assert missed.max() <= runs * alpha + 5 * math.sqrt(runs * alpha)
         assert missed.mean() <= runs * alpha + 3 * math.sqrt(runs * alpha)
+
+
+@pytest.mark.parametrize("bandwidth", [1, 3])
+def test_hardly_any_noise_leaves_the_curve_of_the_values(bandwidth: int, entropy: Any) -> None:
+    """The error that is left is that of bins, which the intervals allow for."""
+    level, epsilon = Fraction(95, 100), Fraction(200)
+    query = ONE | {"bandwidth": bandwidth, "mechanism": "laplace"}
+    (step,) = dprelease.plan(planned(query, epsilon, level)).steps
+    (axis,) = step.query.curve
+    rng = np.random.default_rng(bandwidth)
+    values = np.concatenate([rng.normal(5, 0.3, 20_000), rng.gamma(2, 3, 30_000)])
+    values = np.round(np.clip(values, 0, 20), 4)
+    ends = np.cumsum(axis.values)
+    place = np.searchsorted(ends, np.rint(values / float(axis.step)), side="right")
+    exact = mixed(np.bincount(place, minlength=256).tolist(), [256], step.axes)
+    points = np.array(list(map(float, axis.points)))[:, None]
+    turns = [sign * values + 40 * turn for sign in (1, -1) for turn in (-1, 0, 1)]
+    true = sum(np.exp(-(((points - turn) / bandwidth) ** 2) / 2).mean(axis=1) for turn in turns)
+    true /= bandwidth * math.sqrt(2 * math.pi)
+    missed, runs = np.zeros(len(true)), 60
+    for _ in range(runs):
+        noise = sample(step.noise, len(exact), entropy).tolist()
+        noisy = [value + draw for value, draw in zip(exact, noise, strict=True)]
+        curve, halves, _ = statistic_of("density").columns(step, [noisy], level)
+        unit = 10.0**-curve.decimals
+        off = abs(np.array(curve.values, dtype=float) * unit - true)
+        missed += off > np.array(halves.values, dtype=float) * unit
+        assert off.max() < 0.002 * true.max()
+    assert missed.max() <= 0.05 * runs + 5 * math.sqrt(0.05 * runs)

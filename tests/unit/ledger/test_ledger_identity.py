@@ -269,6 +269,11 @@ SAME = {
 }
 
 
+def test_how_a_curve_is_read_changes_nothing() -> None:
+    smooth = with_query(1, curve=(replace(CURVE, smooth=True),))
+    assert run_id(smooth) == run_id(with_query(1, curve=(CURVE,)))
+
+
 REGION = Group("region", ColumnType.STRING, ("n", "s"), keys=("n", "s"))
 PAY = Quantity("pay", Grid(Fraction(1, 2), 0, 20), 10)
 
@@ -404,7 +409,7 @@ def test_every_field_is_tried_above() -> None:
         Column: 13,
         Grid: 3,
         Query: 27,
-        CurveAxis: 4,
+        CurveAxis: 5,
         Accuracy: 3,
         Candidates: 4,
         Part: 2,

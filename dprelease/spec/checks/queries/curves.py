@@ -211,4 +211,4 @@ def _parts(
         edges=("-" + _FARTHEST, *edges, _FARTHEST),
         null_label=None if fill is None else labels[bisect_right(starts, fill) - 1],
     )
-    return CurveParts(CurveAxis(column, centres, bandwidth, points), group)
+    return CurveParts(CurveAxis(column, centres, bandwidth, points, smooth=True), group)
