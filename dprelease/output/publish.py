@@ -228,13 +228,17 @@ def _write_problem(target: str, nearest: str) -> Complaint | None:
 FREE = "the numbers are sealed: running the same release again costs nothing"
 
 
-def publish(directory: str, files: Mapping[str, Content]) -> dict[str, str]:
+def publish(
+    directory: str, files: Mapping[str, Content], *, replace_other: bool = False
+) -> dict[str, str]:
     """Makes the directory hold the files, and returns the SHA-256 (hex) of each by name.
 
     A new directory appears at once and whole. In an existing one each file is replaced whole,
     ``datapackage.json`` last, and then files go that an earlier descriptor of ours lists and
     that are not published any more. Files that are the same already are left as they are; files
-    of others are never touched: one in the way is refused. All is durable on return.
+    of others are never touched: one in the way is refused. So is the folder of another release,
+    which one at the same time may just have made, unless ``replace_other``. All is durable on
+    return.
 
     Killed at any point it leaves whole files only, and the next call removes its traces. Raises
     Failure (exit 5: a retry is free) when the place can't be written.
@@ -245,8 +249,21 @@ def publish(directory: str, files: Mapping[str, Content]) -> dict[str, str]:
     target = os.path.abspath(directory)
     with _disk_errors(target):
         if os.path.lexists(target) or not _appeared(target, files):
+            if not replace_other:
+                _check_name(target, files)
             _update(target, files)
     return {name: _digest(content) for name, content in files.items()}
+
+
+def _check_name(target: str, files: Mapping[str, Content]) -> None:
+    """Raise Failure (exit 5) where the target holds a release of another name than the files."""
+    theirs, package = _published_in(target)[0], files.get(NAME)
+    if theirs is None or not isinstance(package, bytes):
+        return
+    ours = json.loads(package).get("name")
+    if ours != theirs:
+        message = f'the output {target} holds the release "{theirs}" by now, and this is "{ours}"'
+        raise _failure(Complaint("E806", message, "choose another output.path, or --output"))
 
 
 def _digest(content: Content) -> str:

@@ -64,6 +64,7 @@ class ChargedRun:
     engine: Engine
     stages: Stages
     previous: PreviousRelease | None = None
+    replace_output: bool = False
 
     def check_open(self) -> None:
         """Raise ValueError unless the run is charged and has neither numbers nor lost them."""
@@ -167,7 +168,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
             # Only now, as another process may have charged a revision in between.
             revision = revision_of(release, book.entries(), name)
             plan = replace(certified.plan, release=revised(release, revision))
-            charged = ChargedRun(book, plan, reservation, engine, stages, previous)
+            charged = ChargedRun(book, plan, reservation, engine, stages, previous, replace_output)
             sealed = draw_once(charged, entropy) if payload is None else from_bytes(plan, payload)
             stages.begin("write")
             return replace(_publish(charged, sealed), warnings=warnings)
@@ -361,7 +362,8 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     released_at = reservation.run.charged_at
     runs = run.book.entries()
     made: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
-    run.book.published(reservation, publish(plan.release.output.path, made.files))
+    target, replaced = plan.release.output.path, run.replace_output
+    run.book.published(reservation, publish(target, made.files, replace_other=replaced))
     return Result(
         plan=released_plan(plan),
         report=made.report,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import dprelease
+from dprelease.release import run
 
 SECOND = ('name = "small"', 'name = "second"')
 LEDGER = "dprelease-ledger.sqlite"
@@ -94,6 +97,28 @@ def test_two_releases_at_once_are_refused_before_the_first(cli, spec, folder, re
          ("epsilon = 1.0", "epsilon = 1.5"), name="b.toml")  # fmt: skip
     assert "E806" in cli("run", "--quality-first", "b.toml").err
     assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
+
+
+def test_of_two_releases_at_once_in_one_folder_the_first_stays(cli, spec, folder, monkeypatch):
+    """Both were charged before either had its folder: the second says where it could not go."""
+    spec(SECOND, name="b.toml")
+    first: list[object] = []
+    draw = run.draw_once
+
+    def late(*arguments):
+        if not first:
+            first.append(None)
+            dprelease.run(folder / "b.toml")
+        return draw(*arguments)
+
+    monkeypatch.setattr("dprelease.release.run.draw_once", late)
+    answer = cli("run", "small.toml")
+    assert answer.code == 5
+    assert "E806 the output" in answer.err
+    assert 'holds the release "second" by now, and this is "small"' in answer.err
+    assert "costs nothing" in answer.err
+    assert b'"name": "second"' in kept(folder / "out")[Path("datapackage.json")]
+    assert "nothing was spent" in cli("run", "--output", "mine", "small.toml").out
 
 
 def test_each_revision_has_a_folder_of_its_own_release(cli, spec, folder):
