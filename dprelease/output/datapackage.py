@@ -17,6 +17,7 @@ from dprelease.output.tables import RecordFile, WrittenTable
 
 NAME = "datapackage.json"
 GENERATOR = "dprelease"  # marks the directories whose files we may replace and remove
+UNDER_WAY = "under_way"
 
 _MEDIA = {
     "csv": "text/csv",
@@ -53,6 +54,17 @@ def datapackage_bytes(
         "resources": resources,
     }
     return (json.dumps(descriptor, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
+
+
+def marker_bytes(descriptor: bytes) -> bytes:
+    """The descriptor of a release whose files are being put in place of another's.
+
+    It describes no file: nobody takes what is in the directory for a release.
+    """
+    content = json.loads(descriptor)
+    identity = {key: content[key] for key in ("name", "generator", "rehearsal") if key in content}
+    marker = {**identity, UNDER_WAY: True, "resources": []}
+    return (json.dumps(marker, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
 def _table(name: str, written: WrittenTable | RecordFile) -> dict[str, object]:

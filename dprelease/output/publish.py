@@ -17,7 +17,7 @@ from typing import Any
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import replace_file, sync_directory
 from dprelease.model import Release
-from dprelease.output.datapackage import GENERATOR, NAME, slug
+from dprelease.output.datapackage import GENERATOR, NAME, marker_bytes, slug
 from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
 
 FOLDER = "figures"  # the one folder in a target: charts as specifications
@@ -233,15 +233,16 @@ def publish(
 ) -> dict[str, str]:
     """Makes the directory hold the files, and returns the SHA-256 (hex) of each by name.
 
-    A new directory appears at once and whole. In an existing one each file is replaced whole,
-    ``datapackage.json`` last, and then files go that an earlier descriptor of ours lists and
-    that are not published any more. Files that are the same already are left as they are; files
-    of others are never touched: one in the way is refused. So is the folder of another release,
-    which one at the same time may just have made, unless ``replace_other``. All is durable on
-    return.
+    A new directory appears at once and whole. In an existing one a ``datapackage.json`` that says
+    that a release is under way comes first. Then files go that an earlier descriptor of ours lists
+    and that are not published any more, and each file is replaced whole, ``datapackage.json`` last.
+    Files that are the same already are left as they are; files of others are never touched: one in
+    the way is refused. So is the folder of another release, which one at the same time may just
+    have made, unless ``replace_other``. All is durable on return.
 
-    Killed at any point it leaves whole files only, and the next call removes its traces. Raises
-    Failure (exit 5: a retry is free) when the place can't be written.
+    Killed at any point it leaves the old release, the new one, or one that is said to be under way;
+    the next call removes its traces. Raises Failure (exit 5: a retry is free) when the place can't
+    be written.
     """
     complaint = bad_names(files) or place_problem(directory)
     if complaint is not None:
@@ -304,12 +305,19 @@ def _update(target: str, files: Mapping[str, Content]) -> None:
         staging.note(ours | files.keys())
         remove_leftovers(target, PREFIX)
         staging.write(changed)
+        descriptor, current = files.get(NAME), os.path.join(target, NAME)
+        if NAME in changed and isinstance(descriptor, bytes) and os.path.lexists(current):
+            replace_file(staging.write_beside(NAME, marker_bytes(descriptor)), current)
+            _sync(target)
+        _remove(target, ours - files.keys())
         if any(name.startswith(f"{FOLDER}/") for name in changed):
             _make_directories(os.path.join(target, FOLDER))
-        for name in sorted(changed, key=lambda name: (name == NAME, name)):
+        for name in sorted(changed.keys() - {NAME}):
             replace_file(os.path.join(staging.content, name), os.path.join(target, name))
         _sync(target)
-        _remove(target, ours - files.keys())
+        if NAME in changed:
+            replace_file(os.path.join(staging.content, NAME), current)
+            _sync(target)
 
 
 def _holds(target: str, name: str, content: Content) -> bool:

@@ -23,7 +23,7 @@ from dprelease.frozen import dataclass
 from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
 from dprelease.model.outputs import BESIDE, ending_beside
 from dprelease.output.csv_table import unescaped
-from dprelease.output.datapackage import GENERATOR, NAME
+from dprelease.output.datapackage import GENERATOR, NAME, UNDER_WAY
 
 if TYPE_CHECKING:
     import pyarrow
@@ -76,8 +76,21 @@ class Described:
         return Complaint("W801", message, "running the release again, at no cost, restores it")
 
 
+def check_whole(folder: str) -> None:
+    """Refuse a folder in which a release is under way. Raises Failure (exit code 2)."""
+    content = _package(folder) or {}
+    if content.get(UNDER_WAY) is not True:
+        return
+    name = content.get("name")
+    named = f' of "{name}"' if isinstance(name, str) and name.isprintable() else ""
+    message = f"{folder} holds no whole release: one{named} is under way, or its run was stopped"
+    hint = "wait for that run, or run its spec again: that is free, and completes it"
+    raise Failure(ExitCode.SPEC, Complaint("E017", message, hint))
+
+
 def described_tables(folder: str) -> list[Described]:
     """Every table of a release, or of a rehearsal. Raises Failure (exit code 2)."""
+    check_whole(folder)
     content = _package(folder)
     try:
         tables = list(_tables(Path(folder), content))

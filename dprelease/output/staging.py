@@ -52,6 +52,14 @@ class Staging:
             sync_directory(os.path.join(self.content, folder))
         sync_directory(self.content)
 
+    def write_beside(self, name: str, content: bytes) -> str:
+        """Writes a file that is none of the release's, durably; returns its path."""
+        path = os.path.join(self.path, name)
+        with new_file(path, 0o644) as sink:
+            sink.write(content)
+        sync_directory(self.path)
+        return path
+
     def note(self, names: Iterable[str]) -> None:
         """Writes the manifest, durably."""
         with new_file(os.path.join(self.path, _MANIFEST)) as sink:

@@ -12,6 +12,7 @@ from dprelease.files.system import open_plain
 from dprelease.language import speaking
 from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
+from dprelease.output.released_tables import check_whole
 from dprelease.report.combine.figures import Published
 from dprelease.report.facts.json_form import REHEARSED, SCHEMA, report_from_json, to_json
 from dprelease.report.facts.model import PublishedTable, ReportFacts
@@ -60,6 +61,7 @@ def read_release(directory: str) -> tuple[ReportFacts, Published]:
 
 
 def _facts(directory: str) -> tuple[bytes, ReportFacts]:
+    check_whole(directory)
     path = os.path.join(directory, REPORT)
     try:
         with open_plain(path) as source:

@@ -14,6 +14,8 @@ import pytest
 from faulty import Nursery, check_recovered, check_whole, fill, published, runs
 from thorough import some
 
+PACKAGE = "datapackage.json"
+
 
 def steps(nursery: Nursery, folder: Path) -> list[str]:
     """The steps of a run that goes well."""
@@ -46,6 +48,65 @@ def test_killed_at_any_step(nursery: Nursery, places: list[tuple[int, str, Path]
         check_recovered(nursery, folder, twice=number % 6 == 0)
         shutil.rmtree(folder)
     assert charged > 3, "some were killed after the charge"
+
+
+SNAPSHOT = '[data]\nsnapshot = "{}"\n'
+
+
+def snapshots(folder: Path) -> None:
+    """A release of one year's data, and a spec of the next year's, which has other tables."""
+    fill(folder)
+    text = (folder / "small.toml").read_text(encoding="ascii")
+    (folder / "next.toml").write_text(
+        text.replace("[data]\n", SNAPSHOT.format(2027)).replace('name = "long"', 'name = "later"')
+        + '[report]\nformats = ["md", "json", "html"]\n',
+        encoding="ascii",
+    )
+    first = text.replace("[data]\n", SNAPSHOT.format(2026))
+    (folder / "small.toml").write_text(
+        first + '[report]\nformats = ["md", "json"]\n', encoding="ascii"
+    )
+
+
+READERS = (
+    ("show", "out-small"),
+    ("combine", "out-small", "sum(visits)"),
+    ("report", "out-small", "-o", "again.md"),
+)
+
+
+def test_killed_while_a_new_snapshot_goes_over_an_old_one(nursery: Nursery, tmp_path: Path) -> None:
+    """No reader takes tables of one year beside the report of another for a release."""
+    well = tmp_path / "well"
+    snapshots(well)
+    assert nursery.run(well, "run", "small.toml").code == 0
+    old = published(well)
+    again = shutil.copytree(well, tmp_path / "again")
+    assert nursery.run(well, "run", "next.toml", log=str(well / ".log")).code == 0
+    names = published(well).keys()
+    assert names != old.keys()
+    found = (well / ".log").read_text(encoding="ascii").split("\n")[:-1]
+    places = [at for at, step in enumerate(found, 1) if not step.startswith("after")]
+    refused = 0
+    for at in some(places, 12):
+        folder = shutil.copytree(again, tmp_path / str(at))
+        end = nursery.run(folder, "run", "next.toml", what="kill", at=at, log=str(folder / ".log"))
+        assert end.code == -9
+        files = published(folder)
+        whole = files == old or (files.keys() == names and b"under_way" not in files[PACKAGE])
+        ends = [nursery.run(folder, *reader) for reader in READERS]
+        if not whole:
+            refused += 1
+            for end in ends:
+                assert end.code == 2
+                assert "E017" in end.err
+                assert '"small"' in end.err
+        else:
+            assert [end.code for end in ends] == [0, 0, 0]
+        assert nursery.run(folder, "run", "next.toml").code == 0
+        assert published(folder).keys() == names
+        shutil.rmtree(folder)
+    assert refused
 
 
 @pytest.mark.thorough

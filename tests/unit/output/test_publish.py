@@ -16,7 +16,9 @@ import pytest
 from thorough import some
 
 from dprelease.errors import ExitCode, Failure
+from dprelease.output.datapackage import marker_bytes
 from dprelease.output.publish import check_target, publish
+from dprelease.output.released_tables import check_whole
 
 
 def package(*names: str, **more: str) -> bytes:
@@ -93,7 +95,9 @@ def test_an_update_replaces_what_changed_and_removes_what_is_stale(target: Path)
     assert (target / "report.md").stat().st_ino == report
 
 
-def test_the_descriptor_comes_last(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_descriptor_comes_last_and_a_marker_first(
+    target: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     publish(str(target), FIRST)
     moved: list[str] = []
     replace = os.replace
@@ -101,7 +105,7 @@ def test_the_descriptor_comes_last(target: Path, monkeypatch: pytest.MonkeyPatch
         os, "replace", lambda old, new: (moved.append(os.path.basename(new)), replace(old, new))
     )
     publish(str(target), SECOND)
-    assert moved == ["a.csv", "c.csv", "datapackage.json"]
+    assert moved == ["datapackage.json", "a.csv", "c.csv", "datapackage.json"]
 
 
 def test_files_of_others_stay(target: Path) -> None:
@@ -136,6 +140,14 @@ def test_charts_stand_in_a_folder_that_comes_and_goes_with_them(target: Path) ->
     (target / "figures" / "notes.txt").write_bytes(b"mine")
     publish(str(target), FIRST)
     assert tree(target) == {**FIRST, "figures/notes.txt": b"mine"}
+
+
+def test_charts_of_another_release_take_the_place_of_its_charts(target: Path) -> None:
+    """All old charts go before the new ones come, and the folder stays."""
+    for name in ("old", "new"):
+        charts = {f"figures/{name}.vl.json": b"{}"}
+        publish(str(target), {**charts, "datapackage.json": package(*charts)})
+        assert os.listdir(target / "figures") == [f"{name}.vl.json"]
 
 
 def test_a_chart_of_others_is_not_overwritten(target: Path) -> None:
@@ -327,17 +339,34 @@ def test_killed_at_any_step_of_an_update_files_are_whole(tmp_path: Path) -> None
     publish(str(tmp_path / "0"), FIRST)
     steps = child(tmp_path / "0", 0, "SECOND")
     assert steps is not None
-    for at in some(range(1, steps + 1), 14):
+    whole: set[bool] = set()
+    for at in some(range(1, steps + 1), 4):
         target = tmp_path / str(at)
         publish(str(target), FIRST)
         (target / "notes.txt").write_bytes(b"mine")
         assert child(target, at, "SECOND") is None
-        for name, content in contents_of_files(target).items():
-            assert content in (FIRST.get(name), SECOND.get(name), b"mine")
+        found = contents_of_files(target)
+        for name, content in found.items():
+            marker = name == "datapackage.json" and content == marker_bytes(SECOND[name])
+            assert marker or content in (FIRST.get(name), SECOND.get(name), b"mine")
+        del found["notes.txt"]
+        if is_whole(target):
+            assert found in (FIRST, SECOND)
+        whole.add(is_whole(target))
         check_target(str(target), SECOND)
         # Another release may come next: what the killed run had begun is still known as ours.
         publish(str(target), {"d.csv": b"d", "datapackage.json": package("d.csv")})
         assert sorted(os.listdir(target)) == ["d.csv", "datapackage.json", "notes.txt"]
+    assert whole == {True, False}
+
+
+def is_whole(target: Path) -> bool:
+    """Whether readers take what is there for a release."""
+    if b"under_way" not in (target / "datapackage.json").read_bytes():
+        check_whole(str(target))
+        return True
+    assert "E017" in refusal(lambda: check_whole(str(target)), ExitCode.SPEC)
+    return False
 
 
 def test_killed_before_there_was_a_descriptor_the_files_are_still_ours(tmp_path: Path) -> None:
@@ -454,7 +483,9 @@ def test_unwritable_places() -> None:
     script = """
 import os, sys
 from dprelease.errors import Failure
+from dprelease.output.datapackage import marker_bytes
 from dprelease.output.publish import check_target, publish
+from dprelease.output.released_tables import check_whole
 if os.geteuid() == 0:  # the superuser may write anywhere
     os.setgroups([])
     os.setgid(65534)
