@@ -116,6 +116,19 @@ def test_what_reads_nothing_of_the_data_is_noted(
     assert "n" not in found[1].split(", ")
 
 
+def test_names_of_keys_that_match_nothing_are_noted(cli: Callable, folder: Path) -> None:
+    text = SPEC.partition("[[query]]")[0].replace("epsilon = 4000", "epsilon = 4")
+    text = text.replace('other = "elsewhere"\nnulls = "elsewhere"\n', "")
+    for name, statistic in {"most": "mode", "by_name": "histogram"}.items():
+        text += f'[[query]]\nname = "{name}"\nstatistic = "{statistic}"\ncolumn = "region"\n\n'
+    (folder / "shares.toml").write_text(text)
+    (folder / "ages.csv").write_text("age,region\n" + "30,nowhere\n" * 1000)
+    ran = cli("run", "shares.toml")
+    assert ran.code == 0, ran.err
+    assert overall(folder)["most_flag"] == "low_reliability"
+    assert "Every name of most in the table overall may be a guess" in ran.err
+
+
 def test_a_share_of_all_records_stays_what_it_is(cli: Callable, folder: Path) -> None:
     """Versions up to 0.2 released such; only new noise is new."""
     release = dprelease.load("shares.toml")
