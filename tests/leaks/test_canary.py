@@ -119,7 +119,9 @@ def test_whatever_the_records_hold(
 def test_whatever_records_are_perturbed(
     name: str, form: str, folder: Path, watched: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "work" / "data.csv").write_bytes(FILES[name])
+    content = FILES[name]
+    ended = content if content.endswith(b"\n") else content + b"\n"  # as replace-one asks
+    (folder / "work" / "data.csv").write_bytes(ended)
     spec = f'{RECORDS}format = "{form}"\n'
     (folder / "work" / "spec.toml").write_text(spec, encoding="utf-8")
     assert release(capfd, folder).code == 0

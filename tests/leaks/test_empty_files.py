@@ -77,14 +77,14 @@ def test_nor_does_it_in_a_table_of_records(engine: str, tmp_path: Path) -> None:
     put(tmp_path, {"data/a.csv": REST, "data/b.csv": RECORD + b"\n"})
     expected = world.run()
     assert expected.code == 0
-    for files in ({"data/a.csv": REST + RECORD + b"\n", "data/b.csv": b""},
-                  {"data/a.csv": REST, "data/b.csv": b"\n"}):  # fmt: skip
-        put(tmp_path, files)
-        found = world.run()
-        if engine == "duckdb":  # records come in any order, so that which is drawn first differs
-            assert found.code == 0
-            assert answers(found) == answers(expected) == 5
-        else:
-            assert found == expected
+    put(tmp_path, {"data/a.csv": REST + RECORD + b"\n", "data/b.csv": b""})
+    found = world.run()
+    if engine == "duckdb":  # records come in any order, so that which is drawn first differs
+        assert found.code == 0
+        assert answers(found) == answers(expected) == 5
+    else:
+        assert found == expected
+    put(tmp_path, {"data/a.csv": REST, "data/b.csv": b"\n"})
+    assert answers(world.run()) == 5
     put(tmp_path, {"data/a.csv": b"", "data/b.csv": b""})
     assert world.run().code == 0
