@@ -16,6 +16,8 @@ import csv
 import datetime
 import io
 import json
+import math
+import os
 import re
 import shutil
 import sys
@@ -30,8 +32,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
+import databases  # noqa: E402
+import workbooks  # noqa: E402
 from drawn_specs import REQUIRED, Draw, Spec  # noqa: E402
 
 import dprelease  # noqa: E402
@@ -42,6 +46,7 @@ from dprelease.report.formats import FORMATS  # noqa: E402
 
 MOST_MENDS = 30
 PERIOD = "2026"
+DATABASE = "DATABASE_OF_DRAWN_SPECS"
 LARGER = 10_000  # a total that any query can do with
 UNREADABLE = ("?", "1e999", "2026-13-01", "99999999999999999999", " ", "NaN", "caf\xe9")
 
@@ -64,7 +69,7 @@ class Step(NamedTuple):
 
 def is_periodic(spec: Spec) -> bool:
     """Whether the spec's data is that of a period."""
-    return "{period}" in spec["data"]["path"]
+    return "{period}" in spec["data"].get("path", "")
 
 
 def toml_value(value: Any) -> str:
@@ -122,6 +127,14 @@ def write_data(path: Path, draw: Draw, form: str, rng: Random) -> None:
                     ]
                 )
         return
+    names = [column.name for column in draw.fields]
+    rows = [[row[name] for name in names] for row in draw.rows]
+    if form == "adbc":
+        databases.in_sqlite(path, names, rows)
+        return
+    if form == "xlsx":
+        workbooks.table(path, [names, *(list(map(_cell, row)) for row in rows)])
+        return
     import pyarrow as pa
     import pyarrow.feather as feather
     import pyarrow.parquet as pq
@@ -143,6 +156,15 @@ def write_data(path: Path, draw: Draw, form: str, rng: Random) -> None:
         pq.write_table(table, path)
     else:
         feather.write_feather(table, str(path), compression="uncompressed")
+
+
+def _cell(value: Any) -> Any:
+    """A value that a cell of a workbook can hold."""
+    if isinstance(value, str):
+        return "".join(char for char in value if char.isprintable())[:30_000]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return str(value) if isinstance(value, datetime.date) and value.year < 1900 else value
 
 
 def _beyond(values: Any, rng: Random) -> Any:
@@ -351,12 +373,19 @@ def drawn(seed: int, folder: Path) -> tuple[Spec, Random]:
     rng = Random(seed)
     draw = Draw(rng)
     spec = draw.spec()
-    form = rng.choice(("csv", "csv", "csv", "parquet", "arrow"))
-    periodic = rng.random() < 0.1
-    spec["data"]["path"] = f"data-{{period}}.{form}" if periodic else f"data.{form}"
-    if periodic:
-        spec["ledger"]["disjoint_periods"] = rng.random() < 0.5
-    write_data(folder / spec["data"]["path"].replace("{period}", PERIOD), draw, form, rng)
+    form = rng.choice(("csv", "csv", "csv", "parquet", "arrow", "xlsx", "adbc"))
+    path = f"data.{form}"
+    if form == "adbc":
+        spec["data"] |= {"format": form, "driver": "sqlite", "uri_env": DATABASE, "table": "t"}
+        del spec["data"]["path"]
+        os.environ[DATABASE] = str(folder / path)
+    else:
+        periodic = rng.random() < 0.1
+        spec["data"]["path"] = f"data-{{period}}.{form}" if periodic else path
+        if periodic:
+            spec["ledger"]["disjoint_periods"] = rng.random() < 0.5
+            path = f"data-{PERIOD}.{form}"
+    write_data(folder / path, draw, form, rng)
     if form != "csv":
         for column in spec["columns"].values():
             column.pop("format", None)
