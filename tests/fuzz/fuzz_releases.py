@@ -379,6 +379,10 @@ def drawn(seed: int, folder: Path) -> tuple[Spec, Random]:
     draw = Draw(rng)
     spec = draw.spec()
     form = rng.choice(("csv", "csv", "csv", "parquet", "arrow", "xlsx", "adbc"))
+    if form == "adbc" and len({column.name.casefold() for column in draw.fields}) < len(
+        draw.fields
+    ):
+        form = "csv"  # in a database these are one name
     path = f"data.{form}"
     if form == "adbc":
         spec["data"] |= {"format": form, "driver": "sqlite", "uri_env": DATABASE, "table": "t"}
