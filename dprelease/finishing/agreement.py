@@ -26,7 +26,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, combinations, product
-from math import frexp, ldexp, prod, sqrt
+from math import frexp, ldexp, log, prod, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -131,8 +131,13 @@ def agreed(fit: Fit, wanted: Wanted) -> list[list[int]]:
     return [_as_given(exact[frozenset(table)], table, unit) for table in fit.tables]
 
 
-def disagreement(fit: Fit) -> float:
-    """How far two totals are from each other at most, in standard deviations."""
+def disagreement(fit: Fit, places: int = 0) -> float:
+    """How far two totals are from each other, or hidden cells from 0, in standard deviations.
+
+    Less what the largest of many comes to by chance: of noise X, for which at worst P(abs(X) > t)
+    is exp(-sqrt(2) t), one of n is further than log(n)/sqrt(2) more as seldom as a single one.
+    What was observed is in 10^-places.
+    """
     totals, spreads = [], []
     tensors = _tensors(fit, 1)
     for place, weight in fit.weights[NONE].items():
@@ -140,15 +145,25 @@ def disagreement(fit: Fit) -> float:
         total = int(_read(tensors[place], counts, NONE, fit.sizes))
         totals.append(total / counts.multiple(fit.sizes))
         spreads.append(float(1 / weight) if counts.variance else 0.0)
-    return max(
-        (
-            abs(total - other) / sqrt(spread + spreads[place])
-            for number, (total, spread) in enumerate(zip(totals, spreads, strict=True))
-            for place, other in enumerate(totals[:number])
-            if spread + spreads[place]
-        ),
-        default=0.0,
-    )
+    distances = [*_hidden(fit, tensors)]
+    distances += [
+        abs(total - other) / sqrt(spread + spreads[place])
+        for number, (total, spread) in enumerate(zip(totals, spreads, strict=True))
+        for place, other in enumerate(totals[:number])
+        if spread + spreads[place]
+    ]
+    largest: float = max(distances, default=0.0) / 10**places
+    return largest - log(max(len(distances), 1)) / sqrt(2)
+
+
+def _hidden(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float]:
+    """How far the sum of an array's hidden cells is from 0, of each that has them as they are."""
+    for counts, cells in zip(fit.observed, tensors, strict=True):
+        published = tuple(slice(fit.sizes[axis]) for axis in sorted(counts.axes))
+        number = cells.size - cells[published].size
+        if number and counts.variance and not counts.centred:
+            off = int(cells.sum()) - int(cells[published].sum())
+            yield abs(off) / sqrt(counts.variance * number)
 
 
 def noise_left(fit: Fit) -> list[float]:

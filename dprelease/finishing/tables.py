@@ -216,7 +216,7 @@ def _adjust(
             half = _with_decimals(columns[table, name + HALF], after)
             sizes = [max(size, least) for size in half.values if isinstance(size, int)]
             changed[table, half.name] = replace(half, values=sizes)
-    if disagreement(fit) > TOO_FAR * 10**decimals:
+    if disagreement(fit, decimals) > TOO_FAR:
         names = " and ".join(dict.fromkeys(query.table for query in queries))
         return [
             say(

@@ -158,6 +158,12 @@ def test_totals_far_apart_are_seen():
     assert disagreement(least_squares([(), (0,)], tables, [2])) == pytest.approx(5 / 6**0.5)
 
 
+def test_of_many_totals_some_are_far_apart_by_chance():
+    tables = [Counts((), [number], Fraction(3)) for number in (0, 0, 9)]
+    fit = least_squares([()] * 3, tables, [])
+    assert disagreement(fit) == pytest.approx(9 / 6**0.5 - np.log(3) / 2**0.5)
+
+
 def test_a_node_is_made_of_those_below_it():
     a, b, ab = frozenset({0}), frozenset({1}), frozenset({0, 1})
     scheme = scheme_of([a, b, ab])

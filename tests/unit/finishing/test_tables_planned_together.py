@@ -415,3 +415,36 @@ def test_whole_releases_err_no_more_and_their_intervals_hold(queries: str, seed:
 def with_level(plan: Plan, level: Fraction) -> Plan:
     release = replace(plan.release, output=replace(plan.release.output, interval=level))
     return replace(plan, release=release)
+
+
+@pytest.mark.parametrize("queries", ["single", "levels", "pairs"])
+def test_records_without_a_published_label_are_remarked(queries: str) -> None:
+    plan = planned(queries, "laplace", ("a", "b", "c"))
+    random = np.random.default_rng(4)
+    sums = exact(plan, random.integers(0, 60, size=tuple(SIZES.values())).astype(float))
+
+    def remarks(lost: int) -> tuple[str, ...]:
+        """What is said where so many records have no published label in any column."""
+        values = {}
+        for step in plan.steps:
+            cells = sums[step.query.name] + lost * of_hidden(step)
+            noise = noise_drawn(step.noise, len(cells), random)
+            values[step.query.name] = (tuple(map(int, cells + noise)),)
+        noisy = NoisyTable(values)
+        figures = noisy_figures(plan, plan.reads, noisy)
+        return finished(tables_of(plan, noisy), figures, Fraction(95, 100)).remarks
+
+    assert sum(len(remarks(0)) for _ in range(40)) == 0
+    assert len(remarks(2000)) == 1
+
+
+def of_hidden(step: Step) -> Floats:
+    """What a record with the last label of every group adds to the integers of a step."""
+    groups = step.query.groups
+    column = np.ones(1)
+    for group, mixed in zip(groups, step.axes or (EACH,) * len(groups), strict=True):
+        last = np.eye(len(group.labels))[-1]
+        if mixed.kind is AxisKind.CENTRED:
+            last = len(last) * last - 1
+        column = np.kron(column, last)
+    return column
