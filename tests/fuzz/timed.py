@@ -23,6 +23,7 @@ def run_for(seconds: float, start: int, check: Callable[[Any], None], cases: Any
     end = time.monotonic() + seconds
     tried = 0
     number = start
+    has_failed = False  # then it is made small, however long that takes
     while time.monotonic() < end:
 
         @settings(
@@ -36,10 +37,14 @@ def run_for(seconds: float, start: int, check: Callable[[Any], None], cases: Any
         @seed(number)
         @given(cases)
         def one(case: Any) -> None:
-            nonlocal tried
-            if time.monotonic() < end:
+            nonlocal tried, has_failed
+            if has_failed or time.monotonic() < end:
                 tried += 1
-                check(case)
+                try:
+                    check(case)
+                except BaseException:
+                    has_failed = True
+                    raise
 
         one()
         number += 1
