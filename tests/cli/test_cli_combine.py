@@ -97,6 +97,17 @@ def test_a_refusal_says_what_labels_there_are_and_in_plain_words(cli):
     assert 'those of region begin: "north", "south"' in wrong
 
 
+def test_a_label_may_be_written_in_either_normal_form(cli, folder):
+    spec = (folder / "small.toml").read_text(encoding="utf-8")
+    spec = spec.replace('"north"', '"Orl\u00e9ans"')
+    (folder / "accents.toml").write_text(spec, encoding="utf-8")
+    assert cli("run", "accents.toml", "-q").code == 0
+    north = figures(folder)[0]
+    for town in ("Orl\u00e9ans", "Orle\u0301ans"):
+        told = json.loads(cli("combine", "--json", "out", f'visits[region="{town}"]').out)
+        assert told["value"] == float(north["visits"])
+
+
 @pytest.mark.usefixtures("released")
 def test_a_divisor_that_may_be_0_is_refused(cli):
     """Without noise it is 0. Noise takes it out of an interval of this level once in 10^9 runs."""

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from fractions import Fraction
+from unicodedata import normalize
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.frozen import dataclass
@@ -139,7 +140,9 @@ class _Reader:
     """Reads an expression from left to right."""
 
     def __init__(self, published: Published, text: str) -> None:
-        self._published, self._text, self._place, self._depth = published, text, 0, 0
+        # Names and labels are published in NFC, in which texts are compared everywhere.
+        self._published, self._text = published, normalize("NFC", text)
+        self._place, self._depth = 0, 0
         names = {figures.name for figures in published.figures}
         names |= {f"{figures.table}.{figures.name}" for figures in published.figures}
         groups = {group for figures in published.figures for group in figures.groups}
@@ -289,7 +292,7 @@ class _Reader:
             place
             for place, row in enumerate(figures.rows)
             if all(
-                wanted.get(group, label) == label
+                group not in wanted or wanted[group] == normalize("NFC", label)
                 for group, label in zip(figures.groups, row, strict=True)
             )
         ]
