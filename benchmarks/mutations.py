@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,13 +52,13 @@ MUTANTS = [
     Mutant('return sensitivity.choice_l1 * (1 if sensitivity.monotone else 2)', 'return sensitivity.choice_l1 * 2', "certify: the range of monotone scores", PLANNING),
     Mutant('lambda it: not it[0].sensitivity.monotone or it[1].adjacency is Adjacency.ADD_REMOVE,', 'lambda it: True,', "certify: monotone scores under replace-one", PLANNING),
     Mutant('return Loss(picks * epsilon, Fraction(0), picks * rho)', 'return Loss(epsilon, Fraction(0), rho)', "certify: k picks cost one", PLANNING),
-    Mutant('lambda it: (coarse_limits(it[0].query, it[1]).rows, it[0].sensitivity.l1),', 'lambda it: (0, it[0].sensitivity.l1),', "certify: the stated sensitivity of quantiles", PLANNING),
+    Mutant('coarse_limits(it[0].query, it[1]).rows * largest_weight(it[0]),', '0,', "certify: the stated sensitivity of quantiles", PLANNING),
     Mutant("rest = epsilon - selecting.epsilon, delta - selecting.delta", "rest = epsilon, delta", "certify: what selects keys is added to the total", PLANNING),
     Mutant("return total.plan.loss.delta, privacy.delta", "return Fraction(0), privacy.delta", "certify: the declared delta", PLANNING),
     Mutant('if total.epsilon <= epsilon and total.delta <= delta:', 'if total.epsilon <= epsilon:', "certify: deltas add up", PLANNING),
     Mutant("return min(2 * self.groups, self.cells) if self.replaced else self.groups", "return self.groups", "certify: adjacency factor of touched cells", PLANNING),
     Mutant("rows, groups, per_cell = bounding.rows, bounding.groups, bounding.per_group", "rows, groups, per_cell = 1, bounding.groups, bounding.per_group", "certify: rows of a unit", PLANNING),
-    Mutant("everywhere = all(map(_total, _groups_of(query))) and query.where is None", "everywhere = all(map(_total, _groups_of(query)))", "certify: a filtered count changes under replace-one", PLANNING),
+    Mutant("return all(group.total for group in groups) and query.where is None", "return all(group.total for group in groups)", "certify: a filtered count changes under replace-one", PLANNING),
     Mutant("effects |= {(Fraction(0),) * len(step.transform)}", "pass", "certify: a row that is in no cell", PLANNING),
     Mutant('lambda it: _allowed_delta(it.step.query) >= it.step.loss.delta,', 'lambda it: True,', "certify: delta of the threshold within the spec's", PLANNING),
     Mutant('Rule("keys are selected by a count of units", _counts_units),', 'Rule("keys are selected by a count of units", lambda it: True),', "certify: keys are selected by a count of units", PLANNING),
@@ -85,7 +86,7 @@ MUTANTS = [
     Mutant("return _stated(limits.rows * size, shift, text)", "return _stated(size, shift, text)", "sensitivity: rows of a unit", "unit/privacy contracts/test_sensitivity.py"),
     Mutant("return _stated(2 * limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)", "return _stated(limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)", "sensitivity: adjacency factor", "unit/privacy contracts/test_sensitivity.py"),
     Mutant("outside = no_value or may_be_outside(query, neighbours)", "outside = False", "sensitivity: a row without a value", "unit/statistics contracts/test_sensitivity.py"),
-    Mutant("return Vector(width, width**2, 2)", "return Vector(width, width, 2)", "sensitivity: L2 of a mean", f"unit/statistics contracts/test_sensitivity.py {PLANNING}"),
+    Mutant("return weighted(Vector(width, width**2, 2), query)", "return weighted(Vector(width, width, 2), query)", "sensitivity: L2 of a mean", f"unit/statistics contracts/test_sensitivity.py {PLANNING}"),
     Mutant("remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))", "remaining_epsilon = total.epsilon", "budget share: what is stated is taken off", PLANNING, "budget_split"),
     # --- noise
     Mutant('return int.from_bytes(read_exactly(entropy, size), "little") >> (8 * size - bits)', 'return int.from_bytes(read_exactly(entropy, size), "little")', "entropy: too many bits", "unit/kernel/noise"),
@@ -108,12 +109,12 @@ MUTANTS = [
     Mutant("self.taken = True", "self.taken = False", "seal: a failed draw can be repeated free", "unit/release"),
     Mutant("return drawn if first_sealed == payload else from_bytes(run.plan, first_sealed)", "return drawn", "seal: a second draw is published", f"{RELEASE} contracts/test_ledger_processes.py"),
     Mutant("salt = read_bits(draw.entropy, 63) if bounded else 0", "salt = 0", "bounding rule: the salt", RELEASE, "release/run"),
-    Mutant('if content.get("form") != FORM or content["steps"] != sealed_laws(plan):', 'if content.get("form") != FORM:', "seal: of another plan", "unit/release"),
+    Mutant('return bool(content.get("form") == FORM and content["steps"] == sealed_laws(plan))', 'return bool(content.get("form") == FORM)', "seal: of another plan", "unit/release"),
     # --- ledger
     Mutant("if caps.epsilon is not None and then.epsilon > caps.epsilon:", "if caps.epsilon is not None and now.epsilon > caps.epsilon:", "ledger: comparison with the cap", LEDGER),
     Mutant("if then.room is not None and then.counted > then.room:", "if False:", "ledger: the delta cap", LEDGER),
     Mutant("if charged_run.loss != loss:", "if False:", "ledger: the same run at another cost", LEDGER),
-    Mutant('"PRAGMA synchronous = EXTRA",', '"PRAGMA synchronous = OFF",', "ledger: durable commits", LEDGER),
+    Mutant('connection.execute("PRAGMA synchronous = EXTRA")', 'connection.execute("PRAGMA synchronous = OFF")', "ledger: durable commits", LEDGER),
     Mutant("os.fsync(sink.fileno())", "pass", "fsync of what is published", "unit/output unit/release faults"),
     Mutant("if expected != entry:", "if False:", "ledger: the chain", LEDGER),
     Mutant("if said.seq > book.head.seq or said.hash != book.hash_at(said.seq):", "if said.seq > book.head.seq:", "ledger: rollback guard", LEDGER),
@@ -123,7 +124,69 @@ MUTANTS = [
     Mutant('(value < low, literal(grid.lower)),', '(value < low, value.cast("BIGINT")),', "clamp from below", ENGINES),
     Mutant('((value > high) & ~call("ISNAN", value), literal(grid.upper)),', '((value > high) & ~call("ISNAN", value), value.cast("BIGINT")),', "clamp from above", ENGINES),
     Mutant("return (_times(place, most) + (most - 1) + count - start) % count < most", "return (_times(place, most) + (most - 1) + count) % count < most", "bounding rule: the start of a cut", ENGINES),
-    Mutant('most = call("LEAST", rows, bound.per_group)', 'most = call("LEAST", rows, bound.rows)', "bounding rule: rows of one cell", ENGINES),
+    # --- certify: strategies, weights, what a query asks for
+    Mutant("most = number if labels > 1 else 0  # so many of these axes can differ", "most = min(number, 1) if labels > 1 else 0", "certify: two centred axes of one size can't both differ", "contracts/test_strategy_sensitivity.py"),
+    Mutant("return max(both, together(entering, 0), together(0, leaving))", "return both", "certify: conditions where a row is missing on one side", "contracts/test_strategy_sensitivity.py"),
+    Mutant("least = sum(amount for amount in amounts.values() if amount < 0)", "least = sum(amounts.values())", "certify: the least that a row adds by its conditions", "contracts/test_strategy_sensitivity.py"),
+    Mutant("if measure.where is not None and measure.where != step.query.where:", "if measure.where is not None and step.query.where is None:", "certify: a part's filter beside the query's", "unit/kernel/certify/test_certify_forms.py"),
+    Mutant("always = amounts.pop(step.query.where, 0)", "always = sum(amounts.values())", "certify: conditions with a filter of their own", "contracts/test_strategy_sensitivity.py"),
+    Mutant("return quantiles.spans(step.scheme.steps, records, limits.replaced, stays=stays)", "return quantiles.spans(step.scheme.steps, limits.rows, limits.replaced, stays=stays)", "certify: composed quantiles without their weight", "unit/kernel/certify/test_certify_weights.py"),
+    Mutant("absent = Norms(0, 0) if certain else change", "absent = Norms(0, 0)", "certify: in mixed cells nobody is absent", "contracts/test_strategy_sensitivity.py"),
+    Mutant("disjoint = Norms(2 * column.l1, 2 * column.l2_squared) if several else Norms(0, 0)", "disjoint = Norms(0, 0)", "certify: two records in cells that share no integer", "contracts/test_strategy_sensitivity.py"),
+    Mutant("return Norms(2 * column.l1, 4 * column.l2_squared)", "return Norms(2 * column.l1, 2 * column.l2_squared)", "certify: the triangle inequality in squares", "contracts/test_strategy_sensitivity.py"),
+    Mutant("return Norms(rows * change.l1, rows * rows * change.l2_squared)", "return Norms(rows * change.l1, rows * change.l2_squared)", "certify: several rows in mixed cells, in squares", "contracts/test_strategy_sensitivity.py"),
+    Mutant("ends |= {1} if weight is None else {weight.grid.lower, weight.grid.upper}", "ends |= {1} if weight is None else {weight.grid.lower}", "certify: the largest survey weight", "unit/kernel/certify/test_certify_weights.py"),
+    Mutant("ends |= {0} if weight is not None and weight.null_fill is None else set()", "pass", "certify: a record without a survey weight", "unit/kernel/certify/test_certify_weights.py contracts/test_sensitivity.py"),
+    Mutant("return step.survey_weight is None or step.survey_weight.null_fill is not None", "return True", "certify: a record without a weight leaves quantiles", "unit/kernel/certify/test_certify_weights.py"),
+    Mutant("return rows <= min(bounding.groups, bounding.per_group)", "return True", "certify: rows of people in joined tables", "unit/kernel/certify/test_certify_strategies.py unit/kernel/certify/test_rules.py"),
+    Mutant("return content in _own_contents(step.query, step) or content in _shared_contents(step.query)", "return True", "certify: a step releases what its query is", "unit/kernel/certify/test_rules.py"),
+    # --- planning of strategies
+    Mutant("return 2 * l1, 2 * l2_squared * fewest // (fewest - 1)", "return 2 * l1, 2 * l2_squared", "strategy sensitivity: labels of one centred axis differ", "contracts/test_strategy_sensitivity.py"),
+    Mutant("step = 2 if replaced else 1", "step = 1", "strategy sensitivity: conditions under replace-one", "contracts/test_strategy_sensitivity.py"),
+    Mutant("l1, l2_squared = rows * l1, rows**2 * l2_squared", "l1, l2_squared = rows * l1, rows * l2_squared", "strategy sensitivity: several rows, in squares", "contracts/test_strategy_sensitivity.py"),
+    Mutant("_all_of(place, len(inner), Fraction(1, whole * _cells(inner, sizes)))", "_all_of(place, len(inner), Fraction(1, whole))", "strategies: factors of centred pieces", "unit/planning/test_strategies.py"),
+    Mutant("terms[more] = [_all_of(len(pieces), len(whole), Fraction(1, size**2)), *coarser]", "terms[more] = [_all_of(len(pieces), len(whole), Fraction(1, size)), *coarser]", "strategies: factors of nested pieces", "unit/planning/test_strategies.py"),
+    Mutant("transform = tuple((*others[:row], 2, *others[row:], -1) for row in range(number))", "transform = tuple((*others[:row], 1, *others[row:], -1) for row in range(number))", "strategies: twice a count less the total", "unit/planning/test_strategies.py"),
+    # --- survey weights
+    Mutant("return Vector(most * row.l1, most**2 * row.l2_squared, row.width, plural=row.plural)", "return Vector(row.l1, row.l2_squared, row.width, plural=row.plural)", "weights: a weighted share", "contracts/test_sensitivity.py"),
+    Mutant("corners = [w * k for w in (least, most) for k in (row.lower, row.upper)]", "corners = [w * k for w in (least,) for k in (row.lower, row.upper)]", "weights: a weighted sum", "contracts/test_sensitivity.py"),
+    # --- the ledger: filter, reservation, server
+    Mutant("return Parts(rho, epsilon, delta, max(loss.delta, delta) if once else loss.delta + delta)", "return Parts(rho, epsilon, delta, max(loss.delta, delta))", "filter: either of two ways fails", "unit/ledger/test_ledger_privacy_filter.py"),
+    Mutant("self._counted += parts.either if self._plain else parts.delta", "self._counted += parts.delta", "filter: deltas while the plain way counts", "unit/ledger/test_ledger_privacy_filter.py"),
+    Mutant("by_rho = parts.epsilon + order * parts.rho", "by_rho = parts.epsilon + parts.rho", "filter: rho at an order", "unit/ledger/test_ledger_privacy_filter.py"),
+    Mutant("if self._either > self._room or (cap is not None and self._epsilon > cap):", "if self._either > self._room:", "filter: the plain way ends at the cap", "unit/ledger/test_ledger_privacy_filter.py"),
+    Mutant("self._room = (caps.delta or ZERO) - self._reserve", "self._room = caps.delta or ZERO", "filter: the reserve of delta", "unit/ledger/test_ledger_privacy_filter.py"),
+    Mutant("elif step.delta == 0:", "elif step.delta >= 0:", "filter: a step with a delta has no rho", "unit/ledger/test_ledger_privacy_filter.py", "privacy_filter"),
+    Mutant("if rho is None or rho > caps.rho:", "if rho is not None and rho > caps.rho:", "reservation: a run without rho under a cap of rho", "unit/ledger/test_ledger_caps.py unit/ledger/test_ledger_privacy_filter.py cli/test_cli_budget_cap.py"),
+    Mutant("return cap.caps.lowered(stated)", "return stated", "reservation: caps set in the ledger", "unit/ledger/test_ledger_caps.py cli/test_cli_budget_cap.py"),
+    Mutant("return [name for name in CAPS if _above(getattr(stated, name), getattr(self, name))]", "return []", "reservation: a spec that states a higher cap", "unit/ledger/test_ledger_caps.py cli/test_cli_budget_cap.py"),
+    Mutant("if spent((*account.terms, terms)).delta >= 1:", "if False:", "reservation: a delta of 1", "unit/ledger"),
+    Mutant('("synchronous_commit", "on"),', '("synchronous_commit", "off"),', "server: durable commits", "unit/ledger/test_ledger_server.py"),
+    Mutant('self._execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))', "pass", "server: one run at a time", "unit/ledger/test_ledger_server.py contracts/test_ledger_processes.py"),
+    Mutant("or sound != _TRIGGERS", "or False", "server: triggers that were changed", "unit/ledger/test_ledger_server.py"),
+    Mutant('("default_transaction_read_only", "on" if self._read_only else "off"),', '("default_transaction_read_only", "off"),', "server: readers that can write", "unit/ledger/test_ledger_server.py"),
+    # --- quality first
+    Mutant("total = None if privacy.epsilon is None else privacy.epsilon - sum(stated)", "total = privacy.epsilon", "quality first: what it costs is taken off the total", "cli/test_cli_quality.py"),
+    Mutant("if len(ahead) > 1 and not _within(spent, caps, ahead):", "if False:", "quality first: the cap holds both runs", "cli/test_cli_quality.py"),
+    Mutant("if counts.get(state, 0) - noise.get(state, 0) > most * total:", "if counts.get(state, 0) > most * total:", "quality first: noise alone stops no run", "cli/test_cli_quality.py"),
+    # --- finishing
+    Mutant("shown = columns | changed  # conditions look at all figures before any is hidden or rounded", "shown = columns", "finishing: conditions look at adjusted figures", "unit/finishing"),
+    Mutant("raw[table, name] = _hidden(before.values, visible), before.decimals", "raw[table, name] = before.values, before.decimals", "finishing: hidden figures show in no raw column", "unit/finishing cli/test_cli_finishing.py"),
+    # --- readers
+    Mutant("complete = fields is not None and len(fields) == self.width", "complete = fields is not None", "csv: a line with another number of fields", "unit/engines/test_csv_lines.py contracts/test_csv_readers.py"),
+    Mutant("return columns if len(columns[0]) == records else None", "return columns", "csv: the fast reader finds as many records", "unit/engines contracts/test_csv_readers.py"),
+    Mutant("return self._records == records", "return True", "csv: the scan confirms the fast reader", "unit/engines contracts/test_csv_readers.py"),
+    Mutant("return fields if fields is not None and len(fields) == self.width else None", "return fields", "csv: a record of several lines has all fields", "unit/engines/test_multiline_csv.py"),
+    Mutant("if begun + (size if feed < 0 else feed) > LINE_LIMIT:", "if False:", "csv: the scan doubts a line that is too long", "unit/engines contracts/test_csv_readers.py"),
+    Mutant("if leaf is None or len(alike) > 1:", "if leaf is None:", "parquet: columns that differ in case alone", "unit/engines contracts/test_parquet_types.py contracts/test_field_states.py"),
+    Mutant("single = column.max_repetition_level == 0 and column.max_definition_level <= 1", "single = True", "parquet: nested columns", "unit/engines contracts/test_parquet_types.py"),
+    Mutant('"TIMESTAMP": ("INT64 Timestamp(isAdjustedToUTC=false, timeUnit=microseconds",),', '"TIMESTAMP": ("INT64 Timestamp(isAdjustedToUTC=false, timeUnit=microseconds", "INT64 Timestamp(isAdjustedToUTC=true, timeUnit=microseconds"),', "parquet: moments with a zone are read by us", "contracts/test_parquet_types.py unit/engines"),
+    Mutant("_check_offsets(values.dictionary)", "pass", "arrow: places outside of a dictionary", "unit/engines/test_arrow_files.py"),
+    Mutant("values.validate(full=True)", "pass", "arrow: offsets outside of a buffer", "unit/engines/test_arrow_files.py", "arrow/source"),
+    Mutant('inside = f"{column} IS NULL OR {column} BETWEEN \'{first}\' AND \'{last}\'"', 'inside = "TRUE"', "postgresql: moments outside of the calendar", "unit/engines/test_databases.py"),
+    Mutant("shown = from_excel(value, self._sheet.epoch) if value >= 0 else None", "shown = from_excel(value) if value >= 0 else None", "xlsx: the epoch of a workbook", "unit/engines/test_xlsx.py"),
+    Mutant("if len(text) > LONGEST:", "if False:", "xlsx: a text that is too long", "unit/engines/test_xlsx.py", "xlsx"),
+    Mutant("inside = f\"{kind} NOT IN ('null', 'real') AND {size} <= {CELL_LIMIT}\"", "inside = f\"{kind} NOT IN ('null', 'real')\"", "sqlite: a text that is too long", "unit/engines/test_databases.py leaks/test_databases.py"),
 ]  # fmt: skip
 
 
@@ -169,7 +232,12 @@ def survives(copy: Path, tests: list[str], mark: str, seconds: int) -> tuple[boo
     return done.returncode in (0, 5), (failed or [""])[0].removeprefix("FAILED tests/")
 
 
-def run_one(root: Path, mutant: Mutant, seconds: int) -> tuple[str, str, float]:
+RUNS = (("default", "not thorough"), ("thorough", "thorough"), ("all examples", ""))
+
+
+def run_one(
+    root: Path, mutant: Mutant, seconds: int, runs: Sequence[tuple[str, str]] = RUNS
+) -> tuple[str, str, float]:
     """Apply a mutant in a copy and run its tests: who saw it, by which test, after how long."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutant-") as folder:
@@ -180,11 +248,7 @@ def run_one(root: Path, mutant: Mutant, seconds: int) -> tuple[str, str, float]:
         lines = file.read_text(encoding="utf-8").split("\n")
         lines[at] = lines[at].replace(mutant.old, mutant.new)
         file.write_text("\n".join(lines), encoding="utf-8")
-        for who, mark in (
-            ("default", "not thorough"),
-            ("thorough", "thorough"),
-            ("all examples", ""),
-        ):
+        for who, mark in runs:
             passed, test = survives(copy, mutant.tests.split(), mark, seconds)
             if not passed:
                 return who, test, time.monotonic() - started
@@ -196,6 +260,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("numbers", nargs="*", type=int, help="of mutants; all without")
     parser.add_argument("--check", action="store_true", help="only look for the lines")
+    parser.add_argument("--default", action="store_true", help="by the default tests alone")
     parser.add_argument("--root", type=Path, default=Path.cwd())
     parser.add_argument("--seconds", type=int, default=1200, help="that one run of tests may take")
     given = parser.parse_args()
@@ -214,7 +279,7 @@ def main() -> None:
             )
             continue
         ((file, _),) = lines_with(root / "dprelease", mutant)
-        who, test, took = run_one(root, mutant, given.seconds)
+        who, test, took = run_one(root, mutant, given.seconds, RUNS[: 1 if given.default else None])
         where = file.relative_to(root / "dprelease")
         print(f"| {number} | {mutant.breaks} | {where} | {who} | {test} | {took:.0f} |", flush=True)
 

@@ -15,7 +15,7 @@ from thorough import examples
 
 from dprelease import load
 from dprelease.kernel.certify.certify import certify
-from dprelease.model import Release
+from dprelease.model import CENTRED, EACH, Release
 from dprelease.planning import figure_errors, solve
 from dprelease.planning.planner import make_plan
 from dprelease.planning.shared_releases import drafts_of
@@ -147,6 +147,13 @@ def test_a_tree_errs_no_more_than_its_levels_by_themselves() -> None:
     release = release_of(MU, {"s": 50, "t": 20}, tables([(), ("s",), ("s", "t")]))
     variances = errors(solution_of(release))
     assert max(variances.values()) < 3  # each level by itself: three of mu 1
+
+
+def test_tables_with_one_group_more_each_add_up_to_what_is_asked() -> None:
+    """The finer one is released centred along its new group: certification adds up the terms."""
+    asked = tables([("g",), ("g", "h")])
+    made = certified_plan(release_of({"rho": 0.1}, {"g": 2, "h": 31}, asked)).plan
+    assert [step.axes for step in made.steps] == [(), (EACH, CENTRED)]
 
 
 def test_one_query_alone_stays_as_it_is() -> None:

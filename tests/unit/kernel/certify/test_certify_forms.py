@@ -215,6 +215,18 @@ def test_one_filter_for_both_parts_does_not_come_apart() -> None:
     assert worst_change(unequal, privacy).l1 == 2
 
 
+def test_filters_of_parts_come_apart_beside_the_query_s_own() -> None:
+    """A row that passes the query's filter may be in the second part alone."""
+    made = plan(
+        "ratio",
+        numerator={"statistic": "count", "where": "y > 2"},
+        denominator={"statistic": "count", "where": "y > 5"},
+        where="z > 1",
+    )
+    step = replace(made.steps[0], transform=((1, -1), (0, 1)))
+    assert worst_change(step, made.release.privacy).l1 == 2
+
+
 def test_what_is_no_sum_over_rows_stands_alone() -> None:
     units, distinct = plan("count_units"), plan("count_distinct", column="h")
     assert not refused(units)

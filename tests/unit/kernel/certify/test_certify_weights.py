@@ -284,3 +284,17 @@ def test_selections_of_weighted_quantiles_are_composed_with_their_weight(
     spans = spans_of_quantiles(step, privacy)
     assert spans == spans_of_quantiles(plain, everybody)
     assert sum(spans) == made.loss.epsilon
+
+
+def test_a_record_that_may_lack_a_weight_does_not_stay_in_its_cell() -> None:
+    """Replaced by one without a weight it leaves, and one with a weight comes."""
+    made = plan("quantile", "replace-one", by=False)
+    (step,) = made.steps
+    assert step.survey_weight is not None
+    assert step.scheme is not None
+    optional = replace(step.survey_weight, null_fill=None)
+    selections = tuple(replace(each, target=NINE) for each in step.scheme.steps)
+    step = replace(step, scheme=replace(step.scheme, steps=selections))
+    unweighted = replace(step, survey_weight=optional)
+    privacy = made.release.privacy
+    assert sum(spans_of_quantiles(step, privacy)) < sum(spans_of_quantiles(unweighted, privacy))
