@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from postgres_server import Server
 
 from dprelease.errors import Failure
 from dprelease.ledger.privacy_filter import Caps
-from dprelease.ledger.server import ServerDatabase
+from dprelease.ledger.server import ServerDatabase, open_for_reading, open_for_writing
 from dprelease.ledger.store import Ledger, account
 from dprelease.model import Loss
 
@@ -196,6 +197,19 @@ def test_a_commit_waits_for_the_disk_whatever_the_server_says(server: str) -> No
     finally:
         sql("ALTER ROLE dprelease RESET synchronous_commit")
     assert shown == "on"
+
+
+@pytest.mark.parametrize(
+    ("open_ledger", "says"), [(open_for_reading, "on"), (open_for_writing, "off")]
+)
+def test_who_reads_a_ledger_can_not_add_to_it(
+    server: str, open_ledger: Callable[[str, float], ServerDatabase], says: str
+) -> None:
+    charge(server, "a" * 64)
+    database = open_ledger(server, 1)
+    shown = database.setting("default_transaction_read_only")
+    database.close()
+    assert shown == says
 
 
 def test_without_the_driver_the_extra_is_named(
