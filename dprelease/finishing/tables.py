@@ -150,8 +150,7 @@ def finished(
 
 def _changes(finish: Finish) -> bool:
     """Whether figures may become others."""
-    adjusted = finish.consistent or finish.nonnegative or finish.integer
-    return adjusted or finish.round_to is not None
+    return finish.is_adjusted or finish.round_to is not None
 
 
 def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:

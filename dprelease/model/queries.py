@@ -175,6 +175,11 @@ class Finish:
     round_to: Fraction | None = None
     flag_unreliable_at: Fraction = Fraction(3, 10)
 
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether figures are moved: to agree, to 0 or more, or to whole numbers."""
+        return self.consistent or self.nonnegative or self.integer
+
 
 AS_RELEASED = Finish()
 

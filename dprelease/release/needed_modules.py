@@ -11,19 +11,13 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
-from dprelease.model import Plan
+from dprelease.model import Form, Plan
 
 _FOR_ALL = (
     "dprelease.engines.csv.multiline",
     "dprelease.engines.csv.reader",
     "dprelease.engines.duckdb.execute",
-    "dprelease.finishing.agreement",
-    "dprelease.finishing.projection",
     "dprelease.kernel.noise.additive",
-    "dprelease.kernel.noise.selection",
-    "dprelease.kernel.privatize.choices",
-    "dprelease.kernel.privatize.mixed_cells",
-    "dprelease.mechanisms.quantile_error",
     "dprelease.report.charts",
     "dprelease.report.combine",
     "dprelease.report.dcat",
@@ -33,6 +27,13 @@ _FOR_ALL = (
     "numpy.fft",
     "statistics",
 )
+_FOR_CHOICES = (
+    "dprelease.kernel.noise.selection",
+    "dprelease.kernel.privatize.choices",
+    "dprelease.mechanisms.quantile_error",
+)
+_FOR_MIXED_CELLS = ("dprelease.kernel.privatize.mixed_cells",)
+_FOR_ADJUSTED_FIGURES = ("dprelease.finishing.agreement", "dprelease.finishing.projection")
 _FOR_RECORDS = (
     "dprelease.engines.duckdb.record_codes",
     "dprelease.files.prefetch",
@@ -47,9 +48,22 @@ _FOR_RECORDS = (
 
 def load_modules(plan: Plan) -> None:
     """Import what a run of the plan needs after its charge."""
-    for name in (*_FOR_ALL, *(_FOR_RECORDS if plan.records else ())):
+    for name in _needed(plan):
         for module in _with_modules(name):
             import_module(module)
+
+
+def _needed(plan: Plan) -> Iterator[str]:
+    """Give what every run needs, and what some plans do: loading is most of a small run."""
+    yield from _FOR_ALL
+    if any(step.form is not Form.NUMBERS for step in plan.steps):
+        yield from _FOR_CHOICES
+    if any(step.axes for step in plan.steps):
+        yield from _FOR_MIXED_CELLS
+    if any(read.query.finish.is_adjusted for read in plan.reads):
+        yield from _FOR_ADJUSTED_FIGURES
+    if plan.records:
+        yield from _FOR_RECORDS
 
 
 def _with_modules(name: str) -> Iterator[str]:

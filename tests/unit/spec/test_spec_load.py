@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 import tomli
 
+from dprelease import expressions
 from dprelease.errors import ExitCode, Failure, Place
 from dprelease.model import Adjacency, ColumnType, Expression, Grid
 from dprelease.spec import load
@@ -218,6 +219,7 @@ def test_expressions_go_through_the_whitelist(complaints, good, monkeypatch):
     calls: list[object] = []
     fake = ModuleType("dprelease.expressions")
     fake.ExpressionError, fake.parse = ExpressionError, parse  # type: ignore[attr-defined]
+    fake.tree = expressions.tree  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "dprelease.expressions", fake)
     derived = '[columns.pay]\ntype = "integer"\nexpression = "salary * 2"\nlower = 0\nupper = 9\n'
     edits = [
