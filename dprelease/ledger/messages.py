@@ -181,6 +181,19 @@ def one_place_two_periods(run: Run, period: str, place: Place | None) -> Failure
     return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
 
 
+def charged_elsewhere(run: Run, place: Place | None) -> Failure:
+    """A run of a disjoint period would read another place than it was charged for."""
+    message = (
+        f"entry {run.seq} of the ledger charged this run for the data of the disjoint period "
+        f'"{run.terms.period}" at another place'
+    )
+    hint = (
+        "put the data, and disjoint_periods, back as they were when it was charged; or a new "
+        "`snapshot` releases (and charges) what is there now"
+    )
+    return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
+
+
 def nothing_promised(dataset: str, place: Place | None) -> Complaint:
     """The deltas of all releases reach 1: that promises nothing, whatever the caps say."""
     return Complaint(

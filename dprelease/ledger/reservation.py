@@ -10,6 +10,7 @@ from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.messages import (
     above_set_cap,
+    charged_elsewhere,
     nothing_promised,
     one_place_two_periods,
     over_cap,
@@ -113,6 +114,17 @@ def check_caps(
     if complaints:
         same = [run for run in account.runs if run.terms.period == terms.period]
         raise Failure(ExitCode.BUDGET, paid_in_two(complaints, release, same))
+
+
+def check_data_place(run: Run, terms: Terms, place: Place | None) -> None:
+    """Refuses (exit 3) to go on with a charged run of a disjoint period where its data is not.
+
+    What lies at another place may have been charged as another period: that would be a second
+    release of it for one charge. A sealed run reads nothing more.
+    """
+    charged_for = run.terms.data
+    if run.state is State.CHARGED and charged_for is not None and charged_for != terms.data:
+        raise charged_elsewhere(run, place)
 
 
 def _same_data(one: Terms, other: Terms) -> bool:

@@ -44,6 +44,7 @@ from dprelease.ledger.reservation import (
     Reservation,
     caps_of,
     check_caps,
+    check_data_place,
     check_loss,
     reservation_of,
 )
@@ -201,11 +202,11 @@ class Ledger:
         """Charges a run, once: a run already charged at the same cost is returned as it is.
 
         Refuses (exit 3) a cost over a cap, compared exactly over all runs of the dataset, a
-        charged run at another cost, and ``caps`` above those set in the ledger. ``parts`` are for
-        composing it with others, ``disjoint`` says that each unit has records in one ``period``
-        only, and ``data`` where its records are. ``detail`` holds JSON values without floats;
-        ``place`` is where the spec states the budget. No value of the data may be read before this
-        returns.
+        charged run at another cost or, of a disjoint period, of data at another place, and ``caps``
+        above those set in the ledger. ``parts`` are for composing it with others, ``disjoint`` says
+        that each unit has records in one ``period`` only, and ``data`` where its records are.
+        ``detail`` holds JSON values without floats; ``place`` is where the spec states the budget.
+        No value of the data may be read before this returns.
         """
         check_loss(loss)
         terms = Terms(loss, parts if parts is not None else whole(loss), period, disjoint, data)
@@ -214,6 +215,7 @@ class Ledger:
             if charged_run is not None:
                 if charged_run.loss != loss:
                     raise other_cost(release, charged_run.loss, loss, place)
+                check_data_place(charged_run, terms, place)
                 return reservation_of(book, charged_run, fresh=False)
             before = book.account(dataset)
             check_guarantee(before, detail, place)

@@ -1,5 +1,6 @@
 """``dprelease budget`` through its process."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -241,6 +242,34 @@ def test_a_link_does_not_give_a_file_a_second_period(cli, spec, folder):
     for answer in (planned, refused):
         assert 'E306 entry 1 of the ledger charged the data of period "autumn"' in answer.err
     assert cli("run", "-q", "--period", "spring", "small.toml").code == 0  # again, for nothing
+
+
+def test_a_run_that_stopped_goes_on_with_the_data_that_it_was_charged_for(cli, spec, folder):
+    """What its place has become may be another period's: a second draw, with no charge."""
+    spec(('path = "small.csv"', 'path = "small-{period}.csv.gz"'),
+         ("epsilon_cap = 2.5", 'dataset = "d"\ndisjoint_periods = true\nepsilon_cap = 1'),
+         ('adjacency = "add-remove"', 'adjacency = "replace-one"'),
+         ('path = "out"', 'path = "out-{period}"'))  # fmt: skip
+    content = (folder / "small.csv").read_bytes()
+    whole, unended = gzip.compress(content), gzip.compress(content.removesuffix(b"\n"))
+    spring, autumn = (folder / f"small-{period}.csv.gz" for period in ("spring", "autumn"))
+    spring.write_bytes(whole)
+    autumn.write_bytes(unended)
+    assert cli("run", "-q", "--period", "spring", "small.toml").code == 0
+    assert cli("run", "-q", "--period", "autumn", "small.toml").code == 5
+    autumn.unlink()
+    autumn.symlink_to(spring)
+    planned = cli("plan", "--period", "autumn", "small.toml")
+    refused = cli("run", "--period", "autumn", "small.toml")
+    assert refused.code == 3
+    for answer in (planned, refused):
+        assert "E306 entry 4 of the ledger charged this run for the data of" in answer.err
+    autumn.unlink()
+    autumn.write_bytes(whole)
+    assert cli("run", "-q", "--period", "autumn", "small.toml").code == 0
+    autumn.unlink()
+    autumn.symlink_to(spring)
+    assert cli("run", "-q", "--period", "autumn", "small.toml").code == 0  # as it was sealed
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
 from dprelease.ledger.messages import new_dataset
 from dprelease.ledger.privacy_filter import Terms, Total
-from dprelease.ledger.reservation import caps_of, check_caps, current_run, stated_caps, terms_of
+from dprelease.ledger.reservation import (
+    caps_of,
+    check_caps,
+    check_data_place,
+    current_run,
+    stated_caps,
+    terms_of,
+)
 from dprelease.ledger.store import account
 from dprelease.ledger.totals import meets, spent, spent_rho, total_of
 from dprelease.model import Plan
@@ -40,16 +47,18 @@ def standing_of(
     refusals: list[Complaint] = []
     run_terms = terms_of(plan)
     more = () if earlier_run else (run_terms,)
-    for terms in more:
-        try:
+    place = release.place("privacy.epsilon")
+    try:
+        if earlier_run is not None:
+            check_data_place(earlier_run, run_terms, place)
+        else:
             check_guarantee(
                 dataset_account, guarantee_of(release), release.place("privacy.adjacency")
             )
             caps_of(dataset_account, stated)
-            place = release.place("privacy.epsilon")
-            check_caps(dataset_account, release.about.name, terms, caps, place)
-        except Failure as refused:
-            refusals = release.placed(refused).complaints
+            check_caps(dataset_account, release.about.name, run_terms, caps, place)
+    except Failure as refused:
+        refusals = release.placed(refused).complaints
     plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
     now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
     in_period = [terms for terms in dataset_account.terms if meets(terms, run_terms)]
