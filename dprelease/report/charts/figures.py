@@ -60,7 +60,16 @@ class Figure(NamedTuple):
     """A column of numbers with what stands beside it; several columns are quantiles of one."""
 
     columns: tuple[OutputColumn, ...]
-    beside: Mapping[str, OutputColumn]  # by ending, of the first column
+    besides: tuple[Mapping[str, OutputColumn], ...]  # by ending, of each column
+
+    @property
+    def beside(self) -> Mapping[str, OutputColumn]:
+        """What stands beside the first column."""
+        return self.besides[0]
+
+    def all_beside(self, ending: str) -> list[OutputColumn]:
+        """Give what has this ending beside any of the columns."""
+        return [beside[ending] for beside in self.besides if ending in beside]
 
     @property
     def name(self) -> str:
@@ -79,9 +88,8 @@ class Figure(NamedTuple):
     def estimates(self, labels: Sequence[str]) -> list[Estimate]:
         """Give each row as it is drawn."""
         values = list(zip(*map(_floats, self.columns), strict=True))
-        flags = self.beside.get("_flag")
-        marks = flags.values if flags else [None] * len(values)
-        hollow = [is_weak(flag) for flag in marks]
+        flags = self.all_beside("_flag")
+        hollow = [any(is_weak(flag.values[row]) for flag in flags) for row in range(len(values))]
         if len(self.columns) > 1:
             return [
                 Estimate(label, None, None, flagged, tuple(v for v in row if v is not None))
@@ -112,9 +120,9 @@ class Figure(NamedTuple):
 
     def in_ranks(self) -> str:
         """Say within how many ranks the values are right, if that is all that is known."""
-        column = self.beside.get("_rank_moe")
-        values = [value for value in column.values if isinstance(value, int)] if column else []
-        decimals = column.decimals if column else 0
+        columns = self.all_beside("_rank_moe")
+        values = [value for column in columns for value in column.values if isinstance(value, int)]
+        decimals = columns[0].decimals if columns else 0
         places = places_beside(values, decimals) if decimals else 0  # weight has decimals
         ranks = [Decimal(rounded_text(value, decimals, places, Rounding.UP)) for value in values]
         if not ranks or "_noise_moe" in self.beside:
@@ -156,12 +164,8 @@ def figures_of(table: OutputTable) -> list[Figure]:
         if is_quantile and "_rank_moe" not in beside:
             continue  # read from running counts: the same in all rows
         together = query if is_quantile and query else column.name
-        if together in figures:
-            figures[together] = Figure(
-                (*figures[together].columns, column), figures[together].beside
-            )
-        else:
-            figures[together] = Figure((column,), beside)
+        before = figures.get(together, Figure((), ()))
+        figures[together] = Figure((*before.columns, column), (*before.besides, beside))
     return list(figures.values())
 
 
@@ -239,7 +243,8 @@ def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it 
         table,
         file,
         tuple(column.name for column in figure.columns),
-        {ending: column.name for ending, column in figure.beside.items()},
+        {ending: column.name for ending, column in figure.beside.items() if ending != "_flag"},
+        tuple(flag.name for flag in figure.all_beside("_flag")),
         tuple(key.name for key in form.keys),
         next((key.name for key in table.columns if key.kind == "key" and key not in form.keys), ""),
         orders,

@@ -88,7 +88,7 @@ def frequency_chart(
     )
     title = say("Estimated shares of {column}", column=facts.column)
     layers = Layers(
-        "dots", _shares(facts), "", ("share",), {"_low": "share_low", "_high": "share_high"},
+        "dots", _shares(facts), "", ("share",), {"_low": "share_low", "_high": "share_high"}, (),
         ("label",), "", {}, (scale.low, scale.high),
     )  # fmt: skip
     name, table = place

@@ -41,7 +41,8 @@ class Layers(NamedTuple):
     table: OutputTable
     file: str
     figures: tuple[str, ...]
-    beside: Mapping[str, str]
+    beside: Mapping[str, str]  # by ending, of the first figure; no flag
+    flags: tuple[str, ...]
     keys: tuple[str, ...]
     facet: str
     orders: Mapping[str, frozenset[str]]
@@ -130,8 +131,8 @@ def _keys(layers: Layers) -> list[str]:
 
 def _data(layers: Layers) -> Spec:
     keys = _keys(layers)
-    numbers = [*layers.figures, *(n for end, n in layers.beside.items() if end != "_flag")]
-    names = [*keys, *numbers, *([layers.beside["_flag"]] if "_flag" in layers.beside else [])]
+    numbers = [*layers.figures, *layers.beside.values()]
+    names = [*keys, *numbers, *layers.flags]
     if layers.file.endswith(".csv"):
         types = dict.fromkeys((_header(layers, key) for key in keys), "string")
         types |= dict.fromkeys((_header(layers, name) for name in numbers), "number")
@@ -177,13 +178,14 @@ def _title(layers: Layers) -> str:
     return title_with_unit(_column(layers, layers.figures[0]))
 
 
-def _filled(layers: Layers) -> Spec:
+def _filled(layers: Layers, color: str = BLUE) -> Spec:
     """A mark of a flagged figure is hollow."""
-    if "_flag" not in layers.beside:
-        return {"value": BLUE}
-    flag = f"({_datum(layers, layers.beside['_flag'])} || '')"
-    weak = " || ".join(f"indexof({flag}, '{word}') >= 0" for word in (UNRELIABLE, SUPPRESSED))
-    return {"condition": {"test": weak, "value": "white"}, "value": BLUE}
+    if not layers.flags:
+        return {"value": color}
+    flags = [f"({_datum(layers, name)} || '')" for name in layers.flags]
+    words = (UNRELIABLE, SUPPRESSED)
+    weak = " || ".join(f"indexof({flag}, '{word}') >= 0" for flag in flags for word in words)
+    return {"condition": {"test": weak, "value": "white"}, "value": color}
 
 
 def _dots(layers: Layers) -> list[Spec]:
@@ -199,7 +201,12 @@ def _dots(layers: Layers) -> list[Spec]:
 def _range(layers: Layers) -> list[Spec]:
     y = {"field": LABEL, "type": "nominal", "sort": None, "title": None}
     first, last = layers.figures[0], layers.figures[-1]
-    ends = {"x": _figure(layers, first), "x2": {"field": _path(layers, last)}, "y": y}
+    ends = {
+        "x": _figure(layers, first),
+        "x2": {"field": _path(layers, last)},
+        "y": y,
+        "fill": _filled(layers, SOFT),
+    }
     strokes = [
         {
             "mark": {"type": "tick", "thickness": 2, "color": BLUE},
@@ -207,7 +214,7 @@ def _range(layers: Layers) -> list[Spec]:
         }
         for name in layers.figures
     ]
-    return [{"mark": {"type": "bar", "height": 6, "color": SOFT}, "encoding": ends}, *strokes]
+    return [{"mark": {"type": "bar", "height": 6, "stroke": SOFT}, "encoding": ends}, *strokes]
 
 
 def _line(layers: Layers) -> list[Spec]:

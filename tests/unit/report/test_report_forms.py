@@ -1,5 +1,6 @@
 """Each figure is drawn in the form that its keys ask for, true to what is published."""
 
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from time import process_time
@@ -207,3 +208,16 @@ def test_twelve_queries_and_five_thousand_rows_stay_small_and_quick():
     assert len(page.encode()) < 400_000
     assert page.count("<figure") == 11
     assert page.count('<figure class="chart full"') == 3
+
+
+def test_what_stands_beside_any_quantile_is_told_of_all_of_them():
+    made = quantiles([17, 17])
+    columns = {column.name: column for column in made.columns}
+    columns["m_q50_flag"] = replace(columns["m_q50_flag"], values=["ok", "bounded low_reliability"])
+    columns["m_q50_rank_moe"] = replace(columns["m_q50_rank_moe"], values=[92, 92])
+    chart = drawn(OutputTable("t", tuple(columns.values())))
+    assert len(shapes(chart, "rect", "hollow")) == 1
+    assert "off by 17 to 92 ranks, and" in chart.description
+    bar, *strokes = chart.vega.content["layer"]
+    assert len(strokes) == 3
+    assert "m_q50_flag" in bar["encoding"]["fill"]["condition"]["test"]
