@@ -13,7 +13,12 @@ from dprelease.diff.changes import (
     figure_changed,
     listed,
 )
-from dprelease.ledger.guarantee import OF_NULLS, unit_definition, unit_differences
+from dprelease.ledger.guarantee import (
+    OF_NULLS,
+    differences_in_words,
+    unit_definition,
+    unit_differences,
+)
 from dprelease.model import Adjacency, Bounding, Privacy, Query
 
 _ADJACENCY = {
@@ -87,8 +92,8 @@ def _definition(pair: Pair) -> Iterator[Change]:
         person = pair.new.release.privacy.unit_column is not None
         what = "who counts as one person" if person else "what counts as one record"
         why = (
-            f"{what} is worked out otherwise ({', '.join(differences)}); the losses can't be "
-            "compared, and the ledger does not add them up"
+            f"{what} is worked out otherwise ({differences_in_words(differences)}); the losses "
+            "can't be compared, and the ledger does not add them up"
         )
         words = ("as the column was defined" if person else "as the file was read", "as it is now")
         key = "privacy.unit_column" if person else "data"

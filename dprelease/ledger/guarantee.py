@@ -8,7 +8,7 @@ by that name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from dprelease.engines.registry import SOURCES
 from dprelease.errors import Complaint, ExitCode, Failure, Place
@@ -69,6 +69,20 @@ def _stated(dialect: Dialect, *names: str) -> dict[str, object]:
 def unit_differences(one: Definition, other: Definition) -> list[str]:
     """Name what two definitions say differently; nothing if the same rows are one unit to both."""
     return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+
+
+_SPEC_WORDS = {
+    "max_lines": "multiline, max_lines_per_record",
+    "text_format": "format of the column",
+    "fields": "number of fields",
+    "reads": "columns that the expression reads",
+}
+"""What a spec calls the facts of a definition, where it is another word."""
+
+
+def differences_in_words(differences: Sequence[str]) -> str:
+    """List what two definitions say differently, in the words of a spec."""
+    return ", ".join(_SPEC_WORDS.get(name, name) for name in differences)
 
 
 def _values(release: Release, name: str) -> dict[str, object]:
@@ -184,7 +198,7 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
             if differences := unit_differences(charged or {}, definition or {}):
                 raise _refused(
                     f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
-                    f"defined otherwise ({', '.join(differences)}); such losses do not add up",
+                    f"defined otherwise ({differences_in_words(differences)}); such losses do not add up",
                     "define the unit, and read the file, as in the spec of that entry, or name "
                     "another dataset with a cap that is lower by what was spent on this one",
                     place,

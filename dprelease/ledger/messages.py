@@ -175,8 +175,8 @@ def one_place_two_periods(run: Run, period: str, place: Place | None) -> Failure
         f'disjoint period "{run.terms.period}"'
     )
     hint = (
-        "give the data the period that it had; a table that is meant in one schema alone is "
-        "written with it; or leave disjoint_periods out, and the losses add up"
+        "give the data the period that it was charged as, or leave disjoint_periods out, so that "
+        "losses add up; of tables by one name in two schemas, write the schema in `table`"
     )
     return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
 

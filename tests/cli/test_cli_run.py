@@ -79,7 +79,8 @@ def test_a_run_that_found_its_charge_does_not_say_that_it_spent(cli, monkeypatch
     assert answer.code == 0
     assert answer.out.startswith("small: released\n")
     said = " ".join(answer.out.split())
-    assert "spent nothing by this run: it was charged before, or by one at the same time" in said
+    assert "spent nothing now: epsilon" in said
+    assert "was charged before, or by a run at the same time" in said
     assert "epsilon 0.5 of 2.5" not in answer.out
     assert "epsilon 1.5 of 2.5" in answer.out
 

@@ -57,7 +57,7 @@ def _lines(result: Result) -> list[str]:
     if again:
         spent = f"nothing now, {spent} then"
     elif not result.charged:
-        spent = f"nothing by this run: it was charged before, or by one at the same time, {spent}"
+        spent = f"nothing now: {spent} was charged before, or by a run at the same time"
     return [
         f"{name}: {when if again else 'released'}",
         *files_of(result),
