@@ -198,7 +198,8 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
             if differences := unit_differences(charged or {}, definition or {}):
                 raise _refused(
                     f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
-                    f"defined otherwise ({differences_in_words(differences)}); such losses do not add up",
+                    f"defined otherwise ({differences_in_words(differences)}); such losses do not "
+                    "add up",
                     "define the unit, and read the file, as in the spec of that entry, or name "
                     "another dataset with a cap that is lower by what was spent on this one",
                     place,
