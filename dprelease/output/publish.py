@@ -9,8 +9,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +43,8 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
     complaint = bad_names(files) or place_problem(directory)
     if complaint is None:
         complaint = _foreign_problem(directory, files)
-    if complaint is None:
-        return
-    if complaint.code == "E802":
-        hint = f"{complaint.hint}; this run has charged nothing"
-        raise Failure(ExitCode.LEDGER, Complaint(complaint.code, complaint.message, hint))
-    raise Failure(ExitCode.SPEC, complaint)
+    if complaint is not None:
+        raise _failure(complaint, charged=False)
 
 
 def check_not_anothers(release: Release) -> None:
@@ -226,10 +221,15 @@ def _write_problem(target: str, nearest: str) -> Complaint | None:
 
 
 FREE = "the numbers are sealed: running the same release again costs nothing"
+NOTHING = "this run has charged nothing"
 
 
 def publish(
-    directory: str, files: Mapping[str, Content], *, replace_other: bool = False
+    directory: str,
+    files: Mapping[str, Content],
+    *,
+    replace_other: bool = False,
+    charged: bool = True,
 ) -> dict[str, str]:
     """Makes the directory hold the files, and returns the SHA-256 (hex) of each by name.
 
@@ -241,30 +241,36 @@ def publish(
     have made, unless ``replace_other``. All is durable on return.
 
     Killed at any point it leaves the old release, the new one, or one that is said to be under way;
-    the next call removes its traces. Raises Failure (exit 5: a retry is free) when the place can't
-    be written.
+    the next call removes its traces. Raises Failure when the place can't be written: with exit code
+    5, after which a retry is free, or where nothing was ``charged`` with those of ``check_target``.
     """
     complaint = bad_names(files) or place_problem(directory)
     if complaint is not None:
-        raise _failure(complaint)
+        raise _failure(complaint, charged=charged)
     target = os.path.abspath(directory)
-    with _disk_errors(target):
+    try:
         if os.path.lexists(target) or not _appeared(target, files):
             if not replace_other:
-                _check_name(target, files)
-            _update(target, files)
+                _check_name(target, files, charged=charged)
+            _update(target, files, charged=charged)
+    except OSError as problem:
+        reason = os.strerror(problem.errno) if problem.errno else "the place keeps changing"
+        message = f"the output {target} can't be written: {reason}"
+        complaint = Complaint("E802", message, "make room or choose another output.path")
+        raise _failure(complaint, charged=charged) from None
     return {name: _digest(content) for name, content in files.items()}
 
 
-def _check_name(target: str, files: Mapping[str, Content]) -> None:
-    """Raise Failure (exit 5) where the target holds a release of another name than the files."""
+def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
+    """Raise Failure where the target holds a release of another name than the files."""
     theirs, package = _published_in(target)[0], files.get(NAME)
     if theirs is None or not isinstance(package, bytes):
         return
     ours = json.loads(package).get("name")
     if ours != theirs:
         message = f'the output {target} holds the release "{theirs}" by now, and this is "{ours}"'
-        raise _failure(Complaint("E806", message, "choose another output.path, or --output"))
+        complaint = Complaint("E806", message, "choose another output.path, or --output")
+        raise _failure(complaint, charged=charged)
 
 
 def _digest(content: Content) -> str:
@@ -288,14 +294,14 @@ def _appeared(target: str, files: Mapping[str, Content]) -> bool:
     return True
 
 
-def _update(target: str, files: Mapping[str, Content]) -> None:
+def _update(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
     """Replaces what changed in an existing directory, file by file."""
     changed = {
         name: content for name, content in files.items() if not _holds(target, name, content)
     }
     foreign = foreign_names(target, files, same=files.keys() - changed.keys())
     if foreign:
-        raise _failure(foreign_complaint(target, foreign[0]))
+        raise _failure(foreign_complaint(target, foreign[0]), charged=charged)
     ours = our_names(target)
     parent = os.path.dirname(target)
     if os.access(parent, os.R_OK | os.W_OK):  # of a run killed when the target was made
@@ -364,17 +370,12 @@ def _make_directories(path: str) -> None:
         sync_directory(os.path.dirname(folder))
 
 
-@contextmanager
-def _disk_errors(target: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as problem:
-        reason = os.strerror(problem.errno) if problem.errno else "the place keeps changing"
-        message = f"the output {target} can't be written: {reason}"
-        hint = "make room or choose another output.path"
-        raise _failure(Complaint("E802", message, hint)) from None
-
-
-def _failure(complaint: Complaint) -> Failure:
-    hint = f"{complaint.hint}; {FREE}"
-    return Failure(ExitCode.AFTER_CHARGE, Complaint(complaint.code, complaint.message, hint))
+def _failure(complaint: Complaint, *, charged: bool) -> Failure:
+    """The complaint with what it has cost, and the exit code of that."""
+    code = ExitCode.AFTER_CHARGE
+    if not charged:
+        code = ExitCode.LEDGER if complaint.code == "E802" else ExitCode.SPEC
+    if code is ExitCode.SPEC:
+        return Failure(code, complaint)
+    hint = f"{complaint.hint}; {FREE if charged else NOTHING}"
+    return Failure(code, Complaint(complaint.code, complaint.message, hint))

@@ -362,8 +362,13 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     released_at = reservation.run.charged_at
     runs = run.book.entries()
     made: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
-    target, replaced = plan.release.output.path, run.replace_output
-    run.book.published(reservation, publish(target, made.files, replace_other=replaced))
+    digests = publish(
+        plan.release.output.path,
+        made.files,
+        replace_other=run.replace_output,
+        charged=not plan.release.rehearsal,
+    )
+    run.book.published(reservation, digests)
     return Result(
         plan=released_plan(plan),
         report=made.report,

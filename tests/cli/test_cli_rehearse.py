@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -33,6 +34,19 @@ def test_it_needs_no_data_charges_nothing_and_says_so(cli, folder):
     assert "a run would spend epsilon 1 (" in answer.out
     assert "no data was opened, nothing was charged" in answer.out
     assert {path.name for path in folder.iterdir()} == {"small.toml", "out-rehearsal"}
+
+
+def test_a_disk_that_fills_up_says_that_nothing_was_charged(cli, folder, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("dprelease.output.publish.staged", full)
+    answer = cli("rehearse", "small.toml")
+    assert answer.code == 6
+    assert "E802" in answer.err
+    assert "nothing" in answer.err
+    assert "sealed" not in answer.err
+    assert not (folder / "out-rehearsal").exists()
 
 
 def test_all_that_it_writes_is_marked(rehearsed):
