@@ -88,7 +88,10 @@ def job_of(source: Path, statistic: str, people: bool, form: str) -> Job:
 def measured(kept: list[Row], measure: Measure) -> int:
     """Over the rows of a cell."""
     where = measure.where.text if measure.where is not None else ""
-    least, most = {"": (None, None), "x > 2": (3, None), "x < 9": (None, 8)}[where]
+    least, most = {
+        "": (None, None), "(x > 2) IS NOT NULL": (None, None),
+        "x > 2": (3, None), "x < 9": (None, 8),
+    }[where]  # fmt: skip
     held = [
         row
         for row in kept

@@ -13,6 +13,7 @@ from doc_pages import ROOT
 
 import dprelease
 from dprelease.engines.registry import ENGINES
+from dprelease.kernel.certify import definitions
 from dprelease.mechanisms.registry import MECHANISMS
 from dprelease.report.formats import FORMATS, ReportFormat
 from dprelease.statistics.registry import STATISTICS
@@ -77,13 +78,19 @@ def figures(folder: Path) -> list[str]:
 
 def test_every_example_is_tried_here() -> None:
     source = Path(__file__).read_text(encoding="utf-8")
-    assert len(EXAMPLES) == 5
+    assert len(EXAMPLES) == 6
     assert all(f'"{path}"' in source for path in EXAMPLES)
 
 
 def test_the_statistic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dozens = example("dprelease/statistics/dozens.py").Dozens()
     monkeypatch.setitem(STATISTICS, dozens.name, dozens)
+    with pytest.raises(dprelease.Failure, match="E702"):  # it is not defined to certification
+        dprelease.plan(written(tmp_path, STATISTIC="dozens", EPSILON="1200"))
+    names = dict(vars(definitions))
+    exec(EXAMPLES["an entry of DEFINITIONS in dprelease/kernel/certify/definitions.py"], names)
+    entry = names["entry"]["dozens"]
+    monkeypatch.setitem(definitions.DEFINITIONS, "dozens", entry)
     spec = written(tmp_path, STATISTIC="dozens", EPSILON="1200")
     (step,) = dprelease.plan(spec).steps
     assert (step.sensitivity.l1, step.loss.epsilon) == (12, 1200)
@@ -92,6 +99,7 @@ def test_the_statistic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         dprelease.plan(spec)
     monkeypatch.undo()
     monkeypatch.setitem(STATISTICS, dozens.name, dozens)
+    monkeypatch.setitem(definitions.DEFINITIONS, "dozens", entry)
     text = spec.read_text().replace("epsilon = 1200", "epsilon = 900")
     spec.write_text(text)
     dprelease.run(spec)

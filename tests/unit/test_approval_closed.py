@@ -20,6 +20,7 @@ from dprelease.ledger.identity import LEFT_OUT
 from dprelease.model import (
     About,
     Column,
+    CurveAxis,
     Data,
     Database,
     Expression,
@@ -143,6 +144,12 @@ OPEN: dict[tuple[type, str], Change | None] = {
     ),
     (Perturb, "number"): None,
     (Expression, "columns"): None,
+    # What follows from the data's format, the neighbours, and a share's condition; and how a
+    # density was read by earlier versions.
+    (Privacy, "has_fixed_records"): None,
+    (Source, "must_end"): None,
+    (Query, "among"): None,
+    (CurveAxis, "smooth"): None,
 }
 
 

@@ -13,12 +13,11 @@ read from these, and a count of records, if one more sum is that of the records 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.kernel.certify.combined_reads import COUNTS
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches, name_of
 from dprelease.kernel.certify.step_forms import is_grid
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
@@ -58,19 +57,6 @@ RANKED: Details = {**OF_COLUMN, "quantiles": (), "points": None}
 PARTS: Details = {"numerator": None, "denominator": None}
 CHOSEN: Details = {**OF_COLUMN, "axis": None, "picks": 1}
 DETAILS: Details = {**RANKED, **PARTS, **CHOSEN, "candidates": None, "curve": (), "among": None}
-TAKES: dict[str, Details] = {
-    "count": {},
-    "count_units": {},
-    **dict.fromkeys(("count_distinct", "histogram", "sum", "mean", *SQUARED), OF_COLUMN),
-    **dict.fromkeys(RANKS, RANKED),
-    "ratio": PARTS,
-    "proportion": {**PARTS, "among": None},
-    **dict.fromkeys(NAMES, CHOSEN),
-    "best": {"candidates": None},
-    "cumulative": {**OF_COLUMN, "quantiles": ()},
-    "density": {**OF_COLUMN, "curve": ()},
-}
-
 WAVE = 1 << 12
 """The length of the columns of a curve's waves, and so how many integers are one record."""
 
@@ -141,52 +127,74 @@ def quantity_of(column: Column | None) -> Quantity | None:
 
 
 def _own_contents(query: Query, step: Step) -> Iterator[Content]:
-    """Give what the statistic of a query may release: nothing for one that is not known."""
-    statistic, where = query.statistic, query.where
+    """Give what the statistic of a query may release: nothing for one that is not defined."""
+    definition = DEFINITIONS.get(query.statistic)
+    return iter(()) if definition is None else definition.contents(query, step)
+
+
+def _worth(query: Query) -> Fraction:
+    """What one step of a sum of records is: of survey weights, one of theirs."""
     weight = quantity_of(query.survey_weight)
-    worth = _ONE if weight is None else weight.grid.step
-    records = Measure(MeasureKind.RECORDS, None, where, survey_weight=weight)
-    if statistic in COUNTS:
-        yield Content(Form.NUMBERS, (records,), unit=(worth,))
-    elif statistic in ALONG_AXES:
-        yield Content(Form.NUMBERS, (records,), unit=(_unit_of(step.axes),))
-    elif statistic in NAMES:
-        yield from (Content(form, (records,)) for form in (Form.NUMBERS, Form.CHOICE))
-    elif statistic == "best" and query.candidates is not None:
-        yield Content(Form.CHOICE, (), ((),), (query.candidates.grid.step,))
-    elif statistic == "count_units":
-        yield Content(Form.NUMBERS, (Measure(MeasureKind.UNITS, None, where),))
-    elif statistic == "count_distinct" and query.column is not None:
-        distinct = Measure(MeasureKind.DISTINCT, None, where, query.column.name)
+    return _ONE if weight is None else weight.grid.step
+
+
+def _records(query: Query) -> Measure:
+    weight = quantity_of(query.survey_weight)
+    return Measure(MeasureKind.RECORDS, None, query.where, survey_weight=weight)
+
+
+def _count(query: Query, step: Step) -> Iterator[Content]:
+    yield Content(Form.NUMBERS, (_records(query),), unit=(_worth(query),))
+
+
+def _units(query: Query, step: Step) -> Iterator[Content]:
+    yield Content(Form.NUMBERS, (Measure(MeasureKind.UNITS, None, query.where),))
+
+
+def _distinct(query: Query, step: Step) -> Iterator[Content]:
+    if query.column is not None:
+        distinct = Measure(MeasureKind.DISTINCT, None, query.where, query.column.name)
         yield Content(Form.NUMBERS, (distinct,))
-    elif statistic == "proportion":
-        yield from _share(query, records, worth)
-    elif statistic == "ratio":
-        yield from _ratio(query, step, worth)
-    else:
-        yield from _of_values(query, worth)
 
 
-def _of_values(query: Query, worth: Fraction) -> Iterator[Content]:
-    """Give what a statistic of a column's values releases."""
-    statistic, quantity = query.statistic, quantity_of(query.column)
-    weight = quantity_of(query.survey_weight)
-    if quantity is None:
-        return
-    if statistic == "sum":
+def _along_axes(query: Query, step: Step) -> Iterator[Content]:
+    yield Content(Form.NUMBERS, (_records(query),), unit=(_unit_of(step.axes),))
+
+
+def _names(query: Query, step: Step) -> Iterator[Content]:
+    yield from (Content(form, (_records(query),)) for form in (Form.NUMBERS, Form.CHOICE))
+
+
+def _best(query: Query, step: Step) -> Iterator[Content]:
+    if query.candidates is not None:
+        yield Content(Form.CHOICE, (), ((),), (query.candidates.grid.step,))
+
+
+def _sum(query: Query, step: Step) -> Iterator[Content]:
+    quantity, weight = quantity_of(query.column), quantity_of(query.survey_weight)
+    if quantity is not None:
         total = Measure(MeasureKind.SUM, quantity, query.where, survey_weight=weight)
-        yield Content(Form.NUMBERS, (total,), unit=(quantity.grid.step * worth,))
-    elif statistic == "mean" or statistic in SQUARED:
-        yield _sums(query, quantity, squared=statistic in SQUARED)
-    elif statistic in RANKS:
+        yield Content(Form.NUMBERS, (total,), unit=(quantity.grid.step * _worth(query),))
+
+
+def _moments(query: Query, step: Step) -> Iterator[Content]:
+    quantity = quantity_of(query.column)
+    if quantity is not None:
+        yield _sums(query, quantity, squared=query.statistic in SQUARED)
+
+
+def _ranks(query: Query, step: Step) -> Iterator[Content]:
+    quantity, weight = quantity_of(query.column), quantity_of(query.survey_weight)
+    if quantity is not None:
         count = len(query.quantiles)
         units = (quantity.grid.step,) * count
         yield Content(Form.QUANTILES, (), ((),) * count, units, quantity, weight)
 
 
-def _share(query: Query, records: Measure, worth: Fraction) -> Iterator[Content]:
+def _share(query: Query, step: Step) -> Iterator[Content]:
     """The records that fulfil the condition, and the others; or those of which it is known."""
     part, among = query.numerator, query.among
+    records, worth = _records(query), _worth(query)
     if part is None or part.where is None or (part.column, query.denominator) != (None, Part()):
         return
     met = replace(records, where=_within(query.where, part.where))
@@ -197,8 +205,9 @@ def _share(query: Query, records: Measure, worth: Fraction) -> Iterator[Content]
         yield Content(Form.NUMBERS, (every, met), ((0, 1), (1, -1)), (worth, worth))
 
 
-def _ratio(query: Query, step: Step, worth: Fraction) -> Iterator[Content]:
+def _ratio(query: Query, step: Step) -> Iterator[Content]:
     """Both parts, each times a factor of the planner's choice, by which it is divided again."""
+    worth = _worth(query)
     parts = [
         _part(query, part) for part in (query.numerator, query.denominator) if part is not None
     ]
@@ -280,6 +289,32 @@ def _unit_of(axes: tuple[AxisMatrix, ...]) -> Fraction:
     return unit
 
 
+class Definition(NamedTuple):
+    """A statistic as certification knows it: a second time, beside the statistic's own file."""
+
+    takes: Details
+    """The fields of a query that it has, of those that only some statistics have."""
+    contents: Callable[[Query, Step], Iterator[Content]]
+    """What a step of a query may release; which of several is the planner's choice."""
+
+
+DEFINITIONS: dict[str, Definition] = {
+    "count": Definition({}, _count),
+    "histogram": Definition(OF_COLUMN, _count),
+    "count_units": Definition({}, _units),
+    "count_distinct": Definition(OF_COLUMN, _distinct),
+    "sum": Definition(OF_COLUMN, _sum),
+    **dict.fromkeys(("mean", *SQUARED), Definition(OF_COLUMN, _moments)),
+    **dict.fromkeys(RANKS, Definition(RANKED, _ranks)),
+    "ratio": Definition(PARTS, _ratio),
+    "proportion": Definition({**PARTS, "among": None}, _share),
+    **dict.fromkeys(NAMES, Definition(CHOSEN, _names)),
+    "best": Definition({"candidates": None}, _best),
+    "cumulative": Definition({**OF_COLUMN, "quantiles": ()}, _along_axes),
+    "density": Definition({**OF_COLUMN, "curve": ()}, _along_axes),
+}
+
+
 # --- rules ---------------------------------------------------------------------------------------
 
 
@@ -319,9 +354,11 @@ def _is_along_own_columns(query: Query) -> bool:
 
 
 def _has_no_other_details(query: Query) -> bool:
-    details = TAKES.get(query.statistic)
-    return details is not None and all(
-        getattr(query, name) == none for name, none in DETAILS.items() if name not in details
+    definition = DEFINITIONS.get(query.statistic)
+    return definition is not None and all(
+        getattr(query, name) == none
+        for name, none in DETAILS.items()
+        if name not in definition.takes
     )
 
 

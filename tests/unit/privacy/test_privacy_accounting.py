@@ -177,7 +177,7 @@ def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_su
     }
     made: list[Plan] = []
 
-    def check(plan: Plan) -> Plan:
+    def check(plan: Plan, **_: object) -> Plan:
         made.append(plan)
         if len(made) <= refused:
             raise Failure(ExitCode.SPEC, Complaint("E311", "not confirmed", "none"))

@@ -1,4 +1,4 @@
-"""A statistic is one file and one line of the registry: nothing else knows it by its name."""
+"""A statistic is a file and a line of the registry, and is defined once more to certification."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pytest
 from product_source import FILES, dotted, name_of, nodes, tree_of
 
 import dprelease
+from dprelease.kernel.certify.definitions import DEFINITIONS, OF_COLUMN, Content, Definition
 from dprelease.kernel.noise.distributions.laws import halfwidth
-from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
+from dprelease.model import Form, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.spec.schema.json_schema import spec_schema
@@ -196,9 +197,15 @@ formats = ["html", "md", "json"]
 """
 
 
+def twice(query: Query, step: Step) -> Iterator[Content]:
+    values = Measure(MeasureKind.VALUES, quantity(query.column), query.where)
+    yield Content(Form.NUMBERS, (values,), ((2,),))
+
+
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(STATISTICS, "count_twice", CountTwice())
+    monkeypatch.setitem(DEFINITIONS, "count_twice", Definition(OF_COLUMN, twice))
 
 
 @pytest.fixture
