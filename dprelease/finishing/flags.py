@@ -361,25 +361,34 @@ def _bounded(
         empty = not hides and _says_nothing(query, plan)
         return dict.fromkeys(_flags_of(table, query) if empty else ())
     made: dict[str, OutputColumn | None] = {}
+    meaning = _bounded_means(query, plan, with_others=UNRELIABLE in marks)
     for column in table.columns:
         if column.query != query.name:
             continue
         if column.beside == FLAG:
             flags = [marks.get(flag, flag) for flag in column.values]
-            meaning = say(
-                "bounded in place of ok, as rows of a unit beyond the limits do not count"
-            )
-            if UNRELIABLE in marks:
-                meaning = say(
-                    "bounded in place of ok, and before low_reliability, as rows of a unit beyond "
-                    "the limits do not count"
-                )
             described = "; ".join(filter(None, (column.description, meaning)))
             made[column.name] = replace(column, values=flags, description=described)
         elif not column.beside:
             described = f"{column.description}; {_limits(bounding)}"
             made[column.name] = replace(column, description=described)
     return made
+
+
+def _bounded_means(query: Query, plan: Plan, *, with_others: bool) -> str:
+    """Say what the flag stands for: of a figure that nothing judges it is no ``ok``."""
+    if not with_others:
+        return say("bounded in place of ok, as rows of a unit beyond the limits do not count")
+    by_count = statistic_of(query.statistic).in_ranks or is_chosen(query, plan)
+    if by_count and judge_of(query, plan) is None:
+        return say(
+            "bounded in place of an empty flag, which says nothing of the noise, and before "
+            "low_reliability, as rows of a unit beyond the limits do not count"
+        )
+    return say(
+        "bounded in place of ok, and before low_reliability, as rows of a unit beyond the limits "
+        "do not count"
+    )
 
 
 def _limits(bounding: Bounding) -> str:

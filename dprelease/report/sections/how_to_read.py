@@ -96,8 +96,8 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         )
     if facts.deployment.privacy_unit.bounding is not None:
         yield say(
-            "`bounded` stands in place of `ok`, and before `low_reliability`, where rows beyond "
-            "the limits of a unit are cut."
+            "`bounded` stands in place of `ok` or of an empty flag, and before `low_reliability`, "
+            "where rows beyond the limits of a unit are cut."
         )
     if any(finish is not None and finish.publish_if for finish in finishes):
         yield say(

@@ -183,9 +183,14 @@ def test_what_limits_can_cut_is_bounded_whatever_else_it_is() -> None:
     assert column(tables, "n_flag").values == ["bounded", "bounded low_reliability"]
     assert column(tables, "m_flag").values == ["bounded", "bounded low_reliability"]
     assert "bounded in place of ok" in column(tables, "n_flag").description
+    assert "bounded in place of an empty flag" in column(tables, "m_flag").description
     limits = "rows that count of one unit: at most 4 in all and 4 in a group, in at most 2 of the"
     assert limits in column(tables, "n").description
     assert limits not in column(tables, "n_noise_moe").description
+    judged = OutputTable("by_region", (KEY, *count([360, 3], "w_count")[:2], *quantile(9)))
+    plan = plan_of(MEAN, MEDIAN, **PEOPLE)
+    tables = with_bounded(with_count_flags([judged], plan), plan)
+    assert "bounded in place of ok" in column(tables, "m_flag").description
     alone = plan_of(COUNT, MEDIAN)
     tables = with_bounded(with_count_flags([table], alone), alone)
     assert column(tables, "n_flag").values == ["ok", "low_reliability"]
