@@ -71,11 +71,11 @@ class Quantile(Statistic):
     )
     reading = template(
         "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 values "
-        "are put in order, a median is right where number 500 stands. Published is the multiple of "
-        "the column's step, or the listed candidate, that is nearest to a value within these "
-        "ranks. How far a rank is in values is private. `_flag` is `low_reliability` if the ranks "
-        "exceed a tenth of a count of the same records in the table. It is `ok` only beside a "
-        "count of their values, such as that of a mean of the column; else it is empty, or there "
+        "are put in order, a median is right where number 500 stands. What is published is the "
+        "multiple of the column's step, or the listed candidate, that is nearest to a value within "
+        "these ranks. How far a rank is in values is private. `_flag` is `low_reliability` if the "
+        "ranks exceed a tenth of a count of the same records in the table. It is `ok` only beside "
+        "a count of their values, such as that of a mean of the column; else it is empty, or there "
         "is none."
     )
     hazard = Hazard(

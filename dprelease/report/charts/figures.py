@@ -130,14 +130,14 @@ class Figure(NamedTuple):
         least, most = min(ranks), max(ranks)
         if least < most:
             return say(
-                "A figure may be off by {least:,} to {most:,} ranks, and is the nearest that can "
-                "be published; no interval in values can be given.",
+                "A figure is the nearest that can be published to a value that may be off by "
+                "{least:,} to {most:,} ranks; no interval in values can be given.",
                 least=least,
                 most=most,
             )
         return say(
-            "A figure may be off by up to {most:,} ranks, and is the nearest that can be "
-            "published; no interval in values can be given.",
+            "A figure is the nearest that can be published to a value that may be off by up to "
+            "{most:,} ranks; no interval in values can be given.",
             most=most,
         )
 

@@ -87,7 +87,10 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
             "Numbers of {names} are not for adding up: one that is in two cells counts in both.",
             names=say(" or ").join(names),
         )
-    yield say("The tables above show the beginning, rounded; the files hold all.")
+    yield say(
+        "The tables above are rounded, and of long ones they show the beginning; the files hold "
+        "all."
+    )
     yield say("`_flag` is `low_reliability` where the noise is large beside the figure, else `ok`.")
     if any("_count" in statistic.suffixes or statistic.in_ranks for statistic in statistics):
         yield say(

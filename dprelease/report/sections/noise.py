@@ -50,8 +50,8 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     )
     ranks = (
         say(
-            " Within 10 ranks: the figure is the nearest that can be published to a value which is "
-            "no more than 10 values, all being put in order, from the true quantile."
+            " Within 10 ranks: of all that can be published, the figure is the nearest to a value "
+            "which stands at most 10 places from the true quantile, all values being put in order."
         )
         if any(query.form == "quantiles" for query in facts.queries)
         else ""

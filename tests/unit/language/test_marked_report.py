@@ -155,7 +155,7 @@ def test_percentages_and_counts_are_those_of_german(tmp_path, entropy):
     page = re.sub(r"<(style|script).*?</\1>", "", page, flags=re.DOTALL)
     assert re.findall(r">[^<>]*[0-9]%", page) == []
     assert ">1 Wert<" in page
-    assert "zu einem Wert, der auf 75 Ränge genau stimmt" in page
+    assert "am nächsten an einem Wert, der auf 75 Ränge genau stimmt" in page
     assert "Es ist das Quantil 0,01, denn ein wahres Minimum ist" in page
     text = re.sub(r"<[^>]*>", " ", page)
     assert re.findall(r"[0-9]\.[0-9]{1,2} %|\(basic\)| or verschiedene", text) == []

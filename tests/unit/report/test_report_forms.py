@@ -178,12 +178,12 @@ def test_quantiles_are_a_range_and_do_not_look_exact():
     assert not shapes(chart, "circle", "bar")
     assert "the quantiles 25%, 50%, 97.5%" in chart.description
     assert (
-        "off by 17 to 1,366 ranks, and is the nearest that can be published; no interval"
-        in chart.description
+        "the nearest that can be published to a value that may be off by 17 to 1,366 ranks; no "
+        "interval" in chart.description
     )
     assert chart.head == ("key", "m_q25", "m_q50", "m_q97_5")
     assert chart.rows[0] == ("k0", "25", "50", "97")
-    assert "off by up to 17 ranks, and" in drawn(quantiles([17] * 3)).description
+    assert "off by up to 17 ranks;" in drawn(quantiles([17] * 3)).description
     single = OutputTable("t", quantiles([5] * 3).columns[:5])
     assert "off by up to 5 ranks" in drawn(single).description
 
@@ -217,7 +217,7 @@ def test_what_stands_beside_any_quantile_is_told_of_all_of_them():
     columns["m_q50_rank_moe"] = replace(columns["m_q50_rank_moe"], values=[92, 92])
     chart = drawn(OutputTable("t", tuple(columns.values())))
     assert len(shapes(chart, "rect", "hollow")) == 1
-    assert "off by 17 to 92 ranks, and" in chart.description
+    assert "off by 17 to 92 ranks;" in chart.description
     bar, *strokes = chart.vega.content["layer"]
     assert len(strokes) == 3
     assert "m_q50_flag" in bar["encoding"]["fill"]["condition"]["test"]
