@@ -7,7 +7,7 @@ from queue import SimpleQueue
 from threading import Event, Semaphore, Thread
 from typing import TypeVar
 
-from dprelease.files.system import start
+from dprelease.files.system import start, wait_for
 
 T = TypeVar("T")
 
@@ -38,8 +38,8 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
         made.put(problem)
 
     maker = Thread(target=make, daemon=True)
-    start(maker)
     try:
+        start(maker)
         while isinstance(item := made.get(), tuple):
             room.release()
             yield item[0]
@@ -48,4 +48,4 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
     finally:
         dropped.set()
         room.release()
-        maker.join(PATIENCE)
+        wait_for(maker, PATIENCE)

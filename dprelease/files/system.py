@@ -169,11 +169,21 @@ class NoMoreThreads(MemoryError):
 
 
 def start(thread: Thread) -> None:
-    """Start a new thread. Raises NoMoreThreads."""
+    """Start a new thread. Raises NoMoreThreads.
+
+    Ctrl-C can come while it waits for the thread to run, which then runs all the same: what tells
+    the thread to end must be called then, too, and ``wait_for`` after it.
+    """
     try:
         thread.start()
     except RuntimeError:
         raise NoMoreThreads from None
+
+
+def wait_for(thread: Thread, seconds: float | None = None) -> None:
+    """Wait for the end of a thread, if ``start`` has come so far that it runs."""
+    if thread.is_alive():
+        thread.join(seconds)
 
 
 def is_own(status: os.stat_result) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from dprelease.engines.base import Share
-from dprelease.files.system import start
+from dprelease.files.system import start, wait_for
 
 PAUSE = 0.2  # seconds, at least, between two shares that are told
 LOOK = 0.25  # seconds between two looks at what was read
@@ -91,12 +91,12 @@ class ReadShare:
 
         ended, thread = threading.Event(), threading.Thread(target=poll, daemon=True)
         self._measured = measure
-        start(thread)
         try:
+            start(thread)
             yield
         finally:
             ended.set()
-            thread.join()
+            wait_for(thread)
             self._measured = lambda: 0.0
 
     def beside(self, size: int) -> None:

@@ -19,7 +19,7 @@ from dprelease.engines.common.files import LINE_LIMIT, Layout
 from dprelease.engines.common.locations import open_unpacked, packed
 from dprelease.engines.common.read_share import UNTOLD, ReadShare
 from dprelease.engines.duckdb.errors import CSV_LINES, PACKED_LINES, means
-from dprelease.files.system import start
+from dprelease.files.system import start, wait_for
 from dprelease.model import Dialect
 
 if TYPE_CHECKING:
@@ -166,8 +166,8 @@ def beside_a_scan(
 
     result: T | None = None
     scan = LineScan(layout, dialect, connection.interrupt, share)
-    start(scan)
     try:
+        start(scan)
         result = read()
         scan.join()
     except duckdb.OutOfMemoryException:
@@ -180,5 +180,5 @@ def beside_a_scan(
             raise
     finally:
         scan.stop()  # also where Ctrl-C has ended the wait
-        scan.join()
+        wait_for(scan)
     return result, scan

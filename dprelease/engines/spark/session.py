@@ -26,7 +26,7 @@ from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.messages import FAILED, Message
 from dprelease.engines.spark.workers import begun, continued, probe
 from dprelease.errors import Failure, InternalError, kind_of
-from dprelease.files.system import start
+from dprelease.files.system import start, wait_for
 
 if TYPE_CHECKING:
     from dprelease.engines.base import Share
@@ -357,12 +357,12 @@ class SparkCluster:
         thread = threading.Thread(
             target=_watch, args=(context, name, ended, tasks, share), daemon=True
         )
-        start(thread)
         try:
+            start(thread)
             yield
         finally:
             ended.set()
-            thread.join(5)
+            wait_for(thread, 5)
 
 
 def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: Share) -> None:

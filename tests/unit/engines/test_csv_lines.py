@@ -184,31 +184,36 @@ def test_the_scan_counts_what_it_sees_whatever_the_chunks(
     assert scan.refuted is (scan._records is None)
 
 
-class Interrupting(io.BytesIO):
-    """A line that no fast reader reads, after Ctrl-C and until the scan is stopped."""
-
-    stopped = threading.Event()
-
-    def readinto(self, buffer: Any) -> int:
-        time.sleep(0.1)
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        self.stopped.wait(5)
-        return super().readinto(buffer)
-
-
-def test_an_interruption_while_the_scan_is_waited_for_ends_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.mark.parametrize("when", ["it begins", "it is waited for"])
+def test_an_interruption_ends_the_scan(when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """If it went on, it would ask a closed connection to stop, and print that it has doubts."""
-    ended, run, stop, told = threading.Event(), LineScan.run, LineScan.stop, []
-    monkeypatch.setattr(csv_scan, "open_unpacked", lambda *_: Interrupting(b"\0"))
+    stopped, ended, told = threading.Event(), threading.Event(), []
+    start, run, stop = LineScan.start, LineScan.run, LineScan.stop
+
+    class Held(io.BytesIO):
+        """A line that no fast reader reads, once the scan is stopped."""
+
+        def readinto(self, buffer: Any) -> int:
+            if when == "it is waited for":
+                time.sleep(0.1)
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            stopped.wait(30)
+            return super().readinto(buffer)
+
+    def started(scan: LineScan) -> None:
+        start(scan)
+        if when == "it begins":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(csv_scan, "open_unpacked", lambda *_: Held(b"\0"))
+    monkeypatch.setattr(LineScan, "start", started)
     monkeypatch.setattr(LineScan, "run", lambda scan: (run(scan), ended.set()))
-    monkeypatch.setattr(LineScan, "stop", lambda scan: (stop(scan), Interrupting.stopped.set()))
+    monkeypatch.setattr(LineScan, "stop", lambda scan: (stop(scan), stopped.set()))
     layout = Layout(("t.csv.gz",), 1, {}, "utf-8")
     connection = SimpleNamespace(interrupt=lambda: told.append("doubt"))
     with pytest.raises(KeyboardInterrupt):
         beside_a_scan(connection, layout, Dialect(), lambda: "read")
-    assert ended.wait(10)
+    assert ended.wait(30)
     assert told == []
 
 
