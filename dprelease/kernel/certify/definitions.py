@@ -344,13 +344,13 @@ def _is_along_own_columns(query: Query) -> bool:
     if query.statistic == "density":
         own = [axis.column.name for axis in query.curve]
     last = query.groups[-len(own) :] if own else ()
-    if query.statistic in OF_LAST_GROUPS and own != [group.column for group in last]:
+    if query.statistic in OF_LAST_GROUPS and (not own or own != [group.column for group in last]):
         return False
     bins = [len(axis.centres) for axis in query.curve]
     if query.statistic != "density":
         return True
     named = query.column is None or query.column.name in own
-    return named and bool(own) and bins == [len(group.labels) for group in last]
+    return named and bins == [len(group.labels) for group in last]
 
 
 def _has_no_other_details(query: Query) -> bool:

@@ -1325,6 +1325,13 @@ def test_a_bound_that_is_no_number_confirms_nothing(
         certify(broken(number))
 
 
+@pytest.mark.parametrize("statistic", ["cumulative", "histogram"])
+def test_counts_along_a_column_have_one(statistic: str) -> None:
+    along = step(plan("running"), {"statistic": statistic, "column": None})
+    with pytest.raises(Failure, match="labels and bins of a statistic are of its own columns"):
+        certify(along)
+
+
 def test_a_choice_by_another_form_is_refused() -> None:
     with pytest.raises(Failure, match="by the exponential mechanism or by permute-and-flip"):
         certify(step(plan("count"), form=Form.CHOICE))
