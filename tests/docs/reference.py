@@ -384,7 +384,7 @@ LIMITS: dict[str, dict[str, str]] = {
     "Data": {
         "engines.common.files:LINE_LIMIT": "size of a line of CSV; a longer one is a record of "
         "nulls",
-        "engines.common.arrow_values:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
+        "engines.common.files:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
         "engines.common.key_normalization:LONGEST_KEY": "characters of a private key; a longer "
         "one is cut",
         "expressions.normal_form:LONGEST_TEXT": "characters of a text that is read in normal form; "

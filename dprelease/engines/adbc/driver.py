@@ -12,12 +12,10 @@ from typing import Any, Protocol
 
 from dprelease.engines.base import bad_data
 from dprelease.engines.common.column_names import hint_at_name
-from dprelease.engines.common.files import LINE_LIMIT
 from dprelease.errors import Failure
 from dprelease.frozen import dataclass
 from dprelease.model import Database, InputColumn
 
-CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
 URI_KEY, TABLE_KEY = "data.uri_env", "data.table"
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from dprelease.engines.adbc.driver import (
-    CELL_LIMIT,
     TABLE_KEY,
     URI_KEY,
     Selected,
@@ -26,6 +25,7 @@ from dprelease.engines.adbc.driver import (
 )
 from dprelease.engines.base import bad_data
 from dprelease.engines.common.arrow_values import readable
+from dprelease.engines.common.files import CELL_LIMIT
 from dprelease.model import NUMERIC_TYPES, ColumnType, Database, InputColumn
 
 SETTINGS = {

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from dprelease.engines.adbc.driver import (
-    CELL_LIMIT,
     TABLE_KEY,
     Selected,
     driver_errors,
@@ -27,6 +26,7 @@ from dprelease.engines.adbc.driver import (
 )
 from dprelease.engines.base import bad_data
 from dprelease.engines.common.arrow_values import number_texts, readable
+from dprelease.engines.common.files import CELL_LIMIT
 from dprelease.model import Database, InputColumn
 
 READ_ONLY = "mode=ro"  # an option of URIs

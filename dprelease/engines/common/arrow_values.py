@@ -13,9 +13,7 @@ from typing import Any
 import numpy as np
 
 from dprelease.engines.common.arrow_types import is_number
-from dprelease.engines.common.files import LINE_LIMIT
-
-CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell is null
+from dprelease.engines.common.files import CELL_LIMIT
 
 
 def readable(values: Any, kind: Any) -> Any:

@@ -27,6 +27,7 @@ from dprelease.model import Dialect, InputColumn, Source
 BOM = b"\xef\xbb\xbf"
 _ASCII = "".join(map(chr, range(128)))
 LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
+CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell of any other format is null
 
 
 def resolve(source: Source) -> tuple[str, ...]:

@@ -127,8 +127,7 @@ def _is_plain(file: Any, name: str, kind: str) -> bool:
         return False
     column = file.schema.column(leaf)
     stored = f"{column.physical_type} {column.logical_type}".partition(", is_from")[0]
-    single = column.max_repetition_level == 0 and column.max_definition_level <= 1
-    return single and stored in _SAME.get(kind, ())
+    return stored in _SAME.get(kind, ())
 
 
 def open_file(path: str, coded: Sequence[str] = ()) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from dprelease.engines.common.arrow_values import CELL_LIMIT
-from dprelease.engines.common.files import Split
+from dprelease.engines.common.files import CELL_LIMIT, Split
 from dprelease.engines.common.read_share import ReadShare
 from dprelease.engines.duckdb.errors import PARQUET_VALUES, means
 from dprelease.engines.duckdb.session import literal_path
