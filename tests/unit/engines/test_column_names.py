@@ -38,16 +38,17 @@ MEASURES = (Measure(MeasureKind.DISTINCT, column=SPELT[0]),)
 
 
 def written(folder: Path, form: str, names: Sequence[str]) -> Source:
-    """A table of two records in which the columns have these names."""
+    """A table of two records, which the last column tells apart; the columns have these names."""
     path = folder / f"t.{form}"
+    others = ["a"] * (len(names) - 1)
+    rows = [names, [*others, "a"], [*others, "b"]]
     if form == "csv":
-        rows = [names, ["a"] * len(names), ["b"] * len(names)]
         path.write_text("".join(",".join(row) + "\n" for row in rows), encoding="utf-8")
     elif form == "parquet":
-        pq.write_table(pa.table({name: ["a", "b"] for name in names}), path)
+        pq.write_table(pa.table(list(map(list, zip(*rows[1:], strict=True))), names), path)
     else:
         book = openpyxl.Workbook()
-        for row in (names, ["a"] * len(names), ["b"] * len(names)):
+        for row in rows:
             book.active.append(list(row))
         book.save(path)
     return Source(str(path), form)
@@ -86,6 +87,22 @@ def test_two_spellings_of_one_name_are_refused(form: str, tmp_path: Path) -> Non
     with pytest.raises(Failure) as caught:
         engines.get("duckdb").inspect(source, [InputColumn(SPELT[0], T.STRING)])
     assert [each.code for each in caught.value.complaints] == ["E406"]
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
+@pytest.mark.parametrize("names", [("SIZE", "size"), ("size", "SIZE"), ("\u00c4", "\u00e4")])
+def test_names_that_differ_in_case_are_two(
+    form: str, names: tuple[str, str], tmp_path: Path
+) -> None:
+    source = written(tmp_path, form, names)
+    for name, values in zip(names, (1, 2), strict=True):
+        inputs, measures = (
+            (InputColumn(name, T.STRING),),
+            (Measure(MeasureKind.DISTINCT, column=name),),
+        )
+        engines.get("duckdb").inspect(source, inputs)
+        request = AggregateRequest(source, inputs, (), measures)
+        assert list(engines.get("duckdb").aggregate(request).reveal()[0]) == [values]
 
 
 @pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])

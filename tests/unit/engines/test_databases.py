@@ -342,6 +342,55 @@ def test_no_value_of_postgresql_stops_a_reading(server: Callable[[str], None]) -
         assert found == expected, (stored, declared)
 
 
+def handed_on(of: Source, kind: ColumnType, monkeypatch: pytest.MonkeyPatch) -> list[pa.Array]:
+    """What the driver reads of column ``x``, before anything else looks at it: its parts."""
+    driver, seen = adbc.OF_DRIVERS[of.database.driver if of.database else ""], []
+
+    def looking(parts: Any, selected: Any) -> Any:
+        seen.append(parts)
+        return type(driver).handed_on(driver, parts, selected)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, "handed_on", looking, raising=False)
+        counts(of, kind, ())
+    return [pa.concat_arrays(part) for part in zip(*seen, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind"), [("date", T.DATE), ("timestamp", T.TIMESTAMP), ("timestamptz", T.TIMESTAMP)]
+)
+def test_no_driver_meets_moments_outside_of_the_calendar(
+    stored: str, kind: ColumnType, server: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as infinity, or those that overflow where its years begin in 1970, not in 2000."""
+    outside = ["infinity", "-infinity", "294276-12-31", "4713-01-01 BC"]
+    rows = ", ".join(f"('{value}')" for value in [*outside, "2026-01-31"])
+    server(f"CREATE TABLE t (x {stored}); INSERT INTO t VALUES {rows}")
+    (found,) = handed_on(source("postgresql", "t"), kind, monkeypatch)
+    a_day = {"date": 1}.get(stored, 86_400_000_000)
+    whole = found.view(pa.int32() if stored == "date" else pa.int64()).to_pylist()
+    assert [each // a_day for each in whole] == [2_932_898] * len(outside) + [20_484]
+
+
+@pytest.mark.parametrize(("driver", "sizes"), [("postgresql", [9, 0]), ("sqlite", [9, 0, 0])])
+def test_no_driver_meets_a_cell_that_is_too_long(
+    driver: str, sizes: list[int], sqlite: sqlite3.Connection, server: Callable[[str], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    """A batch of some of them would be more than a column can hold."""
+    if driver == "postgresql":
+        server("CREATE TABLE t AS SELECT repeat('x', n) AS x FROM (VALUES (9), (1048577)) v (n)")
+    else:
+        (path,) = (row[2] for row in sqlite.execute("PRAGMA database_list"))
+        monkeypatch.setenv(VARIABLE, path)
+        sqlite.execute("CREATE TABLE t (x)")
+        for cell in ("x" * 9, "x" * 1_048_577, b"x" * 524_288):  # bytes become twice as many digits
+            sqlite.execute("INSERT INTO t VALUES (?)", [cell])
+    parts = handed_on(source(driver, "t"), T.STRING, monkeypatch)
+    texts = [text for part in parts if pa.types.is_string(part.type) for text in part.to_pylist()]
+    assert [len(text or "") for text in texts] == sizes
+
+
 def test_what_is_set_on_the_server_changes_no_text(server: Callable[[str], None]) -> None:
     server("""
         DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET DateStyle = ''German''',
