@@ -54,10 +54,10 @@ def check_not_anothers(release: Release) -> None:
     A release is another one by its name or its dataset.
     """
     target = os.path.realpath(release.output.path)
-    ours = slug(release.about.name), release.ledger.dataset
+    ours = release.about.name, release.ledger.dataset
     for folder in (target, *map(str, Path(target).parents)):
         name, dataset = _published_in(folder)
-        if name is None or (name, dataset or ours[1]) == ours:
+        if name is None or (name, dataset) in {ours, (slug(ours[0]), None)}:
             continue
         place = "holds" if folder == target else f"lies in {folder}, which holds"
         theirs = "" if dataset in {None, ours[1]} else f' of "{dataset}"'
@@ -170,7 +170,10 @@ def _described(descriptor: str) -> set[str]:
 
 
 def _published_in(folder: str) -> tuple[str | None, str | None]:
-    """The name of the release in a folder, and its dataset if its report tells; None for none."""
+    """The name of the release in a folder, and its dataset; None for none.
+
+    Where no report tells, it is the name as a data package has it, without a dataset.
+    """
     try:
         package = _content(os.path.join(folder, NAME))
         if package["generator"] != GENERATOR:
@@ -179,9 +182,13 @@ def _published_in(folder: str) -> tuple[str | None, str | None]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None, None  # no release of ours, or not to be read
     try:
-        return name, str(_content(os.path.join(folder, "report.json"))["ledger"]["dataset"])
+        report = _content(os.path.join(folder, "report.json"))
+        written, dataset = report["deployment"]["basic"]["name"], report["ledger"]["dataset"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return name, None  # it has no report in that format
+    if slug(str(written)) != name:
+        return name, None  # a stopped run left the report of the release that it was replacing
+    return str(written), str(dataset)
 
 
 def _content(path: str) -> Any:
@@ -267,7 +274,7 @@ def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> 
     if theirs is None or not isinstance(package, bytes):
         return
     ours = json.loads(package).get("name")
-    if ours != theirs:
+    if ours != slug(theirs):
         message = f'the output {target} holds the release "{theirs}" by now, and this is "{ours}"'
         complaint = Complaint("E806", message, "choose another output.path, or --output")
         raise _failure(complaint, charged=charged)

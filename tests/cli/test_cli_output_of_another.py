@@ -41,6 +41,16 @@ def test_another_release_is_refused_and_both_are_named(cli, spec, folder, releas
     assert cli("run", "-q", "--replace-output", "small.toml").code == 0
 
 
+def test_a_name_in_other_letters_is_another_release(cli, spec, folder, released):
+    spec(('name = "small"', 'name = "Small"'), name="letters.toml")
+    answer = cli("run", "letters.toml")
+    assert answer.code == 2
+    assert 'holds the release "small", and this is "Small"' in answer.err
+    assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
+    assert cli("run", "-q", "--replace-output", "letters.toml").code == 0
+    assert cli("run", "-q", "letters.toml").code == 0
+
+
 @pytest.mark.parametrize(
     "place", ["out/deeper", "out/a/b", "link", "out/figures", "over/out/x", "./out/../out/y"]
 )
