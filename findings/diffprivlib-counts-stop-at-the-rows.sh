@@ -13,7 +13,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 python3 -m venv venv
-venv/bin/pip install --quiet diffprivlib==0.6.6 'scikit-learn<1.7'
+venv/bin/pip install --quiet diffprivlib==0.6.6 scikit-learn==1.6.1
 
 cat > count.py <<'PYTHON'
 import numpy as np
