@@ -54,7 +54,7 @@ def _compiled(node: Node, columns: Mapping[str, Sql]) -> Sql:
     if node.op == "literal":
         return _constant(node.value, node.type)
     if factor := growth_factor(node):
-        return _joined(node, factor, columns)
+        return _join_texts(node, factor, columns)
     compiled = _compiled if hands_on(node) else compile_sql
     args = [compiled(arg, columns) for arg in node.args]
     if node.op in _ARITHMETIC:
@@ -62,8 +62,8 @@ def _compiled(node: Node, columns: Mapping[str, Sql]) -> Sql:
     return _BUILDERS[node.op](args)
 
 
-def _joined(node: Node, factor: int, columns: Mapping[str, Sql]) -> Sql:
-    """SQL of a text that is longer than its operands; null beyond `LONGEST_JOINED`."""
+def _join_texts(node: Node, factor: int, columns: Mapping[str, Sql]) -> Sql:
+    """Compile a text that is longer than its operands; null beyond `LONGEST_JOINED`."""
     args = [compile_sql(arg, columns) for arg in joined_operands(node)]
     if node.op == "replace":
         made = call("REPLACE", *args, *(_constant(arg.value, arg.type) for arg in node.args[1:]))

@@ -123,7 +123,7 @@ def agreed(fit: Fit, wanted: Wanted) -> list[list[int]]:
     estimates = _estimates(fit, factor)
     exact: dict[Axes, Cells] = {}
     for node, parents in scheme.parents.items():
-        exact[node] = _settled(node, parents, estimates[node], exact, unit, wanted.nonnegative)
+        exact[node] = _settle(node, parents, estimates[node], exact, unit, wanted.nonnegative)
     for node in reversed(scheme.nodes):
         if node in scheme.sums:
             finer = scheme.sums[node]
@@ -284,7 +284,7 @@ def _estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
             if count:
                 spread = prod(sizes[i] for i in node - other)
                 off = np.asarray(estimates[other] - _margin(mean, node, other), dtype=kind)
-                moves = moves + count * _widened(off, other, node) // spread
+                moves = moves + count * _widen(off, other, node) // spread
         estimates[node] = np.asarray(mean + moves, dtype=kind)
     return estimates
 
@@ -328,7 +328,7 @@ def _margin(cells: Cells, axes: Axes, node: Axes) -> Cells:
     return np.asarray(cells.sum(axis=over), dtype=cells.dtype) if over else cells
 
 
-def _widened(cells: Cells, node: Axes, axes: Axes) -> Cells:
+def _widen(cells: Cells, node: Axes, axes: Axes) -> Cells:
     """Give an array of a coarser node a length of 1 along the further axes."""
     missing = tuple(place for place, axis in enumerate(sorted(axes)) if axis not in node)
     return np.expand_dims(cells, missing)
@@ -347,14 +347,16 @@ def entering(fit: Fit) -> list[dict[int, Kinds] | None]:
     many integers to look at.
     """
     of_total = {
-        place: _kinds(_factors(fit, NONE, place), fit.observed[place], NONE, fit.sizes)
+        place: _count_kinds(
+            _compute_factors(fit, NONE, place), fit.observed[place], NONE, fit.sizes
+        )
         for place in fit.shares[NONE]
     }
-    return [_entering(fit, frozenset(table), of_total) for table in fit.tables]
+    return [_list_entering(fit, frozenset(table), of_total) for table in fit.tables]
 
 
-def _entering(fit: Fit, table: Axes, of_total: Mapping[int, Kinds]) -> dict[int, Kinds] | None:
-    """The same of one table; ``of_total`` is what enters the total."""
+def _list_entering(fit: Fit, table: Axes, of_total: Mapping[int, Kinds]) -> dict[int, Kinds] | None:
+    """List what enters a cell of one table; ``of_total`` is what enters the total."""
     size = sum(3 ** len(counts.axes) for counts in fit.observed)
     if size * sum(node <= table for node in fit.shares) > MOST_KINDS:
         return None
@@ -365,13 +367,13 @@ def _entering(fit: Fit, table: Axes, of_total: Mapping[int, Kinds]) -> dict[int,
             scaled = {factor / cells: draws for factor, draws in of_total.get(place, {}).items()}
             entered[place] = Counter(scaled)
         else:
-            factors = _factors(fit, table, place)
-            entered[place] = _kinds(factors, counts, table, fit.sizes)
+            factors = _compute_factors(fit, table, place)
+            entered[place] = _count_kinds(factors, counts, table, fit.sizes)
     return entered
 
 
-def _factors(fit: Fit, table: Axes, place: int) -> Cells:
-    """With what factors an array's integers enter a cell of a table.
+def _compute_factors(fit: Fit, table: Axes, place: int) -> Cells:
+    """Compute the factors with which an array's integers enter a cell of a table.
 
     Along each axis: those with the label of the cell, another one, or the hidden one.
     """
@@ -381,18 +383,18 @@ def _factors(fit: Fit, table: Axes, place: int) -> Cells:
         if place not in shares or not node <= table:
             continue
         inside: Cells = np.zeros([3] * len(node))
-        inside[(slice(2),) * len(node)] = _own_part(node, [*fit.shares], sizes)
+        inside[(slice(2),) * len(node)] = _make_own_part(node, [*fit.shares], sizes)
         share = shares[place] / _whole(len(shares)) / counts.multiple(sizes)
-        entered = share / prod(sizes[i] for i in table - node) * _widened(inside, node, axes)
+        entered = share / prod(sizes[i] for i in table - node) * _widen(inside, node, axes)
         for axis in counts.centred & counts.hidden - node:
             common: Cells = np.array([1.0, 1.0, -sizes[axis]])
-            entered = entered * _widened(common, Axes({axis}), axes)
+            entered = entered * _widen(common, Axes({axis}), axes)
         factors = factors + entered
     return np.asarray(factors)
 
 
-def _own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> Cells:
-    """The part of a node in an array that is 1 in one cell: with its label, or with another."""
+def _make_own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> Cells:
+    """Make the part of a node in an array that is 1 in one cell: by its label, and by any other."""
     part: Cells = np.zeros([2] * len(node))
     part[(0,) * len(node)] = 1.0
     for other, count in corrections(node, nodes).items():
@@ -401,8 +403,8 @@ def _own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> Cells:
     return part
 
 
-def _kinds(factors: Cells, counts: Counts, table: Axes, sizes: Sequence[int]) -> Kinds:
-    """How many integers enter with each size of factor.
+def _count_kinds(factors: Cells, counts: Counts, table: Axes, sizes: Sequence[int]) -> Kinds:
+    """Count the integers that enter with each size of factor.
 
     Along each axis they have the label of the cell, another, or the hidden one. Only a centred axis
     that the table has not is read with its hidden label.
@@ -430,7 +432,7 @@ _NO_FACTOR = 1e-9
 # --- exactly --------------------------------------------------------------------------------------
 
 
-def _settled(  # noqa: PLR0913, PLR0917 - a node with all that decides it
+def _settle(  # noqa: PLR0913, PLR0917 - a node with all that decides it
     node: Axes,
     parents: Sequence[Axes],
     estimate: Cells,
@@ -438,7 +440,7 @@ def _settled(  # noqa: PLR0913, PLR0917 - a node with all that decides it
     unit: int,
     nonnegative: bool,
 ) -> Cells:
-    """A node that adds up to its parents, in multiples of ``unit``."""
+    """Make a node add up to its parents, in multiples of ``unit``."""
     if not parents:
         total = (2 * int(estimate) + unit) // (2 * unit) * unit
         return np.asarray(max(total, 0) if nonnegative else total, dtype=estimate.dtype)
@@ -446,10 +448,10 @@ def _settled(  # noqa: PLR0913, PLR0917 - a node with all that decides it
     for parent in parents[1:]:
         joint, common = union | parent, union & parent
         order = [sorted(common), sorted(union - common), sorted(parent - common)]
-        target = _arranged(_margin(estimate, node, joint), joint, order)
+        target = _arrange(_margin(estimate, node, joint), joint, order)
         rows, columns = (
-            _arranged(cells, union, order[:2]),
-            _arranged(exact[parent], parent, [order[0], order[2]]),
+            _arrange(cells, union, order[:2]),
+            _arrange(exact[parent], parent, [order[0], order[2]]),
         )
         met = crossed(target, rows, columns, unit, nonnegative=nonnegative)
         shape = _margin(estimate, node, joint)
@@ -457,7 +459,7 @@ def _settled(  # noqa: PLR0913, PLR0917 - a node with all that decides it
     if union == node:
         return cells
     order = [sorted(union), sorted(node - union)]
-    target = _arranged(estimate, node, order)
+    target = _arrange(estimate, node, order)
     spread = adjusted(target, cells.reshape(-1), nonnegative=nonnegative)
     return _put_back(rounded(spread, unit), estimate, node, order)
 
@@ -467,7 +469,7 @@ def _places(axes: Axes, order: Sequence[Sequence[int]]) -> list[int]:
     return [place[axis] for part in order for axis in part]
 
 
-def _arranged(cells: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
+def _arrange(cells: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
     """An array with one dimension for each part of the order."""
     place = {axis: at for at, axis in enumerate(sorted(axes))}
     lengths = [prod(cells.shape[place[axis]] for axis in part) for part in order]
@@ -475,7 +477,7 @@ def _arranged(cells: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells
 
 
 def _put_back(cells: Cells, like: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
-    """The reverse of ``_arranged``, of an array that had the shape of ``like``."""
+    """The reverse of ``_arrange``, of an array that had the shape of ``like``."""
     places = _places(axes, order)
     lengths = [like.shape[place] for place in places]
     return cells.reshape(lengths).transpose(np.argsort(places))

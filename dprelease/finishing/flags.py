@@ -265,10 +265,13 @@ def without_empty_groups(tables: Sequence[OutputTable], plan: Plan) -> tuple[Out
     Those are shares, means, spreads and quantiles, where a count of their records is within its
     noise of 0.
     """
-    return _changed(tables, plan, lambda table, query: _without_empty(table, query, plan))
+    return _changed(tables, plan, lambda table, query: _leave_out_empty(table, query, plan))
 
 
-def _without_empty(table: OutputTable, query: Query, plan: Plan) -> dict[str, OutputColumn | None]:
+def _leave_out_empty(
+    table: OutputTable, query: Query, plan: Plan
+) -> dict[str, OutputColumn | None]:
+    """Change the columns of a query's figures; none if no group may be empty."""
     statistic = statistic_of(query.statistic)
     count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
     if statistic.in_ranks:

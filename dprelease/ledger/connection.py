@@ -377,7 +377,7 @@ def destination(connection: sqlite3.Connection) -> str | None:
 
 
 def refuse_moved(connection: sqlite3.Connection, path: str) -> None:
-    """Refuses (E619) a ledger that was moved while this process waited for it."""
+    """Refuse (E619) a ledger that was moved while this process waited for it."""
     target = destination(connection)
     if target is not None:
         raise moved_ledger(path, target)
@@ -400,7 +400,7 @@ def unmark(connection: sqlite3.Connection) -> None:
 
 
 def check_schema(connection: sqlite3.Connection, path: str, *, moved: bool = False) -> None:
-    """Refuses (E603, E604, E619) whatever ``lay_out`` didn't make, triggers included.
+    """Refuse (E603, E604, E619) whatever ``lay_out`` didn't make, triggers included.
 
     ``moved``: but for the mark of one that was moved.
     """

@@ -38,7 +38,7 @@ def place_of(source: Source) -> Steps:
         bucket = source.pattern.partition("://")[2].partition("?")[0]
         steps = posixpath.normpath(f"/{bucket}").split("/")
     else:
-        steps = _resolved(source.pattern).split(os.sep)
+        steps = _resolve(source.pattern).split(os.sep)
     folded = tuple(step.casefold() for step in steps if step)
     return folded if any(map(_WILD.search, folded)) else (*folded, _MANY)
 
@@ -53,8 +53,8 @@ def _table(database: Database) -> Steps:
     return tuple(part.casefold() for part in (*(schema or ["*"]), name))
 
 
-def _resolved(pattern: str) -> str:
-    """The path with links followed, up to the first step with wildcards."""
+def _resolve(pattern: str) -> str:
+    """Follow the links of a path, up to the first step with wildcards."""
     fixed, rest = pattern, ""
     while _WILD.search(fixed):
         fixed, step = os.path.split(fixed)

@@ -175,7 +175,7 @@ def definition_in(detail: Mapping[str, object]) -> Definition | None:
 
 
 def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:
-    """Refuses (exit 3) a run whose unit or neighbours are not those of the dataset's other runs.
+    """Refuse (exit 3) a run whose unit or neighbours are not those of the dataset's other runs.
 
     Losses about different neighbours don't add up: a count that replace-one leaves exact has no
     finite loss under add-remove. Beside charges of early versions, which don't say how their unit

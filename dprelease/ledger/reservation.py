@@ -83,7 +83,7 @@ def terms_of(plan: Plan) -> Terms:
 def check_caps(
     account: Account, release: str, terms: Terms, caps: Caps, place: Place | None
 ) -> None:
-    """Refuses (exit 3) a run that would lift the account over a cap; compared exactly.
+    """Refuse (exit 3) a run that would lift the account over a cap; compared exactly.
 
     The refusal tells what counts for the period of the run. Refuses, too, data that was charged as
     another, disjoint period.
@@ -117,7 +117,7 @@ def check_caps(
 
 
 def check_data_place(run: Run, terms: Terms, place: Place | None) -> None:
-    """Refuses (exit 3) to go on with a charged run of a disjoint period where its data is not.
+    """Refuse (exit 3) to go on with a charged run of a disjoint period where its data is not.
 
     What lies at another place may have been charged as another period: that would be a second
     release of it for one charge. A sealed run reads nothing more.

@@ -91,7 +91,7 @@ def _stored(path: str) -> bytes | None:
 
 
 def check_guard(path: str, ledger: str, said: Head | None, book: Book | None) -> None:
-    """Refuses (exit 6) a ledger that is not the one its guard has seen. None: there is none."""
+    """Refuse (exit 6) a ledger that is not the one its guard has seen. None: there is none."""
     if book is None:
         if said is not None and said.seq:
             raise lost_ledger(ledger, path, said.seq)

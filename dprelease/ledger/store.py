@@ -177,7 +177,7 @@ class Ledger:
         self.close()
 
     def check_guard(self) -> None:
-        """Refuses (exit 6) a ledger that is not the one its guard has seen."""
+        """Refuse (exit 6) a ledger that is not the one its guard has seen."""
         # The guard is read first: it is never ahead of a ledger that is read afterwards. But one
         # that was not there yet may have been written in between, so a second look decides.
         said, book = self._guard_and_book()
@@ -263,7 +263,7 @@ class Ledger:
             return self._payload(run.seal) if run and run.seal else None
 
     def published(self, reservation: Reservation, files: Mapping[str, str]) -> None:
-        """Notes which files (name: SHA-256) hold the run's numbers; a repetition adds nothing.
+        """Note which files (name: SHA-256) hold the run's numbers; a repetition adds nothing.
 
         The files are in place. If the connection is lost, it is made again, and the note is looked
         for there.
@@ -325,13 +325,13 @@ class Ledger:
             return book.head
 
     def check_holds(self, copy: Ledger) -> None:
-        """Refuses (exit 6) a ledger that doesn't hold all entries of a copy. Checks the copy."""
+        """Refuse (exit 6) a ledger that doesn't hold all entries of a copy, which is checked."""
         last = copy.verify()
         if self._checked().hash_at(last.seq) != last.hash:
             raise not_in_ledger(self.path, copy.path, f"entry {last.seq} is another, or not there")
 
     def check_seen(self, guard: str) -> None:
-        """Refuses (exit 6) a ledger without the entry of a guard, such as another machine's."""
+        """Refuse (exit 6) a ledger without the entry of a guard, such as another machine's."""
         said = read_guard(guard, self.path)
         if said is not None and self._checked().hash_at(said.seq) != said.hash:
             raise not_in_ledger(self.path, guard, f"entry {said.seq} is another, or not there")
@@ -486,7 +486,7 @@ def fingerprint(payload: bytes) -> str:
 
 
 def refuse_lost(path: str, witness: str | None, wait: float = WAIT) -> None:
-    """Refuses (exit 6) a place without a ledger whose guard has seen entries."""
+    """Refuse (exit 6) a place without a ledger whose guard has seen entries."""
     place = witness if witness is not None else guard_path(path)
     said = read_guard(place, path)  # before the ledger is looked for, which may be made just now
     if not kind_of(path).exists(path, wait):

@@ -33,7 +33,7 @@ ELSEWHERE = "choose another output.path, or move what is there away"
 
 
 def check_target(directory: str, names: Iterable[str] = ()) -> None:
-    """Refuses, before anything is charged, a place that ``publish`` would refuse later.
+    """Refuse, before anything is charged, a place that ``publish`` would refuse later.
 
     With exit code 2 where the spec is to be changed, with 6 where a disk has no room or fails.
     ``names`` are the files to be published, as far as known. Tries a write in the directory, or
@@ -48,7 +48,7 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
 
 
 def check_not_anothers(release: Release) -> None:
-    """Refuses, before anything is charged (exit 2), a place that another release has.
+    """Refuse, before anything is charged (exit 2), a place that another release has.
 
     That is a folder with the files of one, which would be removed, or one inside of such a folder.
     A release is another one by its name or its dataset.
@@ -302,7 +302,7 @@ def _appeared(target: str, files: Mapping[str, Content]) -> bool:
 
 
 def _update(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
-    """Replaces what changed in an existing directory, file by file."""
+    """Replace what changed in an existing directory, file by file."""
     changed = {
         name: content for name, content in files.items() if not _holds(target, name, content)
     }

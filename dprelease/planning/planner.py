@@ -140,7 +140,7 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
             say(
                 "The number of records has noise: {why}. So a record that is replaced may be "
                 "missing, before or after.",
-                why=_why_not_fixed(source),
+                why=_explain_missing_records(source),
             )
         )
     elif replaced and not source.has_fixed_records:  # sealed by an earlier version
@@ -148,7 +148,7 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
             say(
                 "An earlier version released this, and took the number of records for the same in "
                 "all neighbouring tables. It need not be: {why}.",
-                why=_why_not_fixed(source),
+                why=_explain_missing_records(source),
             )
         )
     if delta_is_ours(release) and loss.delta:
@@ -180,7 +180,7 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _why_not_fixed(source: Source) -> str:
+def _explain_missing_records(source: Source) -> str:
     """Say why what a record holds can decide whether it is there."""
     if source.format == "csv":
         return say("quotes in texts decide which lines are a record")

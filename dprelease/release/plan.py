@@ -81,7 +81,7 @@ def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterat
     """
     yield certified
     release = certified.plan.release
-    queries = tuple(map(_as_up_to_0_2, release.queries))
+    queries = tuple(map(_ask_as_up_to_0_2, release.queries))
     releases = [release]
     if queries != release.queries:
         releases.append(replace(release, queries=queries))
@@ -94,8 +94,8 @@ def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterat
         yield certified_plan(tried, plain=True, is_sealed=is_sealed)
 
 
-def _as_up_to_0_2(query: Query) -> Query:
-    """A share among all records, and curves from wide bins."""
+def _ask_as_up_to_0_2(query: Query) -> Query:
+    """Ask for shares among all records and for curves from wide bins, as versions up to 0.2 did."""
     curve = tuple(replace(axis, smooth=False) for axis in query.curve)
     return replace(query, among=None, curve=curve)
 

@@ -77,13 +77,13 @@ def _gathered(batches: Iterable[Any], records: int) -> Iterator[Any]:
         waiting.append(batch)
         rows, size = rows + batch.num_rows, size + batch.nbytes
         if rows >= records or size >= ENOUGH:
-            yield from _joined(waiting)
+            yield from _join(waiting)
             waiting, rows, size = [], 0, 0
-    yield from _joined(waiting)
+    yield from _join(waiting)
 
 
-def _joined(batches: list[Any]) -> list[Any]:
-    """One batch of several; as they are where Arrow can't join them."""
+def _join(batches: list[Any]) -> list[Any]:
+    """Join batches to one; leave them as they are where Arrow can't."""
     import pyarrow as pa
 
     if len(batches) < 2:
