@@ -33,7 +33,10 @@ def paid(
         names.setdefault(release, []).append(query.name)
         costs.setdefault(release, query.rho if in_rho and query.rho is not None else query.epsilon)
     of_records = [
-        (f"{part.name}: {column.name}", part.rows_per_unit * column.epsilon)
+        (
+            say("{label}: {text}", label=part.name, text=column.name),
+            part.rows_per_unit * column.epsilon,
+        )
         for part in perturbs
         for column in part.columns
     ]
@@ -108,15 +111,16 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
         (say("this release adds"), _loss(after - before)),
         (say("left under the cap"), remaining),
     )
-    for place, (label, said) in enumerate(rows):
+    texts = [say("{label}: {text}", label=label, text=said) for label, said in rows]
+    for place, text in enumerate(texts):
         y = 44.0 + 17 * place
         drawing.box((0, y - 9), (12, 10), ("bar quiet", "bar", "track")[place])
-        drawing.text(18, y, f"{label}: {said}", "t")
+        drawing.text(18, y, text, "t")
     return chart_of(
         (("", drawing),),
         "chart-ledger",
         say("The ledger of the dataset, in epsilon"),
-        "; ".join(f"{label}: {said}" for label, said in rows) + f". {_counted(ledger)}",
+        "; ".join(texts) + f". {_counted(ledger)}",
         (say("what"), say("epsilon")),
         rows,
         say("What is spent is never given back. {ledger}", ledger=_counted(ledger)),

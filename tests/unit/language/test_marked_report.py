@@ -161,6 +161,14 @@ def test_percentages_and_counts_are_those_of_german(tmp_path, entropy):
     assert re.findall(r"[0-9]\.[0-9]{1,2} %|\(basic\)| or verschiedene", text) == []
 
 
+def test_marks_in_pictures_stand_apart_in_french(tmp_path, entropy):
+    release_in("clinic_visits", "fr", tmp_path, entropy)
+    page = unescape((tmp_path / "out" / "report.html").read_text())
+    texts = re.findall(r"<text[^>]*>([^<]*:[^<]*)</text>", page)
+    assert len(texts) >= 3  # what is spent of the ledger
+    assert [text for text in texts if re.search("(?<!\u202f):", text)] == []
+
+
 def test_warnings_of_a_spec_are_told_in_the_language():
     release = dprelease.load(ROOT / "release_specs" / "clinic_visits.toml")
     warning = Complaint("W207", "a large delta: and more", key="query[1].delta")
