@@ -77,6 +77,17 @@ class Failure(Exception):
         self.complaints = listed
 
 
+def unwritten(code: str, message: str, hint: str, *, is_of_disk: bool) -> Failure:
+    """Give the failure for a file that somebody asked for by name and that can't be written.
+
+    Its exit code is that of a wrong name (2), or of a disk without room (6) where ``is_of_disk``.
+    """
+    if not is_of_disk:
+        return Failure(ExitCode.SPEC, Complaint(code, message, hint))
+    hint = f"make room or mend the disk, or {hint}"
+    return Failure(ExitCode.LEDGER, Complaint(code, message, hint))
+
+
 class InternalError(Exception):
     """A mistake of ours, shown by an exception whose text must not be seen.
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.errors import unwritten
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
 NARROWEST = 20
@@ -130,9 +130,10 @@ def remark(text: str, style: str = "") -> None:
 def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None) -> None:
     """Write a text file whole. What is there is only replaced if ``over`` says so of its text.
 
-    Raises Failure (exit code 2).
+    Raises Failure (exit code 2, or 6 where a disk has no room).
     """
     from dprelease.files.atomic import put_file, replaceable
+    from dprelease.files.system import DISK_ERRORS
 
     try:
         put_file(file, text.encode(), mode=0o666, over=over is not None and replaceable(file, over))
@@ -141,5 +142,5 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
         code, what = "E011", f"can't be written: {reason}"
         if isinstance(problem, FileExistsError):
             code, what = "E010", "is there already"
-        hint = "name another file with -o"
-        raise Failure(ExitCode.SPEC, Complaint(code, f"{file} {what}", hint)) from None
+        hint, is_of_disk = "name another file with -o", problem.errno in DISK_ERRORS
+        raise unwritten(code, f"{file} {what}", hint, is_of_disk=is_of_disk) from None

@@ -10,7 +10,7 @@ import click
 import dprelease
 from dprelease.cli.app import QUIET
 from dprelease.cli.console import remark
-from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.errors import unwritten
 from dprelease.report.formats import FORMATS
 
 EPILOG = """\b
@@ -48,22 +48,21 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
 
 
 def write_file(path: str, content: bytes, directory: str | None = None) -> None:
-    """Write a file that somebody asked for by name. Raises Failure (exit 2).
+    """Write a file that somebody asked for by name. Raises Failure (exit 2 or 6).
 
     A published file is only replaced in the ``directory`` of the release that it is of.
     """
-    from dprelease.files.atomic import save_file
+    from dprelease.files.atomic import UnwrittenError, save_file
     from dprelease.output.released_tables import published_files
     from dprelease.report.formats import is_rendered
 
     folder, name = os.path.split(os.path.realpath(path))
     elsewhere = directory is None or folder != os.path.realpath(directory)
-    if elsewhere and name in published_files(folder):
-        problem: str | None = "it is a file of another release"
-    else:
-        problem = save_file(path, content, is_rendered)
-    if problem is not None:
-        raise Failure(
-            ExitCode.SPEC,
-            Complaint("E823", f"{path} can't be written: {problem}", "choose another FILE"),
-        )
+    try:
+        if elsewhere and name in published_files(folder):
+            raise UnwrittenError("it is a file of another release", is_of_disk=False)
+        save_file(path, content, is_rendered)
+    except UnwrittenError as problem:
+        message = f"{path} can't be written: {problem.reason}"
+        hint = "choose another FILE"
+        raise unwritten("E823", message, hint, is_of_disk=problem.is_of_disk) from None

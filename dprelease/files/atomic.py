@@ -11,7 +11,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from dprelease.files.system import copy_mode, is_dead, is_own, replace_file, sync_directory
+from dprelease.files.system import (
+    DISK_ERRORS,
+    copy_mode,
+    is_dead,
+    is_own,
+    replace_file,
+    sync_directory,
+)
 
 LARGEST_TEXT = 64 * 1024 * 1024
 _DRAFT = ".new-"
@@ -74,19 +81,27 @@ def remove_dead_drafts(path: str) -> None:
                     os.unlink(draft)
 
 
-def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> str | None:
-    """Write a file (mode 0600) and return None, or why it can't be written.
+class UnwrittenError(Exception):
+    """A file that was asked for can't be written; ``is_of_disk`` where no other name mends it."""
+
+    def __init__(self, reason: str, *, is_of_disk: bool) -> None:
+        super().__init__(reason)
+        self.reason, self.is_of_disk = reason, is_of_disk
+
+
+def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> None:
+    """Write a file (mode 0600) that somebody asked for by name. Raises UnwrittenError.
 
     What is there is only replaced if it is a file that is ``ours`` by its text: a mistaken name
     must not cost anybody a ledger, a spec or data.
     """
     try:
         if not replaceable(file, ours):
-            return "there is another file of that name"
+            raise UnwrittenError("there is another file of that name", is_of_disk=False)
         put_file(file, content)
     except OSError as problem:
-        return os.strerror(problem.errno) if problem.errno else "it can't be written"
-    return None
+        reason = os.strerror(problem.errno) if problem.errno else "it can't be written"
+        raise UnwrittenError(reason, is_of_disk=problem.errno in DISK_ERRORS) from None
 
 
 def replaceable(file: str, ours: Callable[[str], bool]) -> bool:

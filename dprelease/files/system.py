@@ -24,6 +24,13 @@ except ImportError:
 
     POSIX = False
 
+DISK_ERRORS = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "EFBIG", "ESTALE")
+    if hasattr(errno, name)  # Windows has not all of them
+)
+"""Of a place that no change of the spec mends."""
+
 _PATIENCE = 2.0  # seconds, with a file that somebody reads
 _DAY = 86_400_000_000_000  # nanoseconds
 

@@ -15,7 +15,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from difflib import get_close_matches
 from fractions import Fraction
 
-from dprelease.errors import Complaint, ExitCode, Failure, Place
+from dprelease.errors import Complaint, ExitCode, Failure, Place, unwritten
 from dprelease.frozen import dataclass
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.privacy_filter import Caps, Total
@@ -332,9 +332,12 @@ spoilt_in_output = Refusal(  # the same
 no_report = Refusal(  # {0}: the report
     "E614", "{0} can't be used: {1}", "give the report.json of a release", ExitCode.SPEC
 )
-no_export = Refusal(  # {0}: where entries were to be exported to
-    "E615", "the entries can't be written to {0}: {1}", "choose another FILE", ExitCode.SPEC
-)
+
+
+def no_export(file: str, reason: str, *, is_of_disk: bool) -> Failure:
+    """Entries can't be written to a file."""
+    message = f"the entries can't be written to {file}: {reason}"
+    return unwritten("E615", message, "choose another FILE", is_of_disk=is_of_disk)
 
 
 def bad_place(path: str, reason: str, hint: str, what: str = "ledger") -> Failure:

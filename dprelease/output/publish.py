@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.system import replace_file, sync_directory
+from dprelease.files.system import DISK_ERRORS, replace_file, sync_directory
 from dprelease.model import Release
 from dprelease.output.datapackage import GENERATOR, NAME, marker_bytes, slug
 from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
@@ -23,12 +23,6 @@ FOLDER = "figures"  # the one folder in a target: charts as specifications
 PREFIX = ".dprelease-"  # of staging directories inside a target
 LONGEST_NAME = 255  # bytes, as on nearly all file systems
 LONGEST_PATH = 2000  # bytes: half of what Linux takes, for staging directories go below it
-DISK_ERRORS = frozenset(
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "EFBIG", "ESTALE")
-    if hasattr(errno, name)  # Windows has not all of them
-)
-"""Of a place that no change of the spec mends."""
 ELSEWHERE = "choose another output.path, or move what is there away"
 
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.files.atomic import LARGEST_TEXT, save_file
+from dprelease.errors import Complaint, ExitCode, Failure, unwritten
+from dprelease.files.atomic import LARGEST_TEXT, UnwrittenError, save_file
 from dprelease.ledger.identity import canonical_json, run_id
 from dprelease.model import Plan, Release
 from dprelease.model.plan_json import plan_json, step_json
@@ -53,11 +53,15 @@ def digest_of(plan: Plan) -> str:
 
 
 def save(file: str, described: Mapping[str, object]) -> None:
-    """Write a described plan with its digest, whole or not at all. Raises Failure (exit 2)."""
+    """Write a described plan with its digest, whole or not at all. Raises Failure (exit 2 or 6)."""
     content = {name: value for name, value in described.items() if name != "ledger"}
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-    if problem := save_file(file, text.encode(), _is_plan):
-        raise _refused(f"the plan {file} can't be written: {problem}", "choose another FILE")
+    try:
+        save_file(file, text.encode(), _is_plan)
+    except UnwrittenError as problem:
+        message = f"the plan {file} can't be written: {problem.reason}"
+        hint = "choose another FILE"
+        raise unwritten("E320", message, hint, is_of_disk=problem.is_of_disk) from None
 
 
 REFUSED = "refused"

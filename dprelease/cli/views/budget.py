@@ -16,7 +16,7 @@ from dprelease.answers.budget import rho_left, shown_place
 from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
 from dprelease.errors import Complaint
-from dprelease.files.atomic import save_file
+from dprelease.files.atomic import UnwrittenError, save_file
 from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Account
 from dprelease.ledger.messages import no_export
@@ -241,14 +241,16 @@ def lines_of(chain: Sequence[Entry]) -> list[str]:
 
 
 def write_lines(lines: Iterable[str], out: str | None) -> None:
-    """Write lines to a file, or to standard output. Raises Failure (exit 2)."""
+    """Write lines to a file, or to standard output. Raises Failure (exit 2 or 6)."""
     text = "".join(f"{line}\n" for line in lines)
     if out is None:
         if text:
             answer(text.rstrip("\n"))
         return
-    if problem := save_file(out, text.encode(), _is_export):
-        raise no_export(out, problem)
+    try:
+        save_file(out, text.encode(), _is_export)
+    except UnwrittenError as problem:
+        raise no_export(out, problem.reason, is_of_disk=problem.is_of_disk) from None
 
 
 def _is_export(text: str) -> bool:
