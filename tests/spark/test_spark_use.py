@@ -144,9 +144,17 @@ LOOPBACKS = {"0100007F", "0000000000000000FFFF00000100007F", "000000000000000000
 
 
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no list of sockets here")
-@pytest.mark.parametrize("master", ["", "--master local[2] pyspark-shell"])
+@pytest.mark.parametrize(
+    "named",
+    [
+        {},
+        {"PYSPARK_SUBMIT_ARGS": "--master local[2] pyspark-shell"},
+        {"SPARK_REMOTE": "local[2]"},
+        {"SPARK_REMOTE": "local[2]", "SPARK_LOCAL_CONNECT_REUSE": "1"},
+    ],
+)
 def test_a_session_on_this_machine_is_reached_from_it_alone(
-    spec: Path, tmp_path: Path, master: str
+    spec: Path, tmp_path: Path, named: dict[str, str]
 ) -> None:
     """No pages, and the driver's sockets on the loopback, whatever the machine's settings are."""
     settings = tmp_path / "conf"
@@ -154,10 +162,8 @@ def test_a_session_on_this_machine_is_reached_from_it_alone(
     (settings / "spark-defaults.conf").write_text(
         "spark.ui.enabled true\nspark.driver.bindAddress 0.0.0.0\n"
     )
-    variables = environment(SPARK_CONF_DIR=str(settings))
+    variables = environment(SPARK_CONF_DIR=str(settings), **named)
     del variables["SPARK_LOCAL_IP"]
-    if master:
-        variables["PYSPARK_SUBMIT_ARGS"] = master
     ended = subprocess.run(
         [sys.executable, "-c", LISTENING, str(spec)], env=variables, cwd=spec.parent,
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False,

@@ -49,6 +49,9 @@ OWN_SETTINGS = {
     # Its pages are open to everybody who reaches the machine, and tell sizes that follow from data.
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # A server of Spark Connect would be begun here whatever the master, or outlast this process.
+    "spark.api.mode": "classic",
+    "spark.local.connect.reuse": "false",
     "spark.log.level": "OFF",
     "spark.app.name": "dprelease",
 }
@@ -82,8 +85,9 @@ def _session_of_machine(since: float) -> Any:
         if not _is_over(active):
             return active
         active.stop()
-    remote = os.environ.get("SPARK_REMOTE")
-    if not remote and not _has_java():
+    remote = os.environ.get("SPARK_REMOTE", "")
+    is_served = remote != "" and not begins_here(remote)
+    if not is_served and not _has_java():
         raise bad_data(
             "E414",
             "Spark needs Java, and there is none",
@@ -94,11 +98,11 @@ def _session_of_machine(since: float) -> Any:
         os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder
     # A session that another thread has begun would take them for its own, without heeding them.
-    if remote or SparkContext._active_spark_context is not None:
+    if is_served or SparkContext._active_spark_context is not None:
         return _in_time(builder.getOrCreate, since)
 
     def begin() -> Any:
-        for key, value in settings_to_begin_with(_master_of_machine()).items():
+        for key, value in settings_to_begin_with(remote or _master_of_machine()).items():
             builder.config(key, value)
         return builder.getOrCreate()
 
@@ -108,6 +112,11 @@ def _session_of_machine(since: float) -> Any:
 def settings_to_begin_with(master: str) -> dict[str, str]:
     """The settings of a session that we begin, by the master that the machine names."""
     return OWN_SETTINGS | (OF_ONE_MACHINE if is_one_machine(master) else {})
+
+
+def begins_here(remote: str) -> bool:
+    """Whether what ``SPARK_REMOTE`` names is no server, but a master of one that is begun here."""
+    return remote.startswith("local")
 
 
 def is_one_machine(master: str) -> bool:

@@ -117,6 +117,24 @@ def test_a_driver_of_a_cluster_is_reached_by_its_executors(master: str) -> None:
     assert not [key for key in settings if key.startswith("spark.driver.")]
 
 
+@pytest.mark.parametrize("master", ["local[4]", "spark://host:7077"])
+def test_no_server_of_spark_connect_is_begun_for_a_master(master: str) -> None:
+    """Spark would begin one on this machine, whatever the master in its own files."""
+    settings = session.settings_to_begin_with(master)
+    assert settings["spark.api.mode"] == "classic"
+    assert settings["spark.local.connect.reuse"] == "false"
+
+
+@pytest.mark.parametrize("remote", ["local", "local[*]", "local-cluster[2,1,1024]"])
+def test_a_master_as_the_place_of_a_server_begins_one_here(remote: str) -> None:
+    assert session.begins_here(remote)
+
+
+@pytest.mark.parametrize("remote", ["sc://localhost", "sc://host:15002/;token=local", ""])
+def test_a_server_elsewhere_has_its_own_settings(remote: str) -> None:
+    assert not session.begins_here(remote)
+
+
 class Unheard(BaseException):
     """What no `except Exception` sees."""
 
