@@ -153,8 +153,11 @@ def test_long_integers_agree_as_short_ones_do():
     assert min(cells) >= 0
 
 
-def test_totals_far_apart_are_seen():
-    tables = [Counts((), [10], Fraction(3)), Counts((0,), [2, 3], Fraction(3, 2))]
+@pytest.mark.parametrize("unit", [1, 10**25], ids=["short", "long"])
+def test_totals_far_apart_are_seen(unit):
+    cells = [[number * unit for number in numbers] for numbers in ([10], [2, 3])]
+    variances = [Fraction(3) * unit**2, Fraction(3, 2) * unit**2]
+    tables = [Counts(*given) for given in zip([(), (0,)], cells, variances, strict=True)]
     assert disagreement(least_squares([(), (0,)], tables, [2])) == pytest.approx(5 / 6**0.5)
 
 
