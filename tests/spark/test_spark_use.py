@@ -150,7 +150,6 @@ LOOPBACKS = {"0100007F", "0000000000000000FFFF00000100007F", "000000000000000000
         {},
         {"PYSPARK_SUBMIT_ARGS": "--master local[2] pyspark-shell"},
         {"SPARK_REMOTE": "local[2]"},
-        {"SPARK_REMOTE": "local[2]", "SPARK_LOCAL_CONNECT_REUSE": "1"},
     ],
 )
 def test_a_session_on_this_machine_is_reached_from_it_alone(

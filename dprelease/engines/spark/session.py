@@ -116,7 +116,7 @@ def settings_to_begin_with(master: str) -> dict[str, str]:
 
 def begins_here(remote: str) -> bool:
     """Whether what ``SPARK_REMOTE`` names is no server, but a master of one that is begun here."""
-    return remote.startswith("local")
+    return not remote.startswith("sc://")
 
 
 def is_one_machine(master: str) -> bool:

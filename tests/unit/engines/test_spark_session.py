@@ -125,12 +125,14 @@ def test_no_server_of_spark_connect_is_begun_for_a_master(master: str) -> None:
     assert settings["spark.local.connect.reuse"] == "false"
 
 
-@pytest.mark.parametrize("remote", ["local", "local[*]", "local-cluster[2,1,1024]"])
+@pytest.mark.parametrize(
+    "remote", ["local", "local[*]", "local-cluster[2,1,1024]", "spark://host:7077"]
+)
 def test_a_master_as_the_place_of_a_server_begins_one_here(remote: str) -> None:
     assert session.begins_here(remote)
 
 
-@pytest.mark.parametrize("remote", ["sc://localhost", "sc://host:15002/;token=local", ""])
+@pytest.mark.parametrize("remote", ["sc://localhost", "sc://host:15002/;token=local"])
 def test_a_server_elsewhere_has_its_own_settings(remote: str) -> None:
     assert not session.begins_here(remote)
 
