@@ -285,7 +285,7 @@ def _leave_out_empty(
         for number, half in zip(columns[count].values, columns[count + HALF].values, strict=True)
     ]
     made: dict[str, OutputColumn | None] = {}
-    for column in table.columns if any(empty) else ():
+    for column in table.columns:  # described so whether or not a cell is empty this time
         if column.query != query.name or column.suffix.startswith(COUNT) or column.beside == RANKS:
             continue
         nothing = UNRELIABLE if column.beside == FLAG else None

@@ -168,6 +168,20 @@ def test_a_compression_that_is_not_read_is_named_before_anything_is(tmp_path: Pa
     ENGINE.inspect(Source(str(path), "parquet"), (InputColumn("d", T.INTEGER),))
 
 
+@pytest.mark.parametrize("encoding", ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_a_dictionary_in_delta_pages_is_refused_by_name(
+    kind: pa.DataType, encoding: str, tmp_path: Path
+) -> None:
+    """By the Arrow schema in the file it is one; pyarrow makes none of such pages."""
+    table = pa.table({"c": pa.array(["a", "b"]).cast(kind).dictionary_encode(), "d": [1, 2]})
+    path = tmp_path / "t.parquet"
+    pq.write_table(table, path, use_dictionary=False, column_encoding={"c": encoding, "d": "PLAIN"})
+    with pytest.raises(Failure, match=f'E412 column "c" .*{encoding}'):
+        ENGINE.inspect(Source(str(path), "parquet"), (InputColumn("c", T.STRING),))
+    ENGINE.inspect(Source(str(path), "parquet"), (InputColumn("d", T.INTEGER),))
+
+
 @pytest.mark.parametrize("form", ["parquet", "arrow"])
 def test_integers_of_128_bits_are_said_to_be_the_reason(form: str, tmp_path: Path) -> None:
     table, path = pl.DataFrame({"c": [1, 2], "w": [3, 4]}), tmp_path / f"t.{form}"

@@ -110,8 +110,8 @@ class Truth:
             "all": hours,
             "mean": hours / whole,
             "mean_count": whole,
-            "long": long / total,
-            "long_count": total,
+            "long": long / whole,  # of the people whose hours are known
+            "long_count": whole,
             "rate": hours / long,
         }
 

@@ -164,6 +164,8 @@ _DICTIONARY_ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_
 _ENCODINGS = _DICTIONARY_ENCODINGS | {
     "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT",
 }  # fmt: skip
+# By the Arrow schema that the writer stored, a column can be a dictionary whatever its pages are.
+_NOT_OF_A_DICTIONARY = {"DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"}
 _COMPRESSIONS = {"UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "LZ4_RAW", "ZSTD"}
 
 
@@ -176,11 +178,16 @@ class _Chunk(NamedTuple):
 
 def _chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
     """What the footer says of a column in each row group; raises Failure(DATA)."""
+    from pyarrow import types
+
     leaf, chunks = _leaf(file, name), []
+    readable = _ENCODINGS
+    if leaf is not None and types.is_dictionary(file.schema_arrow.field(name).type):
+        readable = _ENCODINGS - _NOT_OF_A_DICTIONARY
     for place in range(file.num_row_groups if leaf is not None else 0):
         chunk = file.metadata.row_group(place).column(leaf)
         encodings = set(chunk.encodings)
-        for form in sorted(encodings - _ENCODINGS) + sorted({chunk.compression} - _COMPRESSIONS):
+        for form in sorted(encodings - readable) + sorted({chunk.compression} - _COMPRESSIONS):
             raise bad_data(
                 "E412",
                 f'column "{name}" of {pattern} can\'t be read: it is stored as {form}',
