@@ -159,11 +159,11 @@ def disagreement(fit: Fit, places: int = 0) -> float:
 def _hidden(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float]:
     """How far the sum of an array's hidden cells is from 0, of each that has them as they are."""
     for counts, cells in zip(fit.observed, tensors, strict=True):
-        # With the dots an array without axes stays an array, whatever its numbers are.
-        published = (..., *(slice(fit.sizes[axis]) for axis in sorted(counts.axes)))
-        number = cells.size - cells[published].size
+        places = tuple(slice(fit.sizes[axis]) for axis in sorted(counts.axes))
+        published = np.asarray(cells[places])  # of an array without axes, this is a number
+        number = cells.size - published.size
         if number and counts.variance and not counts.centred:
-            off = int(cells.sum()) - int(cells[published].sum())
+            off = int(cells.sum()) - int(published.sum())
             yield abs(off) / sqrt(counts.variance * number)
 
 
