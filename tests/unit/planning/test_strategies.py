@@ -221,7 +221,7 @@ def specs(draw: st.DrawFn) -> tuple[Json, list[Json], str]:
 def test_no_figure_of_any_spec_errs_more(made: tuple[Json, list[Json], str]) -> None:
     privacy, queries, adjacency = made
     ratios = compared(release_of(privacy, {"a": 3, "b": 2, "c": 5}, queries, adjacency))
-    assert max(ratios.values()) <= solve.AS_GOOD
+    assert max(ratios.values(), default=0) <= solve.AS_GOOD  # none of a figure without noise
 
 
 @pytest.mark.parametrize("privacy", [PURE, MU])
