@@ -341,7 +341,7 @@ def moves(step: Step, one: tuple[tuple[int, ...], ...], other: tuple[tuple[int, 
 def neighbours(cells: Sequence[Any], seed: str) -> Iterator[tuple[Table, Table]]:
     """Tables of a few records, of which the last, or any, is another one."""
     draw = random.Random(seed)
-    for number in range(examples(60, 12)):
+    for number in range(examples(25, 5)):
         table = [draw.choice(cells) for _ in range(draw.randint(1, 6))]
         at = len(table) - 1 if number % 2 else draw.randrange(len(table))
         yield table, [*table[:at], draw.choice(cells), *table[at + 1 :]]
