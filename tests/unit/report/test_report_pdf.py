@@ -16,7 +16,7 @@ from report_specs import spec
 
 import dprelease
 from dprelease.errors import ExitCode, Failure
-from dprelease.files.atomic import save_file
+from dprelease.files.atomic import UnwrittenError, save_file
 from dprelease.ledger.store import Ledger
 from dprelease.release.payload import from_bytes
 from dprelease.report.formats import is_rendered
@@ -222,8 +222,11 @@ def test_only_a_pdf_of_ours_is_replaced(tmp_path, entropy):
     for number, there in enumerate((content, b"%PDF-1.7\n\xff another's")):
         file = tmp_path / f"{number}.pdf"
         file.write_bytes(there)
-        problem = save_file(str(file), content, is_rendered)
-        assert (problem is None) == (there == content)
+        if there == content:
+            save_file(str(file), content, is_rendered)
+        else:
+            with pytest.raises(UnwrittenError):
+                save_file(str(file), content, is_rendered)
         assert file.read_bytes() == there
 
 
