@@ -18,11 +18,14 @@ from registry_schema import refusals
 from shown_figures import check_shown
 
 import dprelease
+from dprelease.cli.guard import execute
+from dprelease.ledger.identity import run_id
 from dprelease.output.csv_table import csv_bytes
 from dprelease.report.rerender import rendered_again
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"
+IDENTITIES = Path(__file__).parent / "identities.json"
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
 RECORDS_KEPT = 12
 CHECKED = {"every_statistic_people", "every_statistic_rows", "clinic_records"}
@@ -94,6 +97,28 @@ def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
         checked = frictionless.validate(str(output / "datapackage.json"))
         assert checked.flatten(["taskNumber", "type", "message"]) == []
         assert len(checked.tasks) == len(result.files) - 1
+
+
+def test_plans_and_run_identities_are_kept(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change of the code alone leaves every plan as it is, and every sealed run free.
+
+    The digests are of what ``dprelease plan --json`` prints: compare that to see what differs.
+    """
+    monkeypatch.chdir(checkout)
+    found = {}
+    for name in SPECS:
+        spec = f"release_specs/{name}.toml"
+        assert execute(["plan", "--json", spec]) == 0
+        printed = capsys.readouterr().out
+        found[name] = {
+            "plan": hashlib.sha256(printed.encode()).hexdigest(),
+            "run": run_id(dprelease.load(spec)),
+        }
+    if os.environ.get("DPRELEASE_UPDATE_GOLDEN"):
+        IDENTITIES.write_text(json.dumps(found, indent=1) + "\n")
+    assert found == json.loads(IDENTITIES.read_text())
 
 
 @pytest.mark.one_in(4)
