@@ -5,7 +5,7 @@
 Each workload is planned and certified, and its error follows from the plan's exact laws: the root
 mean square over its queries, tables alike. Beside it stand
 
-* each query alone: the same spec without planning together, as the versions 0.1 planned it;
+* each query alone: the same spec without planning together;
 * by hand: all queries as one vector with Gaussian noise, calibrated to the same (epsilon, delta) by
   the exact curve (Balle and Wang 2018), or with Laplace noise in pure epsilon;
 * OpenDP: the same vector with its own noise, its own calibration and real draws, at least 50,000.
@@ -294,7 +294,7 @@ def error_rows(folder: Path) -> Iterator[str]:
         began = time.process_time()
         plan = certified_plan(release).plan
         took = time.process_time() - began
-        plain = certified_plan(release, plain=True).plan
+        plain = certified_plan(release, jointly=False).plan
         ours, alone, hand = error(workload, plan), error(workload, plain), by_hand(workload)
         most = workload.most
         cells = [

@@ -77,7 +77,7 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
     Column: frozenset({"source", "step_chosen"}),
     # Queries are told apart by their unique names, not by their order in the file. What is done to
     # noisy figures afterwards, and what is made of them, leaves the noise as it is.
-    # What a share is among follows from its condition. Versions up to 0.2 took it among all
+    # What a share is among follows from its condition. Version 0.2 took it among all
     # records; which it was is told by the transform that sealed integers name.
     Query: frozenset({"number", "finish", "max_unreadable", "among"}),
     # A curve is smooth in all releases since 0.2: the noise that integers were sealed with tells.

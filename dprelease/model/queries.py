@@ -92,7 +92,7 @@ class CurveAxis:
     """A column of a density, in its unit: what its bins stand for, and where the curve is known.
 
     ``centres`` has the value of each bin, the labels of the query's group of that column.
-    ``bandwidth`` is the standard deviation of the kernel. Releases of versions up to 0.2 are not
+    ``bandwidth`` is the standard deviation of the kernel. Releases of version 0.2 are not
     ``smooth``: a record counts in one wide bin, and intervals are of noise alone.
     """
 

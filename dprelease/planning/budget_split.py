@@ -59,7 +59,7 @@ def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
     if total.epsilon is None:
         return None
     remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
-    roots = _roots(drafts, mix, 3, plain=total.plain)
+    roots = _roots(drafts, mix, 3)
     if remaining_epsilon <= 0:
         return None
     factor = remaining_epsilon / sum(roots.values(), Fraction(0))
@@ -96,7 +96,7 @@ class Composed:
     def by_rho(self, guess: Fraction) -> Fraction | None:
         """The factor at which the sum of rhos meets the total: quick."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, self.mix, 4, plain=self.total.plain))
+            self.roots.update(_roots(self.drafts, self.mix, 4))
         if self.total.accounting == "pld":
             return None
         alone = self.total.rho is not None or self.total.accounting != "auto"
@@ -105,7 +105,7 @@ class Composed:
     def about(self, guess: Fraction) -> Fraction:
         """About the factor that ``by_rho`` finds, by closed forms: to choose mixes by."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, self.mix, 4, plain=self.total.plain))
+            self.roots.update(_roots(self.drafts, self.mix, 4))
         allowed = float(_allowed(self.total))
         factor = float(guess)
         for _ in range(4):
@@ -163,9 +163,7 @@ class Composed:
         return _part_of_epsilon(events, self.total)
 
 
-def _roots(drafts: Sequence[Draft], mix: Mix, degree: int, *, plain: bool) -> dict[str, Fraction]:
-    if plain:
-        return {draft.name: root(draft.demand.weight, degree) for draft in drafts}
+def _roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, Fraction]:
     return {draft.name: root(_weight(draft, mix[draft.name]), degree) for draft in drafts}
 
 
@@ -215,7 +213,7 @@ def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
 def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:
     if total.epsilon is None:
         return None
-    epsilon = numerical(events, total.delta, total.margin, rounded=not total.plain)
+    epsilon = numerical(events, total.delta, total.margin)
     return None if epsilon is None else epsilon / total.epsilon
 
 

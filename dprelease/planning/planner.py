@@ -27,11 +27,11 @@ from dprelease.statistics.shared.combined import with_decimals
 
 
 def make_plan(
-    release: Release, *, margin: Fraction | None = accounting.MARGINS[0], plain: bool = False
+    release: Release, *, margin: Fraction | None = accounting.MARGINS[0], jointly: bool = True
 ) -> Plan:
     """Plan a release; numerical composition is claimed with this ``margin``, or not used (None).
 
-    ``plain``: as the versions 0.1 planned, every query by itself.
+    Without ``jointly`` every query is planned by itself.
 
     The composed loss is at most the declared total. Record-level tables are paid for first, and
     their losses are added to what the queries come to. Raises Failure (exit code 2) when the
@@ -41,12 +41,12 @@ def make_plan(
     if release.report_language != ENGLISH:
         # A refusal is a message, and told in English as all of them are.
         with suppress(Failure), speaking(release.report_language):
-            return _made(release, margin, plain=plain)
-    return _made(release, margin, plain=plain)
+            return _made(release, margin, jointly=jointly)
+    return _made(release, margin, jointly=jointly)
 
 
-def _made(release: Release, margin: Fraction | None, *, plain: bool) -> Plan:
-    total = replace(total_of(release), plain=plain)
+def _made(release: Release, margin: Fraction | None, *, jointly: bool) -> Plan:
+    total = total_of(release)
     if margin is not None:
         total = replace(total, margin=margin)
     elif total.accounting == "auto":
@@ -64,7 +64,7 @@ def _made(release: Release, margin: Fraction | None, *, plain: bool) -> Plan:
     if remaining.accounting in {"zcdp", "pld"} and remaining.delta == 0:
         raise _not_composable(release, total)
     try:
-        solution = best_of(release, remaining)
+        solution = best_of(release, remaining, jointly=jointly)
     except ValueError:
         raise _not_composable(release, total) from None
     drafts = solution.drafts

@@ -63,9 +63,10 @@ class Unmet(Failure):
         self.needed = needed
 
 
-def best_of(release: Release, total: Total) -> Solution:
+def best_of(release: Release, total: Total, *, jointly: bool = True) -> Solution:
     """Solve with targets that share releases, with ones that don't, and with some; take the best.
 
+    Without ``jointly`` no counts are planned together, and no query is released in another way.
     Raises Failure or ValueError where neither can be had.
     """
     bases = unmerged_drafts_of(release)
@@ -73,7 +74,7 @@ def best_of(release: Release, total: Total) -> Solution:
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
         solution = solve(release, drafts, total)
-        if total.plain:
+        if not jointly:
             return solution
         return _or_otherwise(release, _or_together(release, bases, solution, total), total)
     separate_drafts = drafts_of(release, join_targets=False)
@@ -284,7 +285,7 @@ class _Solver:
                 mechanism = law_of(choice.noise.family)
                 stated[draft.name] = mechanism.stated(draft, choice, delta, roughly=many)
         loss, method = self.total.loss_of(costs_of(self.drafts, stated))
-        if method != PLD and not self.total.plain:
+        if method != PLD:
             stated |= {
                 draft.name: refined(draft, stated[draft.name])
                 for draft in self.drafts

@@ -19,8 +19,7 @@ STATED_DELTA = Fraction(1, 10**6)
 class Total:
     """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
 
-    Numerical composition is claimed with this ``margin``. ``plain``: every query is planned by
-    itself, and no noise is refined, as the versions 0.1 did it.
+    Numerical composition is claimed with this ``margin``.
     """
 
     epsilon: Fraction | None
@@ -28,7 +27,6 @@ class Total:
     delta: Fraction
     accounting: str
     margin: Fraction = MARGINS[0]
-    plain: bool = False
 
     @property
     def open(self) -> bool:
@@ -50,7 +48,7 @@ class Total:
         plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
         if plain and fits and all(cost.loss.delta == 0 for cost in costs):
             return compose(costs, Fraction(0), "pure")
-        return compose(costs, self.delta, self.accounting, self.margin, rounded=not self.plain)
+        return compose(costs, self.delta, self.accounting, self.margin)
 
     def without(self, loss: Loss) -> Total:
         """What is left of it beside a loss that adds up with all others; may be negative."""

@@ -63,8 +63,6 @@ def compose(
     delta: Fraction,
     accounting: str = "auto",
     margin: Fraction = MARGINS[0],
-    *,
-    rounded: bool = True,
 ) -> tuple[Loss, str]:
     """The composed loss and the name of the method that gave it: the least valid epsilon.
 
@@ -84,7 +82,7 @@ def compose(
         BASIC: lambda: _by_sum(losses, allowed),
         MIXED: lambda: _by_kind(losses, allowed),
         ZCDP: lambda: _by_zcdp(losses, allowed),
-        PLD: lambda: _by_distribution(costs, allowed, margin, rounded=rounded),
+        PLD: lambda: _by_distribution(costs, allowed, margin),
     }
     tried = [(bounds[method](), method) for method in ALLOWED[accounting]]
     composed = [(loss, method) for loss, method in tried if loss is not None]
@@ -98,16 +96,12 @@ def compose(
 
 
 def numerical(
-    events: Iterable[Counted],
-    delta: Fraction,
-    margin: Fraction = MARGINS[0],
-    *,
-    rounded: bool = True,
+    events: Iterable[Counted], delta: Fraction, margin: Fraction = MARGINS[0]
 ) -> Fraction | None:
     """The epsilon at this delta by numerical composition, as claimed; None if there is none.
 
     The last digits of sums in floats depend on the processor. They are rounded away, so that a
-    release is planned alike on all machines, unless it is not to be ``rounded``.
+    release is planned alike on all machines.
     """
     # Here, because arrays take a tenth of a second to load.
     from dprelease.privacy import loss_distributions
@@ -116,7 +110,7 @@ def numerical(
         epsilon = loss_distributions.epsilon_of(tuple(events), delta)
     except ValueError:
         return None
-    computed = Fraction(f"{epsilon:.{ALIKE_DIGITS}g}") if rounded else Fraction(epsilon)
+    computed = Fraction(f"{epsilon:.{ALIKE_DIGITS}g}")
     return round_up(computed * margin, zcdp.EPSILON_DIGITS)
 
 
@@ -190,15 +184,13 @@ def _by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     return Loss(epsilon, rest.delta, _total_rho(losses))
 
 
-def _by_distribution(
-    costs: Sequence[Cost], delta: Fraction, margin: Fraction, *, rounded: bool
-) -> Loss | None:
+def _by_distribution(costs: Sequence[Cost], delta: Fraction, margin: Fraction) -> Loss | None:
     if delta == 0:
         return None
     events = [event for cost in costs for event in cost.events]
     if not events:
         return Loss(ZERO, ZERO, ZERO) if all(cost.loss.epsilon == 0 for cost in costs) else None
-    epsilon = numerical(events, delta, margin, rounded=rounded)
+    epsilon = numerical(events, delta, margin)
     if epsilon is None:
         return None
     # a delta may make up for everything; a claim of epsilon 0 could not be confirmed

@@ -11,7 +11,7 @@ the bounds is not the neighbour of the other.
 *Splines.* A record counts in a few neighbouring bins of ``SPACING`` bandwidths, in shares that add
 up to 1: B-splines of degree ``DEGREE`` (de Boor, "A Practical Guide to Splines", 1978, chapter IX).
 Their sums hold curves as smooth as a kernel but for 1/1000 of its height. In one bin alone, as
-versions up to 0.2 counted it, a record may be a third of a bandwidth off.
+version 0.2 counted it, a record may be a third of a bandwidth off.
 
 Entries are searched for in floats: what a record does to them is counted from the integers.
 """
@@ -31,7 +31,7 @@ FINENESS = 1 << 12
 
 MARGIN = 4
 WIDTH = 0.625
-"""Of the bins of versions up to 0.2, in bandwidths."""
+"""Of the bins of version 0.2, in bandwidths."""
 SPACING = 0.75
 DEGREE = 6
 _LEAST_WEIGHT = 1e-3

@@ -171,7 +171,7 @@ _OF_QUANTILE = ("", "_noise_moe", "_flag", "_rank_moe")
 
 
 def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Lay finished tables out as the first versions did.
+    """Lay finished tables out as version 0.2 did.
 
     A release is laid out for good as it was when its integers were sealed: who publishes it again
     gets the same files. So figures and bins have no ends, quantiles an empty half-width, and no

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 def certified_plan(
-    release: Release, *, plain: bool = False, is_sealed: bool = False
+    release: Release, *, jointly: bool = True, is_sealed: bool = False
 ) -> CertifiedPlan:
     """Plan a release and certify the plan.
 
     A numerical claim is one that two programs of finite precision have to agree on. Where the
     second does not confirm the first, for very little noise on many figures say, a little more is
     claimed; at last the release is planned by sums and zCDP instead: more noise, and certified like
-    any other. ``plain``: as the versions 0.1 planned. ``is_sealed``: see ``certify``. Raises
-    Failure with every complaint.
+    any other. ``jointly``: see ``make_plan``. ``is_sealed``: see ``certify``. Raises Failure with
+    every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.kernel.certify.certify import certify
@@ -35,14 +35,14 @@ def certified_plan(
     from dprelease.privacy.composition import MARGINS, PLD
 
     for margin in MARGINS:
-        made = make_plan(release, margin=margin, plain=plain)
+        made = make_plan(release, margin=margin, jointly=jointly)
         try:
             return certify(made, is_sealed=is_sealed)
         except Failure:
             last = margin == MARGINS[-1] and release.privacy.accounting != "auto"
             if made.method != PLD or last:
                 raise
-    return certify(make_plan(release, margin=None, plain=plain), is_sealed=is_sealed)
+    return certify(make_plan(release, margin=None, jointly=jointly), is_sealed=is_sealed)
 
 
 CLOSE = Fraction(1, 10**5)
@@ -75,13 +75,12 @@ def plan_as_charged(
 def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterator[CertifiedPlan]:
     """Give the plan, and those that earlier versions made.
 
-    Versions up to 0.2 took every share among all records, curves from wide bins, and the number of
-    records for fixed.
-    What is not sealed is not read so any more.
+    Version 0.2 took every share among all records, curves from wide bins, and the number of records
+    for fixed. It planned fewer counts together. What is not sealed is not read so any more.
     """
     yield certified
     release = certified.plan.release
-    queries = tuple(map(_ask_as_up_to_0_2, release.queries))
+    queries = tuple(map(_ask_as_0_2, release.queries))
     releases = [release]
     if queries != release.queries:
         releases.append(replace(release, queries=queries))
@@ -91,11 +90,11 @@ def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterat
     for tried in releases:
         if tried is not release:
             yield certified_plan(tried, is_sealed=is_sealed)
-        yield certified_plan(tried, plain=True, is_sealed=is_sealed)
+        yield certified_plan(tried, jointly=False, is_sealed=is_sealed)
 
 
-def _ask_as_up_to_0_2(query: Query) -> Query:
-    """Ask for shares among all records and for curves from wide bins, as versions up to 0.2 did."""
+def _ask_as_0_2(query: Query) -> Query:
+    """Ask for shares among all records and for curves from wide bins, as version 0.2 did."""
     curve = tuple(replace(axis, smooth=False) for axis in query.curve)
     return replace(query, among=None, curve=curve)
 

@@ -130,7 +130,7 @@ def test_names_of_keys_that_match_nothing_are_noted(cli: Callable, folder: Path)
 
 
 def test_a_share_of_all_records_stays_what_it_is(cli: Callable, folder: Path) -> None:
-    """Versions up to 0.2 released such; only new noise is new."""
+    """Version 0.2 released such; only new noise is new."""
     release = dprelease.load("shares.toml")
     earlier = replace(release, queries=tuple(replace(one, among=None) for one in release.queries))
     dprelease.run(earlier)

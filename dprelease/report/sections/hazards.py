@@ -7,7 +7,7 @@ from dprelease.report.document import Paragraph, Section, Status, Table
 from dprelease.report.facts.model import PlanFacts
 
 OLD = {"pass": "checked", "attested": "not checked"}
-"""Words of the versions 0.1 and 0.2: nobody attested what they called so."""
+"""Words of version 0.2: nobody attested what it called so."""
 
 
 def status_of(status: str) -> str:

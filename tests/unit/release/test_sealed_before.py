@@ -1,4 +1,4 @@
-"""What versions up to 0.2 sealed where a record decides how many there are stays free."""
+"""What version 0.2 sealed stays free to run again, where it is planned otherwise now."""
 
 from __future__ import annotations
 
@@ -40,26 +40,51 @@ def release(tmp_path: Path) -> dprelease.Release:
 
 
 def as_before(release: dprelease.Release) -> CertifiedPlan:
-    """The plan of versions up to 0.2, which took the number of records for public."""
+    """The plan of version 0.2, which took the number of records for public."""
     fixed = replace(release.privacy, has_fixed_records=True)
     return certified_plan(replace(release, privacy=fixed), is_sealed=True)
 
 
-def test_what_is_sealed_is_published_again_at_no_cost(release: dprelease.Release) -> None:
+def run_again(release: dprelease.Release, before: CertifiedPlan) -> dprelease.Result:
+    """Release what was planned before, then again: at no cost, and with the same tables."""
     first = released(
-        as_before(release),
-        get("duckdb"),
-        Stages(None, None),
-        wait=1,
-        new_noise=False,
-        entropy=SystemEntropy(),
+        before, get("duckdb"), Stages(None, None), wait=1, new_noise=False, entropy=SystemEntropy()
     )
     tables = {path: Path(first.output, path).read_bytes() for path in first.files if "csv" in path}
     again = dprelease.run(release)
     assert (again.charged, again.already_released) == (False, True)
     assert {path: Path(again.output, path).read_bytes() for path in tables} == tables
+    return again
+
+
+def test_what_is_sealed_is_published_again_at_no_cost(release: dprelease.Release) -> None:
+    again = run_again(release, as_before(release))
     assert any("earlier version" in note for note in again.report["notes"])
     assert dprelease.run(release, new_noise=True).charged
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_counts_that_were_planned_apart_are_published_again(tmp_path: Path, delta: float) -> None:
+    """Version 0.2 planned fewer counts together."""
+    (tmp_path / "t.csv").write_text("x\n1\n2\n")
+    conditions = ["x > 1", "x > 2", "x > 3", "x > 4"]
+    spec: dict[str, Any] = {
+        "schema": 1,
+        "release": {"name": "r"},
+        "data": {"path": str(tmp_path / "t.csv"), "snapshot": "1"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1.0, "delta": delta},
+        "ledger": {"path": str(tmp_path / "ledger"), "dataset": "t", "epsilon_cap": 9.0},
+        "columns": {"x": {"type": "integer"}},
+        "query": [
+            {"name": f"q{place}", "statistic": "count", "where": where}
+            for place, where in enumerate(conditions)
+        ],
+        "output": {"path": str(tmp_path / "out")},
+    }
+    release = dprelease.load(spec)
+    before = certified_plan(release, jointly=False)
+    assert before.plan.steps != certified_plan(release).plan.steps
+    assert not run_again(release, before).plan.alone
 
 
 def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) -> None:

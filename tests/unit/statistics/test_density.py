@@ -168,7 +168,7 @@ def without_noise(step: Step, place: int) -> list[np.ndarray]:
 
 
 def test_one_wide_bin_for_a_record_would_be_further_off_than_the_interval_says() -> None:
-    """As versions up to 0.2 counted it."""
+    """As version 0.2 counted it."""
     step = step_of({"column": "x", "mechanism": "laplace"})
     (axis,) = step.query.curve
     query = replace(step.query, curve=(replace(axis, smooth=False),))

@@ -94,7 +94,7 @@ def test_a_read_of_something_else_is_refused(name: str, parts: dict[str, Any]) -
 
 
 def test_a_sum_over_groups_that_lack_some_records_is_refused() -> None:
-    made = make_plan(plan([SHARED[5], SHARED[6] | {"by": ["k"]}]).release, plain=True)
+    made = make_plan(plan([SHARED[5], SHARED[6] | {"by": ["k"]}]).release, jointly=False)
     taken = read_of(made, "coarse")
     wrong = replace(
         taken, step="fine", rows=(0,), reading=Reading.LINEAR, factors=(Fraction(1),), merged=(0,)
