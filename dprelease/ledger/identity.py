@@ -17,7 +17,6 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from fractions import Fraction
 
-from dprelease.engines.registry import SOURCES
 from dprelease.model import (
     About,
     Column,
@@ -104,8 +103,6 @@ def canonical_form(release: Release, attempt: int = 0) -> str:
     body = _plain(replace(release, perturbs=perturbs))
     if not isinstance(body, dict):
         raise TypeError("a release is a dataclass")
-    if "encoding" not in SOURCES[release.data.source.format].options:
-        body["data"]["source"].pop("dialect", None)
     body["dataset"] = release.ledger.dataset
     body["queries"] = sorted(body.get("queries", []), key=canonical_json)
     if perturbs:

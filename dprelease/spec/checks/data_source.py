@@ -261,7 +261,11 @@ def _dialect(part: Part[DataSection]) -> Dialect:
     names = _names(part, header)
     quote = part.attempt(lambda: _quote(model.quote), "quote")
     quotes: str = '"' if quote is None else quote
-    tabs = model.path is not None and unpacked_name(parted(model.path)[0]).lower().endswith(".tsv")
+    tabs = (
+        model.format in {None, "csv"}
+        and model.path is not None
+        and unpacked_name(parted(model.path)[0]).lower().endswith(".tsv")
+    )
     delimiter = part.attempt(lambda: _delimiter(model.delimiter, quotes, tabs), "delimiter")
     written = "utf-8" if model.encoding is None else model.encoding
     encoding = _ENCODINGS.get(written.strip().lower())

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 
+from dprelease.engines.registry import SOURCES
 from dprelease.errors import Complaint, Place
 from dprelease.ledger.identity import LEFT_OUT, canonical_form, canonical_json, run_id
 from dprelease.model import (
@@ -40,6 +41,7 @@ from dprelease.model import (
     Review,
     Source,
 )
+from dprelease.spec import load
 
 
 def a_release() -> Release:
@@ -377,10 +379,23 @@ def test_columns_read_by_an_expression_follow_from_its_text() -> None:
     assert run_id(one) == run_id(other)
 
 
-def test_the_dialect_counts_for_csv_only() -> None:
-    source = Source("/a/pay.parquet", "parquet")
-    odd = replace(source, dialect=Dialect(delimiter=";"))
-    assert run_id(with_data(source=source)) == run_id(with_data(source=odd))
+@pytest.mark.parametrize("form", sorted(SOURCES))
+def test_how_texts_are_read_counts_for_every_format_that_may_say_so(form: str) -> None:
+    source = Source("/a/pay", form)
+    nulls = replace(source, dialect=Dialect(null_values=("", "-")))
+    assert run_id(with_data(source=source)) != run_id(with_data(source=nulls))
+
+
+def test_what_a_name_says_of_delimiters_is_of_csv_alone() -> None:
+    spec: dict[str, object] = {
+        "schema": 1,
+        "release": {"name": "pay"},
+        "data": {"path": "pay.tsv", "format": "parquet"},
+        "output": {"path": "out"},
+        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
+        "query": [{"name": "n", "statistic": "count"}],
+    }
+    assert load(spec).data.source.dialect == Dialect()
 
 
 def test_each_attempt_at_new_noise_has_its_id() -> None:
