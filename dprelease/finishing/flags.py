@@ -5,8 +5,8 @@ Both say little where that is much beside the number of records, of which a nois
 release tells. If the count holds records without a value too, it can show that a figure is
 unreliable, but not that it is reliable: then the flag is empty.
 
-A share, a mean or a quantile of a group whose count is within its noise of 0 says nothing of the
-group, if there is one. Such cells are empty.
+A share, a mean or a quantile of a group whose count, of records or of units, is within its noise of
+0 says nothing of the group, if there is one. Such cells are empty.
 
 Where each unit counts with a part of its rows only, figures lie below those of all rows, and no
 noise interval covers that. How much was cut would cost budget to tell, so that all figures that the
@@ -65,6 +65,19 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
     counts = (mate.column_name for mate in mates if statistic_of(mate.statistic).combines)
     name = next(counts, None)
     return None if name is None else CountBeside(name, of_values=False)
+
+
+def units_beside(query: Query, plan: Plan) -> str | None:
+    """Find the column that counts the units with a record behind a figure, if its table has one.
+
+    Ranks are of records, of which a unit may have many: they are not held against it.
+    """
+    for read in plan.reads:
+        mate = read.query
+        alike = (mate.table, mate.groups, mate.where) == (query.table, query.groups, query.where)
+        if alike and statistic_of(mate.statistic).counts_units:
+            return mate.column_name
+    return None
 
 
 def _counts_values(count: Query, query: Query, plan: Plan) -> bool:
@@ -276,7 +289,7 @@ def _leave_out_empty(
     count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
     if statistic.in_ranks:
         beside = count_beside(query, plan)
-        count = None if beside is None else beside.name
+        count = units_beside(query, plan) if beside is None else beside.name
     columns = {column.name: column for column in table.columns}
     if count is None or count + HALF not in columns:
         return {}

@@ -176,6 +176,19 @@ def test_figures_of_groups_that_may_have_no_records_are_empty() -> None:
     assert "empty where w_count is within its noise of 0" in column(tables, "m").description
 
 
+def test_a_quantile_of_a_group_that_may_have_no_units_is_empty() -> None:
+    units = {**COUNT, "statistic": "count_units"}
+    table = OutputTable("by_region", (KEY, *count([7, 8]), *quantile(1)))
+    for privacy in ({}, PEOPLE):
+        plan = plan_of(units, MEDIAN, **privacy)
+        tables = without_empty_groups(with_count_flags([table], plan), plan)
+        assert column(tables, "m").values == [None, 4]
+        assert column(tables, "m_flag").values == ["low_reliability", None]
+        assert "empty where n is within its noise of 0" in column(tables, "m").description
+    other = plan_of({**units, "where": "urgent"}, MEDIAN)
+    assert without_empty_groups([table], other) == (table,)
+
+
 def test_what_limits_can_cut_is_bounded_whatever_else_it_is() -> None:
     table = OutputTable("by_region", (KEY, *count([360, 3]), *quantile(9)))
     plan = plan_of(COUNT, MEDIAN, **PEOPLE)
