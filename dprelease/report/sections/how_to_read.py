@@ -58,6 +58,7 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     # of names and ranks first, then of what is added up
     words = (statistic.how_to_read(f"{level:g}") for statistic in reversed(statistics))
     yield from filter(None, dict.fromkeys(words))
+    yield from _of_shares(facts)
     finishes = [query.finishing for query in facts.queries]
     yield from _of_negative(facts)
     added = [query for query in facts.queries if STATISTICS[query.statistic].adds_up]
@@ -106,6 +107,26 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         yield say(
             "`_flag` is `suppressed` where a figure is not shown. That is for reliability, not for "
             "privacy: totals and other tables may tell it."
+        )
+
+
+def _of_shares(facts: ReportFacts) -> Iterator[str]:
+    """Say what shares are of: all records, in releases of before."""
+    every: dict[bool, list[str]] = {True: [], False: []}
+    for query in facts.queries:
+        if query.statistic == "proportion":
+            every[query.among is None].append(column_name(query.name))
+    if every[False]:
+        yield say(
+            "Shares of {names} are of the records for which it is known whether they fulfil the "
+            "condition. `_count` tells their number, or the sum of their weights, with noise.",
+            names=few(list(dict.fromkeys(every[False]))),
+        )
+    if every[True]:
+        yield say(
+            "Shares of {names} are of all records. `_count` tells their number, or the sum of "
+            "their weights, with noise.",
+            names=few(list(dict.fromkeys(every[True]))),
         )
 
 

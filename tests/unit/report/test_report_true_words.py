@@ -41,6 +41,17 @@ def test_only_counts_and_sums_are_added_and_can_be_negative(planned, published):
     assert "A count can be negative" not in said
 
 
+def test_shares_say_which_records_they_are_of(planned, published):
+    share = {"name": "urgent_share", "statistic": "proportion", "where": "urgent"}
+    plan = planned(share)
+    said = words_of(published(plan))
+    assert "Shares of urgent_share are of the records for which it is known whether" in said
+    every = json.loads(json.dumps(published(plan).report))
+    del every["queries"][0]["among"]
+    (bullets,) = how_to_read_section(report_from_json(every)).parts
+    assert "Shares of urgent_share are of all records." in " ".join(bullets.lines)
+
+
 def test_an_error_is_told_at_the_records_asked_for(planned, published):
     asked = {"within": 2, "records": 5000}
     mean = {"name": "wait", "statistic": "mean", "column": "days", "accuracy": asked}
