@@ -1,5 +1,7 @@
 """Build the documentation's site: its pages, the gallery's live reports, and the JSON Schemas.
 
+What the reference says of the code is put into its pages here: see ``build_reference``.
+
 Run: python docs/build_site.py        (into site/)
 
 It needs no network. Each example of release_specs is run with real noise, so its figures differ
@@ -23,10 +25,8 @@ from urllib.parse import unquote
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "site"
 SPECS = sorted((ROOT / "release_specs").glob("*.toml"))
-SCHEMAS = {
-    "reference/spec.schema.json": "spec/schema.json",
-    "reference/report.schema.json": "report/report.schema.json",
-}
+SPEC_SCHEMA = "reference/spec.schema.json"
+REPORT_SCHEMA = "reference/report.schema.json"
 LINK = re.compile(r'(?:href|src)="([^"#?]+)')
 
 
@@ -35,20 +35,33 @@ def made() -> list[str]:
     examples = [
         f"gallery/{spec.stem}/{file}" for spec in SPECS for file in ("report.html", "spec.toml.txt")
     ]
-    return [*SCHEMAS, *examples]
+    return [SPEC_SCHEMA, REPORT_SCHEMA, *examples]
 
 
 def pages() -> None:
     """The pages, by Zensical. Raises CalledProcessError on a warning."""
+    from build_reference import PARTS, fill
+
     zensical = Path(sysconfig.get_path("scripts")) / "zensical"
     command = [zensical, "build", "--strict", "--clean"]
-    subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603
+    with TemporaryDirectory() as name:
+        copy = Path(name)
+        shutil.copyfile(ROOT / "mkdocs.yml", copy / "mkdocs.yml")
+        shutil.copytree(ROOT / "docs", copy / "docs")
+        for part in PARTS:
+            page = copy / "docs" / "reference" / part
+            page.write_text(fill(part, page.read_text(encoding="utf-8")), encoding="utf-8")
+        subprocess.run(command, cwd=copy, check=True)  # noqa: S603
+        shutil.rmtree(SITE, ignore_errors=True)
+        shutil.move(copy / "site", SITE)
 
 
 def schemas() -> None:
-    """The JSON Schemas that the package holds, beside the reference."""
-    for target, source in SCHEMAS.items():
-        shutil.copyfile(ROOT / "dprelease" / source, SITE / target)
+    """The JSON Schemas, beside the reference."""
+    from dprelease.spec.schema.json_schema import schema_text
+
+    (SITE / SPEC_SCHEMA).write_text(schema_text(), encoding="utf-8")
+    shutil.copyfile(ROOT / "dprelease" / "report" / "report.schema.json", SITE / REPORT_SCHEMA)
 
 
 def gallery() -> None:

@@ -45,8 +45,13 @@ class Page:
 
     @cached_property
     def text(self) -> str:
-        """The whole file."""
-        return self.path.read_text(encoding="utf-8")
+        """The whole page, as the site has it: with the parts that are built from the code."""
+        text = self.path.read_text(encoding="utf-8")
+        if self.path.parent != DOCS / "reference":
+            return text
+        from build_reference import PARTS, fill
+
+        return fill(self.path.name, text) if self.path.name in PARTS else text
 
     @property
     def prose(self) -> str:

@@ -1,6 +1,7 @@
-"""Write what the reference says from the code: between two marks on each page.
+"""Parts of the reference that the code knows: the build of the site puts them into its pages.
 
-Run: python tests/docs/reference.py        (rewrites pages of docs/reference)
+A page in docs/reference has two marks where a part goes, and between them a note of where else a
+reader finds it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterator
 from enum import IntEnum
 from html import escape
@@ -18,7 +18,6 @@ from typing import Any
 
 import click
 import spec_reference
-from doc_pages import ROOT, page
 
 import dprelease
 from dprelease.answers.budget import Budget, DatasetBudget
@@ -35,9 +34,9 @@ from dprelease.report.formats import FORMATS
 from dprelease.statistics.registry import STATISTICS
 
 Lines = Iterator[str]
-BEGIN = "<!-- {}: begin (written by tests/docs/reference.py) -->"
+BEGIN = "<!-- {}: begin (built by docs/build_reference.py) -->"
 END = "<!-- {}: end -->"
-PACKAGE = ROOT / "dprelease"
+PACKAGE = Path(__file__).parents[1] / "dprelease"
 
 
 def cell(text: str) -> str:
@@ -75,7 +74,8 @@ def all_commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     top = click.Context(app, info_name="dprelease")
     for name in app.list_commands(top):
         command = app.get_command(top, name)
-        assert command is not None
+        if command is None:
+            raise KeyError(name)
         context = click.Context(command, info_name=name, parent=top)
         yield name, command, context
         if isinstance(command, click.Group):
@@ -121,9 +121,8 @@ def takes(option: click.Option, context: click.Context) -> str:
 
 def meaning(option: click.Option, context: click.Context) -> str:
     """What an option does, and what holds without it."""
-    record = option.get_help_record(context)
-    assert record is not None
-    text = record[1].replace("[output]", "`[output]`")
+    _, help_text = option.get_help_record(context) or ("", "")
+    text = help_text.replace("[output]", "`[output]`")
     text = re.sub(r"(?:; |\[)x>=0\]", "]", text).replace(" ]", "")
     text = re.sub(r"\s*\[(default: [^\]]+)\]", r" (\1)", text)
     return re.sub(r"(?<![\w`])(--[a-z-]+|\{period\})", r"`\1`", text)
@@ -557,9 +556,8 @@ PARTS: dict[str, dict[str, Callable[[], Lines]]] = {
 }
 
 
-def replaced(name: str) -> str:
-    """A page with its generated parts as the code has them. ValueError when a mark is missing."""
-    text = page(f"reference/{name}").text
+def fill(name: str, text: str) -> str:
+    """Put the parts into the text of a page. ValueError when a mark is missing."""
     for part, write in PARTS[name].items():
         begin, end = BEGIN.format(part), END.format(part)
         before, rest = text.split(begin)
@@ -567,10 +565,3 @@ def replaced(name: str) -> str:
         body = "\n".join(write()).rstrip("\n")
         text = f"{before}{begin}\n\n{body}\n\n{end}{after}"
     return text
-
-
-if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT / "tests"))
-    for name in PARTS:
-        target: Path = page(f"reference/{name}").path
-        target.write_text(replaced(name), encoding="utf-8")

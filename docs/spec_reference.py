@@ -1,4 +1,4 @@
-"""The spec reference, from the sections that read the spec; ``reference`` writes its page."""
+"""The spec reference, from the sections that read the spec; ``build_reference`` builds its page."""
 
 from __future__ import annotations
 
