@@ -44,7 +44,6 @@ def test_nothing_is_loaded_from_elsewhere():
         )
 
 
-def test_the_readme_is_read_in_a_minute():
-    assert len(README.text.splitlines()) <= 180
+def test_the_first_spec_of_the_readme_is_short():
     (spec,) = README.blocks("toml")
     assert spec.text.count("\n") == 12

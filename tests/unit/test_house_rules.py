@@ -201,53 +201,6 @@ def test_nothing_is_left_to_do() -> None:
     assert left == []
 
 
-# --- names ---------------------------------------------------------------------------------------
-
-# A module's name says what is in it. These don't, or meant several things.
-SAY_NOTHING = {
-    "ahead", "apart", "asking", "axis", "beside", "carriers", "choosing", "coarser", "comparing",
-    "cuts", "demand", "draft", "drawing", "families", "finish", "giants", "halves", "joining",
-    "lanes", "layers", "lists", "looks", "own", "ranks", "reading", "records", "roots", "rungs",
-    "saving", "sealed", "shown", "starting", "thinning", "whole", "witness", "words",
-}  # fmt: skip
-
-# A variable, argument or function is a noun that says what it holds.
-NOT_NOUNS = {"apart", "left", "found", "known", "each", "kept", "asked", "told"}
-
-
-def names_that_are_no_nouns(tree: ast.AST) -> Iterator[str]:
-    for node in nodes(tree):
-        name = None
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            name = node.id
-        elif isinstance(node, ast.arg):
-            name = node.arg
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            name = node.name
-        if name in NOT_NOUNS:
-            yield f"{node.lineno}: {name}"
-
-
-def test_modules_are_named_by_what_is_in_them() -> None:
-    named = {name_of(file) for file in FILES if file.stem in SAY_NOTHING}
-    named |= {name_of(file) for file in FILES if SAY_NOTHING & {*file.relative_to(PACKAGE).parts}}
-    assert named == set()
-
-
-def test_families_of_modules_are_folders() -> None:
-    """Three modules of a folder that begin with one word are a folder; statistics have names."""
-    families = Counter(
-        (file.parent, file.stem.partition("_")[0])
-        for file in FILES
-        if file.parent != PACKAGE / "statistics"
-    )
-    assert [first for (_, first), size in families.items() if first and size > 2] == []
-
-
-def test_variables_are_named_by_what_they_hold() -> None:
-    assert found(names_that_are_no_nouns, FILES) == []
-
-
 # --- nothing that only tests reach ---------------------------------------------------------------
 
 # What is reached otherwise than by its name in the product's code.
@@ -369,8 +322,6 @@ def test_what_only_tests_would_reach_is_seen() -> None:
 @pytest.mark.parametrize(
     ("rule", "source"),
     [
-        (names_that_are_no_nouns, "def f(each): ..."),
-        (names_that_are_no_nouns, "found = 1"),
         (banned_imports, "import random"),
         (banned_imports, "def f():\n    from numpy.random import default_rng"),
         (banned_imports, "from numpy import random"),
