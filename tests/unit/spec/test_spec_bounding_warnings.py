@@ -147,13 +147,6 @@ def test_many_groups_of_a_count_of_units(good: Good) -> None:
     assert warned(good, (1400, 900), changes) == ()
 
 
-def test_a_spec_with_mistakes_is_not_warned_of_bounds(
-    spoilt: Callable[..., list[Complaint]],
-) -> None:
-    found = spoilt((ROW, COLUMN), (LEDGER, bounding(2, 9) + LEDGER), ('"count"', '"cont"'))
-    assert [each.code for each in found] == ["E101"]
-
-
 @pytest.mark.parametrize(
     ("bounds", "same", "changes"),
     [

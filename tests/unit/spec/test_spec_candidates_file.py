@@ -135,27 +135,6 @@ def test_a_mistake_in_a_file(
     assert found.place.line in (33, 34)
 
 
-def test_both_ways_at_once(complaints: Load, simple: str, listing: Listing) -> None:
-    listing("1\n")
-    (found,) = complaints(simple.replace(Q1, f"{BEST}candidates = [1]\n{IN_FILE}"))
-    assert (found.code, found.key) == ("E111", "query[0].candidates_file")
-    assert found.message == "both candidates and candidates_file"
-
-
-def test_one_of_them_is_needed(complaints: Load, simple: str) -> None:
-    (found,) = complaints(simple.replace(Q1, BEST))
-    assert (found.code, found.message) == ("E110", "best has no `candidates`")
-    assert "candidates_file" in found.hint
-    (found,) = complaints(simple.replace(Q1, BEST + "candidates_file = 3"))
-    assert (found.code, found.key) == ("E103", "query[0].candidates_file")
-
-
-def test_a_statistic_without_candidates(complaints: Load, simple: str, listing: Listing) -> None:
-    listing("1\n")
-    (found,) = complaints(simple.replace(Q1, f'statistic = "count"\n{IN_FILE}'))
-    assert (found.code, found.key) == ("E111", "query[0].candidates_file")
-
-
 @pytest.mark.parametrize("data", ["c.csv", "*.csv", ".", "**/*.csv"])
 def test_a_file_that_is_the_data_is_not_read(
     complaints: Load, simple: str, listing: Listing, data: str

@@ -79,11 +79,3 @@ def test_another_place_is_written_as_the_spec_would_write_it(simple, load_text, 
     assert (moved.output.path, moved.output.written_path) == (f"{folder}/far/out", "far/out")
     rooted = relocated(release, None, f"{folder}/far/out")
     assert rooted.output.written_path == f"{folder}/far/out"
-
-
-def test_the_witness_is_kept_apart(simple, complaints):
-    for place in ("staff.csv", "dprelease-ledger.sqlite"):
-        (found,) = complaints(simple.replace("_cap = 2.0", f'_cap = 2.0\nwitness = "{place}"'))
-        assert (found.code, found.key) == ("E227", "ledger.witness")
-    (found,) = complaints(simple.replace("_cap = 2.0", '_cap = 2.0\nwitness = "out/staff/w"'))
-    assert (found.code, found.key) == ("E227", "output.path")

@@ -92,47 +92,6 @@ def test_names_of_tables(written: str, names: tuple[str, ...], made: Made) -> No
     assert database.table == names
 
 
-@pytest.mark.parametrize("written", ['"a.b.c"', '".a"', '"a."', "'\"a'", "'\"\"'", "'a\"b'"])
-def test_what_is_no_name(written: str, made: Made) -> None:
-    assert [code for code, _ in refused(made, '"hr.staff"', written)] == ["E228"]
-
-
-@pytest.mark.parametrize("key", ["driver", "uri_env", "table"])
-def test_a_key_that_is_missing(key: str, made: Made) -> None:
-    (line,) = (line for line in SPEC.splitlines() if line.startswith(key))
-    assert refused(made, f"{line}\n", "") == [("E110", "[data]")]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "code", "line"),
-    [
-        ("[privacy]", 'path = "x.csv"\n[privacy]', "E111", 'path = "x.csv"'),
-        ("[privacy]", 'delimiter = ";"\n[privacy]', "E111", 'delimiter = ";"'),
-        ("[privacy]", 'engine = "spark"\n[privacy]', "E111", 'engine = "spark"'),
-        ('"sqlite"', '"oracle"', "E105", 'driver = "oracle"'),
-        ('"STAFF_URI"', '"postgresql://u:p@h/d"', "E228", "[data]"),
-        ('dataset = "staff"\n', "", "E110", "[ledger]"),
-    ],
-)
-def test_keys_that_do_not_go_together(old: str, new: str, code: str, line: str, made: Made) -> None:
-    assert refused(made, old, new) == [(code, line)]
-
-
-def test_keys_of_databases_beside_a_file(made: Made) -> None:
-    found = refused(made, 'format = "adbc"', 'path = "x.csv"')
-    assert found == [("E111", SPEC.splitlines()[place]) for place in (5, 6, 7)]
-
-
-def test_neither_a_path_nor_a_table(made: Made) -> None:
-    lines = "".join(f"{line}\n" for line in SPEC.splitlines()[4:8])
-    assert refused(made, lines, "") == [("E110", "[data]")]
-
-
-def test_a_column_has_no_format_of_texts(made: Made) -> None:
-    new = '[columns.day]\ntype = "date"\nformat = "%d.%m.%Y"\n[[query]]'
-    assert refused(made, "[[query]]", new) == [("E111", 'format = "%d.%m.%Y"')]
-
-
 def test_a_period_in_the_name(made: Made) -> None:
     release = made('"hr.staff"', '"hr.staff_{period}"', period="2026-01")
     assert release.data.source.database is not None

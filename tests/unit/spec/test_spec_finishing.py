@@ -93,61 +93,6 @@ def test_people_are_warned_of_as_each_table_keeps_its_own_rows(good):
     assert "choice of its own" in next(w.message for w in release.warnings if w.code == "W220")
 
 
-# Where they stand: in the query of line 29 behind line 32, or in a section at line 42.
-OWN = [
-    ("consistent = 1", "E103", 33, 14, "1 is not true or false"),
-    ("round_to = 0", "E205", 33, 12, "0 is not above 0"),
-    ("flag_unreliable_at = -0.1", "E205", 33, 22, "not above 0"),
-    (
-        'publish_if = "value >= 20"\nhide_below = 2',
-        "E111",
-        34,
-        14,
-        "both publish_if and hide_below",
-    ),
-    ('publish_if = "vlue >= 20"', "E215", 33, 14, 'no figure "vlue", for query "headcount"'),
-    ('publish_if = "value >= 2 AND value < 1"', "E261", 33, 14, "never holds"),
-    ('nonnegative = true\npublish_if = "value < 0"', "E261", 34, 14, "never holds"),
-    ('publish_if = "1 = 1"', "E261", 33, 14, "names no figure"),
-    ('publish_if = "value"', "E215", 33, 14, "true or false"),
-    ("consistent = true", "E262", 33, 14, 'no other table is of the same records as "headcount"'),
-]
-
-
-@pytest.mark.parametrize(("keys", "code", "line", "column", "said"), OWN)
-def test_a_mistake_in_a_query(spoilt, keys, code, line, column, said):
-    (complaint,) = spoilt(("epsilon = 0.4", keys))
-    assert (complaint.code, complaint.place.line, complaint.place.column) == (code, line, column)
-    assert said in complaint.message
-    assert complaint.hint
-
-
-@pytest.mark.parametrize(
-    ("statistic", "keys", "said"),
-    [
-        ('"mean"\ncolumn = "salary"', "nonnegative = true", "only counts, and sums with a lower"),
-        ('"mean"\ncolumn = "salary"', "integer = true", "only counts and sums"),
-        ('"mean"\ncolumn = "salary"', "hide_below = 20", 'publish_if = "count >= 20"'),
-        ('"mean"\ncolumn = "salary"', "consistent = true", "only counts of records and sums"),
-        ('"count_units"', "consistent = true", "only counts of records and sums"),
-        ('"mode"\ncolumn = "region"', "hide_below = 20", "only counts and sums"),
-        ('"mode"\ncolumn = "region"', "round_to = 5", "names can't be rounded"),
-        ('"median"\ncolumn = "salary"', "flag_unreliable_at = 0.2", "is private"),
-    ],
-)
-def test_a_key_that_the_statistic_can_t_take(spoilt, statistic, keys, said):
-    by = "" if "mode" in statistic else '\nby = ["region"]'
-    (complaint,) = spoilt((Q1, f"statistic = {statistic}{by}\n{keys}"))
-    assert complaint.code == "E260"
-    assert said in complaint.message
-
-
-def test_a_sum_that_can_be_negative_is_not_cut(spoilt):
-    query = 'statistic = "sum"\ncolumn = "salary"\nnonnegative = true'
-    (complaint,) = spoilt((Q1, query), ("lower = 15_000", "lower = -15_000"))
-    assert complaint.code == "E260"
-
-
 def test_figures_of_the_row_are_named_by_their_columns(good, spoilt):
     own = 'epsilon = 0.6\npublish_if = "headcount >= 20 AND count > 5 AND mean_salary_count > 5"'
     assert finishes(good(("epsilon = 0.6", own)))["mean_salary"].publish_if.text[:9] == "headcount"
@@ -169,41 +114,6 @@ def test_a_condition_of_the_section_is_not_for_names(good):
     found = finishes(good((Q1, mode), ("[output]", section)))
     assert found["headcount"].publish_if is None
     assert found["mean_salary"].publish_if is not None
-
-
-SECTION = [
-    ("consistent = true", "E262", 43, 14, "no two tables count the same records"),
-    ('publish_if = "valu > 1"', "E215", 43, 14, 'no figure "valu", for query "headcount"'),
-    ("bins = 3", "E102", 43, 1, 'unknown key "bins" in [postprocess]'),
-]
-
-
-@pytest.mark.parametrize(("keys", "code", "line", "column", "said"), SECTION)
-def test_a_mistake_in_the_section(spoilt, keys, code, line, column, said):
-    complaint = spoilt(("[output]", f"[postprocess]\n{keys}\n[output]"))[0]
-    assert (complaint.code, complaint.place.line, complaint.place.column) == (code, line, column)
-    assert said in complaint.message
-
-
-def test_a_key_of_the_section_that_is_for_no_query(spoilt):
-    mean = 'statistic = "mean"\ncolumn = "salary"'
-    (complaint,) = spoilt((Q1, mean), ("[output]", "[postprocess]\ninteger = true\n[output]"))
-    assert complaint.code == "E260"
-    assert "integer is for no query" in complaint.message
-
-
-def test_tables_that_differ_in_their_records_are_told_by_how(spoilt):
-    total = TOTAL.replace("weight = 1", 'weight = 1\nwhere = "salary > 20000"')
-    complaint = spoilt(NO_EPSILON, ("[output]", "[postprocess]\nconsistent = true\n" + total))[0]
-    assert complaint.code == "E262"
-    assert complaint.hint == "headcount and total differ in where"
-
-
-def test_tables_that_agree_are_finished_alike(spoilt):
-    edits = NO_EPSILON, ("[output]", "[postprocess]\nconsistent = true\n" + TOTAL)
-    (complaint,) = spoilt((Q1, Q1 + "\ninteger = true"), *edits)
-    assert complaint.code == "E262"
-    assert "alike" in complaint.message
 
 
 def test_tables_in_a_circle_are_refused_until_there_is_one_of_all():

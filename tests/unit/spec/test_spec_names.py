@@ -65,37 +65,6 @@ def test_bins_other_values_and_private_keys_have_labels():
     assert load(spec(private, **selection)).names.columns["c"].labels == private["labels"]
 
 
-@pytest.mark.parametrize(
-    ("edit", "line", "column", "code", "words"),
-    [
-        ((KEYS, KEYS + '\nlabels = { nort = "N" }'), 21, 12, "E280", 'did you mean "north"'),
-        ((KEYS, KEYS + '\nlabels = { north = "A", south = "a" }'), 21, 10, "E280", "of its own"),
-        ((KEYS, KEYS + '\nlabels = { north = "south" }'), 21, 10, "E280", "of its own"),
-        ((KEYS, KEYS + '\nlabels = { north = "" }'), 21, 20, "E107", "write it"),
-        ((KEYS, KEYS + '\nlabels = { north = "a\\u202eb" }'), 21, 20, "E107", "remove it"),
-        ((KEYS, KEYS + f'\nlabel = "{"x" * 201}"'), 21, 9, "E107", "shorten"),
-        ((COUNT, COUNT + "\ndecimals = 13"), 31, 12, "E281", "decimals = 1"),
-        ((COUNT, COUNT + "\ndecimals = true"), 31, 12, "E281", "decimals = 1"),
-        ((OUT, OUT + '\ntitles = { by_regio = "R" }'), 44, 12, "E280", 'did you mean "by_region"'),
-        ((TITLE, TITLE + '\nlicence = "cc by 4.0"'), 5, 11, "E282", 'write "CC-BY-4.0"'),
-        ((TITLE, TITLE + '\nlicence = "free for all!"'), 5, 11, "E282", "https"),
-    ],
-)
-def test_mistakes_are_told_at_their_place(spoilt, edit, line, column, code, words):
-    (complaint,) = spoilt(edit)
-    assert complaint.code == code
-    assert words in complaint.hint
-    assert (complaint.place.line, complaint.place.column) == (line, column)
-
-
-def test_names_that_are_chosen_have_no_unit(spoilt):
-    query = 'name = "top"\nstatistic = "mode"\ncolumn = "region"\nepsilon = 0.1\nunit = "kg"'
-    (complaint,) = spoilt(
-        (f"{COUNT}\n", f"{query}\n[[query]]\n{COUNT}\n"), ("1.0\n\n[ledger", "2\n\n[ledger")
-    )
-    assert (complaint.code, complaint.message[:12]) == ("E281", "unit of a mo")
-
-
 def test_names_are_part_of_what_is_approved(good):
     from dprelease import plan
 

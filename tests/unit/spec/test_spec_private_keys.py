@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.errors import Failure
 from dprelease.model import ColumnType, Group, KeySelection, Query
 
 Q1 = 'statistic = "count"\nby = ["region"]\nepsilon = 0.4'
@@ -100,12 +99,6 @@ def test_a_table_of_nothing_else_gets_a_count_by_its_groups_alone(queries, stati
     assert (one.name, one.number) == ("headcount", 0)
 
 
-def test_what_is_chosen_from_may_not_be_private(queries):
-    dept = ("[columns.sex]", '[columns.dept]\ntype = "string"\n[columns.sex]')
-    with pytest.raises(Failure, match="mode has nothing public to choose from"):
-        queries(COUNT, MODE.replace('"sex"', '"dept"'), SEX, dept)
-
-
 IMPLIED = Query(
     "by_region_rows",
     "count",
@@ -182,96 +175,3 @@ def test_deltas_of_selections_are_seen(good):
         ("W207", "query[1].partition_selection.delta"),
         ("W206", "ledger"),
     ]
-
-
-MISTAKES = [
-    (COUNT.replace(selection(), ""), MEAN, "E202", "query[0].by",
-     '"region" has no public keys, so which groups appear would leak',
-     "keys, keys_file or bins; or partition_selection = { delta = 1e-8 }"),
-    (COUNT.replace("1e-8", "0"), MEAN, "E238", "query[0].partition_selection.delta",
-     "with a delta of 0 no private key can be shown", "such as 1e-8"),
-    (COUNT.replace("1e-8", "0.01"), MEAN, "E238", "query[0].partition_selection.delta",
-     "delta 0.01 is too large", "such as 1e-8"),
-    (COUNT.replace("1e-8", "1"), MEAN, "E204", "query[0].partition_selection.delta",
-     "not in [0, 1)", ""),
-    (COUNT.replace("1e-8", "-1"), MEAN, "E204", "query[0].partition_selection.delta", "-1", ""),
-    (COUNT.replace("1e-8", '"1e-8"'), MEAN, "E204", "query[0].partition_selection.delta",
-     "is a text", "without quotes"),
-    (COUNT.replace("delta = 1e-8", ""), MEAN, "E110", "query[0].partition_selection",
-     "[query.partition_selection] has no `delta`", "such as delta = 1e-8"),
-    (COUNT.replace("1e-8", "1e-8, espilon = 1"), MEAN, "E102",
-     "query[0].partition_selection.espilon", 'unknown key "espilon"', '"epsilon"'),
-    (COUNT.replace("1e-8", "1e-8, epsilon = 0"), MEAN, "E203",
-     "query[0].partition_selection.epsilon", "0 is not above 0", ""),
-    (COUNT.replace("{ delta = 1e-8 }", "1e-8"), MEAN, "E103", "query[0].partition_selection",
-     "is not a table", "{ }"),
-    ('statistic = "count"\nby = ["sex"]\n' + selection(), MEAN, "E111",
-     "query[0].partition_selection", "partition_selection, but no group has private keys",
-     "leave it out"),
-    ('statistic = "count"\n' + selection(), MEAN, "E111", "query[0].partition_selection",
-     "no group has private keys", ""),
-    (COUNT, MEAN.replace("1e-8", "1e-9"), "E238", "query[1].partition_selection.delta",
-     'queries "headcount" and "mean_salary" share the table "by_region", but not the delta',
-     "once for the whole table"),
-    (COUNT.replace("1e-8", "1e-8, epsilon = 1"), MEAN.replace("1e-8", "1e-8, epsilon = 2"), "E238",
-     "query[1].partition_selection.epsilon", "not the epsilon of its selection", "write the same"),
-    (COUNT.replace("1e-8", "1e-8, epsilon = 0.3") + "epsilon = 0.4", MEAN, "E224",
-     "query[0].partition_selection.epsilon", '"headcount" selects the keys, and has another budget',
-     "state it once"),
-    (COUNT + "weight = 2", MEAN.replace("1e-8", "1e-8, epsilon = 0.3"), "E224",
-     "query[1].partition_selection.epsilon", '"headcount" selects the keys', ""),
-    (COUNT + "rho = 0.1", MEAN, "E225", "query[0].rho",
-     '"headcount" selects private keys, which has no rho', "state epsilon instead"),
-    (SUM + "epsilon = 0.4", MEAN + "epsilon = 0.6", "E223", "query[0].partition_selection",
-     'nothing says how much of the budget selects the keys of "by_region"',
-     'epsilon = 0.1 }, or a query with statistic = "count" and the same by'),
-    ('statistic = "mode"\ncolumn = "region"\n', MEAN, "E202", "query[0].column",
-     "so mode has nothing public to choose from", ""),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "code", "key", "said", "hint"),
-    MISTAKES,
-    ids=[f"{row[2]}-{number}" for number, row in enumerate(MISTAKES)],
-)
-def test_a_mistake(spoilt, first, second, code, key, said, hint):
-    found = spoilt((KEYS, ""), (Q1, first), (Q2, second), SEX)
-    assert [(each.code, each.key) for each in found] == [(code, key)]
-    assert said in found[0].message
-    assert hint in found[0].hint
-    assert found[0].hint
-    assert found[0].place.line >= 30
-
-
-def test_a_query_has_the_name_of_the_implied_count(spoilt):
-    found = spoilt((KEYS, ""), (Q1, SUM), (Q2, MEAN), SEX, ('"mean_salary"', '"By_region_rows"'))
-    assert [(each.code, each.key) for each in found] == [("E218", "query[0].partition_selection")]
-    assert found[0].hint == 'rename the query "By_region_rows"'
-
-
-def test_a_column_of_the_implied_count_is_taken(spoilt):
-    named = ('"mean_salary"', '"by_region_rows_flag"')
-    found = spoilt((KEYS, ""), (Q1, SUM), (Q2, MEAN), SEX, named)
-    assert [(each.code, each.key) for each in found] == [("E219", "query[1].name")]
-
-
-@pytest.mark.parametrize(
-    ("total", "said"),
-    [
-        ("rho = 1", "the selection of private keys has no rho"),
-        ('epsilon = 1\ndelta = 1e-6\naccounting = "zcdp"', "has no rho"),
-        ('epsilon = 1\naccounting = "pure"', "no room for the delta of private keys"),
-    ],
-)
-def test_a_total_that_no_selection_fits_into(spoilt, total, said):
-    found = spoilt((KEYS, ""), (Q1, COUNT), (Q2, MEAN), (EPS, total))
-    assert [(each.code, each.key) for each in found] == [("E225", "query[0].partition_selection")]
-    assert said in found[0].message
-
-
-def test_another_mistake_does_not_bring_complaints_about_the_selection(spoilt):
-    first = COUNT.replace("1e-8", "1e-8, epsilon = 0.3").replace('"count"', '"cuont"')
-    second = MEAN + "epsilon = 0.6"
-    found = spoilt((KEYS, ""), (Q1, first), (Q2, second), (EPS, ""))
-    assert [(each.code, each.key) for each in found] == [("E101", "query[0].statistic")]

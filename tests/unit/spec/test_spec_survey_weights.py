@@ -53,49 +53,11 @@ def told(**case: Any) -> tuple[str, str]:
     return complaint.code, f"{complaint.message}; {complaint.hint}; {complaint.key}"
 
 
-BAD_COLUMNS: list[tuple[dict[str, Any], str, str]] = [
-    ({"name": "ww"}, "E216", '"ww" is not declared'),
-    ({"name": "g"}, "E263", "which is a string"),
-    ({"weight": {"type": "decimal"}}, "E201", "need lower and upper"),
-    ({"weight": WEIGHT | {"lower": -1}}, "E263", "can be below 0: lower is -1"),
-    ({"weight": WEIGHT | {"step": 0.0001}}, "E264", "20,000,000 steps up to upper, more than"),
-    ({"weight": {"type": "date"}}, "E263", "which is a date"),
-    (
-        {"pay": {"type": "decimal", "lower": 0, "upper": 9000, "step": 1e-8, "source": "p"}},
-        "E264",
-        "180,000,000,000,000,000 steps, more than 2^53 - 1",
-    ),
-]
-
-
 @pytest.mark.parametrize("effect", [Decimal("1.8"), 1, 1000])
 def test_a_design_effect_is_told_and_changes_nothing(effect: object) -> None:
     stated = survey(effect=effect)
     assert stated.data.design_effect == Fraction(str(effect))
     assert canonical_form(stated) == canonical_form(survey())
-
-
-@pytest.mark.parametrize(
-    ("case", "code", "words"),
-    [
-        ({"effect": 0}, "E205", "not above 0"),
-        ({"effect": Decimal("-1.5")}, "E205", "not above 0"),
-        ({"effect": 1001}, "E205", "at most 1,000"),
-        ({"effect": "1.8"}, "E205", "write it without quotes"),
-        ({"effect": 2, "name": None}, "E263", "no survey weight"),
-    ],
-)
-def test_a_design_effect_that_is_none(case: dict[str, Any], code: str, words: str) -> None:
-    found, said = told(**case)
-    assert found == code, said
-    assert words in said
-
-
-@pytest.mark.parametrize(("case", "code", "words"), BAD_COLUMNS)
-def test_a_column_that_cannot_weigh_is_told(case: dict[str, Any], code: str, words: str) -> None:
-    found, said = told(**case)
-    assert found == code, said
-    assert words in said
 
 
 NEEDS: dict[str, dict[str, Any]] = {
@@ -156,12 +118,6 @@ def test_to_weight_without_weights_is_refused() -> None:
     assert "[data] names no column of survey weights" in said
     (made,) = survey(MEAN | {"weight_by_survey": False}, name=None).queries
     assert made.survey_weight is None
-
-
-def test_a_weight_of_nulls_that_are_a_label_is_refused() -> None:
-    weight = {"type": "integer", "lower": 0, "upper": 9, "keys": [1, 2], "other": "o", "nulls": "o"}
-    code, said = told(weight=weight | {"source": "p"})
-    assert code == "E214", said
 
 
 def test_a_spec_without_weights_has_the_identity_that_it_had() -> None:

@@ -59,86 +59,6 @@ def test_the_unit_may_be_declared_computed_and_counted(good):
     assert release.warnings == ()
 
 
-MISTAKES = [
-    ('unit = "column"', "", "E110", 10, 8, 'unit = "column" without `unit_column`',
-     "says whose row it is"),
-    ('unit = "column"', "", "E110", 10, 8, 'unit = "column" without [privacy.bounding]',
-     "max_rows_per_unit, how many rows of one unit count"),
-    ('unit = "columns"', "", "E105", 10, 8, '"columns" is no unit', 'did you mean "column"?'),
-    ('unit = "row"\nunit_column = "staff_id"', "", "E111", 11, 1,
-     "unit_column, but the unit is a row", 'unit = "column" protects'),
-    (ROW, BOUNDING, "E111", 15, 1, "bounding, but the unit is a row", "leave it out"),
-    (COLUMN, BOUNDING.replace("= 4", "= 0"), "E236", 17, 21, "0 is not a whole number from 1 on",
-     "such as 4"),
-    (COLUMN, BOUNDING.replace("= 4", "= -1"), "E236", 17, 21, "-1 is not a whole number", ""),
-    (COLUMN, BOUNDING.replace("= 4", "= 2.5"), "E236", 17, 21, "2.5 is not a whole number", ""),
-    (COLUMN, BOUNDING.replace("= 4", '= "4"'), "E236", 17, 21, '"4" is a text', "without quotes"),
-    (COLUMN, BOUNDING.replace("= 4", "= true"), "E236", 17, 21, "true is no number", ""),
-    (COLUMN, BOUNDING.replace("= 4", "= inf"), "E236", 17, 21, "not a finite number", ""),
-    (COLUMN, BOUNDING.replace("= 2", "= 1_000_000_001"), "E236", 18, 23,
-     "1000000001 is more than 1000000000", ""),
-    (COLUMN, BOUNDING + "max_rows_per_unit_per_group = 0\n", "E236", 19, 31, "0 is not", ""),
-    (COLUMN, BOUNDING.replace("max_groups_per_unit = 2\n", ""), "E110", 16, 1,
-     "[privacy.bounding] has no `max_groups_per_unit`", "in how many groups of a table"),
-    (COLUMN, BOUNDING.replace("max_rows_per_unit = 4\n", ""), "E110", 16, 1,
-     "[privacy.bounding] has no `max_rows_per_unit`", "how many rows of one unit count"),
-    (COLUMN, BOUNDING.replace("max_rows_per_unit", "max_row_per_unit"), "E102", 17, 1,
-     'unknown key "max_row_per_unit" in [privacy.bounding]', '"max_rows_per_unit"'),
-    (COLUMN.replace("staff_id", ""), BOUNDING, "E107", 11, 15, "empty", ""),
-    (COLUMN.replace("staff_id", "Region"), BOUNDING, "E216", 11, 15,
-     'column "Region" is not declared', 'did you mean "region"?'),
-    (COLUMN.replace("staff_id", "region"), BOUNDING, "E237", 36, 7,
-     '"region" tells units apart: each group or value would be one unit\'s own', "count_units"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("unit", "bounding", "code", "line", "column", "said", "hint"),
-    MISTAKES,
-    ids=[f"{row[2]}-{number}" for number, row in enumerate(MISTAKES)],
-)
-def test_a_mistake(spoilt, unit, bounding, code, line, column, said, hint):
-    found = spoilt((ROW, unit), (LEDGER, bounding + LEDGER))
-    first = [each for each in found if each.code == code and said in each.message]
-    assert first, [str(each) for each in found]
-    assert (first[0].place.line, first[0].place.column) == (line, column)
-    assert hint in first[0].hint
-    assert first[0].key
-
-
-def test_a_misspelt_bounding_is_not_also_missing(spoilt):
-    found = spoilt((ROW, COLUMN), (LEDGER, BOUNDING.replace("bounding", "bouding") + LEDGER))
-    assert [(each.code, each.key) for each in found] == [("E102", "privacy.bouding")]
-
-
-def test_the_unit_is_looked_for_among_the_names_of_the_file(complaints, simple):
-    text = simple.replace(ROW, COLUMN).replace(LEDGER, BOUNDING + LEDGER)
-    names = 'path = "s.csv"\nheader = false\nnames = ["region", "salary", "staf_id"]'
-    (found,) = complaints(text.replace('path = "staff.csv"', names))
-    assert (found.code, found.key, found.hint) == (
-        "E216",
-        "privacy.unit_column",
-        'did you mean "staf_id"?',
-    )
-
-
-def test_units_are_no_groups_and_need_not_be_declared_to_be_told(complaints, simple):
-    text = simple.replace(ROW, COLUMN).replace(LEDGER, BOUNDING + LEDGER)
-    found = complaints(text.replace('by = ["region"]', 'by = ["staff_id"]'))
-    assert {(each.code, each.hint.partition(";")[0]) for each in found} == {
-        ("E237", "count_units counts the units")
-    }
-
-
-@pytest.mark.parametrize("statistic", ["histogram", "mode"])
-def test_units_are_no_values_to_publish(complaints, simple, statistic):
-    text = simple.replace(ROW, COLUMN.replace("staff_id", "region"))
-    text = text.replace(LEDGER, BOUNDING + LEDGER).replace('by = ["region"]\n', "")
-    text = text.replace('statistic = "count"', f'statistic = "{statistic}"\ncolumn = "region"')
-    (found,) = complaints(text)
-    assert (found.code, found.key) == ("E237", "query[0].column")
-
-
 @pytest.mark.parametrize(
     ("text", "key"),
     [
@@ -178,11 +98,3 @@ def test_a_unit_column_of_doubles_is_warned_of(good, kind: str, codes: list[str]
     release = good((ROW, COLUMN), (LEDGER, f"{BOUNDING}\n{declared}\n{LEDGER}"))
     assert [each.code for each in release.warnings] == codes
     assert all(each.key == "privacy.unit_column" for each in release.warnings)
-
-
-def test_a_unit_named_candidate_is_in_the_way_of_best(complaints, simple):
-    text = simple.replace(ROW, COLUMN.replace("staff_id", "candidate"))
-    text = text.replace(LEDGER, BOUNDING + LEDGER)
-    best = 'statistic = "best"\nscore = "salary * candidate"\nscore_upper = 1\ncandidates = [1]'
-    (found,) = complaints(text.replace(Q1, best))
-    assert (found.code, found.key) == ("E231", "query[0].score")
