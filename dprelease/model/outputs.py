@@ -71,6 +71,32 @@ def ending_beside(column: str, query: str | None) -> str:
     return next((ending for ending in BESIDE if suffix.endswith(ending)), "")
 
 
+def place_columns(columns: Sequence[tuple[str, str | None]]) -> dict[int, dict[str, int]]:
+    """Find the columns that stand for themselves, and of each those that stand beside it.
+
+    Args:
+        columns: The name of each column of a table, and of its query, if it has one.
+
+    Returns:
+        Places of the columns that stand for themselves, in order; each with the places of those
+        beside it, by ending of `BESIDE`.
+    """
+    places = {(query, name): place for place, (name, query) in enumerate(columns)}
+    owners: dict[int, tuple[int, str]] = {}
+    for place, (name, query) in enumerate(columns):
+        ending = ending_beside(name, query)
+        owner = places.get((query, name.removesuffix(ending))) if ending else None
+        if owner is not None:
+            owners[place] = owner, ending
+    beside: dict[int, dict[str, int]] = {
+        place: {} for place in range(len(columns)) if place not in owners
+    }
+    for place, (owner, ending) in owners.items():
+        if owner in beside:
+            beside[owner][ending] = place
+    return beside
+
+
 @dataclass(frozen=True, slots=True)
 class OutputColumn:
     """A column of a published table. ``kind``: "key", "integer", "number" or "text".

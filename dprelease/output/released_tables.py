@@ -21,7 +21,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
 from dprelease.frozen import dataclass
 from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
-from dprelease.model.outputs import BESIDE, ending_beside
+from dprelease.model.outputs import BESIDE, place_columns
 from dprelease.output.csv_table import unescaped
 from dprelease.output.datapackage import GENERATOR, NAME, UNDER_WAY
 
@@ -187,19 +187,11 @@ class Figure(NamedTuple):
 def figures_of(fields: Sequence[Field]) -> list[Figure]:
     """Every column that stands for itself, with those that are about it, in order."""
     fields = _with_roles(fields)
-    places = {(field.query, field.name): place for place, field in enumerate(fields)}
-    about: dict[int, dict[str, int]] = {}
-    own: list[int] = []
-    for place, field in enumerate(fields):
-        ending = ending_beside(field.name, field.query)
-        owner = places.get((field.query, field.name.removesuffix(ending))) if ending else None
-        if owner is not None:
-            about.setdefault(owner, {})[ending] = place
-        elif field.role != "edge":
-            own.append(place)
+    places = place_columns([(field.name, field.query) for field in fields])
     return [
-        Figure(fields[place].name, place, *(about.get(place, {}).get(end) for end in BESIDE))
-        for place in own
+        Figure(fields[place].name, place, *(beside.get(end) for end in BESIDE))
+        for place, beside in places.items()
+        if fields[place].role != "edge"
     ]
 
 

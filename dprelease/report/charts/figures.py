@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.model.outputs import BESIDE, is_weak
+from dprelease.model.outputs import BESIDE, is_weak, place_columns
 from dprelease.postprocess.fixed_point import placed
 from dprelease.postprocess.number_text import Rounding, places_beside, rounded_text
 from dprelease.report.charts.forms import (
@@ -148,17 +148,18 @@ _BEHIND = ("_count", "_mean")
 
 def figures_of(table: OutputTable) -> list[Figure]:
     """Find the columns of numbers that are figures of their own, not beside another one."""
-    about: dict[str, dict[str, OutputColumn]] = {}
-    for column in table.columns:
-        if column.beside and any(value is not None for value in column.values):
-            about.setdefault(column.figure, {})[column.beside] = column
     figures: dict[str, Figure] = {}
-    for column in table.columns:
+    places = place_columns([(column.name, column.query) for column in table.columns])
+    for place, others in places.items():
+        column = table.columns[place]
         if column.kind not in {"integer", "number"} or column.beside or column.suffix in _BEHIND:
             continue
-        beside = {
-            end: about[column.name][end] for end in BESIDE if end in about.get(column.name, ())
+        filled = {
+            ending: table.columns[other]
+            for ending, other in others.items()
+            if any(value is not None for value in table.columns[other].values)
         }
+        beside = {ending: filled[ending] for ending in BESIDE if ending in filled}
         query = column.query
         is_quantile = column.suffix.startswith("_q")
         if is_quantile and "_rank_moe" not in beside:

@@ -10,7 +10,14 @@ from urllib.parse import quote
 
 from dprelease.language import counted, number_text, say, template
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.model.outputs import BOUNDED, SUPPRESSED, UNRELIABLE, is_weak, split_flag
+from dprelease.model.outputs import (
+    BOUNDED,
+    SUPPRESSED,
+    UNRELIABLE,
+    is_weak,
+    place_columns,
+    split_flag,
+)
 from dprelease.postprocess.number_text import Rounding, few, places_beside, rounded_text
 from dprelease.report.charts.figures import ORDERED, figure_chart, figures_of, form_of
 from dprelease.report.charts.svg import Chart, HeatTable
@@ -203,7 +210,9 @@ def _bounded(table: OutputTable) -> list[str]:
 
 def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
     columns = table.columns
-    main, beside = _places(columns)
+    beside = place_columns([(column.name, column.query) for column in columns])
+    # The bin beside an edge says it in words.
+    main = [place for place in beside if columns[place].kind != "edge"]
     caption = say("All rows of {file}", file=file)
     if table.rows > ROWS_SHOWN:
         caption = say(
@@ -225,26 +234,10 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
         ),
         sum(columns[place].kind == "key" for place in main),
         tuple(
-            tuple(_figure(row, place, beside.get(place, {}), columns, at) for place in main)
+            tuple(_figure(row, place, beside[place], columns, at) for place in main)
             for at, row in enumerate(first_rows(columns, ROWS_SHOWN))
         ),
     )
-
-
-def _places(columns: Sequence[OutputColumn]) -> tuple[list[int], dict[int, dict[str, int]]]:
-    """Find the columns that get one of their own, and of each those that stand beside it."""
-    named = {(column.query, column.name): place for place, column in enumerate(columns)}
-    main: list[int] = []
-    beside: dict[int, dict[str, int]] = {}
-    for place, column in enumerate(columns):
-        if column.kind == "edge":  # the bin beside it says so in words
-            continue
-        owner = named.get((column.query, column.figure)) if column.beside else None
-        if owner is None:
-            main.append(place)
-        else:
-            beside.setdefault(owner, {})[column.beside] = place
-    return main, beside
 
 
 def _figure(
