@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -15,10 +15,10 @@ from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, whole
 from dprelease.ledger.reservation import stated_caps
 from dprelease.ledger.store import Ledger
-from dprelease.ledger.totals import meets, running, spent_rho, total
+from dprelease.ledger.totals import meets, remaining, running, total
 from dprelease.model import LedgerSettings, Loss, Release, is_server
 from dprelease.report.notebook import shown_table
-from dprelease.report.numbers import number_or_none, remaining_under, upward
+from dprelease.report.numbers import downward, number_or_none, upward
 from dprelease.spec import load
 
 Number = int | float
@@ -221,11 +221,10 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
         caps = set_caps[-1].caps.lowered(caps)
     after = list(running([run.terms for run in runs], caps))
     plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
-    near, counting = account, total
-    if of_period is not None and total is not None:
-        run = Terms(Loss(ZERO), whole(Loss(ZERO)), *of_period)
-        near = replace(account, runs=tuple(one for one in runs if meets(one.terms, run)))
-        counting = near.total(caps)
+    counting = account.terms
+    if of_period is not None:
+        planned = Terms(Loss(ZERO), whole(Loss(ZERO)), *of_period)
+        counting = tuple(terms for terms in counting if meets(terms, planned))
     return {
         "dataset": name,
         "runs": [
@@ -238,14 +237,15 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
         "cap": amounts(caps) | _rho(caps.rho),
         "kept": upward(total.reserve) if total else 0,
         "left": {
-            "epsilon": remaining_under(caps.epsilon, counting.epsilon),
-            "delta": remaining_under(counting.room, counting.counted),
-        } | rho_left(caps, near) if counting else amounts(caps) | _rho(caps.rho),
+            name: left
+            for name, left in left_under(caps, counting).items()
+            if name != "rho" or caps.rho is not None
+        },
         **({} if of_period is None else {"left_for": of_period[0]}),
         "cap_changes": list(_changes(runs, set_caps, caps)),
         "caps": [_set_cap(cap) for cap in set_caps],
         "units": units_of(runs),
-    }  # fmt: skip
+    }
 
 
 def _run(run: Run) -> dict[str, object]:
@@ -275,12 +275,10 @@ def _rho(amount: Fraction | None) -> dict[str, object]:
     return {} if amount is None else {"rho": upward(amount)}
 
 
-def rho_left(caps: Caps, account: Account) -> dict[str, object]:
-    """What is left of a cap of rho, where there is one."""
-    if caps.rho is None:
-        return {}
-    spent = spent_rho(account.terms)
-    return {"rho": 0 if spent is None else remaining_under(caps.rho, spent)}
+def left_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | None]:
+    """What is left of each cap in JSON values, rounded down."""
+    left = remaining(terms, caps)
+    return {name: downward(getattr(left, name)) for name in CAPS}
 
 
 def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
@@ -356,5 +354,4 @@ def amounts(of: Loss | Caps) -> dict[str, object]:
 
 
 def _total(total: Total) -> dict[str, object]:
-    by = "zCDP" if total.composed else "plain sums"
-    return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": by}
+    return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": total.by}

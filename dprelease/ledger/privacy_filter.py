@@ -177,6 +177,11 @@ class Total:
         """The delta at which the epsilon holds."""
         return self.counted + self.reserve if self.composed else self.counted
 
+    @property
+    def by(self) -> str:
+        """How the runs are added up, as reports and JSON name it."""
+        return "zCDP" if self.composed else "plain sums"
+
     def within(self, caps: Caps) -> bool:
         """Whether neither cap is exceeded; compared exactly."""
         epsilon = caps.epsilon is None or self.epsilon <= caps.epsilon

@@ -77,6 +77,20 @@ def spent_rho(terms: Sequence[Terms]) -> Fraction | None:
     return max(sum((run.parts.rho for run in met), Fraction(0)) for met in together(terms))
 
 
+def remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
+    """What the runs leave of each cap; None: no cap. Nothing less than 0 is left."""
+    total, rho = total_of(terms, caps), spent_rho(terms)
+    if rho is None:  # no bound is known: nothing is left
+        rho = caps.rho
+    pairs = (caps.epsilon, total.epsilon), (total.room, total.counted), (caps.rho, rho)
+    return Caps(
+        *(
+            None if cap is None or taken is None else max(cap - taken, Fraction(0))
+            for cap, taken in pairs
+        )
+    )
+
+
 def running(terms: Sequence[Terms], caps: Caps) -> Iterator[tuple[Loss, Total]]:
     """Plain sums and totals after each run, as ``spent`` and ``total_of`` have them."""
     if not any(run.disjoint for run in terms):

@@ -417,8 +417,7 @@ def _spent(loss: Loss, rho: Fraction | None) -> Spent:
 
 
 def _total(total: Total) -> Spent:
-    by = "zCDP" if total.composed else "plain sums"
-    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=by)
+    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=total.by)
 
 
 def _optional(value: Fraction | None) -> int | float | None:

@@ -26,9 +26,9 @@ def number_or_none(amount: Fraction | None) -> int | float | None:
     return None if amount is None else upward(amount)
 
 
-def remaining_under(cap: Fraction | None, spent: Fraction) -> int | float | None:
-    """What is left of a cap, rounded down."""
-    return None if cap is None else -upward(min(spent - cap, Fraction(0)))
+def downward(amount: Fraction | None) -> int | float | None:
+    """What is left of a cap as a JSON number, rounded down."""
+    return None if amount is None else -upward(-amount)
 
 
 class Amount(Fraction):

@@ -12,7 +12,7 @@ from io import StringIO
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
-from dprelease.answers.budget import rho_left, shown_place
+from dprelease.answers.budget import left_under, shown_place
 from dprelease.cli.console import answer, answer_json, folded
 from dprelease.cli.views.formats import new_table, remaining_text, rendered, rounded_up, spent_text
 from dprelease.errors import Complaint
@@ -21,7 +21,7 @@ from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Account
 from dprelease.ledger.messages import no_export
 from dprelease.ledger.privacy_filter import CAPS, Caps
-from dprelease.report.numbers import number_or_none, remaining_under
+from dprelease.report.numbers import number_or_none
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,12 +35,7 @@ _BAR = 20  # columns
 def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_json: bool) -> str:
     """Write the cap that was just set to standard output. A note, if nothing is left under it."""
     caps = account.cap.caps if account.cap else Caps()
-    spent = account.total(caps)
-    remainders: dict[str, Any] = {
-        "epsilon": remaining_under(caps.epsilon, spent.epsilon),
-        "delta": remaining_under(spent.room, spent.counted),
-        "rho": None,
-    } | rho_left(caps, account)
+    remainders = left_under(caps, account.terms)
     held = {name: number_or_none(getattr(caps, name)) for name in CAPS}
     if as_json:
         answer_json(
@@ -56,8 +51,8 @@ def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_js
     else:
         amounts_left = [
             f"{name} {_cap(held[name])}"
-            + ("" if remainders[name] is None else f", left {remaining_text(remainders[name])}")
-            for name in CAPS
+            + ("" if left is None else f", left {remaining_text(left)}")
+            for name, left in remainders.items()
             if name == "epsilon" or held[name] is not None
         ]
         answer(f'{ledger}: cap of "{account.dataset}": {"; ".join(amounts_left)}')

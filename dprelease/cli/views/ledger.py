@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
 from dprelease.cli.views.formats import remaining_text, rounded_down, rounded_up
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, guarantee_of
 from dprelease.ledger.messages import new_dataset
-from dprelease.ledger.privacy_filter import Terms, Total
+from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import (
     caps_of,
     check_caps,
@@ -19,11 +18,11 @@ from dprelease.ledger.reservation import (
     terms_of,
 )
 from dprelease.ledger.store import account
-from dprelease.ledger.totals import meets, spent, spent_rho, total_of
+from dprelease.ledger.totals import meets, remaining, spent, spent_rho
 from dprelease.model import Plan
 from dprelease.report.facts.model import PlannedLedger, PlannedRho, PlannedTotals, Spent
 from dprelease.report.facts.record_level.model import Number
-from dprelease.report.numbers import number_or_none, remaining_under, upward
+from dprelease.report.numbers import downward, number_or_none, upward
 
 
 def standing_of(
@@ -62,7 +61,7 @@ def standing_of(
     plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
     now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
     in_period = [terms for terms in dataset_account.terms if meets(terms, run_terms)]
-    counting = total_of((*in_period, *more), caps)
+    left = remaining((*in_period, *more), caps)
     ledger = PlannedLedger(
         path=settings.path,
         dataset=dataset_account.dataset,
@@ -70,38 +69,31 @@ def standing_of(
         epsilon_spent=upward(plain.epsilon),
         epsilon_after=upward(after.epsilon),
         epsilon_cap=number_or_none(caps.epsilon),
-        epsilon_left_after=remaining_under(caps.epsilon, counting.epsilon),
+        epsilon_left_after=downward(left.epsilon),
         delta_spent=upward(plain.delta),
         delta_after=upward(after.delta),
         delta_cap=number_or_none(caps.delta),
-        delta_left_after=remaining_under(counting.room, counting.counted),
+        delta_left_after=downward(left.delta),
         delta_kept=upward(then.reserve),
         composed=PlannedTotals(now=_total(now), after=_total(then)),
         already_charged=earlier_run is not None,
         released_at=earlier_run.sealed_at if earlier_run else None,
         refused=tuple(refusal.to_dict() for refusal in refusals),
-        rho=None if caps.rho is None else _rho(caps.rho, dataset_account.terms, more, in_period),
+        rho=None
+        if caps.rho is None
+        else PlannedRho(
+            spent=number_or_none(spent_rho(dataset_account.terms)),
+            after=number_or_none(spent_rho((*dataset_account.terms, *more))),
+            cap=upward(caps.rho),
+            left_after=downward(left.rho) or 0,
+        ),
     )
     return ledger, refusals, new_dataset(dataset_account)
 
 
-def _rho(
-    cap: Fraction, runs: Sequence[Terms], more: Sequence[Terms], in_period: Sequence[Terms]
-) -> PlannedRho:
-    """State what is held against a cap of rho; what is left is that of the period."""
-    counting = spent_rho((*in_period, *more))
-    return PlannedRho(
-        spent=number_or_none(spent_rho(runs)),
-        after=number_or_none(spent_rho((*runs, *more))),
-        cap=upward(cap),
-        left_after=(remaining_under(cap, counting) or 0) if counting is not None else 0,
-    )
-
-
 def _total(total: Total) -> Spent:
     """State a composed total, rounded up."""
-    by = "zCDP" if total.composed else "plain sums"
-    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=by)
+    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=total.by)
 
 
 def ledger_lines(ledger: PlannedLedger) -> list[str]:
