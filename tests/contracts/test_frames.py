@@ -195,6 +195,29 @@ def test_integers_are_those_of_parquet(
     assert found == of_parquet(bounded, null_nan)
 
 
+NOTHING = pa.table({name: pa.nulls(8, kind) for name, kind in TYPES.items()})
+UNTYPED = pa.table({name: pa.nulls(8) for name in TYPES})
+
+
+@pytest.mark.parametrize("bounded", [True, False], ids=["bounded", "unbounded"])
+@pytest.mark.parametrize("form", ["frame", "parquet", "arrow"])
+def test_columns_of_no_type_are_columns_of_nulls(bounded: bool, form: str, tmp_path: Path) -> None:
+    plan = plan_of(bounded)
+    typed = exact(engine_for(NOTHING), plan)
+    if form == "frame":
+        assert exact(engine_for(UNTYPED), plan) == typed
+        return
+    path = str(tmp_path / f"data.{form}")
+    if form == "parquet":
+        pq.write_table(UNTYPED, path)
+    else:
+        with pa.ipc.new_file(path, UNTYPED.schema) as writer:
+            writer.write_table(UNTYPED)
+    data = replace(plan.release.data, source=Source(path, form))
+    stored = replace(plan, release=replace(plan.release, data=data))
+    assert exact(get("duckdb"), stored) == typed
+
+
 @pytest.mark.parametrize("kind", ["a table", "pandas", "polars"])
 def test_a_run_is_charged_as_of_a_file_and_repeated_for_free(kind: str, place: Path) -> None:
     frame = FRAMES[kind]()

@@ -211,6 +211,7 @@ def _type_of_nulls(declared: InputColumn) -> Any:
     kinds = {
         ColumnType.INTEGER: pa.int64(),
         ColumnType.BOOLEAN: pa.bool_(),
+        ColumnType.STRING: pa.string(),
         ColumnType.DATE: pa.date32(),
         ColumnType.TIMESTAMP: pa.timestamp("us"),
     }
