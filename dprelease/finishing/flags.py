@@ -128,7 +128,7 @@ def with_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[Output
             column.name: replace(
                 column,
                 description=say(
-                    "{description}, if all values are among the listed ones",
+                    "flags.if_values_are_listed",
                     description=column.description,
                 ),
             )
@@ -161,14 +161,13 @@ def _rank_flags(
     for name in _flags_of(table, query):
         ranks = columns[name.removesuffix(FLAG) + RANKS]
         described = say(
-            "ok, or low_reliability where {ranks} exceeds a tenth of {count}",
+            "flags.ranks.beside_count",
             ranks=ranks.name,
             count=beside.name,
         )
         if not beside.of_values:
             described = say(
-                "low_reliability where {ranks} exceeds a tenth of {count}; else empty, as {count} "
-                "may hold records without a value",
+                "flags.ranks.beside_count_with_gaps",
                 ranks=ranks.name,
                 count=beside.name,
             )
@@ -196,8 +195,7 @@ def _name_flags(
     if own is not None:
         counts = _counts_of_names(table, query, tables[own.table], own)
         described = say(
-            "ok, or low_reliability where {short} exceeds {share} of the least count of those "
-            "chosen, in {count} of the table {table}",
+            "flags.score.beside_count",
             short=short.name,
             share=percent(share),
             count=own.column_name,
@@ -206,8 +204,7 @@ def _name_flags(
         flags = _judged(_exceeds(short, counts, share), OK)
     elif beside is not None and query.axis is not None:
         described = say(
-            "low_reliability where {short} exceeds {share} of {count}; else empty, as {count} does "
-            "not tell how many records have the name",
+            "flags.score.beside_other_count",
             short=short.name,
             share=percent(share),
             count=beside.name,
@@ -306,7 +303,7 @@ def _leave_out_empty(
         described = column.description
         if not column.beside:
             described = say(
-                "{description}; empty where {count} is within its noise of 0",
+                "flags.empty_near_zero",
                 description=column.description,
                 count=count,
             )
@@ -394,23 +391,16 @@ def _bounded(
 def _bounded_means(query: Query, plan: Plan, *, with_others: bool) -> str:
     """Say what the flag stands for: of a figure that nothing judges it is no ``ok``."""
     if not with_others:
-        return say("bounded in place of ok, as rows of a unit beyond the limits do not count")
+        return say("flags.bounded.for_ok")
     by_count = statistic_of(query.statistic).in_ranks or is_chosen(query, plan)
     if by_count and judge_of(query, plan) is None:
-        return say(
-            "bounded in place of an empty flag, which says nothing of the noise, and before "
-            "low_reliability, as rows of a unit beyond the limits do not count"
-        )
-    return say(
-        "bounded in place of ok, and before low_reliability, as rows of a unit beyond the limits "
-        "do not count"
-    )
+        return say("flags.bounded.for_empty_and_low_reliability")
+    return say("flags.bounded.for_ok_and_low_reliability")
 
 
 def _limits(bounding: Bounding) -> str:
     return say(
-        "rows that count of one unit: at most {rows:,} in all and {within:,} in a group, in at "
-        "most {groups:,} of the groups",
+        "flags.bounded.rows_that_count",
         rows=bounding.rows,
         groups=bounding.groups,
         within=bounding.per_group,

@@ -219,9 +219,7 @@ def _adjust(
         names = " and ".join(dict.fromkeys(query.table for query in queries))
         return [
             say(
-                "The totals of {names} are further apart than noise explains: some records "
-                "count in one of these tables only, such as those with values that are not "
-                "declared. To make them agree, that was spread over all cells.",
+                "finish.agree.totals_far_apart",
                 names=names,
             )
         ]
@@ -419,7 +417,7 @@ def _published(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
             for value, shows in zip(flag.values, visible, strict=True)
         ]
         described = say(
-            "{description}; {suppressed} where the spec has the figure hidden",
+            "flags.suppressed",
             description=flag.description,
             suppressed=SUPPRESSED,
         )
@@ -457,15 +455,13 @@ def _integers(values: Figures) -> list[int | None]:
 def deeds(finish: Finish) -> list[str]:
     """Name what is done to figures, in a word or two each."""
     said = {
-        say("made to agree"): finish.consistent,
-        say("at least 0"): finish.nonnegative,
-        say("whole"): finish.integer,
+        say("finish.words.agree"): finish.consistent,
+        say("finish.words.nonnegative"): finish.nonnegative,
+        say("finish.words.integer"): finish.integer,
     }
     words = [word for word, done in said.items() if done]
     if finish.round_to is not None:
-        words.append(
-            say("rounded to multiples of {round_to}", round_to=number(finish.round_to, 12))
-        )
+        words.append(say("finish.words.round", multiple=number(finish.round_to, 12)))
     return words
 
 

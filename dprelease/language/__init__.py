@@ -1,8 +1,9 @@
-"""The language of a report: English sentences in the code, other languages by a catalogue.
+"""The sentences that users read, in each language, by id.
 
-A sentence is made by ``say`` from a literal template. The catalogue of a language, a file of this
-folder, gives each template in that language, with the same values; English needs none. Numbers
-that ``say`` writes get the separators of the language.
+Code names a sentence by its id and gives the values that it shows: ``say("summary.title")``. The
+catalogue of a language, a file of this folder, holds the sentences, with the values in braces as
+``str.format`` takes them. All catalogues have the same ids, and the same values for each. Numbers
+get the separators of the language.
 """
 
 from __future__ import annotations
@@ -51,20 +52,30 @@ def spoken() -> str:
     return _spoken.get()
 
 
-def say(template: str, /, **values: object) -> str:
-    """Say a sentence in the language spoken now.
+def say(sentence: str, /, **values: object) -> str:
+    """Word a sentence in the language spoken now.
 
-    ``template`` is English, a literal, and names its ``values`` in braces, as ``str.format`` does.
+    Args:
+        sentence: Id of the sentence in the catalogues.
+        values: What the sentence shows, by the names in its braces.
+
+    Returns:
+        The sentence, with numbers as the language writes them.
+
+    Raises:
+        KeyError: No catalogue has the id, or a value is missing.
     """
     language = spoken()
-    if language == ENGLISH:
-        return template.format(**values)
-    return _IN_LANGUAGE.vformat(catalogue(language).get(template, template), (), values)
+    text = catalogue(language)[sentence]
+    if language == ENGLISH:  # as str.format writes numbers
+        return text.format(**values)
+    return _IN_LANGUAGE.vformat(text, (), values)
 
 
-def counted(n: int, one: str, many: str, /, **values: object) -> str:
-    """Say a sentence on a number of things, which templates name ``{n}``: one form or the other."""
-    return say(one if n in LANGUAGES[spoken()].singular else many, n=n, **values)
+def counted(n: int, sentence: str, /, **values: object) -> str:
+    """Word a sentence on ``n`` things: its form ``one`` or ``many``, which names them ``{n}``."""
+    form = "one" if n in LANGUAGES[spoken()].singular else "many"
+    return say(f"{sentence}.{form}", n=n, **values)
 
 
 def number_text(english: str) -> str:
@@ -73,20 +84,21 @@ def number_text(english: str) -> str:
     return english.translate({ord(","): language.thousands, ord("."): language.decimal})
 
 
-def template(text: str, /) -> str:
-    """Mark a text that ``say`` is given later, by a name: a literal, for the catalogues."""
-    return text
-
-
 @cache
-def catalogue(language: str) -> Mapping[str, str]:
-    """The templates of a language by their English form; none for English."""
+def catalogue(language: str) -> dict[str, str]:
+    """Read the sentences of a language by their ids, once."""
     import tomli
 
-    if language == ENGLISH:
-        return {}
     file = Path(__file__).parent / f"{language}.toml"
-    return tomli.loads(file.read_text("utf-8"))
+    return dict(_flatten(tomli.loads(file.read_text("utf-8"))))
+
+
+def _flatten(table: Mapping[str, object], place: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flatten(value, f"{place}{key}.")
+        else:
+            yield f"{place}{key}", str(value)
 
 
 class _InLanguage(Formatter):

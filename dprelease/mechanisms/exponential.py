@@ -38,7 +38,6 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.language import template
 from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target
 from dprelease.model import Form, Loss, Noise, NoiseFamily
 from dprelease.model.privacy_events import Range
@@ -141,7 +140,7 @@ class Exponential(Mechanism):
     """A choice by score, or several one after the other, each at its part of the loss."""
 
     family = NoiseFamily.EXPONENTIAL
-    words = template("the exponential mechanism: a choice by score or rank")
+    words = "mechanisms.exponential"
     form = Form.CHOICE
     keyword = "exponential"
     concentrated = True

@@ -10,7 +10,6 @@ import dataclasses
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.language import template
 from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
 from dprelease.model.shift import Shift
@@ -73,7 +72,7 @@ class Gaussian(Mechanism):
     """Gaussian noise on every released integer. Its intensity i means a rho of i^2/2."""
 
     family = NoiseFamily.GAUSSIAN
-    words = template("discrete Gaussian noise on every released integer")
+    words = "mechanisms.gaussian"
     keyword = "gaussian"
     concentrated = True
     needs_delta = True

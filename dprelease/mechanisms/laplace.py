@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
 from dprelease.privacy import zcdp
@@ -49,7 +48,7 @@ class Laplace(Mechanism):
     """Laplace noise on every released integer."""
 
     family = NoiseFamily.LAPLACE
-    words = template("discrete Laplace noise on every released integer")
+    words = "mechanisms.laplace"
     keyword = "laplace"
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:

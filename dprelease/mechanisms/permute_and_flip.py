@@ -33,7 +33,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target, exponential, laplace
 from dprelease.mechanisms.top_k import one_shot_errs_less
 from dprelease.model import Form, Loss, Noise, NoiseFamily
@@ -59,7 +58,7 @@ class PermuteAndFlip(Mechanism):
     """
 
     family = NoiseFamily.PERMUTE_AND_FLIP
-    words = template("permute-and-flip: a choice by score")
+    words = "mechanisms.permute_and_flip"
     form = Form.CHOICE
     keyword = "laplace"
 

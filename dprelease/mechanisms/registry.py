@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.language import template
 from dprelease.mechanisms import Choice, Mechanism, Target
 from dprelease.mechanisms.exponential import EXPONENTIAL
 from dprelease.mechanisms.gaussian import GAUSSIAN
@@ -24,7 +23,7 @@ MECHANISMS: list[Mechanism] = [
     STAIRCASE,
 ]
 
-NO_NOISE = template("no noise: the same in all neighbouring tables")
+NO_NOISE = "mechanisms.none"
 
 
 def law_of(family: NoiseFamily) -> Mechanism:

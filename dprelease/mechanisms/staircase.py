@@ -23,7 +23,6 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.language import template
 from dprelease.mechanisms import Choice, Mechanism, Target
 from dprelease.mechanisms.laplace import LAPLACE
 from dprelease.model import Noise, NoiseFamily, Sensitivity
@@ -39,7 +38,7 @@ class Staircase(Mechanism):
     """Staircase noise on single integers; Laplace noise where that is about as good."""
 
     family = NoiseFamily.STAIRCASE
-    words = template("discrete staircase noise on every released integer")
+    words = "mechanisms.staircase"
     keyword = "staircase"
     offered = False
 

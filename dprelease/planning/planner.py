@@ -138,31 +138,27 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     if replaced and not privacy.has_fixed_records:
         notes.append(
             say(
-                "The number of records has noise: {why}. So a record that is replaced may be "
-                "missing, before or after.",
-                why=_explain_missing_records(source),
+                "plan.notes.count_has_noise",
+                reason=_explain_missing_records(source),
             )
         )
     elif replaced and not source.has_fixed_records:  # sealed by an earlier version
         notes.append(
             say(
-                "An earlier version released this, and took the number of records for the same in "
-                "all neighbouring tables. It need not be: {why}.",
-                why=_explain_missing_records(source),
+                "plan.notes.count_was_released",
+                reason=_explain_missing_records(source),
             )
         )
     if delta_is_ours(release) and loss.delta:
         notes.append(
             say(
-                "No delta is declared beside rho: epsilon is stated at delta = {delta}, and "
-                "charged so.",
+                "plan.notes.delta_beside_rho",
                 delta=number(STATED_DELTA),
             )
         )
     notes += [
         say(
-            "{names} ask the same, and are paid for apart, as their budgets are in different "
-            "terms (epsilon, rho, accuracy, weight): in the same terms they are released once.",
+            "plan.notes.equal_queries",
             names=listing(names),
         )
         for names in asked_twice(release.queries)
@@ -172,7 +168,7 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     if stated is not None and number(loss.epsilon, 6, up=True) != number(stated, 6, up=True):
         notes.append(
             say(
-                "{unused} of the total epsilon {total} is not used.",
+                "plan.notes.unused_epsilon",
                 unused=number(stated - loss.epsilon, 3),
                 total=number(stated, 6),
             )
@@ -183,8 +179,8 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
 def _explain_missing_records(source: Source) -> str:
     """Say why what a record holds can decide whether it is there."""
     if source.format == "csv":
-        return say("quotes in texts decide which lines are a record")
-    return say("a row of a sheet in which nothing stands is no record")
+        return say("plan.notes.quotes_decide_records")
+    return say("plan.notes.empty_rows_of_sheets")
 
 
 Stated = TypeVar("Stated", Privacy, Query, Perturb)

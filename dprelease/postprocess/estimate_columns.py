@@ -72,12 +72,12 @@ def end_columns(
     """Lay out the ends of the intervals of a figure as published."""
     kind, level = "number" if places else "integer", percent(interval)
     low = say(
-        "lower end of the {level} noise interval of {name}, within what is possible",
+        "tables.columns.low",
         level=level,
         name=name,
     )
     high = say(
-        "upper end of the {level} noise interval of {name}, within what is possible",
+        "tables.columns.high",
         level=level,
         name=name,
     )

@@ -77,13 +77,13 @@ def rounded_text(
 
 def percent(share: Fraction) -> str:
     """Write a share such as 95/100 as a percentage."""
-    return say("{share}%", share=number(share * 100, 6))
+    return say("words.percent", share=number(share * 100, 6))
 
 
 def listing(names: Sequence[str]) -> str:
     """Write names one after the other, with an "and" before the last."""
     *most, last = names
-    return say("{most} and {last}", most=", ".join(most), last=last) if most else last
+    return say("words.list.last", first=", ".join(most), last=last) if most else last
 
 
 MOST_NAMES = 8
@@ -95,4 +95,4 @@ def few(names: Sequence[str]) -> str:
     if len(names) <= MOST_NAMES:
         return listing(names)
     first, more = ", ".join(names[: MOST_NAMES - 2]), len(names) - MOST_NAMES + 2
-    return say("{first} and {more} more", first=first, more=more)
+    return say("words.list.more", first=first, more=more)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dprelease.frozen import dataclass
-from dprelease.language import counted, say, template
+from dprelease.language import counted, say
 from dprelease.model import Sensitivity
 from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
 
@@ -71,7 +71,7 @@ class Scalar:
 
     lower: int
     upper: int
-    noun: str = template("sum")
+    noun: str = "words.sum"
 
     def __post_init__(self) -> None:
         if self.lower > self.upper:
@@ -92,10 +92,10 @@ class Scalar:
         return max(entering * rise + leaving * fall, entering * fall + leaving * rise)
 
 
-COUNT = Scalar(1, 1, template("count"))
+COUNT = Scalar(1, 1, "words.count")
 """A count of rows: each adds exactly 1."""
 
-DISTINCT = Scalar(0, 1, template("number of distinct values"))
+DISTINCT = Scalar(0, 1, "sensitivity.noun.distinct_values")
 """A count of distinct values: u rows bring at most u new ones and v rows take at most v.
 
 A cell moves by at most the larger of u and v, as a count. But one row's value can be new where the
@@ -115,7 +115,7 @@ class Vector:
     l2_squared: int
     width: int
     signed: bool = False
-    plural: str = template("sums")
+    plural: str = "words.sums"
 
     def __post_init__(self) -> None:
         if self.width < 2:
@@ -129,9 +129,9 @@ class Vector:
         return min(self.width, self.l1)
 
 
-UNIT = template("unit")
+UNIT = "words.unit"
 _PLURALS = {
-    UNIT: template("units"), "record": template("records"), "person": template("people"),
+    UNIT: "words.units", "words.record": "words.records", "words.person": "words.people",
 }  # fmt: skip
 
 Row = Scalar | Vector
@@ -188,7 +188,7 @@ def replaced(
 def added_units(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
     """Bound the change of all numbers of units: by 1 in each cell that the unit is in. Attained."""
     groups = contribution.within(cells).groups
-    text = say("a {unit} is in {cells}", unit=say(unit), cells=_counted_text(groups))
+    text = say("sensitivity.cells.of_unit", unit=say(unit), cells=_counted_text(groups))
     return replace(added(Contribution(groups, groups, 1), COUNT, cells), derivation=text)
 
 
@@ -205,13 +205,13 @@ def replaced_units(
     if not change.l1:
         plural = say(_PLURALS[unit])
         text = say(
-            "replacing a {unit} leaves the number of {plural} as it is",
+            "sensitivity.count.same",
             unit=say(unit),
             plural=plural,
         )
     else:
         where = _counted_text(change.l1)
-        text = say("a replaced {unit} leaves or enters {cells}", unit=say(unit), cells=where)
+        text = say("sensitivity.cells.replaced", unit=say(unit), cells=where)
     return replace(change, derivation=text)
 
 
@@ -322,32 +322,36 @@ def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]
 
 def _cells(number: int) -> str:
     """Give a bound on a number of cells: one cell, at most 2 cells."""
-    return say("one cell") if number == 1 else say("at most {number:,} cells", number=number)
+    return (
+        say("sensitivity.cells.single")
+        if number == 1
+        else say("sensitivity.cells.several", number=number)
+    )
 
 
 def _effect(row: Row) -> str:
     """Say what one row does to its cell."""
     if isinstance(row, Vector):
         most = say(row.plural)
-        return say("the {sums} of one cell by at most {l1:,} together", sums=most, l1=row.l1)
+        return say("sensitivity.effect.sums", sums=most, total=row.l1)
     if row.lower == row.upper:
-        return say("one {noun} by {size:,}", noun=say(row.noun), size=row.magnitude)
-    return say("one {noun} by at most {size:,}", noun=say(row.noun), size=row.magnitude)
+        return say("sensitivity.effect.exact", noun=say(row.noun), size=row.magnitude)
+    return say("sensitivity.effect.at_most", noun=say(row.noun), size=row.magnitude)
 
 
 def _added_text(limits: Contribution, row: Row, unit: str) -> str:
     """Say how far one unit more or less can move the table."""
     effect = _effect(row)
     if limits.is_one_row:
-        return say("one {unit} more or less changes {effect}", unit=say(unit), effect=effect)
+        return say("sensitivity.cells.one_more_or_less", unit=say(unit), effect=effect)
     where = _cells(limits.groups)
     if limits.groups > 1:
-        where = say("{cells}, at most {rows:,} in one", cells=where, rows=limits.per_group)
+        where = say("sensitivity.rows.where", cells=where, rows=limits.per_group)
     return say(
-        "a {unit} has at most {rows} in {where}; each changes {effect}",
+        "sensitivity.rows.of_unit",
         unit=say(unit),
-        rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
-        where=where,
+        rows=counted(limits.rows, "words.rows_counted"),
+        cells=where,
         effect=effect,
     )
 
@@ -358,17 +362,16 @@ def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) ->
     where, effect = _cells(changed), _effect(row)
     if limits.is_one_row:
         return say(
-            "a replaced {unit} leaves or enters {cells}, and changes {effect}",
+            "sensitivity.cells.replaced_with_effect",
             unit=say(unit),
             cells=where,
             effect=effect,
         )
     return say(
-        "a replaced {unit} takes at most {rows} away and brings as many, in {where}; each changes "
-        "{effect}",
+        "sensitivity.rows.replaced",
         unit=say(unit),
-        rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
-        where=where if changed == 1 else say("{cells} in all", cells=where),
+        rows=counted(limits.rows, "words.rows_counted"),
+        cells=where if changed == 1 else say("sensitivity.rows.cells_in_all", cells=where),
         effect=effect,
     )
 
@@ -376,17 +379,17 @@ def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) ->
 def _counted_text(number: int) -> str:
     """Say in how many cells a unit counts once."""
     if number == 1:
-        return say("one cell, and counts once in it")
-    return say("at most {number:,} cells, and counts once in each", number=number)
+        return say("sensitivity.cells.single_once")
+    return say("sensitivity.cells.several_once", number=number)
 
 
 def _moved_text(row: Scalar, size: int, unit: str) -> str:
     """Say how far a replaced row can move the only cell, which it can't leave."""
     noun = say(row.noun)
     if size == 0:
-        return say("replacing a {unit} leaves the {noun} as it is", unit=say(unit), noun=noun)
+        return say("sensitivity.cells.replaced_same", unit=say(unit), noun=noun)
     return say(
-        "a replaced {unit} moves the {noun} by at most upper - lower = {size:,}",
+        "sensitivity.value.replaced",
         unit=say(unit),
         noun=noun,
         size=size,

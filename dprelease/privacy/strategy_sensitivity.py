@@ -48,7 +48,7 @@ def of_axes(
     if replaced:
         l1, l2_squared = _replaced(sizes, axes, l1, l2_squared)
     outputs = prod(axis.outputs(size) for size, axis in zip(sizes, axes, strict=True))
-    return _stated(contribution, l1, l2_squared, outputs, say("integers mixed along axes"))
+    return _stated(contribution, l1, l2_squared, outputs, say("sensitivity.strategy.mixed"))
 
 
 def of_conditions(
@@ -57,7 +57,7 @@ def of_conditions(
     """Bound the change of 2 x - n, for so many conditions, in all cells together."""
     step = 2 if replaced else 1
     l1, l2_squared = step * conditions, step**2 * conditions
-    what = say("twice a count less the total")
+    what = say("sensitivity.strategy.halves")
     return _stated(contribution, l1, l2_squared, conditions * cells, what)
 
 
@@ -129,9 +129,9 @@ def _stated(
     rows = contribution.rows
     l1, l2_squared = rows * l1, rows**2 * l2_squared
     text = say(
-        "one unit moves {what} by at most {l1:,} in all, {l2_squared:,} in squares",
-        what=what,
-        l1=l1,
-        l2_squared=l2_squared,
+        "sensitivity.strategy.change",
+        numbers=what,
+        total=l1,
+        squares=l2_squared,
     )
     return Sensitivity(l1, l2_squared, max(1, min(outputs, l1)), derivation=text)

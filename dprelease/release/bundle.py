@@ -104,8 +104,8 @@ def _with_edges(
         edges = [Fraction(edge) for edge in group.edges]
         places = max(map(decimals_of, edges))
         bins = group.labels[: len(edges) - 1]
-        lower = say("lower edges of the bins of {column}", column=group.column)
-        upper = say("upper edges of the bins of {column}", column=group.column)
+        lower = say("tables.columns.bin_low", column=group.column)
+        upper = say("tables.columns.bin_high", column=group.column)
         for end, meaning, of_bins in (("from", lower, edges[:-1]), ("to", upper, edges[1:])):
             by_bin = dict(zip(bins, (fixed_point(edge, places) for edge in of_bins), strict=True))
             name = f"{group.column}_{end}"
@@ -142,7 +142,7 @@ def _selected_columns(
             group.column,
             "key",
             [key[place] for key in keys],
-            say("values of {column} whose noisy count reached the threshold", column=group.column),
+            say("tables.columns.keys.private", column=group.column),
             type=group.type if typed else None,
         )
 
@@ -159,9 +159,9 @@ def key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
             group.column,
             "key",
             once * (rows // len(once)),
-            say("bins of {column}", column=group.column)
+            say("tables.columns.keys.bins", column=group.column)
             if group.edges
-            else say("declared values of {column}", column=group.column),
+            else say("tables.columns.keys.declared", column=group.column),
             type=group.type if typed else None,
         )
 
@@ -307,36 +307,31 @@ def _remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
     thresholds = {step.query.table: step.threshold for step in plan.steps if step.threshold}
     empty = [
         say(
-            "No key of the table {name} reached the threshold of {thresholds:,}: it has "
-            "no rows. Rarer keys need a larger epsilon or delta to be shown.",
+            "release.empty.no_key",
             name=table.name,
-            thresholds=thresholds[table.name],
+            threshold=thresholds[table.name],
         )
         for table in tables
         if not table.rows and table.name in thresholds
     ]
-    surprise = say(
-        "If that is a surprise, see whether names, delimiter, strip, null_values, types and keys "
-        "fit the data; a corrected spec is another release and costs again."
-    )
+    surprise = say("release.empty.surprise")
     filled = [table for table in tables if table.rows]
     blank = [
         say(
-            "Every figure of {figures} in the table {table} is within its noise of 0. {surprise}",
+            "release.empty.figures",
             figures=", ".join(figures),
             table=table.name,
-            surprise=surprise,
+            remedy=surprise,
         )
         for table in filled
         if (figures := blank_figures(table))
     ]
     chance = [
         say(
-            "Every name of {figures} in the table {table} may be a guess: the noise is large "
-            "beside the counts. {surprise}",
+            "release.empty.names",
             figures=", ".join(figures),
             table=table.name,
-            surprise=surprise,
+            remedy=surprise,
         )
         for table in filled
         if (figures := _guessed(plan, table))

@@ -125,7 +125,7 @@ def _marked(release: Release) -> Release:
     with speaking(release.report_language):
 
         def marked(title: str) -> str:
-            return say("REHEARSAL: {title}", title=title)
+            return say("words.rehearsal_of", title=title)
 
         about = replace(release.about, title=marked(release.about.title or release.about.name))
         titles = {name: marked(title) for name, title in release.names.tables.items()}

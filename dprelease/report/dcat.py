@@ -119,8 +119,8 @@ def citation(facts: ReportFacts) -> str:
     basic, run = facts.deployment.basic, facts.provenance
     values = {"year": run.released_at[:4], "title": basic.title, "run": run.run_id[:16]}
     if basic.data_curator is None:
-        return say("{title} ({year}). Data set, run {run}.", **values)
-    return say("{who} ({year}): {title}. Data set, run {run}.", who=basic.data_curator, **values)
+        return say("citation.without_author", **values)
+    return say("citation.with_author", author=basic.data_curator, **values)
 
 
 def _variables(facts: ReportFacts) -> Iterator[Node]:

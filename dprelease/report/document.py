@@ -47,8 +47,12 @@ class Tiles(NamedTuple):
 
 
 class Status(NamedTuple):
-    """A cell that says how something stands: "checked", "stated", "not checked" or "attention"."""
+    """A cell that says how something stands.
 
+    ``name`` is "checked", "stated", "not checked" or "attention", ``text`` its word.
+    """
+
+    name: str
     text: str
 
 

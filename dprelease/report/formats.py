@@ -96,7 +96,7 @@ def rendered_with_charts(
         if chart.vega is not None:
             content = chart.vega.content
             if facts.rehearsal:
-                content = {**content, "title": say("REHEARSAL: {title}", title=content["title"])}
+                content = {**content, "title": say("words.rehearsal_of", title=content["title"])}
             text = json.dumps(content, indent=1, ensure_ascii=False)
             files[chart.vega.file] = f"{text}\n".encode()
     return files

@@ -21,7 +21,7 @@ _MIDNIGHT = " 00:00:00"
 
 def key_text(column: OutputColumn, key: str | int | None) -> str:
     """The label of a key, a bin in words, or the key itself."""
-    return say("(none)") if key is None else named_key(column.names, str(key))
+    return say("names.none") if key is None else named_key(column.names, str(key))
 
 
 def named_key(names: ColumnNames, key: str) -> str:
@@ -42,17 +42,17 @@ def column_title(column: OutputColumn) -> str:
         return words(title)
     if not part:
         return title
-    return say("{title}: {part}", title=title, part=part.replace("_", " ").strip())
+    return say("names.part", title=title, part=part.replace("_", " ").strip())
 
 
 _BESIDE: Mapping[str, Callable[[str], str]] = {
-    "_noise_moe": lambda title: say("{title}: noise half-width", title=title),
-    "_rank_moe": lambda title: say("{title}: ranks it may be off", title=title),
-    "_flag": lambda title: say("{title}: flag", title=title),
-    "_low": lambda title: say("{title}: lower end", title=title),
-    "_high": lambda title: say("{title}: upper end", title=title),
-    "_count": lambda title: say("{title}: count", title=title),
-    "_mean": lambda title: say("{title}: mean", title=title),
+    "_noise_moe": lambda title: say("names.column.noise_moe", title=title),
+    "_rank_moe": lambda title: say("names.column.rank_moe", title=title),
+    "_flag": lambda title: say("names.column.flag", title=title),
+    "_low": lambda title: say("names.column.low", title=title),
+    "_high": lambda title: say("names.column.high", title=title),
+    "_count": lambda title: say("names.column.count", title=title),
+    "_mean": lambda title: say("names.column.mean", title=title),
 }
 
 
@@ -61,7 +61,7 @@ def title_with_unit(column: OutputColumn) -> str:
     title, unit = column_title(column), column.names.unit
     if unit is None or column.kind not in {"integer", "number"} or column.suffix.endswith("_count"):
         return title
-    return say("{title} ({unit})", title=title, unit=unit)
+    return say("names.with_unit", title=title, unit=unit)
 
 
 class StatedName(NamedTuple):
@@ -76,25 +76,25 @@ def stated_names(release: Release) -> Iterator[StatedName]:
     """Every name for people that a spec states."""
     names = release.names
     for table, title in names.tables.items():
-        yield StatedName(
-            f"output.titles.{table}", say("title of the table {table}", table=table), title
-        )
+        yield StatedName(f"output.titles.{table}", say("names.title_of_table", table=table), title)
     for column, stated in names.columns.items():
         if stated.title is not None:
             yield StatedName(
-                f"columns.{column}.label", say("label of {column}", column=column), stated.title
+                f"columns.{column}.label", say("names.label_of", column=column), stated.title
             )
         if stated.labels:
             labels = tuple(f"{key} = {label}" for key, label in stated.labels.items())
             yield StatedName(
-                f"columns.{column}.labels", say("labels of {column}", column=column), labels
+                f"columns.{column}.labels", say("names.labels_of", column=column), labels
             )
     for query, stated in names.queries.items():
         for part in ("title", "unit", "decimals"):
             value = getattr(stated, part)
             if value is not None:
                 yield StatedName(
-                    f"query.{query}.{part}", say("{part} of {query}", part=part, query=query), value
+                    f"query.{query}.{part}",
+                    say("names.part_of_query", part=part, query=query),
+                    value,
                 )
 
 
@@ -120,7 +120,7 @@ def _bin(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
         return _span(_number(low), _number(str(last)))
     if closed:
         return _span(_number(low), _number(high))
-    return say("{low} to under {high}", low=_number(low), high=_number(high))
+    return say("names.bin.to_under", low=_number(low), high=_number(high))
 
 
 def _number(text: str) -> str:
@@ -136,7 +136,7 @@ def _times(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
         if closed:
             return _span(low, high)
         if not (low.endswith(_MIDNIGHT) and high.endswith(_MIDNIGHT)):
-            return say("{low} to before {high}", low=low, high=high)
+            return say("names.bin.to_before", low=low, high=high)
         low, high = low.removesuffix(_MIDNIGHT), high.removesuffix(_MIDNIGHT)
     last = date.fromisoformat(high)
     return _days(date.fromisoformat(low), last if closed else last - timedelta(days=1))
@@ -154,24 +154,28 @@ def _days(first: date, last: date) -> str:
     if first.month == last.month:
         return _month(first)
     months = _month_name(first), _month_name(last)
-    return say("{first} to {last} {year}", first=months[0], last=months[1], year=years[0])
+    return say("names.date.range_in_year", first=months[0], last=months[1], year=years[0])
 
 
 def _span(first: str, last: str) -> str:
-    return say("{first} to {last}", first=first, last=last)
+    return say("names.date.range", first=first, last=last)
 
 
 def _day(day: date) -> str:
     month, year = _month_name(day), str(day.year)
-    return say("{day} {month} {year}", day=str(day.day), month=month, year=year)
+    return say("names.date.day", day=str(day.day), month=month, year=year)
 
 
 def _month(day: date) -> str:
-    return say("{month} {year}", month=_month_name(day), year=str(day.year))
+    return say("names.date.month", month=_month_name(day), year=str(day.year))
 
 
 def _month_name(day: date) -> str:
-    return (
-        say("Jan"), say("Feb"), say("Mar"), say("Apr"), say("May"), say("Jun"),
-        say("Jul"), say("Aug"), say("Sep"), say("Oct"), say("Nov"), say("Dec"),
-    )[day.month - 1]  # fmt: skip
+    return say(_MONTHS[day.month - 1])
+
+
+_MONTHS = (
+    "names.month.jan", "names.month.feb", "names.month.mar", "names.month.apr",
+    "names.month.may", "names.month.jun", "names.month.jul", "names.month.aug",
+    "names.month.sep", "names.month.oct", "names.month.nov", "names.month.dec",
+)  # fmt: skip

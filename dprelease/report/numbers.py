@@ -82,7 +82,7 @@ def headline(value: int | float) -> str:
 
 def belief_text(share: float) -> str:
     """Write a belief in percent, with all its digits: it was rounded outward before."""
-    return say("{share}%", share=number_text(f"{(Decimal(str(share)) * 100).normalize():f}"))
+    return say("words.percent", share=number_text(f"{(Decimal(str(share)) * 100).normalize():f}"))
 
 
 def loss_text(value: Fraction) -> str:
@@ -92,7 +92,7 @@ def loss_text(value: Fraction) -> str:
 
 def percent(share: float) -> str:
     """Write a chance or a share in percent."""
-    return say("{share}%", share=number_text(f"{share * 100:.4g}"))
+    return say("words.percent", share=number_text(f"{share * 100:.4g}"))
 
 
 def text(value: Fraction) -> str:

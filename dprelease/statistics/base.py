@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from dprelease.frozen import dataclass
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import (
     Adjacency,
     AxisMatrix,
@@ -79,7 +79,7 @@ class Neighbours:
     @property
     def noun(self) -> str:
         """What comes and goes, in derivations."""
-        return template("person") if self.people else template("record")
+        return "words.person" if self.people else "words.record"
 
 
 def neighbours_of(release: Release) -> Neighbours:
@@ -191,7 +191,7 @@ class Statistic(ABC):
 
     name: str
     """Its name in the spec."""
-    what = "figure"
+    what = ""
     """What a figure is, in a few words."""
     what_weighted = ""
     """The same where records count by a survey weight; empty: they never do."""
@@ -225,9 +225,9 @@ class Statistic(ABC):
     """Whether its error is known in ranks alone, so that it has no half-width and no flag."""
     error_by_records = False
     """Whether its error depends on how many records are behind a figure."""
-    example_error = template("{error} at {n:,} values")
+    example_error = "statistics.error.at_values"
     """How its error is stated before any data is read, if it depends on the records."""
-    example_error_weighted = template("{error} at a weighted count of {n:,}")
+    example_error_weighted = "statistics.error.at_weighted_count"
     """The same where records count by a survey weight."""
     compared_with: tuple[str, Fraction | None] | None = None
     """What the error of a figure of one record is a share of, and its size.
@@ -251,7 +251,7 @@ class Statistic(ABC):
 
     def words(self, step: Step) -> str:
         """Explain of a step what a table of scales can't."""
-        return say(self.explained)
+        return say(self.explained) if self.explained else ""
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """Give the factor of each released integer in the columns that are linear in them."""
@@ -265,7 +265,7 @@ class Statistic(ABC):
 
     def how_to_read(self, level: str) -> str:
         """Say how figures are read; ``level`` is that of intervals, in percent."""
-        return say(self.reading, level=level)
+        return say(self.reading, level=level) if self.reading else ""
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Name the hazards of reading the figures of a step."""
@@ -285,7 +285,9 @@ class Statistic(ABC):
         error, reference = at_one if half is None else half, size or middle
         if not (words and error and reference):
             return None
-        return error / reference, say("of {what}", what=say(words, units=units))
+        return error / reference, say(
+            "statistics.error.share_of", reference=say(words, units=units)
+        )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """Suffixes of the columns it publishes after the query's name, in order."""

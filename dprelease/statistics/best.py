@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.base import (
@@ -22,16 +22,14 @@ class Best(Choices):
     """The candidate with the largest sum of scores over a cell's records."""
 
     name = "best"
-    what = template("candidate with the largest score")
-    unit_noun = template("points of the score")
+    what = "statistics.best.what"
+    unit_noun = "statistics.best.points"
     keys = SpecKeys(
         needs=("candidates", "score", "score_upper"),
         may=(*LISTS, "score_step"),
         mechanisms=BY_CHOICE,
     )
-    processing = template(
-        "Scores above `score_upper` count as that, scores below 0 and null ones as 0."
-    )
+    processing = "statistics.best.processing"
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates of the query."""
@@ -44,7 +42,7 @@ class Best(Choices):
     def row(self, query: Query) -> Scalar:
         """Between 0 and the score's upper bound for each candidate, all in one direction."""
         grid = _candidates(query).grid
-        return Scalar(grid.lower, grid.upper, template("score"))
+        return Scalar(grid.lower, grid.upper, "statistics.best.score")
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of the scores: of all of them, and of those a choice depends on.
@@ -59,7 +57,7 @@ class Best(Choices):
             l2_squared=number * one.l2_squared,
             coordinates=number * one.coordinates,
             shapes=(),
-            derivation=say("{derivation}, for each candidate", derivation=one.derivation),
+            derivation=say("sensitivity.for_each_candidate", derivation=one.derivation),
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
             choice_l1=rows * _candidates(query).grid.upper,
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.base import (
@@ -23,13 +22,13 @@ class Count(Single):
     """The number of records, released as one integer for each cell."""
 
     name = "count"
-    what = template("number of records")
-    what_weighted = template("weighted number of records")
+    what = "words.number_of_records"
+    what_weighted = "statistics.count.what_weighted"
     keys = SpecKeys(may=("levels",))
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
-    counts = "records"
+    counts = "words.records"
     combines = True
-    compared_with = (template("the count of records"), Fraction(1))
+    compared_with = ("statistics.count.reference", Fraction(1))
     selects_keys = True
     adds_up = True
 

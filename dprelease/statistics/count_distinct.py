@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import DISTINCT
 from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, moved
@@ -16,21 +16,18 @@ class CountDistinct(Single):
 
     name = "count_distinct"
     keys = SpecKeys(column=True)
-    counts = template("different values")
-    compared_with = (template("the count of different values"), Fraction(1))
+    counts = "words.different_values"
+    compared_with = ("statistics.count_distinct.reference", Fraction(1))
     overlaps = True
     hazard = Hazard(
         3,
-        template("different values counted"),
-        template(
-            "each spelling of a value counts as a value of its own, and cells do not add up: a "
-            "value can be in several"
-        ),
+        "statistics.count_distinct.hazard.title",
+        "statistics.count_distinct.hazard.note",
     )
 
     def meaning(self, query: Query) -> str:
         """Name the column whose values are counted."""
-        return say("number of different values of {query}", query=_column(query))
+        return say("sensitivity.noun.distinct_of", column=_column(query))
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of different values."""

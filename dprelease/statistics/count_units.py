@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import added_units, replaced_units
 from dprelease.statistics.base import Neighbours, Released, cells_of, may_be_outside
@@ -18,9 +17,9 @@ class CountUnits(Single):
     """
 
     name = "count_units"
-    what = template("number of different units with a record")
-    counts = "{units}"
-    compared_with = (template("the count of {units}"), Fraction(1))
+    what = "statistics.count_units.what"
+    counts = "words.units"
+    compared_with = ("statistics.count_units.reference", Fraction(1))
     overlaps = True
     counts_units = True
     selects_keys = True

@@ -25,7 +25,7 @@ from itertools import accumulate
 from math import ceil
 
 from dprelease.frozen import dataclass
-from dprelease.language import number_text, say, template
+from dprelease.language import number_text, say
 from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
@@ -51,22 +51,12 @@ class Cumulative(Statistic):
     """Counts whose last grouping column is the statistic's own, added up along its order."""
 
     name = "cumulative"
-    what = template("number of records up to the end of the row's bin, or up to its key")
+    what = "statistics.cumulative.what"
     keys = SpecKeys(column=True, groups=True, ordered=True, may=("q",))
-    counts = "records"
-    compared_with = (template("the count of records"), Fraction(1))
-    reading = template(
-        "A cumulative count holds the noise of all rows up to its own, so that its interval grows "
-        "along the rows, and rows are not for adding up. A quantile that is read from it lies "
-        "between its `_low` and `_high` with {level}% certainty; it is the same in all rows that "
-        "differ by the ordered column alone."
-    )
-    explained = template(
-        "Each figure is read from noisy numbers of all rows up to its own, added up. Where "
-        "Gaussian noise errs less so, overlapping sums along the order are released in their "
-        "place: sensitivity and scale are those. The error stated is that of the last row, the "
-        "largest."
-    )
+    counts = "words.records"
+    compared_with = ("statistics.count.reference", Fraction(1))
+    reading = "statistics.cumulative.reading"
+    explained = "statistics.cumulative.explained"
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """The columns of the counts, then of each quantile."""
@@ -103,7 +93,7 @@ class Cumulative(Statistic):
         ]
         halves = [running.half(step.noise, count, 1 - interval) for count in range(1, labels + 1)]
         layout = Layout(
-            step.query.name, 0, say("{what}, with noise", what=say(self.what)), interval
+            step.query.name, 0, say("tables.columns.with_noise", figure=say(self.what)), interval
         )
         figures = [figure for block in sums for figure in block]
         published = estimate_columns(layout, figures, halves * len(sums))
@@ -114,8 +104,8 @@ class Cumulative(Statistic):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The half-width of the last row, the largest."""
         return say(
-            "± at most {removeprefix}",
-            removeprefix=plus_minus(self.halfwidth(step, interval)).removeprefix("± "),
+            "statistics.cumulative.error",
+            error=plus_minus(self.halfwidth(step, interval)).removeprefix("± "),
         )
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction:
@@ -187,11 +177,11 @@ def _quantile_columns(
     name, level, share = query.column_name + ending, percent(interval), number_text(decimal(q))
     words = (
         say(
-            "value with a share {share} of the records below it, read from the cumulative counts",
+            "statistics.cumulative.quantile.value",
             share=share,
         ),
-        say("with {level} certainty {name} lies from here on", level=level, name=name),
-        say("with {level} certainty {name} lies up to here", level=level, name=name),
+        say("statistics.cumulative.quantile.low", level=level, name=name),
+        say("statistics.cumulative.quantile.high", level=level, name=name),
     )
     published = []
     for at, (part, word) in enumerate(zip(OF_QUANTILE, words, strict=True)):

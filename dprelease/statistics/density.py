@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import (
     EACH,
     Adjacency,
@@ -52,28 +52,16 @@ class Density(Statistic):
     """A kernel density estimate of the clamped values, that integrates to 1 over the bounds."""
 
     name = "density"
-    what = template("density of the records at the point")
+    what = "statistics.density.what"
     keys = SpecKeys(curve=True, may=("columns", "bandwidth", "points"))
     error_by_records = True
-    example_error = template("{error} at {n:,} records")
-    reading = template(
-        "A density says how many of the records of a group lie near a point, per unit of the "
-        "column: between two points lies about its mean there times their distance, as a share of "
-        "all. It can be below 0 by noise. It is empty where the number of records can't be told "
-        "from 0."
-    )
-    processing = template(
-        "Values beyond the bounds of a density count at the bounds. Its curve is smooth by its "
-        "bandwidth: what is narrower can't be seen in it."
-    )
+    example_error = "statistics.error.at_records"
+    reading = "statistics.density.reading"
+    processing = "statistics.density.processing"
     hazard = Hazard(
         7,
-        template("densities"),
-        template(
-            "noise intervals say how far noise moves the smooth curve, not how far that is from "
-            "the values themselves: peaks are lower and wider by the bandwidth; and all points of "
-            "a curve share their noise, so that a whole stretch may lie too high"
-        ),
+        "statistics.density.hazard.title",
+        "statistics.density.hazard.note",
     )
 
     def published(self, query: Query) -> tuple[Group, ...]:
@@ -121,9 +109,9 @@ class Density(Statistic):
     def _meaning(self, query: Query) -> str:
         names = listing([axis.column.name for axis in query.curve])
         return say(
-            "density of {names} at the point, smooth by a {query}, per unit of {names}, with noise",
+            "statistics.density.description",
             names=names,
-            query=_bandwidths(query),
+            bandwidths=_bandwidths(query),
         )
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
@@ -140,26 +128,24 @@ class Density(Statistic):
         """Say what is released, and how it is read."""
         mixes_waves = any(min(map(min, matrix.entries)) < 0 for _, matrix in _mixed(step))
         what, how = (
-            (say("waves"), say("sums of waves, which together make the curve"))
+            (say("statistics.density.waves"), say("statistics.density.sums_of_waves"))
             if mixes_waves
-            else (say("bins"), say("counts of bins"))
+            else (say("statistics.density.bins"), say("statistics.density.counts_of_bins"))
         )
         parts = (
             say(
-                "{entries:,} {what} of {name}",
-                entries=len(matrix.entries),
-                what=what,
+                "statistics.density.parts",
+                number=len(matrix.entries),
+                parts=what,
                 name=axis.column.name,
             )
             for axis, matrix in _mixed(step)
         )
         released = say(
-            "Released are {parts}: {how}, smoothed after the noise by a {query}. The number of "
-            "records is read from the same integers. Noise intervals hold for the smooth curve: "
-            "what smoothing takes off peaks is not in them.",
+            "statistics.density.released",
             parts=" by ".join(parts),
             how=how,
-            query=_bandwidths(step.query),
+            bandwidths=_bandwidths(step.query),
         )
         return " ".join([released, *map(_middles, _ranges(step.query))])
 
@@ -172,9 +158,7 @@ def _ranges(query: Query) -> list[CurveAxis]:
 def _middles(axis: CurveAxis) -> str:
     """Say how far it moves the curve that values are counted in ranges."""
     return say(
-        "Values of {name} count by {bins} public ranges, each as the mean of all its values: that "
-        "moves the curve of one record by at most {share} of its height, and a density by much "
-        "less where values are spread within the ranges.",
+        "statistics.density.ranges",
         name=axis.column.name,
         bins=len(axis.centres),
         share=percent(Fraction(math.ceil(1000 * steepness(axis)), 1000)),
@@ -182,7 +166,9 @@ def _middles(axis: CurveAxis) -> str:
 
 
 def _bandwidths(query: Query) -> str:
-    return say("bandwidth of ") + " and ".join(number(axis.bandwidth, 6) for axis in query.curve)
+    return say("statistics.density.bandwidth") + " and ".join(
+        number(axis.bandwidth, 6) for axis in query.curve
+    )
 
 
 def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dprelease.language import template
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.count import Count
 
@@ -11,8 +10,8 @@ class Histogram(Count):
     """A count whose last grouping column is the histogram's own: same integers, same law."""
 
     name = "histogram"
-    what = template("number of records in the bin")
-    what_weighted = template("weighted number of records in the bin")
+    what = "statistics.histogram.what"
+    what_weighted = "statistics.histogram.what_weighted"
     keys = SpecKeys(column=True, groups=True)
     sharing = None
     selects_keys = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.statistics.quantile import OF_VALUES, Quantile
 
 
@@ -14,6 +13,6 @@ class Max(Quantile):
     name = "max"
     keys = OF_VALUES
     fixed_quantile = Fraction(99, 100)
-    remark = template("; a high quantile, for a true maximum is the value of one record")
-    end = template("maximum")
+    remark = "statistics.max.remark"
+    end = "statistics.max.end"
     what_weighted = ""

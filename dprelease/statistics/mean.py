@@ -7,7 +7,6 @@ each record as often as its weight says: see ``survey_weights``.
 
 from __future__ import annotations
 
-from dprelease.language import template
 from dprelease.model import Query, Read, Reading
 from dprelease.postprocess.fixed_point import decimals_of, places_for
 from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys, quantity
@@ -18,14 +17,12 @@ class Mean(TwoSums):
     """The mean of a column's clamped values, from two complementary sums."""
 
     name = "mean"
-    what = template("mean of the clamped values, with noise")
-    what_weighted = template("weighted mean of the clamped values, with noise")
+    what = "statistics.mean.what"
+    what_weighted = "statistics.mean.what_weighted"
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=2)
-    compared_with = (template("the mean"), None)
-    processing = template(
-        "Means are read from two noisy sums; they and their counts are post-processing of these."
-    )
+    compared_with = ("statistics.mean.reference", None)
+    processing = "statistics.mean.processing"
 
     def scale(self, query: Query) -> Scale:
         """From the lower bound to the upper one."""

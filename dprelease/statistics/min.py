@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.statistics.quantile import OF_VALUES, Quantile
 
 
@@ -14,6 +13,6 @@ class Min(Quantile):
     name = "min"
     keys = OF_VALUES
     fixed_quantile = Fraction(1, 100)
-    remark = template("; a low quantile, for a true minimum is the value of one record")
-    end = template("minimum")
+    remark = "statistics.min.remark"
+    end = "statistics.min.end"
     what_weighted = ""

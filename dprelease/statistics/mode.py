@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dprelease.language import template
 from dprelease.statistics.shared.choices import AxisChoice
 
 
@@ -10,4 +9,4 @@ class Mode(AxisChoice):
     """The value that most of a cell's records have, chosen among the column's public ones."""
 
     name = "mode"
-    what = template("most frequent value")
+    what = "statistics.mode.what"

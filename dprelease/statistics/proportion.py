@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, Query, Step
 from dprelease.postprocess.fixed_point import places_for
 from dprelease.statistics.base import Released, SpecKeys, both, weight_of, weight_step
@@ -27,26 +27,21 @@ class Proportion(TwoSums):
     """
 
     name = "proportion"
-    what = template(
-        "share that fulfils the condition of the records for which it is true or false, with noise"
-    )
-    what_weighted = template(
-        "weighted share that fulfils the condition of the records for which it is true or false, "
-        "with noise"
-    )
+    what = "statistics.proportion.what_of_known"
+    what_weighted = "statistics.proportion.what_of_known_weighted"
     keys = SpecKeys(where_is_numerator=True)
-    example_error = template("{error} at {n:,} records")
-    behind = template("number of records behind {name}, with noise")
-    behind_weighted = template("weighted number of records behind {name}, with noise")
-    compared_with = (template("a share of one half"), Fraction(1, 2))
+    example_error = "statistics.error.at_records"
+    behind = "statistics.proportion.count"
+    behind_weighted = "statistics.proportion.count_weighted"
+    compared_with = ("statistics.proportion.reference", Fraction(1, 2))
 
     def meaning(self, query: Query) -> str:
         """What the share is, and of which records."""
         if query.among is not None:
             return super().meaning(query)
         if query.survey_weight is None:
-            return say("share of the records that fulfil the condition, with noise")
-        return say("weighted share of the records that fulfil the condition, with noise")
+            return say("statistics.proportion.what")
+        return say("statistics.proportion.what_weighted")
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
@@ -70,11 +65,5 @@ class Proportion(TwoSums):
     def words(self, step: Step) -> str:
         """Say what the share is a share of."""
         if step.query.among is None:
-            return say(
-                "It is a share of all records of the cell: one for which the condition is null "
-                "does not fulfil it."
-            )
-        return say(
-            "It is a share of the records for which the condition is true or false: one for which "
-            "it is null, as where a value is missing or unreadable, is in neither part."
-        )
+            return say("statistics.proportion.of_all")
+        return say("statistics.proportion.of_known")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.language import number_text, say, template
+from dprelease.language import number_text, say
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.number_text import number, percent
@@ -32,20 +32,10 @@ OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
 FEW_VALUES = 100
 """A grid or list of fewer values is coarse: many records share one."""
 
-OF_RANKS = template(
-    "with {interval} certainty {name} is the nearest {possible} to a value that is no more than so "
-    "many ranks (values in order) away from the true quantile"
-)
-OF_WEIGHT = template(
-    "with {interval} certainty {name} is the nearest {possible} to a value that is no more than so "
-    "many ranks away from the true weighted quantile, where a record takes as many ranks as its "
-    "weight says"
-)
-OF_SEVERAL = template(
-    "{claim}; where m of the records share one, and m is more than 4,096, m/4,096 more for each "
-    "quantile that was found before"
-)
-MULTIPLE, LISTED = template("multiple of the step"), template("listed candidate")
+OF_RANKS = "statistics.quantile.rank_moe"
+OF_WEIGHT = "statistics.quantile.rank_moe_weighted"
+OF_SEVERAL = "statistics.quantile.of_several"
+MULTIPLE, LISTED = "statistics.quantile.multiple", "statistics.quantile.listed"
 """What a quantile may be. Values are put on the nearest, those beyond the bounds on the last."""
 
 
@@ -53,38 +43,18 @@ class Quantile(Statistic):
     """Values of the column's grid that leave the wanted shares of the records below them."""
 
     name = "quantile"
-    what = template(
-        "value with a share {q} of the clamped values below it, chosen with noise among those "
-        "between the bounds{remark}"
-    )
-    what_weighted = template(
-        "value with a share {q} of the weight of all clamped values below it, chosen with noise "
-        "among those between the bounds{remark}"
-    )
+    what = "statistics.quantile.what"
+    what_weighted = "statistics.quantile.what_weighted"
     suffixes = PARTS
     in_ranks = True
     remark = ""
     keys = OF_VALUES._replace(needs=("q",))
-    processing = template(
-        "Quantiles are values of the column's grid, or listed candidates: values are moved to the "
-        "nearest one first. Nulls have no rank."
-    )
-    reading = template(
-        "Beside a quantile, `_rank_moe` says within how many ranks it is right: if 1,000 values "
-        "are put in order, a median is right where number 500 stands. What is published is the "
-        "multiple of the column's step, or the listed candidate, that is nearest to a value within "
-        "these ranks. How far a rank is in values is private. `_flag` is `low_reliability` if the "
-        "ranks exceed a tenth of a count of the same records in the table. It is `ok` only beside "
-        "a count of their values, such as that of a mean of the column; else it is empty, or there "
-        "is none."
-    )
+    processing = "statistics.quantile.processing"
+    reading = "statistics.quantile.reading"
     hazard = Hazard(
         4,
-        template("quantiles"),
-        template(
-            "exact in ranks, not in values: where values are few and far apart, or a group is no "
-            "larger than the rank error, a figure can be anywhere between the bounds"
-        ),
+        "statistics.quantile.hazard.title",
+        "statistics.quantile.hazard.note",
     )
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
@@ -94,25 +64,17 @@ class Quantile(Statistic):
         if step.points and len(step.query.points or range(step.points.grid.width)) < FEW_VALUES:
             yield Hazard(
                 5,
-                say("quantiles of a coarse grid"),
-                say(
-                    "many records share a value, and a figure is no finer than the step or the "
-                    "list; where one value has more than 4,096 records of a group, the rank error "
-                    "of several quantiles grows by that number/4,096"
-                ),
+                say("statistics.quantile.coarse_grid.title"),
+                say("statistics.quantile.coarse_grid.note"),
                 name,
             )
         if self.end:
             needed = self.meaningful_from(step, interval)
             yield Hazard(
                 6,
-                say("minimum and maximum"),
-                say(
-                    "one record in a hundred lies beyond the quantile that stands for each: a "
-                    "group with fewer than a hundred times its rank error of records may show any "
-                    "of its values instead, and its figure says nothing of the end"
-                ),
-                say("{name} (in groups of fewer than {needed:,} values)", name=name, needed=needed),
+                say("statistics.quantile.ends.title"),
+                say("statistics.quantile.ends.note"),
+                say("statistics.quantile.ends.name", name=name, needed=needed),
             )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
@@ -133,16 +95,13 @@ class Quantile(Statistic):
         """
         rows = neighbours.contribution.within(cells_of(query)).rows
         noun, weight = neighbours.noun, weight_of(query)
-        text = say(
-            "a {noun} has at most {rows:,} rows in all cells together", noun=say(noun), rows=rows
-        )
+        text = say("sensitivity.values.rows_of_unit", unit=say(noun), rows=rows)
         if not neighbours.people:
-            text = say("a record is one value of one cell")
+            text = say("sensitivity.values.single")
         if weight is not None:
             text = say(
-                "{text}, and counts as often as its weight says: at most {steps:,} times a step of "
-                "{step}",
-                text=text,
+                "sensitivity.values.weighted",
+                rows=text,
                 steps=weight.grid.upper,
                 step=number_text(decimal(weight.grid.step)),
             )
@@ -182,7 +141,7 @@ class Quantile(Statistic):
                 say(
                     what,
                     q=number_text(decimal(q)),
-                    remark=say(self.remark),
+                    remark=say(self.remark) if self.remark else "",
                 ),
                 places,
                 query.name,
@@ -199,7 +158,7 @@ class Quantile(Statistic):
                 f"{name}_flag",
                 "text",
                 [None] * cells,
-                say("empty, as no count of the same records stands beside {name}", name=name),
+                say("statistics.quantile.no_count", name=name),
                 0,
                 query.name,
             ),
@@ -220,10 +179,11 @@ class Quantile(Statistic):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The rank half-width; of several quantiles the largest."""
         ranks = ranks_half(step, interval)
+        remark = say(self.remark) if self.remark else ""
         if step.query.survey_weight is not None:
             size = number(ranks, up=True)
-            return say("within {size} ranks{remark}", size=size, remark=say(self.remark))
-        return say("within {ranks:,} ranks{remark}", ranks=int(ranks), remark=say(self.remark))
+            return say("statistics.quantile.within_size", size=size, remark=remark)
+        return say("statistics.quantile.within_ranks", ranks=int(ranks), remark=remark)
 
 
 def ranks_half(step: Step, interval: Fraction) -> Fraction:

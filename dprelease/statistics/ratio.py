@@ -16,7 +16,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isfinite
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.fixed_point import places_for
@@ -50,31 +50,13 @@ class Ratio(Statistic):
     keys = SpecKeys(needs=("numerator", "denominator"))
     suffixes = INTERVAL
     error_by_records = True
-    example_error = template("{error} at {n:,} records of the largest values")
-    example_error_weighted = template(
-        "{error} at a weighted count of {n:,} records of the largest values"
-    )
-    what = template(
-        "quotient of the clamped sums or counts, with noise; none where the noise leaves open "
-        "whether the denominator is 0"
-    )
-    what_weighted = template(
-        "quotient of the weighted clamped sums or counts, with noise; none where the noise leaves "
-        "open whether the denominator is 0"
-    )
-    processing = template(
-        "Ratios are read from two noisy figures; a record of which a condition is null does not "
-        "fulfil it."
-    )
-    explained = template(
-        "Numerator and denominator have noise of one size, each times an integer that balances "
-        "their errors."
-    )
-    reading = template(
-        "A ratio is empty where its denominator can't be told from 0. Its interval holds as stated "
-        "over all cells, empty ones counted as held: of ratios that are shown with a denominator "
-        "near its noise, more are wrong."
-    )
+    example_error = "statistics.error.at_largest_values"
+    example_error_weighted = "statistics.error.at_weighted_largest_values"
+    what = "statistics.ratio.what"
+    what_weighted = "statistics.ratio.what_weighted"
+    processing = "statistics.ratio.processing"
+    explained = "statistics.ratio.explained"
+    reading = "statistics.ratio.reading"
 
     def released(self, query: Query) -> Released:
         """Two integers for each cell: numerator and denominator times their factors."""
@@ -105,12 +87,11 @@ class Ratio(Statistic):
             first.coordinates + second.coordinates,
             shapes,
             say(
-                "numerator, times {factors:,}: {derivation}; denominator, times {factors_2:,}: "
-                "{derivation_2}",
-                factors=factors[0],
-                derivation=first.derivation,
-                factors_2=factors[1],
-                derivation_2=second.derivation,
+                "sensitivity.ratio",
+                numerator_factor=factors[0],
+                numerator=first.derivation,
+                denominator_factor=factors[1],
+                denominator=second.derivation,
             ),
         )
 
@@ -176,7 +157,7 @@ def _rows(query: Query, above: int = 1, below: int = 1) -> tuple[Scalar, Scalar]
 def _row(part: Part, factor: int) -> Scalar:
     """What one row adds, as a grid integer times the factor."""
     if part.column is None:
-        return COUNT if factor == 1 else Scalar(factor, factor, template("count"))
+        return COUNT if factor == 1 else Scalar(factor, factor, "words.count")
     grid = quantity(part.column).grid
     return Scalar(factor * grid.lower, factor * grid.upper)
 

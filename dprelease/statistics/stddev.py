@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.model import Grid
 from dprelease.postprocess.moment_intervals import Estimates, deviations
 from dprelease.statistics.base import Sharing
@@ -15,7 +14,7 @@ class Stddev(ThreeSums):
     """The root of the population variance, with the roots of its interval's ends."""
 
     name = "stddev"
-    what = template("population standard deviation of the clamped values")
+    what = "statistics.stddev.what"
     sharing = Sharing(lead=3, squared=True)
     largest = Fraction(1, 2)
 

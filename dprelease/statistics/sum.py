@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import template
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.base import (
@@ -24,11 +23,11 @@ class Sum(Single):
     """The sum of a column's clamped values on its grid, released as one integer for each cell."""
 
     name = "sum"
-    what = template("sum of the clamped values")
-    what_weighted = template("weighted sum of the clamped values")
+    what = "statistics.sum.what"
+    what_weighted = "statistics.sum.what_weighted"
     keys = SpecKeys(column=True, numeric=True)
     sharing = Sharing(lead=1, linear=True)
-    compared_with = (template("the sum"), None)
+    compared_with = ("statistics.sum.reference", None)
     adds_up = True
 
     def released(self, query: Query) -> Released:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dprelease.language import template
 from dprelease.model import Query
 from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.shared.choices import AxisChoice
@@ -12,7 +11,7 @@ class TopK(AxisChoice):
     """The ``picks`` values that most of a cell's records have, one column for each rank."""
 
     name = "top_k"
-    what = template("most frequent values")
+    what = "statistics.top_k.what"
     suffixes = ("_1", "_noise_moe", "_flag")
     keys = SpecKeys(
         column=True, chooses=True, needs=("k",), mechanisms=("auto", "laplace", "exponential")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dprelease.language import template
 from dprelease.statistics.base import Sharing
 from dprelease.statistics.shared.three_sums import ThreeSums
 
@@ -11,7 +10,5 @@ class Variance(ThreeSums):
     """The population variance of a column's clamped values, at most (upper - lower)^2 / 4."""
 
     name = "variance"
-    what = template(
-        "population variance of the clamped values (mean squared distance from their mean)"
-    )
+    what = "statistics.variance.what"
     sharing = Sharing(lead=4, squared=True)

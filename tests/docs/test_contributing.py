@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -14,6 +16,7 @@ from doc_pages import ROOT
 import dprelease
 from dprelease.engines.registry import ENGINES
 from dprelease.kernel.certify import definitions
+from dprelease.language import catalogue
 from dprelease.mechanisms.registry import MECHANISMS
 from dprelease.report.formats import FORMATS, ReportFormat
 from dprelease.statistics.registry import STATISTICS
@@ -82,6 +85,21 @@ def test_every_example_is_tried_here() -> None:
     assert all(f'"{path}"' in source for path in EXAMPLES)
 
 
+@pytest.fixture
+def dozens_words() -> Iterator[None]:
+    """The example's sentences, in the catalogue."""
+    (text,) = re.findall(r"^```toml\n# lines of .*?en.toml\n(.*?)^```$", TEXT, re.M | re.DOTALL)
+    words = {
+        f"statistics.dozens.{name}": sentence
+        for name, sentence in tomllib.loads(text)["statistics"]["dozens"].items()
+    }
+    catalogue("en").update(words)
+    yield
+    for name in words:
+        del catalogue("en")[name]
+
+
+@pytest.mark.usefixtures("dozens_words")
 def test_the_statistic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dozens = example("dprelease/statistics/dozens.py").Dozens()
     monkeypatch.setitem(STATISTICS, dozens.name, dozens)

@@ -27,7 +27,7 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
     bottom = up.start
     legend = [
         wrap(
-            say("epsilon {epsilon}: {about}", epsilon=headline(table.epsilon), about=table.about),
+            say("charts.beliefs.line", epsilon=headline(table.epsilon), about=table.about),
             LEGEND,
         )
         for table in tables[:2]
@@ -41,23 +41,19 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
     for place, table in reversed(list(enumerate(tables[:2]))):
         drawing.path(_band(across, up, float(table.epsilon)), STYLES[place], closed=True)
     drawing.path([(across.at(0), up.at(0)), (across.at(1), up.at(1))], "rule dash")
-    drawing.text(
-        x_start + side / 2, bottom + 29, say("belief before (across), after (up)"), anchor="middle"
-    )
+    drawing.text(x_start + side / 2, bottom + 29, say("charts.beliefs.axes"), anchor="middle")
     y = bottom + 48
     for place, lines in enumerate(legend):
         drawing.box((x_start, y - 9), (12, 10), STYLES[place])
         for line in lines:
             drawing.text(x_start + 18, y, line)
             y += 15
-    description = say(
-        "For each belief before the release, the least and the greatest belief after it. "
-    ) + " ".join(
+    description = say("charts.beliefs.description") + " ".join(
         say(
-            "Of {about}: from 50% to between {table} and {table_2}.",
+            "charts.beliefs.from_half",
             about=table.about,
-            table=belief_text(_at(table, 0.5)[0]),
-            table_2=belief_text(_at(table, 0.5)[1]),
+            least=belief_text(_at(table, 0.5)[0]),
+            greatest=belief_text(_at(table, 0.5)[1]),
         )
         for table in tables
     )
@@ -66,9 +62,14 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
         for table in tables
         for row in table.rows
     ]
-    head = (say("belief about"), say("before"), say("least after"), say("greatest after"))
+    head = (
+        say("charts.beliefs.columns.about"),
+        say("charts.beliefs.columns.before"),
+        say("charts.beliefs.columns.least"),
+        say("charts.beliefs.columns.greatest"),
+    )
     return chart_of(
-        (("", drawing),), "chart-beliefs", say("How far a belief can move"), description, head, rows
+        (("", drawing),), "chart-beliefs", say("charts.beliefs.title"), description, head, rows
     )
 
 
@@ -113,28 +114,41 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     # the decimals as written: of floats, 0.07 of 100 is a little more than 7
     low, high = (Fraction(str(share)) * 100 for share in _at(table, prior))
     marked = (round(prior * 100), math.floor(low), math.ceil(high))
-    labels = (say("before"), say("at least, after"), say("at most, after"))
+    labels = (
+        say("charts.beliefs.columns.before"),
+        say("charts.people.columns.at_least"),
+        say("charts.people.columns.at_most"),
+    )
     drawing = Drawing(10 * SIDE + 40)
     gap = (WIDTH - 3 * 10 * SIDE) / 4
     for place, (count, label) in enumerate(zip(marked, labels, strict=True)):
         x = gap + place * (10 * SIDE + gap)
         hundred(drawing, (x, 4), count)
         drawing.text(
-            x + 5 * SIDE, 10 * SIDE + 20, say("{count} of 100", count=count), "t b", "middle"
+            x + 5 * SIDE,
+            10 * SIDE + 20,
+            say("charts.people.of_hundred", count=count),
+            "t b",
+            "middle",
         )
         drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")
-    said = say("but for rare outcomes (delta)") if table.delta else say("whatever it says")
+    said = (
+        say("charts.people.but_for_rare_outcomes")
+        if table.delta
+        else say("charts.people.whatever_it_says")
+    )
     description = say(
-        "Somebody holds a statement about this to be true in {marked} of 100 such cases. After the "
-        "release, {said}, they hold it to be true in at least {marked_2} and at most {marked_3} of "
-        "100.",
-        marked=marked[0],
-        said=said,
-        marked_2=marked[1],
-        marked_3=marked[2],
+        "charts.people.description",
+        before=marked[0],
+        condition=said,
+        least=marked[1],
+        greatest=marked[2],
     )
     rows = [(label, str(count)) for count, label in zip(marked, labels, strict=True)]
-    title, head = say("In people: {about}", about=table.about), (say("belief"), say("in 100"))
+    title, head = (
+        say("charts.people.title", about=table.about),
+        (say("charts.people.columns.belief"), say("charts.people.columns.in_hundred")),
+    )
     return chart_of((("", drawing),), f"chart-people-{number}", title, description, head, rows)
 
 

@@ -34,7 +34,7 @@ def paid(
         costs.setdefault(release, query.rho if in_rho and query.rho is not None else query.epsilon)
     of_records = [
         (
-            say("{label}: {text}", label=part.name, text=column.name),
+            say("words.labelled", label=part.name, text=column.name),
             part.rows_per_unit * column.epsilon,
         )
         for part in perturbs
@@ -55,7 +55,7 @@ def budget_chart(
         rest = costs[MOST_BARS - 1 :]
         drawn = [
             *costs[: MOST_BARS - 1],
-            (say("{rest} more", rest=len(rest)), sum(cost for _, cost in rest)),
+            (say("charts.budget.more", number=len(rest)), sum(cost for _, cost in rest)),
         ]
     label, largest = max(costs, key=lambda paid_for: paid_for[1], default=("", 0.0))
     rows = [(label, written(shortened(cost)), _of_total(cost, total)) for label, cost in costs]
@@ -70,7 +70,13 @@ def budget_chart(
         ],
         "track",
     )
-    by = say("query") if not perturbs else say("query and column") if queries else say("column")
+    by = (
+        say("words.query")
+        if not perturbs
+        else say("charts.budget.query_and_column")
+        if queries
+        else say("words.column")
+    )
     sizes = {
         "share": number_text(f"{largest / total * 100:.3g}"),
         "label": label,
@@ -79,14 +85,12 @@ def budget_chart(
     }
     description = counted(
         len(costs),
-        "Only {label} costs privacy: epsilon {epsilon}.",
-        "{n} parts make up the budget. The largest, {label}, takes {share}% of their sum. "
-        "Composed ({method}) they come to epsilon {epsilon}.",
+        "charts.budget.parts",
         **sizes,
     )
-    title = say("The budget by {by}, in {unit}", by=by, unit=unit)
+    title = say("charts.budget.title", parts=by, unit=unit)
     return chart_of(
-        (("", drawing),), "chart-budget", title, description, (by, unit, say("share")), rows
+        (("", drawing),), "chart-budget", title, description, (by, unit, say("words.share")), rows
     )
 
 
@@ -101,17 +105,17 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
     drawing.box((0, 6), (WIDTH, 20), "track")
     drawing.box((0, 6), (across.at(before), 20), "bar quiet")
     drawing.box((across.at(before), 6), (across.at(after) - across.at(before), 20), "bar")
-    remaining = say("no cap") if ledger.cap.rho is None else _capped(ledger.cap.rho)
+    remaining = say("words.no_cap") if ledger.cap.rho is None else _capped(ledger.cap.rho)
     if cap is not None:  # never more than there is
         remaining_budget = max(0.0, float(cap) - after)
         digits = floor(float(f"{remaining_budget:.12g}") * 10**6) / 10**6
-        remaining = say("{digits} of {cap}", digits=written(digits), cap=written(cap))
+        remaining = say("charts.ledger.of_cap", amount=written(digits), cap=written(cap))
     rows = (
-        (say("spent before"), _loss(before)),
-        (say("this release adds"), _loss(after - before)),
-        (say("left under the cap"), remaining),
+        (say("charts.ledger.spent_before"), _loss(before)),
+        (say("charts.ledger.this_release_adds"), _loss(after - before)),
+        (say("charts.ledger.left_under_cap"), remaining),
     )
-    texts = [say("{label}: {text}", label=label, text=said) for label, said in rows]
+    texts = [say("words.labelled", label=label, text=said) for label, said in rows]
     for place, text in enumerate(texts):
         y = 44.0 + 17 * place
         drawing.box((0, y - 9), (12, 10), ("bar quiet", "bar", "track")[place])
@@ -119,17 +123,17 @@ def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
     return chart_of(
         (("", drawing),),
         "chart-ledger",
-        say("The ledger of the dataset, in epsilon"),
+        say("charts.ledger.title"),
         "; ".join(texts) + f". {_counted(ledger)}",
-        (say("what"), say("epsilon")),
+        (say("words.what"), say("words.epsilon")),
         rows,
-        say("What is spent is never given back. {ledger}", ledger=_counted(ledger)),
+        say("charts.ledger.description", composition=_counted(ledger)),
     )
 
 
 def _capped(rho: Number) -> str:
     """What holds the dataset where no cap of epsilon does."""
-    return say("no cap in epsilon, but one of rho {cap}", cap=written(rho))
+    return say("charts.ledger.cap_of_rho", cap=written(rho))
 
 
 def _loss(value: float) -> str:
@@ -138,11 +142,11 @@ def _loss(value: float) -> str:
 
 def _counted(ledger: Ledger | LedgerStanding) -> str:
     """How releases add up: a chart can't be read without that."""
-    said = say("Releases are added up plainly.")
+    said = say("charts.ledger.added_plainly")
     if ledger.composed is not None and ledger.composed.after.by == "zCDP":
-        said = say("Releases are composed by zCDP, which is less than their plain sum.")
+        said = say("charts.ledger.composed_by_zcdp")
     if ledger.disjoint_periods:
-        said += say(" Of periods that are declared disjoint, the dearest counts.")
+        said += say("charts.ledger.disjoint_periods")
     return said
 
 
@@ -168,7 +172,9 @@ def spending_chart(ledger: Ledger) -> Chart | None:
     drawing.dot(*points[-2], 3.5, "bar")
     if cap is not None:
         drawing.line((x_start, up.at(float(cap))), (x_end, up.at(float(cap))), "limit")
-        drawing.text(x_end, up.at(float(cap)) - 4, say("cap {cap}", cap=written(cap)), anchor="end")
+        drawing.text(
+            x_end, up.at(float(cap)) - 4, say("charts.timeline.cap", cap=written(cap)), anchor="end"
+        )
     first, last = (history[place].at[:10] for place in (0, -1))
     if first != last:
         drawing.text(x_start, bottom + 16, first)
@@ -176,16 +182,13 @@ def spending_chart(ledger: Ledger) -> Chart | None:
     description = (
         counted(
             len(history),
-            "{n} charge of this dataset up to this release, which brings the total to epsilon "
-            "{epsilon}",
-            "{n} charges of this dataset up to this release, which bring the total to epsilon "
-            "{epsilon}",
+            "charts.timeline.charges",
             epsilon=written(history[-1].epsilon),
         )
         + (
-            say(", under a cap of {cap}.", cap=written(cap))
+            say("charts.timeline.under_cap", cap=written(cap))
             if cap is not None
-            else say("; there is no cap.")
+            else say("charts.timeline.no_cap")
             if ledger.cap.rho is None
             else f"; {_capped(ledger.cap.rho)}."
         )
@@ -195,9 +198,13 @@ def spending_chart(ledger: Ledger) -> Chart | None:
         (str(charge.entry), charge.at[:19].replace("T", " "), written(charge.epsilon))
         for charge in history
     ]
-    head = (say("ledger entry"), say("charged at (UTC)"), say("epsilon so far"))
+    head = (
+        say("charts.timeline.columns.entry"),
+        say("charts.timeline.columns.charged_at"),
+        say("charts.timeline.columns.epsilon"),
+    )
     return chart_of(
-        (("", drawing),), "chart-spending", say("Epsilon over time"), description, head, rows
+        (("", drawing),), "chart-spending", say("charts.timeline.title"), description, head, rows
     )
 
 
@@ -213,4 +220,4 @@ def _times(texts: Sequence[str]) -> list[float]:
 
 
 def _of_total(cost: float, total: float) -> str:
-    return say("{share}%", share=number_text(f"{cost / total * 100:.3g}"))
+    return say("words.percent", share=number_text(f"{cost / total * 100:.3g}"))

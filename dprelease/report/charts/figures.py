@@ -130,14 +130,12 @@ class Figure(NamedTuple):
         least, most = min(ranks), max(ranks)
         if least < most:
             return say(
-                "A figure is the nearest that can be published to a value that may be off by "
-                "{least:,} to {most:,} ranks; no interval in values can be given.",
+                "charts.figures.ranks.from_to",
                 least=least,
                 most=most,
             )
         return say(
-            "A figure is the nearest that can be published to a value that may be off by up to "
-            "{most:,} ranks; no interval in values can be given.",
+            "charts.figures.ranks.up_to",
             most=most,
         )
 
@@ -296,34 +294,34 @@ def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
     said = []
     if kind == "range":
         wanted = ", ".join(
-            say("{share}%", share=number_text(column.name.rpartition("_q")[2].replace("_", ".")))
+            say(
+                "words.percent",
+                share=number_text(column.name.rpartition("_q")[2].replace("_", ".")),
+            )
             for column in figure.columns
         )
         said.append(
             say(
-                "A bar reaches from the lowest to the highest of the quantiles {quantiles}; each "
-                "stroke is one of them.",
+                "charts.figures.quantile_bars",
                 quantiles=wanted,
             )
         )
     elif kind == "heat":
-        said.append(say("The stronger a cell's colour, the further its figure is from 0."))
+        said.append(say("charts.figures.heat_map"))
     elif kind == "line" and has_interval:
         said.append(
-            say("The line joins the figures; the band is their {level:g}% noise interval.",
+            say("charts.figures.line",
                 level=level)
         )  # fmt: skip
     elif has_interval:
-        said.append(
-            say("A dot is a figure; the bar is its {level:g}% noise interval.", level=level)
-        )
+        said.append(say("charts.figures.dots", level=level))
     if len(form.parts) > 1:
         key = next(column_title(column) for column in table.columns if column.kind == "key")
-        said.append(say("Each {key} has its own panel; all panels have the same axis.", key=key))
+        said.append(say("charts.figures.panels", key=key))
     if flagged:
-        said.append(say("Hollow marks are flagged figures."))
+        said.append(say("charts.figures.hollow_marks"))
     if kind != "heat" and not scale.low <= 0 <= scale.high:
-        said.append(say("The axis begins at {start}, not at 0.", start=short(scale.low)))
+        said.append(say("charts.figures.axis_begins", start=short(scale.low)))
     said.append(figure.in_ranks())
     return " ".join(filter(None, said))
 
@@ -335,7 +333,7 @@ def _numbers(
     if not alone:
         return (), [], ""
     if table.rows > MOST_NUMBERS:
-        return (), [], say("All {rows:,} rows are in {file}.", rows=table.rows, file=file)
+        return (), [], say("charts.figures.all_rows", rows=table.rows, file=file)
     keys = tuple(column for column in table.columns if column.kind == "key")
     beside = [
         column
@@ -345,7 +343,7 @@ def _numbers(
     columns = [*figure.columns, *beside]
     labels = [_label(keys, row) for row in range(table.rows)]
     rows = list(zip(labels, *map(_written, columns), strict=True))
-    return (say("key"), *map(column_title, columns)), rows, ""
+    return (say("charts.figures.columns.key"), *map(column_title, columns)), rows, ""
 
 
 def _key(column: OutputColumn, row: int) -> str:
@@ -368,6 +366,8 @@ def _floats(column: OutputColumn) -> Values:
 
 def _written(column: OutputColumn) -> list[str]:
     return [
-        number_text(placed(value, column.decimals)) if isinstance(value, int) else say("empty")
+        number_text(placed(value, column.decimals))
+        if isinstance(value, int)
+        else say("words.empty")
         for value in column.values
     ]

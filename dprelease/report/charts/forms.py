@@ -46,7 +46,7 @@ ROW = 18.0
 MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
 
 
-def estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "{share}") -> Drawing:
+def estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "") -> Drawing:
     """Draw a line for each estimate: its label, its interval, and a dot; hollow where flagged."""
     x_start, x_end, top = 128.0, WIDTH - 20.0, 4.0
     across = scale._replace(start=x_start, end=x_end)
@@ -55,12 +55,12 @@ def estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "{
     for tick, label in across.ticks:
         x, style = across.at(tick), "zero" if tick == 0 else "grid"
         drawing.line((x, top), (x, bottom + 3), style)
-        drawing.text(x, bottom + 16, say(form, share=label), anchor="middle")
+        drawing.text(x, bottom + 16, say(form, share=label) if form else label, anchor="middle")
     for place, estimate in enumerate(estimates):
         y = top + ROW * (place + 0.5)
         drawing.text(0, y + 4, cut(estimate.label, LETTERS))
         if not estimate.ends():
-            drawing.text(x_start + 4, y + 4, say("empty"))
+            drawing.text(x_start + 4, y + 4, say("words.empty"))
         elif estimate.value is None:
             _quantiles(drawing, across, y, estimate)
         else:

@@ -94,22 +94,21 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
         unit = float(alike[0].granularity)
         _strip(drawing, strip * place, ", ".join(query.name for query in alike), (values, unit))
     description = say(
-        "If the truth were at the middle line, the figure would be published at one of the twenty "
-        "dots, each as likely as any other. The noise interval holds {level:g} of 100 results.",
+        "charts.dots.description",
         level=level,
     )
     rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
     return chart_of(
         (("", drawing),),
         "chart-dots",
-        say("Twenty equally likely results"),
+        say("charts.dots.title"),
         description,
-        (say("query"), say("published minus true, twenty equally likely")),
+        (say("words.query"), say("charts.dots.axis")),
         [(query.name, ", ".join(map(_signed, twenty(query)))) for query in dotted],
         say(
-            "{description} {rest} more queries are in the table of numbers.",
+            "charts.more_queries",
             description=description,
-            rest=rest,
+            number=rest,
         )
         if rest > 0
         else "",
@@ -138,7 +137,7 @@ def _strip(
         drawing.line((x, base + 5), (x, base + 9), "rule")
         at_end = "end" if value == across.high else "" if value == across.low else "middle"
         place = {"end": WIDTH, "": 0.0}.get(at_end, x)
-        said = say("the truth") if value == 0 else _signed(value)
+        said = say("charts.dots.truth") if value == 0 else _signed(value)
         drawing.text(place, base + 20, said, anchor=at_end)
 
 
@@ -176,7 +175,7 @@ def falling(
             units,
         )
         if error is not None and error[0] > 0:
-            sizes = say(statistic.counts, units=units) if statistic.counts else say("records")
+            sizes = units if statistic.counts_units else say(statistic.counts or "words.records")
             names.setdefault((*error, sizes), []).append(query.name)
     lines = [Falling(tuple(equal), *error) for error, equal in names.items()]
     return sorted(lines, key=lambda line: -line.share)
@@ -240,38 +239,48 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
         y = bottom + 46 + 16 * place
         drawing.line((x_start, y - 4), (x_start + 22, y - 4), style)
         drawing.text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", LEGEND))
-        drawing.text(x_end, y, say("{share} at 1,000", share=_percent(share / 1000)), anchor="end")
+        drawing.text(
+            x_end,
+            y,
+            say("charts.error_by_size.at_thousand", share=_percent(share / 1000)),
+            anchor="end",
+        )
     counted = {line.sizes for line in lines}
-    all_sizes = dict.fromkeys((say("records"), units, say("different values")))
+    all_sizes = dict.fromkeys((say("words.records"), units, say("words.different_values")))
     sizes = listed([name for name in all_sizes if name in counted])
     drawing.text(
         (x_start + x_end) / 2,
         bottom + 28,
-        cut(say("{sizes} in the group", sizes=sizes), 48),
+        cut(say("charts.error_by_size.axis", things=sizes), 48),
         anchor="middle",
     )
     description = say(
-        "The noise interval's half-width as a share of the figure. Ten times the {sizes}, a tenth "
-        "of the error. Sums and means are compared with values of half the column's largest.",
-        sizes=sizes,
+        "charts.error_by_size.description",
+        things=sizes,
     )
     note = ""
     if rest:
         more = (
-            say(" and {rest} more", rest=len(rest) - MOST_NAMES) if len(rest) > MOST_NAMES else ""
+            say("charts.error_by_size.and_more", number=len(rest) - MOST_NAMES)
+            if len(rest) > MOST_NAMES
+            else ""
         )
         others = f"{', '.join(rest[:MOST_NAMES])}{more}"
         note = say(
-            "{description} Not drawn, for they lie close to these lines or between: {others}.",
+            "charts.error_by_size.not_drawn",
             description=description,
             others=others,
         )
     return chart_of(
         (("", drawing),),
         "chart-errors",
-        say("Relative error against the size of a group"),
+        say("charts.error_by_size.title"),
         description,
-        (say("query"), say("share"), *(say("at {size:,}", size=size) for size in SIZES[1:5])),
+        (
+            say("words.query"),
+            say("words.share"),
+            *(say("charts.error_by_size.columns.at_size", size=size) for size in SIZES[1:5]),
+        ),
         [
             (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
             for line in lines
@@ -282,7 +291,7 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
 
 def listed(names: Sequence[str]) -> str:
     """Join alternatives as a sentence does."""
-    return say(" or ").join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+    return say("words.or").join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
 
 ACROSS = ((1, "10"), (2, "100"), (3, "1,000"), (4, "10k"), (5, "100k"), (6, "1M"))
@@ -297,7 +306,7 @@ def _powers(drawing: Drawing, across: Scale, up: Scale) -> None:
         drawing.text(x, up.start + 14, label, anchor="end" if power == 6 else "middle")
     limit = up.at(math.log10(UNRELIABLE))
     drawing.box((across.start, up.end), (across.end - across.start, limit - up.end), "shade")
-    drawing.text(across.end - 4, up.end + 12, say("flagged: over 30%"), anchor="end")
+    drawing.text(across.end - 4, up.end + 12, say("charts.error_by_size.flagged"), anchor="end")
 
 
 def _fall(
@@ -321,7 +330,7 @@ def _fall(
 
 def _percent(share: float) -> str:
     """Write a share of error in percent, rounded up, but for the dust of floats."""
-    return say("{share}%", share=written(shortened(float(f"{share * 100:.12g}"), 2)))
+    return say("words.percent", share=written(shortened(float(f"{share * 100:.12g}"), 2)))
 
 
 def _counts() -> tuple[tuple[int, str], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import ColumnNames, OutputColumn, OutputTable
 from dprelease.report.charts.forms import Estimate, estimates_across
 from dprelease.report.charts.svg import Chart, VegaLite, bars, chart_of, cut, isolated, linear
@@ -29,28 +29,24 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
     ]
     drawing = bars(
         [
-            (cut(label, 30), say("{share:.3g}% unavoidable", share=share * 100), share)
+            (cut(label, 30), say("charts.unavoidable.share", share=share * 100), share)
             for label, share in shares
         ],
         "interval",
     )
-    description = say(
-        "The whole bar is the expected error of one answer, for the true value where it is "
-        "largest; the strong part is the least that any mechanism with the same epsilon and delta "
-        "can have."
-    )
+    description = say("charts.unavoidable.description")
     rest = len(columns) - len(shares)
     return chart_of(
         (("", drawing),),
         name,
-        say("How much of an answer's error is unavoidable: {name}", name=part.name),
+        say("charts.unavoidable.title", name=part.name),
         description,
-        (say("column"), say("expected error"), say("least possible")),
+        (say("words.column"), say("words.expected_error"), say("words.least_possible")),
         [(column.name, *expected_and_floor(column)) for column in columns],
         say(
-            "{description} {rest} more columns are in the table of numbers.",
+            "charts.unavoidable.more_columns",
             description=description,
-            rest=rest,
+            number=rest,
         )
         if rest
         else "",
@@ -73,20 +69,19 @@ def frequency_chart(
         return None
     estimates = [
         Estimate(
-            isolated(cell.label or say("(empty)")),
+            isolated(cell.label or say("words.empty_label")),
             100 * cell.share,
             (100 * cell.share_lower, 100 * cell.share_upper),
         )
         for cell in facts.labels
     ]
     scale = linear([end for estimate in estimates for end in estimate.ends()], 0, 1, 4)
-    drawing = estimates_across(estimates, scale, template("{share}%"))
+    drawing = estimates_across(estimates, scale, "words.percent")
     description = say(
-        "Share of the records with each label, estimated, with its {level}% interval, in the order "
-        "of the spec; the line at 0 is shown.",
+        "charts.shares.description",
         level=level,
     )
-    title = say("Estimated shares of {column}", column=facts.column)
+    title = say("charts.shares.title", column=facts.column)
     layers = Layers(
         "dots", _shares(facts), "", ("share",), {"_low": "share_low", "_high": "share_high"}, (),
         ("label",), "", {}, (scale.low, scale.high),
@@ -99,9 +94,9 @@ def frequency_chart(
 
 def _shares(facts: Frequencies) -> OutputTable:
     """Give the shares in percent as a table: the published file holds records."""
-    names = ColumnNames(title=facts.column, labels={"": say("(empty)")})
+    names = ColumnNames(title=facts.column, labels={"": say("words.empty_label")})
     labels = OutputColumn("label", "key", [cell.label for cell in facts.labels], "", names=names)
-    unit = ColumnNames(title=say("share"), unit="%")
+    unit = ColumnNames(title=say("words.share"), unit="%")
     shares = {
         "share": [cell.share for cell in facts.labels],
         "share_low": [cell.share_lower for cell in facts.labels],

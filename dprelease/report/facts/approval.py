@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from dprelease.language import ENGLISH, say, template
+from dprelease.language import ENGLISH, say
 from dprelease.model import AS_RELEASED, Database, Expression, Plan, Release, Review
 from dprelease.report.facts.explanations import told_warnings
 from dprelease.report.facts.model import (
@@ -20,13 +20,10 @@ from dprelease.report.names import stated_names
 from dprelease.report.numbers import text
 
 LEFT_OPEN = (
-    template("what the data hold, and what is charged to the ledger until then"),
-    template(
-        "the machine and the folder: relative paths start at the spec, so that a copy of the spec "
-        "elsewhere has another ledger"
-    ),
-    template("when it is run, and that a charge which a failure has used up is charged again"),
-    template("[release] approved_by, comments, and the order of keys in the spec"),
+    "approval.open.data",
+    "approval.open.machine",
+    "approval.open.time",
+    "approval.open.spec_keys",
 )
 
 
@@ -34,7 +31,7 @@ def left_open(release: Release) -> tuple[str, ...]:
     """Say what an approval leaves open, where the spec has it."""
     if release.review == Review():
         return tuple(map(say, LEFT_OPEN))
-    return (*map(say, LEFT_OPEN), say("decision, date and reference of [review]"))
+    return (*map(say, LEFT_OPEN), say("approval.open.review"))
 
 
 def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
-from dprelease.language import ENGLISH, number_text, say, spoken, template
+from dprelease.language import ENGLISH, number_text, say, spoken
 from dprelease.mechanisms.registry import law_of
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.number_text import number, percent
@@ -47,12 +47,10 @@ def _stairs(step: Step) -> str:
     error = root(law_of(noise.family).variance(noise) * unit**2)
     rms = written(shortened(error))
     return say(
-        "Staircase noise: all values within ± {first} are equally likely. From there on the chance "
-        "falls in stairs of {stair}, each by the factor e^{stair_2}. The root mean square of this "
-        "noise is {rms}: at this epsilon less than that of Laplace noise.",
+        "explanations.staircase",
         first=number((noise.first - 1) * unit, 6),
-        stair=number(noise.stair * unit, 6),
-        stair_2=number(noise.stair / noise.parameter),
+        width=number(noise.stair * unit, 6),
+        factor=number(noise.stair / noise.parameter),
         rms=rms,
     )
 
@@ -74,17 +72,16 @@ def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
 
 def _threshold(threshold: Threshold, interval: Fraction) -> str:
     people = threshold.counts == "people"
-    many, one = (say("people"), say("person")) if people else (say("rows"), say("row"))
+    many, one = (
+        (say("words.people"), say("words.person"))
+        if people
+        else (say("words.rows"), say("words.row"))
+    )
     return say(
-        "Private keys: each key that occurs gets its number of {many} with noise, and is shown "
-        "with it where that is at least {at_least:,}. A key that one {one} alone has is shown with "
-        "a probability of at most {delta}. A key of {shown_from:,} {many} or more is shown, and "
-        "one of fewer than {hidden_below:,} hidden, each with at least {interval} certainty. Of "
-        "keys about the threshold those are seen whose noise was large, so that their counts look "
-        "larger than they are: their noise intervals are wide.",
-        many=many,
+        "explanations.private_keys",
+        units=many,
         at_least=threshold.at_least,
-        one=one,
+        unit=one,
         delta=written(threshold.delta),
         shown_from=threshold.shown_from,
         hidden_below=threshold.hidden_below,
@@ -94,14 +91,14 @@ def _threshold(threshold: Threshold, interval: Fraction) -> str:
 
 def _selected(step: Step) -> str:
     """Noise on a 0 can be seen to be small; a name or a value says nothing of how it came about."""
-    said = say("Its cells are the private keys that the table's count selected.")
+    said = say("explanations.keys_of_count")
     if step.form is Form.NUMBERS and step.query.axis is None:
         return said
-    one = say("value") if step.form is Form.QUANTILES else say("name")
+    one = say("words.value") if step.form is Form.QUANTILES else say("words.name")
     return say(
-        "{said} A key without any records for it is given a {one} too, by chance alone.",
-        said=said,
-        one=one,
+        "explanations.keys_by_chance",
+        choice=said,
+        noun=one,
     )
 
 
@@ -116,31 +113,28 @@ def _choice(step: Step, interval: Fraction) -> str:
     if several:
         missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
     said = say(
-        "Chosen by {flips} among public candidates{several}: larger scores are likelier. {step}, "
-        "whatever the scores are. The bound is {monotone}D s/epsilon, in whole scores, where p = "
-        "e^-s solves {law} = {missed}, with D = {choice_l1} (how far neighbours move a score; "
-        "{monotone_2}), R = {step_2:,} (candidates) and epsilon = {epsilon}{several_2}: with that "
-        "chance one of them is chosen if all but the best fall short by as much.",
-        flips="permute-and-flip" if flips else say("the exponential mechanism"),
-        several=say(", one pick after the other") if several else "",
-        step=_error(step, interval),
-        monotone="" if change.monotone else "2 ",
-        law=law,
-        missed=missed,
-        choice_l1=number(change.choice_l1 * step.unit[0], 6, up=True),
-        monotone_2=say("all move one way") if change.monotone else say("they can move both ways"),
-        step_2=candidates_of(step),
+        "explanations.choice.scores",
+        mechanism="permute-and-flip" if flips else say("explanations.choice.exponential"),
+        in_turn=say("explanations.choice.in_turn") if several else "",
+        privacy=_error(step, interval),
+        factor="" if change.monotone else "2 ",
+        chance=law,
+        miss=missed,
+        shift=number(change.choice_l1 * step.unit[0], 6, up=True),
+        direction=say("explanations.choice.one_way")
+        if change.monotone
+        else say("explanations.choice.both_ways"),
+        candidates=candidates_of(step),
         epsilon=written(upward(epsilon)),
-        several_2=say(" for each pick") if several else "",
+        each=say("explanations.choice.for_each_pick") if several else "",
     )
     if query.candidates is None:
         return said
     grid = query.candidates.grid
     upper = number(grid.upper * grid.step, 12)
     return say(
-        "{said} What a record adds to the score of a candidate is rounded to multiples of {step}; "
-        "above {upper} it counts as {upper}, below 0 or null as 0.",
-        said=said,
+        "explanations.choice.score_steps",
+        choice=said,
         step=number(grid.step, 12),
         upper=upper,
     )
@@ -149,37 +143,34 @@ def _choice(step: Step, interval: Fraction) -> str:
 def _largest(step: Step, interval: Fraction) -> str:
     """Top k by noisy counts."""
     return say(
-        "The {picks:,} with the largest noisy counts are named, and the counts are not published. "
-        "{step}, whatever the counts are.",
+        "explanations.choice.largest_counts",
         picks=step.query.picks,
-        step=_error(step, interval),
+        privacy=_error(step, interval),
     )
 
 
 def _quantiles(step: Step, interval: Fraction) -> str:
     query = step.query
-    among = say("{step:,} values of the grid", step=candidates_of(step))
+    among = say("explanations.quantiles.grid", values=candidates_of(step))
     if query.points is not None:
-        among = say("{step:,} candidates listed", step=candidates_of(step))
+        among = say("explanations.quantiles.listed", values=candidates_of(step))
     said = say(
-        "Chosen by the exponential mechanism among the {among}: nearer ranks are likelier.",
-        among=among,
+        "explanations.quantiles.chosen",
+        candidates=among,
     )
     if len(query.quantiles) > 1:
-        said += say(" One is found after the other, between two found before, so that they rise.")
+        said += say("explanations.quantiles.in_turn")
     error = statistic_of(query.statistic).expected_error(step, interval).partition(";")[0]
     said += say(
-        " With {interval} certainty it is the nearest of these to a value that is right {error}.",
-        error=error,
+        "explanations.quantiles.within",
+        ranks=error,
         interval=percent(interval),
     )
     statistic = statistic_of(query.statistic)
     if statistic.end:
         needed = statistic.meaningful_from(step, interval)
         said += say(
-            " It is the quantile {quantiles}, for a true {end} is the value of one record and "
-            "can't be released. In a group of fewer than {needed:,} values it may be off by more "
-            "ranks than lie beyond that quantile: there it says nothing of the {end}.",
+            "explanations.quantiles.stand_for_end",
             quantiles=number_text(text(query.quantiles[0])),
             end=say(statistic.end),
             needed=needed,
@@ -217,7 +208,7 @@ def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
 def told_warnings(plan: Plan) -> tuple[str, ...]:
     """All warnings as a report says them: those of a spec, which are English, by what they are."""
     return tuple(
-        say("{key}: {what} ({code})", key=warning.key, what=say(what), code=warning.code)
+        say("warnings.line", key=warning.key, meaning=say(what), code=warning.code)
         if spoken() != ENGLISH and (what := OF_SPEC.get(int(warning.code[1:])))
         else warning.message
         for warning in (*plan.release.warnings, *plan_warnings(plan))
@@ -226,25 +217,25 @@ def told_warnings(plan: Plan) -> tuple[str, ...]:
 
 # by the number of the code: the codes themselves are the spec's
 OF_SPEC = {
-    201: template("no budget cap"),
-    202: template("the unit of privacy is not described"),
-    203: template("bounds or keys without a source"),
-    204: template("a period is given, but the spec has no {{period}}"),
-    205: template("a key that no record can match"),
-    206: template("a delta, but no cap on it"),
-    207: template("a large delta: with that probability nothing is promised"),
-    208: template("arithmetic with the column that tells units apart"),
-    209: template("more groups of a unit than it has rows"),
-    210: template("more rows of a unit in one group than in all"),
-    211: template("more rows of a unit than its groups can hold"),
-    212: template("more groups of a unit than any table has"),
-    213: template("a large bound on a unit, which needs much noise"),
-    214: template("bounds on a unit that no query is affected by"),
-    215: template("neighbours that a record-level table takes as replace-one"),
-    216: template("a bound on groups where there are none"),
-    217: template("a sector that the registry of deployments has no word for"),
-    218: template("a unit column of floats or decimals, which are doubles"),
-    220: template("tables that are to agree, but may not have the same records"),
+    201: "warnings.no_cap",
+    202: "warnings.unit_not_described",
+    203: "warnings.no_source",
+    204: "warnings.period_without_place",
+    205: "warnings.key_matches_nothing",
+    206: "warnings.delta_without_cap",
+    207: "warnings.large_delta",
+    208: "warnings.arithmetic_with_unit",
+    209: "warnings.more_groups_than_rows",
+    210: "warnings.more_rows_in_group_than_in_all",
+    211: "warnings.more_rows_than_groups_hold",
+    212: "warnings.more_groups_than_tables",
+    213: "warnings.large_bound",
+    214: "warnings.unused_bounds",
+    215: "warnings.neighbours_of_records",
+    216: "warnings.bound_on_missing_groups",
+    217: "warnings.unknown_sector",
+    218: "warnings.unit_is_double",
+    220: "warnings.different_records",
 }
 
 
@@ -257,8 +248,7 @@ def _warnings(plan: Plan) -> Iterator[Complaint]:
             yield Complaint(
                 "W301",
                 say(
-                    'in a group of fewer than {needed:,} values "{name}" says nothing of the '
-                    "{end}: it may be off by more ranks than lie beyond it",
+                    "explanations.quantiles.small_groups",
                     needed=needed,
                     name=query.name,
                     end=say(statistic.end),

@@ -17,7 +17,7 @@ from dprelease.finishing.tables import (
     noisy_figures,
     observed_of,
 )
-from dprelease.language import counted, say, template
+from dprelease.language import counted, say
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.number_text import listing, number, percent
@@ -25,7 +25,7 @@ from dprelease.report.facts.model import Finishing
 from dprelease.report.numbers import text
 
 MOST_TABLES = 12
-RAW = template("report.json holds the figure as it was released (`raw`)")
+RAW = "finish.raw"
 
 
 def finishings(plan: Plan) -> dict[str, Finishing]:
@@ -67,12 +67,12 @@ def finishing_words(plan: Plan) -> list[str]:
     for query in (read.query for read in plan.reads):
         condition = condition_of(query.finish)
         parts = deeds(query.finish) + (
-            [] if condition is None else [say("shown if {condition}", condition=condition)]
+            [] if condition is None else [say("finish.shown_if", condition=condition)]
         )
         if parts:
             queries.setdefault(", ".join(parts), {})[query.column_name] = None
     return [
-        say("After the noise, {names}: {what}.", names=listing([*names]), what=what)
+        say("finish.after_noise", names=listing([*names]), changes=what)
         for what, names in queries.items()
     ]
 
@@ -102,26 +102,21 @@ def _agreement(noise: _Noise) -> Iterator[str]:
     """Say what agrees: with the first query by the names of all tables, then by that query."""
     if noise.agrees_with is not None:
         yield say(
-            "Made to agree with {query} and the tables named there: cells add up to totals "
-            "exactly.",
+            "finish.agree.with_query",
             query=noise.agrees_with,
         )
         return
     more = len(noise.tables) - MOST_TABLES
     tables = [
         *noise.tables[:MOST_TABLES],
-        *([say("{more} more", more=more)] if more > 0 else []),
+        *([say("words.more", number=more)] if more > 0 else []),
     ]
     yield counted(
         len(tables),
-        "Made to agree in the table {tables}: cells add up to totals exactly.",
-        "Made to agree in the tables {tables}: cells add up to totals exactly.",
+        "finish.agree.with_tables",
         tables=listing(tables),
     )
-    yield say(
-        "That is the weighted least squares of all noisy figures of the same records. It biases "
-        "nothing, if all records count in each of these tables."
-    )
+    yield say("finish.agree.least_squares")
 
 
 def _words(query: Query, noise: _Noise) -> Iterator[str]:
@@ -130,52 +125,41 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
         yield from _agreement(noise)
         if noise.before:
             yield say(
-                "The standard deviation of a cell's noise goes from {before} to {after} by that.",
+                "finish.agree.deviation",
                 before=_size(noise.before),
                 after=_size(noise.after),
             )
     if finish.nonnegative and noise.after:
         yield from _nonnegative(query, noise.after * noise.upward, alone=not finish.consistent)
     if finish.integer:
-        yield say(
-            "Rounded to whole numbers so that totals are kept: the largest remainders are rounded "
-            "up. A figure moves by about 1 at most by that, as often up as down."
-        )
+        yield say("finish.integer")
     if finish.consistent or finish.nonnegative or finish.integer:
         yield (
             say(
-                "The half-width is that of the noisy figure before all this, or of the one made to "
-                "agree where that is larger; {raw}.",
+                "finish.halfwidth.or_agreed",
                 raw=say(RAW),
             )
             if finish.consistent
-            else say(
-                "The half-width is that of the noisy figure before all this; {raw}.", raw=say(RAW)
-            )
+            else say("finish.halfwidth.of_noisy", raw=say(RAW))
         )
     if (condition := condition_of(finish)) is not None:
         yield say(
-            "Shown only where {condition}; else it is empty, and its flag is {suppressed}.",
+            "finish.hidden.condition",
             condition=condition,
             suppressed=SUPPRESSED,
         )
-        yield say(
-            "That hides what is not reliable. It protects nobody: privacy comes from the noise "
-            "alone, and totals or other tables of the same records may tell what is hidden. Near "
-            "the limit, figures that are shown are larger than the truth on average."
-        )
+        yield say("finish.hidden.reliability")
     if finish.round_to is not None:
         yield say(
-            "Rounded to the nearest multiple of {round_to} at last. The half-width allows for "
-            "that: it is larger by {round_to_2}.",
-            round_to=number(finish.round_to, 12),
-            round_to_2=number(finish.round_to / 2, 12),
+            "finish.round.nearest",
+            multiple=number(finish.round_to, 12),
+            allowance=number(finish.round_to / 2, 12),
         )
-        yield say("Rounded figures need not add up; {raw}.", raw=say(RAW))
+        yield say("finish.round.need_not_add_up", raw=say(RAW))
     if finish.flag_unreliable_at != AS_RELEASED.flag_unreliable_at:
         share = percent(finish.flag_unreliable_at)
         yield say(
-            "Flagged low_reliability where the half-width exceeds {share} of the figure.",
+            "finish.flagged",
             share=share,
         )
 
@@ -190,25 +174,19 @@ UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 *
 def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
     """Say how cells are biased; what all cells of a table are lowered by makes it only less."""
     bias = (
-        say("at most {upward} on average", upward=_size(upward))
+        say("finish.nonnegative.at_most", bias=_size(upward))
         if alone
-        else say("about {upward} on average", upward=_size(upward))
+        else say("finish.nonnegative.about", bias=_size(upward))
     )
     if not query.groups:
         yield say(
-            "Set to 0 if noise made it less. That biases a figure near 0 upward, one that is truly "
-            "0 by {bias}.",
+            "finish.nonnegative.set_to_zero",
             bias=bias,
         )
         return
+    yield say("finish.nonnegative.keeps_total")
     yield say(
-        "Moved to 0 or more: all cells are lowered alike and those below 0 set to 0, so that they "
-        "still add up to the noisy total (or 0). That does not bias the total, but for one that is "
-        "near 0 itself."
-    )
-    yield say(
-        "Small cells are biased upward by that, a cell without records by {bias}; the others are "
-        "biased downward by as much together.",
+        "finish.nonnegative.small_cells",
         bias=bias,
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.report.facts.meaning_model import TotalLoss
@@ -20,8 +20,7 @@ from dprelease.report.numbers import loss_text, shortened, upward, written
 from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.read_release import views
 
-CHECKED, STATED = template("checked"), template("stated")
-NOT_CHECKED, ATTENTION = template("not checked"), template("attention")
+CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
 HIGH_EPSILON = 3
 MOST_WEAK = 0.1
 """A release with a larger share of figures that are too noisy or hidden should be looked at."""
@@ -74,7 +73,7 @@ def _attested(row: Row, review: Review) -> Hazard:
     text = review.attestations.get(row.key)
     if text is None:
         return Hazard(hazard=row.hazard, status=row.status, note=row.note)
-    note = say("{reviewer} states: {text}", reviewer=review.reviewer, text=text)
+    note = say("hazards.reviewer_states", reviewer=review.reviewer, text=text)
     return Hazard(hazard=row.hazard, status=STATED, note=note)
 
 
@@ -85,77 +84,69 @@ def _attention(doubtful: bool) -> str:
 def _size_of_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
     """What a person may lose is the total of the dataset, in the end its cap."""
     here = plan.loss.epsilon
-    notes = [say("This release: {epsilon}.", epsilon=written(shortened(upward(here))))]
+    notes = [say("hazards.epsilon.of_release", epsilon=written(shortened(upward(here))))]
     for total in totals:
         epsilon = written(shortened(total.epsilon))
         if total.of == "cap":
-            notes.append(say("If the cap is used up: {epsilon}.", epsilon=epsilon))
+            notes.append(say("hazards.epsilon.of_cap", epsilon=epsilon))
         else:
-            said = say("All releases of the data set so far: {epsilon}.", epsilon=epsilon)
+            said = say("hazards.epsilon.of_dataset", epsilon=epsilon)
             notes.append(said)
     high = max(here, *(Fraction(str(total.epsilon)) for total in totals)) >= HIGH_EPSILON
     if high:
-        notes.append(say("{n} or more promises little: see the table of beliefs.", n=HIGH_EPSILON))
+        notes.append(say("hazards.epsilon.large", limit=HIGH_EPSILON))
     else:
-        notes.append(say("Below {n}: the table of beliefs says what it promises.", n=HIGH_EPSILON))
-    return Row(say("size of epsilon"), _attention(high), " ".join(notes))
+        notes.append(say("hazards.epsilon.small", limit=HIGH_EPSILON))
+    return Row(say("hazards.epsilon.title"), _attention(high), " ".join(notes))
 
 
 def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
     """Judge delta by the population that the spec states; where it states none, by 1e-9."""
     so_far = [Fraction(str(total.delta or 0)) for total in totals if total.of != "cap"]
     delta, privacy = max(plan.loss.delta, *so_far, Fraction(0)), plan.release.privacy
-    hazard = say("size of delta")
+    hazard = say("hazards.delta.title")
     if not delta:
-        return Row(hazard, CHECKED, say("Delta is 0."))
+        return Row(hazard, CHECKED, say("hazards.delta.none"))
     shown = written(shortened(upward(delta)))
-    worst = say("Delta is {delta}, all releases so far included.", delta=shown)
+    worst = say("hazards.delta.of_all", delta=shown)
     if privacy.population is not None:
         expected = delta * privacy.population
         note = say(
-            "The spec states that there are {population:,} units in all, which the tool can't "
-            "know. Delta times that number is {published}: it would allow to publish the rows of "
-            "so many of them, on average. At most {few} counts as small.",
+            "hazards.delta.population",
             population=privacy.population,
-            published=written(shortened(upward(expected))),
-            few=written(upward(FEW_PUBLISHED)),
+            people=written(shortened(upward(expected))),
+            limit=written(upward(FEW_PUBLISHED)),
         )
         status = STATED if expected <= FEW_PUBLISHED else ATTENTION
         return Row(hazard, status, f"{worst} {note}")
     if delta <= SMALL_DELTA:
-        return Row(hazard, CHECKED, say("Delta is {delta}, at most 1e-9.", delta=loss_text(delta)))
+        return Row(hazard, CHECKED, say("hazards.delta.small", delta=loss_text(delta)))
     if privacy.unit_column is None:
-        published = say("It would allow to publish 1 row in {n:,}.", n=int(1 / delta))
+        published = say("hazards.delta.publishes_row", n=int(1 / delta))
     else:
-        published = say(
-            "It would allow to publish the rows of 1 person in {n:,}.", n=int(1 / delta)
-        )
+        published = say("hazards.delta.publishes_person", n=int(1 / delta))
     note = say(
-        "It should be at most 1e-9, or at most {few} divided by the number of units that the data "
-        "could be about, a public number, where the spec states it as `population`.",
-        few=written(upward(FEW_PUBLISHED)),
+        "hazards.delta.should_be",
+        limit=written(upward(FEW_PUBLISHED)),
     )
     return Row(hazard, ATTENTION, f"{worst} {published} {note}")
 
 
 def _unit(release: Release) -> Row:
-    hazard = say("unit of privacy")
+    hazard = say("hazards.unit.title")
     described, column = release.privacy.unit_description, release.privacy.unit_column
     if column is None:
-        note = say(
-            "One row is protected. A person with several rows is protected less: see the group "
-            "table."
-        )
+        note = say("hazards.unit.row")
         if described:
-            sentence = say("The spec says what a row is: {unit}", unit=described)
+            sentence = say("hazards.unit.row_described", description=described)
         else:
-            sentence = say("The spec does not say what a row is.")
+            sentence = say("hazards.unit.row_not_described")
         return Row(hazard, ATTENTION, f"{note} {sentence}")
-    note = say('All rows with the same value of "{column}" are protected together.', column=column)
+    note = say("hazards.unit.people", column=column)
     if described:
-        sentence = say("The spec says what one value stands for: {unit}", unit=described)
+        sentence = say("hazards.unit.value_described", description=described)
         return Row(hazard, STATED, f"{note} {sentence}")
-    sentence = say("The spec does not say what one value stands for.")
+    sentence = say("hazards.unit.value_not_described")
     return Row(hazard, ATTENTION, f"{note} {sentence}")
 
 
@@ -163,34 +154,26 @@ def _framing(dialect: Dialect) -> Iterator[Row]:
     """Say what it rests on which lines of a file are one record."""
     if dialect.max_lines > 1:
         note = say(
-            "Quotes tell which lines of the file are one record. That is right, whatever texts "
-            "say, if the program that wrote the file doubles quotes in them, and if no record has "
-            "more than {n:,} lines. A record that is not so can count once for each of its lines, "
-            "and can change how records in the lines behind it are read.",
+            "hazards.multiline.note",
             n=dialect.max_lines,
         )
-        yield Row(say("records over several lines"), NOT_CHECKED, note)
+        yield Row(say("hazards.multiline.title"), NOT_CHECKED, note)
 
 
 def _repeated(plan: Plan) -> Row:
-    caps, hazard = plan.release.ledger, say("repeated releases")
-    said = say("A ledger adds up all releases of the data set that are charged to it.")
+    caps, hazard = plan.release.ledger, say("hazards.repeated.title")
+    said = say("hazards.repeated.ledger")
     if caps.epsilon_cap is None and caps.rho_cap is None:
-        return Row(hazard, ATTENTION, f"{said} {say('The spec has no cap that stops them.')}")
+        return Row(hazard, ATTENTION, f"{said} {say('hazards.repeated.no_cap')}")
     if plan.loss.delta and caps.delta_cap is None and caps.rho_cap is None:
-        return Row(
-            hazard, ATTENTION, f"{said} {say('The spec has no cap that stops them in delta.')}"
-        )
-    note = say(
-        "This release was held against the cap of its spec. A spec without a cap is "
-        "stopped by one of the ledger only."
-    )
+        return Row(hazard, ATTENTION, f"{said} {say('hazards.repeated.no_cap_of_delta')}")
+    note = say("hazards.repeated.cap")
     return Row(hazard, STATED, f"{said} {note}")
 
 
 def _declared(plan: Plan) -> Row:
     """Say whether what the spec declares comes with the source that it was taken from."""
-    hazard, release = say("bounds and categories taken from the data"), plan.release
+    hazard, release = say("hazards.public.title"), plan.release
     declared = [
         column
         for column in release.columns.values()
@@ -201,12 +184,12 @@ def _declared(plan: Plan) -> Row:
     sources = [column.source for column in declared if column.source is not None]
     silent = [column.name for column in declared if column.source is None]
     silent += [
-        say("the candidates and scores of {query}", query=query.name)
+        say("hazards.public.candidates", query=query.name)
         for query in release.queries
         if query.candidates is not None
     ]
     silent += [
-        say("the bins of {column} in {query}", column=group.column, query=query.name)
+        say("hazards.public.bins", column=group.column, query=query.name)
         for query in release.queries
         for group in (
             *statistic_of(query.statistic).published(query),
@@ -218,28 +201,25 @@ def _declared(plan: Plan) -> Row:
     ]
     notes = []
     if any(step.threshold is not None for step in plan.steps):
-        notes = [say("The private keys come from the data, through the noise of their counts.")]
+        notes = [say("hazards.public.private_keys")]
     if silent:
         names = ", ".join(dict.fromkeys(silent))
-        sentence = say("The spec gives no public source for: {names}.", names=names)
+        sentence = say("hazards.public.no_source", names=names)
         return Row(hazard, ATTENTION, " ".join([sentence, *notes]))
     if not sources:
-        sentence = say("The release uses no declared bounds or categories.")
+        sentence = say("hazards.public.nothing_declared")
         return Row(hazard, CHECKED, " ".join([sentence, *notes]))
-    sentence = say(
-        "The spec names a source for every bound and declared category. The tool can't know "
-        "whether they come from there."
-    )
+    sentence = say("hazards.public.sources")
     return Row(hazard, STATED, " ".join([sentence, *notes]))
 
 
 def _keys(plan: Plan) -> Row:
-    hazard = say("groups that appear only when non-empty")
+    hazard = say("hazards.groups.title")
     thresholds = [
         say(
-            "{table} from {n:,} on (delta {delta})",
+            "hazards.groups.threshold",
             table=step.query.table,
-            n=step.threshold,
+            count=step.threshold,
             delta=written(upward(selection.delta)),
         )
         for step in plan.steps
@@ -247,72 +227,59 @@ def _keys(plan: Plan) -> Row:
     ]
     if thresholds:
         note = say(
-            "Keys that no list declares are shown where their noisy count reaches a threshold: "
-            "{thresholds}. That a key is shown or absent tells of one person's rows no more than "
-            "epsilon, but for a probability of delta.",
+            "hazards.groups.private_keys",
             thresholds=", ".join(thresholds),
         )
         return Row(hazard, ATTENTION, note)
     if plan.reads:
-        note = say("Every cell of the public domain has a row, whether or not it has records.")
+        note = say("hazards.groups.public")
         return Row(hazard, CHECKED, note)
-    return Row(hazard, CHECKED, say("Nothing is counted by group. Each record has a row."))
+    return Row(hazard, CHECKED, say("hazards.groups.none"))
 
 
 def _built_in(plan: Plan) -> Iterator[Row]:
-    arithmetic = say("Exact laws on labels and on a public grid.")
-    sensitivity = say(
-        "A cell's loss follows from its law and bounds. It is derived again by a second path "
-        "before anything is read."
-    )
+    arithmetic = say("hazards.floats.laws")
+    sensitivity = say("hazards.sensitivity.cells")
     if plan.reads:
-        arithmetic = say("Exact integer noise on a public grid, and integer sums.")
-        sensitivity = say(
-            "It is derived from the bounds, then derived again by a second path before anything is "
-            "read."
-        )
-    yield Row(say("floating point"), CHECKED, arithmetic)
-    yield Row(say("sensitivity"), CHECKED, sensitivity)
+        arithmetic = say("hazards.floats.integers")
+        sensitivity = say("hazards.sensitivity.bounds")
+    yield Row(say("hazards.floats.title"), CHECKED, arithmetic)
+    yield Row(say("words.sensitivity"), CHECKED, sensitivity)
     yield _keys(plan)
-    drawn = say(
-        "Noise is never truncated, nor drawn again once it is sealed. A run with new noise is "
-        "charged anew."
-    )
-    yield Row(say("noise truncated or drawn again"), CHECKED, drawn)
+    drawn = say("hazards.truncated.note")
+    yield Row(say("hazards.truncated.title"), CHECKED, drawn)
     exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
-    exact += [
-        say("the number of rows of {table}", table=step.perturb.name) for step in plan.records
-    ]
-    note = say("Every figure has noise.")
+    exact += [say("hazards.exact.rows_of_table", table=step.perturb.name) for step in plan.records]
+    note = say("hazards.exact.none")
     if exact:
         note = say(
-            "Equal in all neighbouring tables, so published as they are: {names}.",
+            "hazards.exact.equal",
             names=", ".join(exact),
         )
-    yield Row(say("figures without noise"), _attention(bool(exact)), note)
+    yield Row(say("hazards.exact.title"), _attention(bool(exact)), note)
 
 
 def _beyond_the_tool() -> Iterator[Row]:
     """What the tool can't check: a text of the reviewer can state it."""
     for hazard, note, key in (
         (
-            say("side channels"),
-            say("How long a run takes is not hidden from its operator."),
+            say("hazards.side_channels.title"),
+            say("hazards.side_channels.note"),
             "side_channels",
         ),
         (
-            say("security and access"),
-            say("Who can read the private table and the machine."),
+            say("hazards.access.title"),
+            say("hazards.access.note"),
             "security_and_access",
         ),
         (
-            say("data collection and minimisation"),
-            say("What was collected, and why."),
+            say("hazards.collection.title"),
+            say("hazards.collection.note"),
             "data_collection_and_minimisation",
         ),
         (
-            say("staff who see the data"),
-            say("They are trusted with the private table."),
+            say("hazards.staff.title"),
+            say("hazards.staff.note"),
             "staff_who_see_the_data",
         ),
     ):
@@ -324,14 +291,11 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
     limits = plan.release.privacy.bounding
     if plan.reads and limits is not None:
         note = say(
-            "Of one person at most {rows:,} rows in at most {groups:,} groups of a table count. "
-            "Figures lack the other rows: counts are too low, and the rest can err either way, by "
-            "an amount that is not published. The bounds come from the spec, and must not be "
-            "taken from the data.",
+            "hazards.bounding.note",
             rows=limits.rows,
             groups=limits.groups,
         )
-        yield Row(say("rows left out by bounding"), ATTENTION, note)
+        yield Row(say("hazards.bounding.title"), ATTENTION, note)
     if plan.reads:
         yield _bias(plan)
     interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
@@ -339,7 +303,7 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
         for hazard in statistic_of(step.query.statistic).hazards(step, interval):
             subjects.setdefault(hazard[:3], []).append(hazard.subject)
     for (_, title, note), names in sorted(subjects.items()):
-        yield Row(title, ATTENTION, say("{label}: {text}", label=note, text=", ".join(names)))
+        yield Row(title, ATTENTION, say("words.labelled", label=note, text=", ".join(names)))
 
 
 def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
@@ -348,25 +312,23 @@ def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
     hidden = flags.get(SUPPRESSED, 0)
     if figures:
         note = say(
-            "Figures that are judged by their noise: {figures:,}. Of these {weak:,} are "
-            "low_reliability and {hidden:,} suppressed. Only that is checked: whether the figures "
-            "serve their purpose is for people to say.",
-            figures=figures,
+            "hazards.utility.note",
+            judged=figures,
             weak=weak,
             hidden=hidden,
         )
         useless = (weak + hidden) / figures > MOST_WEAK
-        yield Row(say("utility"), _attention(useless), note)
+        yield Row(say("hazards.utility.title"), _attention(useless), note)
 
 
 def _bias(plan: Plan) -> Row:
     """What moves figures one way, as far as the plan knows."""
     notes = []
     if columns := bounded_columns(plan):
-        sentence = template("Values outside the bounds count as the nearest bound: {columns}.")
+        sentence = "hazards.bias.clamped"
         notes.append(say(sentence, columns=", ".join(columns)))
     if plan.release.privacy.bounding is not None:
-        notes.append(say("People with many rows count in part."))
+        notes.append(say("hazards.bias.bounded"))
     declared = plan.release.columns.values()
     states = {column.name for column in declared if column.state_of is not None}
     groups = {
@@ -378,22 +340,22 @@ def _bias(plan: Plan) -> Row:
     if groups:
         notes.append(
             say(
-                "Records without a declared value are left out of tables by {columns}.",
+                "hazards.bias.undeclared",
                 columns=", ".join(sorted(groups)),
             )
         )
     if any(step.threshold is not None for step in plan.steps):
-        notes.append(say("Keys of few records are missing."))
+        notes.append(say("hazards.bias.private_keys"))
     finishes = [query.finish for query in plan.release.queries]
     if any(finish.nonnegative for finish in finishes):
-        notes.append(say("Small figures are moved to 0 or more."))
+        notes.append(say("hazards.bias.nonnegative"))
     if any(finish.publish_if or finish.hide_below is not None for finish in finishes):
-        notes.append(say("Figures that fail a condition are hidden."))
+        notes.append(say("hazards.bias.hidden"))
     if not notes:
-        sentence = say("Nothing in the plan moves figures one way: noise is as often up as down.")
-        return Row(say("bias"), CHECKED, sentence)
-    notes.append(say("No noise interval covers this. It can differ between groups of people."))
-    return Row(say("bias"), ATTENTION, " ".join(notes))
+        sentence = say("hazards.bias.none")
+        return Row(say("hazards.bias.title"), CHECKED, sentence)
+    notes.append(say("hazards.bias.no_interval"))
+    return Row(say("hazards.bias.title"), ATTENTION, " ".join(notes))
 
 
 def bounded_columns(plan: Plan) -> list[str]:

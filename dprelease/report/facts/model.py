@@ -203,11 +203,11 @@ class Query(Fact):
         """What the query computes, in a few words."""
         what = self.statistic
         if self.column:
-            what = say("{statistic} of {column}", statistic=what, column=self.column)
+            what = say("names.statistic_of_column", statistic=what, column=self.column)
         if self.survey_weight:
-            what = say("{what} weighted by {weight}", what=what, weight=self.survey_weight)
+            what = say("names.weighted", figure=what, weight=self.survey_weight)
         where = self.where
-        return say("{what} where {condition}", what=what, condition=where) if where else what
+        return say("names.where", figure=what, condition=where) if where else what
 
 
 class Accounting(Fact):

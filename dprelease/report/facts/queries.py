@@ -164,9 +164,7 @@ def linear_figures(plan: Plan, read: Read) -> Iterator[LinearFigure]:
 def _together_words(step: Step) -> Iterator[str]:
     """Explain the numbers of a figure that is combined of several released ones."""
     yield say(
-        "Planned together with other queries: the figure is combined of several released integers. "
-        "Loss is that of all that is released for these queries, and is paid for once. The scale "
-        "is that of {family} noise with the standard deviation of the figure's noise.",
+        "queries.planned_together",
         family=step.noise.family,
     )
 
@@ -176,25 +174,18 @@ def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str
     if not others:
         return
     yield say(
-        "Read from one release, that of {step}, together with {others}: it has the budget of them "
-        "all, and is paid for once.",
+        "queries.shared_release",
         step=read.step,
         others=listing(others),
     )
     if read.merged:
         groups = plan.step(read).query.groups
         yield say(
-            "Added up from its cells over {column}.",
+            "queries.added_up",
             column=listing([groups[i].column for i in read.merged]),
         )
     if read.screened:
-        yield say(
-            "Records without a value are counted by a figure of their own. None are expected, as "
-            "the spec says nothing of nulls: where that figure is no larger than noise makes it "
-            "once in 400 times, it is taken as 0. The interval "
-            'allows for what may be missed so; nulls = "drop" in the column has them all '
-            "counted, with a little more noise."
-        )
+        yield say("queries.nulls_counted")
 
 
 def _part(part: Part | None) -> RatioPart | None:
@@ -220,9 +211,7 @@ def _sensitivity(step: Step, unit: Fraction) -> Sensitivity:
         return Sensitivity(l1=weight, l2=None, of="weight", derivation=why)
     grid = step.unit[0]
     steps = (
-        ""
-        if grid == 1 or sensitivity.l1 <= 1
-        else say(" (in steps of {grid})", grid=number(grid, 6))
+        "" if grid == 1 or sensitivity.l1 <= 1 else say("queries.in_steps", grid=number(grid, 6))
     )
     return Sensitivity(
         l1=upward(sensitivity.l1 * unit),

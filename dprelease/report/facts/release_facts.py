@@ -8,7 +8,7 @@ from dataclasses import field, fields, replace
 from dprelease.engines.registry import SOURCES
 from dprelease.files.uris import last_part
 from dprelease.frozen import dataclass
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.mechanisms.registry import words_of
 from dprelease.model import (
     AS_WRITTEN,
@@ -294,17 +294,16 @@ def _in_rho(plan: Plan) -> bool:
 
 def _guarantee(plan: Plan) -> str:
     privacy = plan.release.privacy
-    loss = say("epsilon = {epsilon}", epsilon=headline(upward(plan.loss.epsilon)))
+    loss = say("guarantee.loss.epsilon", epsilon=headline(upward(plan.loss.epsilon)))
     if plan.loss.delta:
-        delta = say("delta = {delta}", delta=headline(upward(plan.loss.delta)))
-        loss = say("{epsilon} and {delta}", epsilon=loss, delta=delta)
+        delta = say("guarantee.loss.delta", delta=headline(upward(plan.loss.delta)))
+        loss = say("guarantee.loss.both", epsilon=loss, delta=delta)
     if plan.loss.rho is not None and _variant(plan) == "zero-concentrated":
         rho = headline(upward(plan.loss.rho))
-        loss = say("{loss} (by zero-concentrated privacy of rho = {rho})", loss=loss, rho=rho)
+        loss = say("guarantee.loss.zcdp", loss=loss, rho=rho)
     neighbours = unit_of(privacy).neighbours
     return say(
-        "Everything in this release together satisfies differential privacy with {loss} for one "
-        "{unit} {neighbours}.",
+        "guarantee.sentence",
         loss=loss,
         unit=protected(privacy),
         neighbours=f"{neighbours[0].upper()}{neighbours[1:]}",
@@ -314,35 +313,24 @@ def _guarantee(plan: Plan) -> str:
 def _not_protected(release: Release, plan: Plan) -> list[str]:
     column = release.privacy.unit_column
     said = [
-        say("What the spec declares: columns, bounds, groups, filters and the size of the noise."),
-        say(
-            "What is true of people whether or not they are in the table: a pattern that holds for "
-            "a whole region can be learnt and applied to anyone there."
-        ),
-        say(
-            "A person with several rows is protected less: for all of them together the group "
-            "table applies."
-        )
+        say("guarantee.not_protected.spec"),
+        say("guarantee.not_protected.patterns"),
+        say("guarantee.not_protected.rows_of_person")
         if column is None
         else say(
-            'A person who is in the table under several values of "{column}" is '
-            "protected for each; for all of them together the group table applies.",
+            "guarantee.not_protected.values_of_person",
             column=column,
         ),
     ]
     if release.privacy.adjacency is Adjacency.REPLACE_ONE and (
         release.privacy.unit_column is not None or release.privacy.has_fixed_records
     ):
-        many = say(unit_of(release.privacy).many)
-        said.append(
-            say(
-                "The number of {many} of the table, which all neighbouring tables share.", many=many
-            )
-        )
+        many = say("words.people" if unit_of(release.privacy).people else "words.rows")
+        said.append(say("guarantee.not_protected.number", units=many))
     said.extend(
         say(
-            "{name}: published without noise, as it is equal in all neighbouring tables.",
-            name=step.query.name,
+            "guarantee.not_protected.exact",
+            figure=step.query.name,
         )
         for step in views(plan)
         if step.noise.parameter == 0
@@ -404,23 +392,19 @@ def _column(column: Column, private: bool) -> ColumnFacts:
 def _computed(column: Column) -> str | None:
     """Say what a column is computed from, if it is computed."""
     if column.state_of is not None and column.state_of.expression is not None:
-        return say("the state of the values of {column}", column=column.state_of.name)
+        return say("guarantee.not_protected.values", column=column.state_of.name)
     if column.state_of is not None:
-        return say("the state of the fields of {column}", column=column.state_of.name)
+        return say("guarantee.not_protected.fields", column=column.state_of.name)
     return column.expression.text if column.expression else None
 
 
 def _csv_lines(dialect: Dialect) -> str:
     """Say what a record of a CSV file is."""
     if dialect.max_lines == 1:
-        return say(
-            "A CSV record is one line. A line that cannot be read as a record counts as a record "
-            "without values."
-        )
+        return say("data.csv.one_line")
     return say(
-        "A CSV record has up to {n:,} lines, with line breaks between quotes. Where quotes do not "
-        "make a record of lines, each line counts as a record by itself, often without values.",
-        n=dialect.max_lines,
+        "data.csv.multiline",
+        lines=dialect.max_lines,
     )
 
 
@@ -439,22 +423,16 @@ def _figures(plan: Plan) -> list[str]:
     if bounded := bounded_columns(plan):
         said = [
             say(
-                "Values of {columns} outside the bounds count as the nearest bound; that biases "
-                "figures where many lie outside.",
+                "data.values.clamped",
                 columns=listing(bounded),
             ),
-            say("Values are rounded to the column's step first."),
+            say("data.values.rounded"),
         ]
     if bounded or any(group.keys or group.edges for group in _groups(plan)):
-        said.append(
-            say(
-                "Nulls and unreadable values follow the column's `nulls`; values outside the "
-                "declared groups follow `other`, and are left out of the table where there is none."
-            )
-        )
+        said.append(say("data.values.nulls"))
     said.extend(_weights(plan))
-    words = (say(statistic.processing) for name, statistic in STATISTICS.items() if name in used)
-    return [*said, *filter(None, dict.fromkeys(words))]
+    words = [statistic.processing for name, statistic in STATISTICS.items() if name in used]
+    return [*said, *map(say, filter(None, dict.fromkeys(words)))]
 
 
 def _weights(plan: Plan) -> Iterator[str]:
@@ -470,30 +448,28 @@ def _weights(plan: Plan) -> Iterator[str]:
         if grid is None:
             raise ValueError("a survey weight has bounds")
         none = (
-            say("A record without a readable weight does not count.")
+            say("data.weight.does_not_count")
             if column.null_value is None
-            else say("A record without a readable weight has {weight}.", weight=column.null_value)
+            else say("data.weight.counts_as", weight=column.null_value)
         )
         yield say(
-            "Figures of {names} are weighted: each record counts as often as its survey weight in "
-            "{column} says. A weight below {lower} counts as {lower}, and one above {upper} as "
-            "{upper}. {none}",
+            "data.weight.weighted",
             names=listing(list(dict.fromkeys(names[name]))),
             column=name,
             lower=written(upward(grid.lower * grid.step)),
             upper=written(upward(grid.upper * grid.step)),
-            none=none,
+            unreadable=none,
         )
     if columns and None in names:
         yield say(
-            "Figures of {names} are not weighted: each record counts once.",
+            "data.weight.not_weighted",
             names=listing(list(dict.fromkeys(names[None]))),
         )
 
 
 LINES = {
-    "keys_file": template("each is published, as a label"),
-    "candidates_file": template("each may be published, as what the query chooses"),
+    "keys_file": "data.source.label",
+    "candidates_file": "data.source.choice",
 }
 
 

@@ -105,9 +105,11 @@ def _integer(step: Step, factors: Sequence[int]) -> str:
     for factor, measure in zip(factors, step.measures, strict=True):
         if factor:
             where = (
-                say(" where {text}", text=measure.where.text) if measure.where is not None else ""
+                say("strategies.where", condition=measure.where.text)
+                if measure.where is not None
+                else ""
             )
-            parts.append(("" if factor == 1 else f"{factor} x ") + say("records") + where)
+            parts.append(("" if factor == 1 else f"{factor} x ") + say("words.records") + where)
     return " + ".join(parts).replace("+ -1 x", "less")
 
 
@@ -118,42 +120,44 @@ def _words(
     reads: Sequence[Read], steps: Sequence[Step], queries: Sequence[CombinedQuery], loss: Loss
 ) -> Iterator[str]:
     names = few(list(dict.fromkeys(read.query.column_name for read in reads)))
-    together = say("Planned together") if len(queries) > 1 else say("Read from other counts")
+    together = (
+        say("strategies.planned_together")
+        if len(queries) > 1
+        else say("strategies.read_from_other_counts")
+    )
     yield say(
-        "{together}: {names}. Released in their place: {steps}.",
-        together=together,
+        "strategies.released",
+        how=together,
         names=names,
         steps=listing(list(_released(steps))),
     )
-    yield say("The figures are the best linear unbiased estimates from all of these.")
+    yield say("strategies.best_estimates")
     percents = sorted(query.saved for query in queries)
     least, most = percents[0], percents[-1]
-    size = say("{least}% to {most}%", least=least, most=most)
+    size = say("strategies.gain.from_to", least=least, most=most)
     if least == most:
-        size = say("{share}%", share=most)
+        size = say("words.percent", share=most)
     yield say(
-        "The standard deviation of their noise is {size} less than if each were planned alone.",
-        size=size,
+        "strategies.gain.note",
+        gain=size,
     )
-    cost = say("epsilon {epsilon}", epsilon=loss_text(loss.epsilon))
-    cost += say(", delta {delta}", delta=loss_text(loss.delta)) if loss.delta else ""
-    cost += say(" (rho {rho})", rho=loss_text(loss.rho)) if loss.rho is not None else ""
-    yield say("All of it costs at most {cost}, and is paid for once.", cost=cost)
+    cost = say("words.epsilon_of", epsilon=loss_text(loss.epsilon))
+    cost += say("strategies.loss.delta", delta=loss_text(loss.delta)) if loss.delta else ""
+    cost += say("strategies.loss.rho", rho=loss_text(loss.rho)) if loss.rho is not None else ""
+    yield say("strategies.loss.note", cost=cost)
     if sum(read.query.where == steps[0].query.where for read in reads) > 1:
-        yield say(
-            "Their tables add up to each other exactly, but for records in no published group."
-        )
+        yield say("strategies.add_up")
 
 
 def _released(steps: Sequence[Step]) -> Iterator[str]:
     """What is released in place of the figures, in a few words for all steps of one kind."""
     plain = [step for step in steps if CENTRED not in step.axes]
     if any(not step.query.groups and len(step.transform) == 1 for step in plain):
-        yield say("the number of records")
+        yield say("strategies.release.total")
     tables = [step for step in plain if step.query.groups and step.measures[0].where == _of(step)]
     if tables:
         titles = few(list(map(_title, tables)))
-        yield counted(len(tables), "the table by {titles}", "the tables by {titles}", titles=titles)
+        yield counted(len(tables), "strategies.release.table", titles=titles)
     mixed: dict[str, list[str]] = {}
     for step in steps:
         if CENTRED in step.axes:
@@ -163,15 +167,12 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
                 if axis == CENTRED
             ]
             whole = len(centred) == len(step.axes)
-            along = say("every axis") if whole else listing(centred)
+            along = say("strategies.release.every_axis") if whole else listing(centred)
             mixed.setdefault(along, []).append(_title(step))
     for along, mixes in mixed.items():
         yield counted(
             len(mixes),
-            "from the table by {titles} what is left of the cells without the means along {along} "
-            "(in whole numbers)",
-            "from the tables by {titles} what is left of the cells without the means along {along} "
-            "(in whole numbers)",
+            "strategies.release.rest",
             titles=few(mixes),
             along=along,
         )
@@ -179,12 +180,12 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
         if step.measures[0].where != _of(step):
             number = len(step.transform)
             of = (
-                say("for each of {number} conditions", number=number)
+                say("strategies.release.for_conditions", number=number)
                 if number > 1
-                else say("for a condition")
+                else say("strategies.release.for_condition")
             )
-            cells = say(", by {step}", step=_title(step)) if step.query.groups else ""
-            yield say("{of} twice its count less the number of records{cells}", of=of, cells=cells)
+            cells = say("strategies.release.by", keys=_title(step)) if step.query.groups else ""
+            yield say("strategies.release.halves", condition=of, keys=cells)
 
 
 def _of(step: Step) -> object:

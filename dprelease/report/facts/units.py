@@ -11,7 +11,7 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 from dprelease.frozen import dataclass
-from dprelease.language import counted, say, template
+from dprelease.language import counted, say
 from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
 from dprelease.report.facts.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
 from dprelease.report.facts.model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
@@ -20,28 +20,12 @@ from dprelease.report.numbers import upward
 from dprelease.statistics.registry import statistic_of
 
 NEIGHBOURS = {
-    Adjacency.ADD_REMOVE: template(
-        "two tables are neighbours when one has a single row more than the other"
-    ),
-    Adjacency.REPLACE_ONE: (
-        template(
-            "two tables are neighbours when they have equally many rows and differ in a single row"
-        )
-    ),
+    Adjacency.ADD_REMOVE: "units.neighbours.add_remove_row",
+    Adjacency.REPLACE_ONE: "units.neighbours.replace_row",
 }
 PEOPLE_NEIGHBOURS = {
-    Adjacency.ADD_REMOVE: (
-        template(
-            "two tables are neighbours when one has a single person more than the other, with all "
-            "of the person's rows"
-        )
-    ),
-    Adjacency.REPLACE_ONE: (
-        template(
-            "two tables are neighbours when they have equally many people and differ in the rows "
-            "of a single person"
-        )
-    ),
+    Adjacency.ADD_REMOVE: "units.neighbours.add_remove_person",
+    Adjacency.REPLACE_ONE: "units.neighbours.replace_person",
 }
 
 
@@ -50,7 +34,6 @@ class Unit:
     """The nouns of a unit, and what neighbours and beliefs are about."""
 
     one: str
-    many: str
     neighbours: str
     presence: str  # what add-remove protects first of all
     content: str  # what is said, if it is there
@@ -60,21 +43,19 @@ class Unit:
 def unit_of(privacy: Privacy) -> Unit:
     """Choose the words for the unit of a release."""
     if privacy.unit_column is None:
-        content = say("what the row says")
+        content = say("units.about.row_says")
         words = (
             "row",
-            "rows",
             say(NEIGHBOURS[privacy.adjacency]),
-            say("whether the row is in the table"),
+            say("units.about.row_is_there"),
         )
     else:
-        content = say("what the person's rows say")
+        content = say("units.about.person_says")
         neighbours = say(PEOPLE_NEIGHBOURS[privacy.adjacency])
         words = (
             "person",
-            "people",
             neighbours,
-            say("whether the person is in the table"),
+            say("units.about.person_is_there"),
         )
     return Unit(*words, content, people=privacy.unit_column is not None)
 
@@ -83,14 +64,14 @@ def protected(privacy: Privacy) -> str:
     """Finish the sentence "differential privacy for one ..."."""
     described, column = privacy.unit_description, privacy.unit_column
     if column is None:
-        return say("row.") + (
-            say(" A row stands for {described}.", described=described) if described else ""
+        return say("units.row") + (
+            say("units.row_stands_for", described=described) if described else ""
         )
-    rows = say('all rows with the same value of "{column}"', column=column)
+    rows = say("units.all_rows_of", column=column)
     return (
-        say("person: {described} ({rows}).", described=described, rows=rows)
+        say("units.person_described", described=described, rows=rows)
         if described
-        else say('person: one "{column}" ({rows}).', column=column, rows=rows)
+        else say("units.person_of_column", column=column, rows=rows)
     )
 
 
@@ -140,44 +121,25 @@ def bounding_words(plan: Plan) -> list[str]:
     lost = column is None or column.null_value is None
     return [
         say(
-            "Of one person at most {rows} count in a table, in at most {groups} of it, at most "
-            "{per_group:,} in one group. Where a query has a condition, they are picked among the "
-            "rows that fulfil it.",
-            rows=counted(limits.rows, "{n:,} row", "{n:,} rows"),
-            groups=counted(limits.groups, "{n:,} group", "{n:,} groups"),
+            "units.bounds",
+            rows=counted(limits.rows, "words.rows_counted"),
+            groups=counted(limits.groups, "units.groups_counted"),
             per_group=limits.per_group,
         ),
         *(
             say(
-                "The table {table} has so few groups that at most {rows} of one person count in "
-                "it.",
+                "units.few_groups",
                 table=table,
-                rows=counted(rows, "{n:,} row", "{n:,} rows"),
+                rows=counted(rows, "words.rows_counted"),
             )
             for table, rows in rows_cut(plan).items()
         ),
-        say(
-            "A person with more rows counts in part. Counts are lower than the truth by what is "
-            "cut, sums lack the values of these rows, and groups with many such people lose most."
-        ),
-        say(
-            "Means, shares, quantiles and choices are those of the rows that are kept: people with "
-            "few rows weigh more in them than in all rows."
-        ),
-        say(
-            "Which rows are kept is drawn by lot, pseudo-randomly: it depends on the person's own "
-            "rows and a secret number that is new in every run, and on nobody else. Each row of a "
-            "person is picked with the same chance, and the picked ones are spread evenly over the "
-            "groups and values of all the person's rows. Where these lie in too many groups, "
-            "groups are picked with the same chance, and in a group with too many rows some: "
-            "shares between the groups of such a person are not those of all their rows."
-        ),
-        say(
-            "How much was cut is not published, for that would be one more figure of the private "
-            "table; and no noise interval covers it."
-        ),
-        say('Rows without a value in "{unit_column}" are ', unit_column=privacy.unit_column)
-        + (say("left out.") if lost else say("taken for those of one person.")),
+        say("units.cut.counts"),
+        say("units.cut.means"),
+        say("units.cut.by_lot"),
+        say("units.cut.not_published"),
+        say("units.without_unit.rows", unit_column=privacy.unit_column)
+        + (say("units.without_unit.left_out") if lost else say("units.without_unit.one_person")),
     ]
 
 
@@ -265,9 +227,9 @@ def beliefs_of(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
     if privacy.adjacency is Adjacency.REPLACE_ONE:
         return (beliefs(unit.content, loss, 1),)
     there = (
-        say("{content}, if they are in the table", content=unit.content)
+        say("units.people_in_table", people=unit.content)
         if unit.people
-        else say("{content}, if it is in the table", content=unit.content)
+        else say("units.person_in_table", person=unit.content)
     )
     return beliefs(unit.presence, loss, 1), beliefs(there, loss, 2)
 
@@ -291,7 +253,11 @@ def total_losses(
     else:
         spent = standing.after if standing.composed is None else standing.composed.after
         cap = standing.cap
-    totals = [] if spent is None else [_total(release, say("so far"), spent.epsilon, spent.delta)]
+    totals = (
+        []
+        if spent is None
+        else [_total(release, say("release.so_far"), spent.epsilon, spent.delta)]
+    )
     if cap.epsilon is not None:
         totals.append(_total(release, "cap", cap.epsilon, cap.delta))
     return tuple(totals)
@@ -306,9 +272,9 @@ def _total(release: Release, of: str, epsilon: Number, delta: Number | None) -> 
 def added(method: str) -> str:
     """Say how the losses of the queries were added."""
     if method == "zcdp":
-        return say("as zCDP (zero-concentrated differential privacy)")
+        return say("composition.zcdp")
     if method == "pld":
-        return say("numerically (distributions of the privacy loss)")
+        return say("composition.numerical")
     if method == "mixed":
-        return say("partly as zCDP, partly by plain sum")
-    return say("plain sum")
+        return say("composition.partly_zcdp")
+    return say("composition.plain_sum")

@@ -83,7 +83,7 @@ def _escaped(value: Cell) -> Html:
     if isinstance(value, Html):
         return value
     if isinstance(value, Status):
-        return tag("span", say(value.text), class_=f"status {value.text.replace(' ', '-')}")
+        return tag("span", value.text, class_=f"status {value.name.replace(' ', '-')}")
     if isinstance(value, Link):
         return tag("a", value.text, href=value.address)
     return Html(clean(value if isinstance(value, str) else written(value)))
@@ -129,10 +129,10 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         tag("style", style),
     ]
     body = [
-        tag("a", say("Skip to the report"), class_="skip", href="#main"),
+        tag("a", say("page.skip_to_report"), class_="skip", href="#main"),
         *([tag("aside", document.mark, class_="mark")] if document.mark else []),
         tag("header", NEW_LINE, _wide(_header(document)), NEW_LINE),
-        tag("nav", _wide([_contents(document)]), aria_label=say("Contents")),
+        tag("nav", _wide([_contents(document)]), aria_label=say("page.contents")),
         tag(
             "main",
             Html("\n\n"),
@@ -269,9 +269,9 @@ def _chart(chart: Chart) -> Html:
         tag("p", chart.note or chart.description, class_="small"),
     ]
     if chart.rows:
-        caption = say("{title}, in numbers", title=chart.title)
+        caption = say("page.in_numbers", title=chart.title)
         numbers = Table(f"{chart.name}-n", caption, chart.head, chart.rows)
-        title = say("Numbers of “{title}”", title=chart.title)
+        title = say("page.numbers_of", title=chart.title)
         inside.append(_folded(_escaped(title), _lines([_table(numbers)])))
     if chart.vega is not None:
         inside.append(_vega(chart.vega))
@@ -387,7 +387,7 @@ def _figures(table: FigureTable) -> Html:
             style, title = "n" if column.number else "", column.description
             yield tag("th", _breakable(column.name), scope="col", class_=style, title=title)
             if has_flag:
-                yield tag("th", say("flag"), scope="col")
+                yield tag("th", say("page.flag"), scope="col")
 
     def cells(row: Sequence[Figure]) -> Iterator[Html]:
         for place, (column, cell) in enumerate(zip(table.head, row, strict=True)):
@@ -431,5 +431,5 @@ def _heat(table: HeatTable) -> Html:
 
 
 def _vega(vega: VegaLite) -> Html:
-    title = say("This chart in Vega-Lite")
+    title = say("page.vega_lite")
     return tag("p", tag("a", title, href=vega.file), class_="small vega")

@@ -43,7 +43,7 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         f"# {cell(document.title)}",
         *([f"**{cell(document.mark)}**"] if document.mark else []),
         f"{document.kind}.",
-        _grid((say("about"), say("this release")), document.basics),
+        _grid((say("page.about"), say("words.this_release")), document.basics),
     ]
     for section in document.sections:
         blocks += [f"## {cell(section.title)}", *_blocks(section.parts)]
@@ -55,7 +55,7 @@ def cell(value: Cell) -> str:
     if value is None:
         return "-"
     if isinstance(value, Status):
-        value = say(value.text)
+        value = value.text
     if isinstance(value, Link):
         return f"[{cell(value.text)}]({quote(value.address, safe='/:@?#&=%+,;~')})"
     if isinstance(value, int | float):
@@ -98,7 +98,7 @@ def _blocks(parts: Iterable[Part]) -> Iterator[str]:
 
 
 def _labelled(label: str, text: Cell) -> str:
-    return say("{label}: {text}", label=cell(label), text=cell(text))
+    return say("words.labelled", label=cell(label), text=cell(text))
 
 
 def _tile(tile: Tile) -> str:

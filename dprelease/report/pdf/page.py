@@ -83,11 +83,11 @@ def _load_nothing(url: str, *_: object, **__: object) -> NoReturn:
 
 def _margins(document: Document, facts: ReportFacts) -> str:
     """What stands above and below each page."""
-    page = say("Page {page} of {pages}", page="\0page\0", pages="\0pages\0").split("\0")
+    page = say("page.number", page="\0page\0", pages="\0pages\0").split("\0")
     number = " ".join(
         f"counter({part})" if part in ("page", "pages") else _string(part) for part in page
     )
-    run = _string(say("Run {run}", run=facts.provenance.run_id))
+    run = _string(say("page.run", run=facts.provenance.run_id))
     return (
         f"@top-left {{ content: {_string(document.title)} }} "
         f"@bottom-left {{ content: {run} }} @bottom-right {{ content: {number} }}"

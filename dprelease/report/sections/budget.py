@@ -23,19 +23,18 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
     bars = budget_chart(facts.queries, facts.accounting, facts.perturb)
     disjoint = ledger is not None and ledger.disjoint_periods
     said = say(
-        "How losses were added: {method}. {facts}",
+        "budget.how_added",
         method=added(facts.accounting.method),
-        facts=" ".join(_costs(facts)),
+        periods=" ".join(_costs(facts)),
     )
     declared = say(
-        "Declared: each {of} has records in one period only. The dataset's figures are those of "
-        "the periods that cost most together.",
-        of=say(facts.meaning.of),
+        "budget.disjoint_periods",
+        unit=say("words.person" if facts.meaning.of == "person" else "words.row"),
     )
     return Section(
         "budget",
-        say("The budget"),
-        say("Budget"),
+        say("budget.title"),
+        say("budget.short_title"),
         (
             Paragraph(said),
             Group("pair", (bars, Group("stack", tuple(charts)))),
@@ -47,46 +46,44 @@ def budget_section(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> 
 
 def _costs(facts: PlanFacts) -> Iterator[str]:
     """Say what a query costs, and a record-level table."""
-    one = say(facts.meaning.of)
+    one = say("words.person" if facts.meaning.of == "person" else "words.row")
     if facts.queries:
         yield say(
-            "The cells of a table are disjoint: a query costs what one {one} can change in them, "
-            "not a sum over the cells.",
-            one=one,
+            "budget.cells_are_disjoint",
+            unit=one,
         )
     if facts.perturb:
         yield say(
-            "A record-level table costs what all answers about one {one} lose together: those of "
-            "its columns{one_2} add up, those of others don't.",
-            one=one,
-            one_2=say(" and rows") if facts.meaning.of == "person" else "",
+            "budget.record_tables",
+            unit=one,
+            and_rows=say("budget.and_rows") if facts.meaning.of == "person" else "",
         )
 
 
 def _table(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Table:
     """Tell what was spent, in rho too where that has a cap."""
-    head = (say("what"), say("epsilon"), say("delta"), say("rho"))
+    head = (say("words.what"), say("words.epsilon"), say("words.delta"), say("words.rho"))
     width = len(head) if ledger is not None and ledger.cap.rho is not None else len(head) - 1
     rows = tuple(row[:width] for row in _rows(facts, ledger))
     numbers = tuple(range(1, width))
-    return Table("accounting", say("Privacy loss, composed"), head[:width], rows, numbers)
+    return Table("accounting", say("budget.table.title"), head[:width], rows, numbers)
 
 
 def _rows(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Iterator[tuple[str, ...]]:
     """Give epsilon, delta and rho of this release, by plain addition, and of the ledger."""
     spent = facts.accounting
-    yield _row(say("this release"), spent.epsilon, spent.delta, spent.rho)
-    yield _row(say("plain addition would say"), spent.basic_epsilon, spent.basic_delta)
+    yield _row(say("words.this_release"), spent.epsilon, spent.delta, spent.rho)
+    yield _row(say("budget.table.plain_sum"), spent.basic_epsilon, spent.basic_delta)
     if ledger is None:
         return
-    before, after = say("dataset before this release"), say("dataset after this release")
+    before, after = say("budget.table.before"), say("budget.table.after")
     for when, loss in ((before, ledger.before), (after, ledger.after)):
         yield _row(when, loss.epsilon, loss.delta, loss.rho)
     if ledger.composed is not None:
-        before, after = say("dataset before, composed"), say("dataset after, composed")
+        before, after = say("budget.table.before_composed"), say("budget.table.after_composed")
         for when, total in ((before, ledger.composed.before), (after, ledger.composed.after)):
             yield _row(when, total.epsilon, total.delta)
-    yield _row(say("cap"), ledger.cap.epsilon, ledger.cap.delta, ledger.cap.rho)
+    yield _row(say("budget.table.cap"), ledger.cap.epsilon, ledger.cap.delta, ledger.cap.rho)
 
 
 def _row(
@@ -96,4 +93,4 @@ def _row(
 
 
 def _loss(value: Number | None) -> str:
-    return say("no cap") if value is None else written(shortened(value, 6))
+    return say("words.no_cap") if value is None else written(shortened(value, 6))

@@ -29,35 +29,34 @@ def changes_parts(
         for described in facts.tables
         if (table := tables.get(described.file))
     }
-    return (Heading(say("What changed since the last release")), *_parts(changes, keys, level))
+    return (Heading(say("changes.title")), *_parts(changes, keys, level))
 
 
 def _parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
     yield Paragraph(
         say(
-            "The last release is run {run}, of {day}. Its files are those that were released.",
+            "changes.last_release",
             run=changes.run_id[:12],
             day=changes.released_at[:10],
         )
     )
     lines = [
-        say("{what}: {before} before, {now} now.", what=row.what, before=row.before, now=row.now)
+        say("changes.change", what=row.what, before=row.before, now=row.now)
         for row in changes.guarantee
     ]
-    lines = lines or [say("The guarantee is the same: epsilon, delta, unit and neighbours.")]
-    lines += [say("New table: {table}.", table=table) for table in changes.new_tables]
-    lines += [say("No longer there: {table}.", table=table) for table in changes.missing_tables]
+    lines = lines or [say("changes.same_guarantee")]
+    lines += [say("changes.new_table", table=table) for table in changes.new_tables]
+    lines += [say("changes.table_gone", table=table) for table in changes.missing_tables]
     lines += [
         say(
-            "{query} is defined otherwise (condition, bounds, groups or limits of a unit). Its "
-            "figures can differ by that alone: only those with another condition are compared.",
+            "changes.other_definition",
             query=name,
         )
         for name in changes.redefined
     ]
     lines += [
         say(
-            "The half-width of the noise of {query} was {before}, and is {now}.",
+            "changes.halfwidth",
             query=row.what,
             before=row.before,
             now=row.now,
@@ -69,22 +68,24 @@ def _parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
         yield Paragraph(
             counted(
                 changes.compared,
-                "{n:,} figure of both releases is compared.",
-                "{n:,} figures of both releases are compared. {real:,} of them differ by more than "
-                "the noise of both. By noise alone, up to about {expected:.0f} would.",
+                "changes.compared",
                 real=changes.real,
                 expected=max(1.0, changes.compared * (100 - level) / 100),
             )
         )
         shown = changes.figures[:MOST_ROWS]
-        caption = say("Figures now, less those of the last release")
+        caption = say("changes.table.title")
         if changes.compared > len(shown):
             caption = say(
-                "The first {n} of {all:,} figures now, less those of the last release",
+                "changes.table.first",
                 n=len(shown),
                 all=changes.compared,
             )
-        head = say("Figure"), say("Difference"), say("What it is")
+        head = (
+            say("changes.table.figure"),
+            say("changes.table.difference"),
+            say("changes.table.verdict"),
+        )
         yield Table("changes", caption, head, tuple(_row(change, keys) for change in shown))
 
 
@@ -92,5 +93,5 @@ def _row(change: FigureChange, keys: Keys) -> tuple[str, str, str]:
     labels = zip(keys.get(change.table, ()), change.labels, strict=False)
     cell = ", ".join(key_text(column, label or None) for column, label in labels)
     name = f"{change.table}.{change.column}" + (f": {cell}" if cell else "")
-    verdict = say("more than the noise") if change.real else say("within noise")
+    verdict = say("changes.more_than_noise") if change.real else say("changes.within_noise")
     return name, f"{change.difference} ± {change.noise_halfwidth}", verdict

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import OutputTable
 from dprelease.model.release import contact_address, licence_address
 from dprelease.report.combine.figures import Published
@@ -25,12 +25,9 @@ from dprelease.report.sections.quotable import quotable_section
 from dprelease.report.sections.summary import summary_section
 from dprelease.report.sections.use_figures import use_section
 
-ORIGIN = template("Written by dprelease from the spec, the ledger and released values only.")
+ORIGIN = "title.origin"
 
-REHEARSAL = template(
-    "REHEARSAL: all records are made up, the noise is as it would be. No figure here is released, "
-    "and none says anything of the data."
-)
+REHEARSAL = "title.rehearsal"
 
 
 def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Document:
@@ -41,12 +38,15 @@ def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Do
     released_at = facts.provenance.released_at.replace("T", " ").replace("+00:00", " UTC")
     return Document(
         facts.deployment.basic.title,
-        say("privacy report"),
-        say("Privacy report of a release of noisy statistics"),
+        say("title.report"),
+        say("title.report_of_release"),
         (
             *_basics(facts),
-            (say("Rehearsed at") if facts.rehearsal else say("Released at"), released_at),
-            *(() if facts.rehearsal else ((say("To be cited as"), citation(facts)),)),
+            (
+                say("title.rehearsed_at") if facts.rehearsal else say("title.released_at"),
+                released_at,
+            ),
+            *(() if facts.rehearsal else ((say("title.cite_as"), citation(facts)),)),
         ),
         tuple(_report_sections(facts, tables)),
         say(ORIGIN),
@@ -60,8 +60,8 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
     level = float(approval.interval) * 100
     return Document(
         facts.deployment.basic.title,
-        say("privacy plan"),
-        say("Privacy plan, for approval: no data was opened"),
+        say("title.plan"),
+        say("title.plan_for_approval"),
         tuple(_basics(facts)),
         (
             summary_section(facts, approval.digest),
@@ -111,17 +111,17 @@ def _basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
     address, licence = contact_address(basic.contact or ""), basic.licence
     for label, value in (
-        (say("Release"), basic.name),
-        (say("Curator"), basic.data_curator),
+        (say("title.release"), basic.name),
+        (say("title.curator"), basic.data_curator),
         (
-            say("Contact"),
+            say("title.contact"),
             Link(basic.contact, address) if basic.contact and address else basic.contact,
         ),
-        (say("Purpose"), basic.intended_use),
-        (say("Region"), basic.region),
-        (say("Sector"), basic.sector),
-        (say("Approved by"), basic.approved_by),
-        (say("Licence"), licence and Link(licence, licence_address(licence))),
+        (say("title.purpose"), basic.intended_use),
+        (say("title.region"), basic.region),
+        (say("title.sector"), basic.sector),
+        (say("title.approved_by"), basic.approved_by),
+        (say("title.licence"), licence and Link(licence, licence_address(licence))),
     ):
         if value:
             yield label, value

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.report.document import Bullets, Details, Heading, Section, Table
 from dprelease.report.facts.model import Column, DataFile, PlanFacts
 from dprelease.report.numbers import written
 
 COLUMNS = (
-    template("column"),
-    template("type"),
-    template("bounds"),
-    template("groups"),
-    template("nulls"),
-    template("source"),
+    "words.column",
+    "data.columns.type",
+    "data.columns.bounds",
+    "data.columns.groups",
+    "words.nulls",
+    "data.columns.source",
 )
 
 
@@ -24,40 +24,48 @@ def data_section(facts: PlanFacts) -> Section:
     """Say where bounds and groups come from, what is left out, and what happens to values."""
     lists = Table(
         "lists",
-        say("Lists that were read from files"),
-        (say("file"), say("named by"), say("its lines"), "SHA-256"),
+        say("data.lists.title"),
+        (say("words.file"), say("data.lists.named_by"), say("data.lists.lines"), "SHA-256"),
         tuple(
             (
                 named.file,
-                say("{key} of {name}", key=named.key, name=named.name),
+                say("data.key_of", key=named.key, name=named.name),
                 named.lines,
                 named.sha256,
             )
             for named in facts.lists
         ),
     )
-    file = say("How the file is read")
+    file = say("data.reading.title")
     return Section(
         "data",
-        say("Data, bounds and groups"),
-        say("Data and bounds"),
+        say("data.title_with_groups"),
+        say("data.title"),
         (
             Table(
                 "columns",
-                say("Where bounds and groups come from"),
+                say("data.sources.title"),
                 tuple(map(say, COLUMNS)),
                 tuple(map(_column, facts.columns)),
             ),
             *((lists,) if facts.lists else ()),
             *(
-                (Heading(say("What is left out of the data")), Bullets(facts.bounding))
+                (Heading(say("data.left_out.title")), Bullets(facts.bounding))
                 if facts.bounding
                 else ()
             ),
-            Heading(say("What happens to the data before and after")),
+            Heading(say("data.processing.title")),
             Bullets(facts.processing, code=True),
             Details(
-                file, (Table("file", file, (say("what"), say("how")), tuple(_file(facts.data))),)
+                file,
+                (
+                    Table(
+                        "file",
+                        file,
+                        (say("words.what"), say("data.reading.how")),
+                        tuple(_file(facts.data)),
+                    ),
+                ),
             ),
         ),
     )
@@ -70,17 +78,17 @@ def _column(column: Column) -> tuple[str | int | float | None, ...]:
         _bounds(column),
         _groups(column),
         column.nulls,
-        column.source or column.expression or say("no source given"),
+        column.source or column.expression or say("data.sources.none"),
     )
 
 
 def _bounds(column: Column) -> str:
     if column.lower is None or column.upper is None or column.step is None:
         return "-"
-    chosen = say(", chosen by the tool") if column.step_chosen_by_tool else ""
-    step = say("in steps of {step}{chosen}", step=written(column.step), chosen=chosen)
+    chosen = say("data.bounds.chosen_by_tool") if column.step_chosen_by_tool else ""
+    step = say("data.bounds.in_steps", step=written(column.step), origin=chosen)
     return say(
-        "{lower} to {upper}, {step}",
+        "data.bounds.range",
         lower=written(column.lower),
         upper=written(column.upper),
         step=step,
@@ -90,12 +98,12 @@ def _bounds(column: Column) -> str:
 def _groups(column: Column) -> str:
     """Say what groups a column has."""
     if column.bins:
-        return say("{bins} bins", bins=len(column.bins) - 1)
+        return say("data.groups.bins", bins=len(column.bins) - 1)
     if column.private_keys:
-        return say("private keys")
+        return say("data.groups.private_keys")
     if column.keys:
-        other = say(", others as {other}", other=column.other) if column.other else ""
-        return say("{keys} keys{other}", keys=column.keys, other=other)
+        other = say("data.groups.others_as", other=column.other) if column.other else ""
+        return say("data.groups.keys", keys=column.keys, other=other)
     return "-"
 
 

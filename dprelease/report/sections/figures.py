@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from urllib.parse import quote
 
-from dprelease.language import counted, number_text, say, template
+from dprelease.language import counted, number_text, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.model.outputs import (
     BOUNDED,
@@ -52,10 +52,7 @@ def figures_section(
     parts: list[Part] = [
         Paragraph(
             say(
-                "Each figure holds noise. What stands after ± is the half-width of its {level}% "
-                "noise interval; where that would reach beyond what is possible, its ends stand "
-                "there. Figures are rounded to two digits of their half-width. The files hold all "
-                "rows and all digits.",
+                "figures.note",
                 level=f"{level:g}",
             )
         )
@@ -97,7 +94,7 @@ def figures_section(
             parts.append(
                 Paragraph(
                     say(
-                        "There is no chart of {file}: no chart suits {rows:,} rows of such keys.",
+                        "figures.no_chart",
                         file=file,
                         rows=table.rows,
                     ),
@@ -107,16 +104,15 @@ def figures_section(
     if undrawn:
         text = counted(
             undrawn,
-            "{n} more figure has no chart here.",
-            "{n} more figures have no chart here.",
+            "figures.more_without_chart",
         )
         parts.append(Paragraph(text, "small"))
     parts += _worse(tables)
     files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
-    described = (Link(_PACKAGE, _PACKAGE), say("what every file is, its columns and its hash"))
-    head = (say("file"), say("what it holds"))
-    parts.append(Table("files", say("Files with these figures"), head, (*files, described)))
-    return Section("tables", say("The figures"), say("Figures"), tuple(parts))
+    described = (Link(_PACKAGE, _PACKAGE), say("figures.files.metadata"))
+    head = (say("words.file"), say("figures.files.what"))
+    parts.append(Table("files", say("figures.files.title"), head, (*files, described)))
+    return Section("tables", say("figures.title"), say("figures.short_title"), tuple(parts))
 
 
 def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
@@ -138,22 +134,26 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
     ordered = sorted(cells.items(), key=lambda group: -group[1][0] / group[1][1])
     if not any(weak for _, (weak, _) in ordered):
         return
-    yield Heading(say("Who gets the worse figures"))
+    yield Heading(say("figures.weak.title"))
     rows = tuple(
         (
             *group,
-            say("{weak:,} of {judged:,}", weak=weak, judged=judged),
-            say("{share}%", share=f"{100 * weak / judged:.0f}"),
+            say("figures.weak.of_judged", weak=weak, judged=judged),
+            say("words.percent", share=f"{100 * weak / judged:.0f}"),
         )
         for group, (weak, judged) in ordered[:ROWS_SHOWN]
     )
     caption = say(
-        "Figures that are low_reliability or suppressed: {shown:,} of {groups:,} groups, the worst "
-        "first",
+        "figures.weak.caption",
         shown=len(rows),
         groups=len(ordered),
     )
-    head = say("column"), say("group"), say("low reliability or hidden"), say("share")
+    head = (
+        say("words.column"),
+        say("figures.weak.group"),
+        say("figures.weak.low_or_hidden"),
+        say("words.share"),
+    )
     yield Table("worse", caption, head, rows)
 
 
@@ -162,19 +162,17 @@ def _laid_out(
 ) -> Iterator[Part]:
     notes: list[Paragraph] = []
     if not table.rows:
-        notes.append(Paragraph(say("No key reached the threshold, so that the table is empty.")))
+        notes.append(Paragraph(say("figures.no_keys")))
     if names := _bounded(table):
         limited = say(
-            "bounded: rows of a unit beyond the limits do not count in {names}. No interval covers "
-            "that.",
+            "figures.bounded",
             names=few(names),
         )
         notes.append(Paragraph(limited, "small"))
     if table.rows > ROWS_SHOWN:
         more = counted(
             table.rows - ROWS_SHOWN,
-            "{n:,} more row is in the file {file}.",
-            "{n:,} more rows are in the file {file}.",
+            "figures.more_rows",
             file=file,
         )
         notes.append(Paragraph(more, "small"))
@@ -213,10 +211,10 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
     beside = place_columns([(column.name, column.query) for column in columns])
     # The bin beside an edge says it in words.
     main = [place for place in beside if columns[place].kind != "edge"]
-    caption = say("All rows of {file}", file=file)
+    caption = say("figures.all_rows", file=file)
     if table.rows > ROWS_SHOWN:
         caption = say(
-            "The first {shown} of {rows:,} rows of {file}",
+            "figures.first_rows",
             shown=ROWS_SHOWN,
             rows=table.rows,
             file=file,
@@ -258,13 +256,13 @@ def _figure(
     half, noise = said.get("_noise_moe"), ""
     exact = {ending: columns[other].values[at] for ending, other in beside.items()}
     if value is not None and "_low" in said and not _is_even(column.values[at], exact):
-        noise = say("({low} to {high})", low=said["_low"], high=said["_high"])
+        noise = say("figures.interval", low=said["_low"], high=said["_high"])
     elif half is not None and value is not None:
         noise = f"± {half}"
         if column.kind == "text":
-            noise = say("score up to {half} short of the best one's", half=half)
+            noise = say("figures.score", distance=half)
     elif said.get("_rank_moe") is not None:
-        noise = say("(within {ranks} ranks)", ranks=said["_rank_moe"])
+        noise = say("figures.ranks", ranks=said["_rank_moe"])
     flag = row[beside["_flag"]] if "_flag" in beside else None
     return Figure(
         "-" if figure is None else str(figure),
@@ -273,7 +271,7 @@ def _figure(
     )
 
 
-_MARKS = {UNRELIABLE: template("low reliability"), SUPPRESSED: template("suppressed")}
+_MARKS = {UNRELIABLE: "figures.flag.low_reliability", SUPPRESSED: "figures.flag.suppressed"}
 """Of flags that a figure bears by itself; ``bounded`` holds for a whole column."""
 
 

@@ -6,6 +6,13 @@ from dprelease.language import say
 from dprelease.report.document import Paragraph, Section, Status, Table
 from dprelease.report.facts.model import PlanFacts
 
+STATUS_WORDS = {
+    "checked": "hazards.status.checked",
+    "stated": "hazards.status.stated",
+    "not checked": "hazards.status.not_checked",
+    "attention": "hazards.status.attention",
+}
+
 OLD = {"pass": "checked", "attested": "not checked"}
 """Words of version 0.2: nobody attested what it called so."""
 
@@ -18,11 +25,9 @@ def status_of(status: str) -> str:
 def hazards_section(facts: PlanFacts) -> Section:
     """Go through the hazards of NIST SP 800-226."""
     statuses = [status_of(row.status) for row in facts.hazards]
-    title = say("Privacy checklist (NIST SP 800-226)")
+    title = say("hazards.title")
     counts = say(
-        "Checked by the tool, for it rules the hazard out: {checked}. Stated in the spec, and the "
-        "tool can't know: {stated}. Not checked by anybody: {unchecked}. To be looked at: "
-        "{attention}.",
+        "hazards.note",
         checked=statuses.count("checked"),
         stated=statuses.count("stated"),
         unchecked=statuses.count("not checked"),
@@ -32,14 +37,21 @@ def hazards_section(facts: PlanFacts) -> Section:
     return Section(
         "hazards",
         title,
-        say("Checklist"),
+        say("hazards.short_title"),
         (
             Paragraph(counts),
             Table(
                 "hazard-table",
                 title,
-                (say("hazard"), say("status"), say("note")),
-                tuple((row.hazard, Status(status), row.note) for row, status in rows),
+                (
+                    say("hazards.columns.hazard"),
+                    say("hazards.columns.status"),
+                    say("hazards.columns.note"),
+                ),
+                tuple(
+                    (row.hazard, Status(status, say(STATUS_WORDS[status])), row.note)
+                    for row, status in rows
+                ),
             ),
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.language import counted, number_text, say, template
+from dprelease.language import counted, number_text, say
 from dprelease.postprocess.number_text import listing
 from dprelease.report.charts.noises import dots_chart, error_chart
 from dprelease.report.document import (
@@ -23,12 +23,12 @@ from dprelease.report.facts.strategy_model import StrategyFacts, StrategyGroup, 
 from dprelease.report.numbers import shortened, written
 
 HEAD = (
-    template("query"),
-    template("statistic"),
-    template("by"),
-    template("cells"),
-    template("noise"),
-    template("expected error"),
+    "words.query",
+    "noise.columns.statistic",
+    "noise.columns.by",
+    "noise.columns.cells",
+    "noise.columns.noise",
+    "words.expected_error",
 )
 
 MOST_ROWS = 4
@@ -36,33 +36,22 @@ MOST_ROWS = 4
 
 def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     """Say how large the noise of each query is, and why."""
-    units = say("people") if facts.meaning.of == "person" else say("rows")
+    units = say("words.people") if facts.meaning.of == "person" else say("words.rows")
     drawn = (dots_chart(facts.queries, level), error_chart(facts.queries, facts.columns, units))
     charts = tuple(chart for chart in drawn if chart is not None)
     choices = (
-        say(
-            " Of a choice it is the scores that move, of quantiles the number of values. Their "
-            "scale is how far a score, or a rank, must fall behind to become less likely by a "
-            "factor of e (2.718)."
-        )
+        say("noise.sensitivity.choices")
         if any(query.form != "numbers" for query in facts.queries)
         else ""
     )
-    ranks = (
-        say(
-            " Within 10 ranks: of all that can be published, the figure is the nearest to a value "
-            "which stands at most 10 places from the true quantile, all values being put in order."
-        )
-        if any(query.form == "quantiles" for query in facts.queries)
-        else ""
-    )
+    ranks = say("noise.ranks") if any(query.form == "quantiles" for query in facts.queries) else ""
     if any(query.form == "quantiles" and query.survey_weight for query in facts.queries):
-        weighted = say("Of a weighted quantile, a record takes as many ranks as its weight says.")
+        weighted = say("reading.weighted_quantile")
         ranks = f"{ranks} {weighted}"
     parts: tuple[Part, ...] = (
         Paragraph(
             say(
-                "The expected error is the half-width of the {level:g}% noise interval.",
+                "noise.expected_error",
                 level=level,
             )
             + ranks
@@ -70,12 +59,11 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
         _queries(facts),
         *_together(facts.strategies),
         *((Group("pair", charts),) if charts else ()),
-        Heading(say("Sensitivity, mechanism and scale of each query")),
+        Heading(say("noise.sensitivity.title")),
         Paragraph(
             say(
-                "How far one {of} can move all released figures of a query together, and "
-                "why.{choices}",
-                of=say(facts.meaning.of),
+                "noise.sensitivity.note",
+                unit=say("words.person" if facts.meaning.of == "person" else "words.row"),
                 choices=choices,
             )
         ),
@@ -90,8 +78,8 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     )
     return Section(
         "noise",
-        say("How the noise was made") if released else say("How the noise is made"),
-        say("Noise"),
+        say("noise.title_after") if released else say("noise.title_before"),
+        say("noise.short_title"),
         parts,
     )
 
@@ -99,32 +87,43 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
 def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
     """Say what is planned together, what is released for it, and how much less that errs."""
     if strategies:
-        yield Heading(say("Planned together"))
+        yield Heading(say("strategies.planned_together"))
     for number, strategy in enumerate(strategies, start=1):
         yield Paragraph(" ".join(strategy.explained))
         rows = tuple(
             (
                 query.name,
                 *(written(shortened(size)) for size in sizes),
-                say("{share}%", share=query.saved),
+                say("words.percent", share=query.saved),
             )
             for query in strategy.queries
             for sizes in [(query.deviation, query.alone)]
         )
         yield Table(
             f"together-{number}",
-            say("Standard deviation of the noise"),
-            (say("query"), say("planned together"), say("alone"), say("less")),
+            say("noise.strategies.deviation"),
+            (
+                say("words.query"),
+                say("noise.strategies.together"),
+                say("noise.strategies.alone"),
+                say("noise.strategies.less"),
+            ),
             rows,
             (1, 2, 3),
         )
         yield Details(
-            say("released for strategy {number}", number=number),
+            say("noise.strategies.released_for", number=number),
             (
                 Table(
                     f"together-{number}-released",
-                    say("What is released in their place"),
-                    (say("released"), say("each cell"), say("noise"), say("epsilon"), say("delta")),
+                    say("noise.strategies.in_their_place"),
+                    (
+                        say("noise.strategies.released"),
+                        say("noise.strategies.each_cell"),
+                        say("noise.columns.noise"),
+                        say("words.epsilon"),
+                        say("words.delta"),
+                    ),
                     tuple(_released(step, strategy.groups) for step in strategy.steps),
                     (3, 4),
                 ),
@@ -142,14 +141,16 @@ def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str,
     what = (
         "; ".join(step.rows)
         if len(step.rows) < MOST_ROWS
-        else say("{rows} integers", rows=len(step.rows))
+        else say("noise.strategies.integers", number=len(step.rows))
     )
     what += "".join(
-        say(", {kind} along {names}", kind=kind, names=listing(names))
+        say("noise.strategies.along", matrix=kind, names=listing(names))
         for kind, names in mixed.items()
     )
     parameter = written(shortened(float(Fraction(step.parameter))))
-    law = say("sigma squared") if step.family == "gaussian" else say("scale")
+    law = (
+        say("noise.scale.sigma_squared") if step.family == "gaussian" else say("noise.scale.scale")
+    )
     losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
     return step.name, what, f"{step.family}, {law} {parameter}", *losses
 
@@ -165,7 +166,11 @@ def _queries(facts: PlanFacts) -> Table:
     costs = ("rho",) if in_rho else ("epsilon", "delta")
     rows = tuple(_row(query, in_rho) for query in facts.queries)
     return Table(
-        "queries", say("Queries"), (*map(say, HEAD), *costs), rows, (3, 6, 7)[: len(costs) + 1]
+        "queries",
+        say("noise.queries.title"),
+        (*map(say, HEAD), *costs),
+        rows,
+        (3, 6, 7)[: len(costs) + 1],
     )
 
 
@@ -174,8 +179,8 @@ def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
     return (
         query.name,
         query.title,
-        ", ".join(query.by) or say("overall"),
-        say("private") if query.cells is None else number_text(f"{query.cells:,}"),
+        ", ".join(query.by) or say("noise.queries.overall"),
+        say("noise.queries.private") if query.cells is None else number_text(f"{query.cells:,}"),
         query.mechanism,
         query.expected_error,
         *_paid(query, in_rho),
@@ -185,7 +190,7 @@ def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
 def _paid(query: Query, in_rho: bool) -> tuple[str, ...]:
     """The cost; of a shared release it is told once, with the query that lends it."""
     if query.lender not in {None, query.name}:
-        lent = say("as {query}", query=query.lender)
+        lent = say("noise.queries.as", query=query.lender)
         return (lent,) if in_rho else (lent, "")
     if in_rho and query.rho is not None:
         return (written(shortened(query.rho)),)
@@ -195,39 +200,42 @@ def _paid(query: Query, in_rho: bool) -> tuple[str, ...]:
 def _detail(query: Query) -> Iterator[tuple[str, str]]:
     """List the mathematics of a query."""
     if query.where:
-        yield say("condition"), query.where
-    yield say("mechanism"), query.mechanism
-    yield say("sensitivity"), _sensitivity(query.sensitivity)
-    yield say("because"), query.sensitivity.derivation
-    yield say("scale of the noise"), written(query.scale)
-    yield say("granularity"), written(query.granularity)
+        yield say("noise.queries.condition"), query.where
+    yield say("words.mechanism"), query.mechanism
+    yield say("words.sensitivity"), _sensitivity(query.sensitivity)
+    yield say("noise.columns.because"), query.sensitivity.derivation
+    yield say("noise.scale.title"), written(query.scale)
+    yield say("noise.scale.granularity"), written(query.granularity)
     if query.denominator:
-        yield say("scale of the denominator"), written(query.denominator.scale)
-    yield say("expected error"), query.expected_error
-    yield say("epsilon, exactly"), number_text(query.epsilon_exact)
+        yield say("noise.scale.denominator"), written(query.denominator.scale)
+    yield say("words.expected_error"), query.expected_error
+    yield say("noise.columns.epsilon"), number_text(query.epsilon_exact)
     if query.delta:
         yield "delta", written(query.delta)
     if query.rho is not None:
         yield "rho", written(query.rho)
     if query.accuracy:
         target = query.accuracy
-        yield say("asked for"), _asked(target, weighted=query.survey_weight is not None)
+        yield (
+            say("noise.columns.asked_for"),
+            _asked(target, weighted=query.survey_weight is not None),
+        )
     if query.threshold:
-        yield say("shown from a noisy count of"), number_text(f"{query.threshold.at_least:,}")
+        yield say("noise.columns.shown_from"), number_text(f"{query.threshold.at_least:,}")
 
 
 def _asked(target: Accuracy, *, weighted: bool) -> str:
     values = {"within": written(target.within), "confidence": target.confidence}
     if target.records is None:
-        return say("± {within} with {confidence} certainty", **values)
+        return say("noise.target.any", **values)
     if weighted:
         return say(
-            "± {within} at a weighted count of {records:,} with {confidence} certainty",
+            "noise.target.weighted",
             records=target.records,
             **values,
         )
     return say(
-        "± {within} at {records:,} values with {confidence} certainty",
+        "noise.target.values",
         records=target.records,
         **values,
     )
@@ -236,9 +244,9 @@ def _asked(target: Accuracy, *, weighted: bool) -> str:
 def _sensitivity(sensitivity: Sensitivity) -> str:
     if sensitivity.l2 is None:
         if sensitivity.of == "weight":
-            return say("a weight of {l1}", l1=written(sensitivity.l1))
+            return say("noise.sensitivity.weight", size=written(sensitivity.l1))
         if sensitivity.of == "rows":
-            return counted(int(sensitivity.l1), "{n:,} value", "{n:,} values")
+            return counted(int(sensitivity.l1), "noise.sensitivity.values")
         size = written(sensitivity.l1)
-        return say("a score moves by {size}", size=size) if sensitivity.of == "score" else size
+        return say("noise.sensitivity.score", size=size) if sensitivity.of == "score" else size
     return f"L1 {written(sensitivity.l1)}, L2 {written(sensitivity.l2)}"

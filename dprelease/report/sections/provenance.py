@@ -14,28 +14,36 @@ _CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
 def provenance_section(facts: ReportFacts) -> Section:
     """Say what made the release, with versions and hashes."""
     origins = Table(
-        "origins", say("What made the release"), (say("what"), say("which")), tuple(_origins(facts))
+        "origins",
+        say("provenance.title"),
+        (say("words.what"), say("provenance.which")),
+        tuple(_origins(facts)),
     )
     notes = (*facts.notes, *facts.warnings)
-    return Section("provenance", say("Provenance"), say("Provenance"), (origins, *_notes(notes)))
+    return Section(
+        "provenance",
+        say("provenance.short_title"),
+        say("provenance.short_title"),
+        (origins, *_notes(notes)),
+    )
 
 
 def approval_section(approval: Approval) -> Section:
     """Say what a run of the approved plan is held to, and what an approval leaves open."""
-    digest = ((say("digest of the plan"), approval.digest),) if approval.digest is not None else ()
+    digest = ((say("provenance.digest"), approval.digest),) if approval.digest is not None else ()
     origins = Table(
         "origins",
-        say("What a run of the approved plan is held to, beside its queries"),
-        (say("what"), say("which")),
+        say("provenance.approved.title"),
+        (say("words.what"), say("provenance.which")),
         (*digest, *_held(approval.holds)),
     )
     return Section(
         "provenance",
-        say("Provenance"),
-        say("Provenance"),
+        say("provenance.short_title"),
+        say("provenance.short_title"),
         (
             origins,
-            Heading(say("What an approval leaves open")),
+            Heading(say("provenance.open.title")),
             Bullets(approval.leaves_open),
             *_notes(approval.notes),
         ),
@@ -43,28 +51,28 @@ def approval_section(approval: Approval) -> Section:
 
 
 def _notes(notes: tuple[str, ...]) -> tuple[Heading | Bullets, ...]:
-    return (Heading(say("Notes")), Bullets(notes)) if notes else ()
+    return (Heading(say("provenance.notes")), Bullets(notes)) if notes else ()
 
 
 def _origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     provenance, ledger = facts.provenance, facts.ledger
-    yield say("run"), provenance.run_id
+    yield say("provenance.run"), provenance.run_id
     for name, value in (
-        (say("snapshot"), provenance.snapshot),
-        (say("period"), provenance.period),
+        (say("provenance.snapshot"), provenance.snapshot),
+        (say("provenance.period"), provenance.period),
     ):
         if value:
             yield name, value
     if provenance.plan is not None:
-        yield say("digest of the plan"), provenance.plan
-    yield say("dataset in the ledger"), ledger.dataset
-    yield say("entry in the ledger"), str(ledger.entry)
+        yield say("provenance.digest"), provenance.plan
+    yield say("provenance.dataset"), ledger.dataset
+    yield say("provenance.entry"), str(ledger.entry)
     if ledger.hash is not None:
-        yield say("hash of the entry"), ledger.hash
+        yield say("provenance.hash"), ledger.hash
     for name, version in provenance.versions.items():
-        yield say("version of {name}", name=name), version
+        yield say("provenance.version", name=name), version
     for name, digest in provenance.files.items():
-        yield say("SHA-256 of {name}", name=name), digest
+        yield say("provenance.sha", name=name), digest
 
 
 def _held(holds: Mapping[str, Scalar | tuple[str, ...]]) -> Iterator[tuple[str, str]]:
@@ -72,7 +80,7 @@ def _held(holds: Mapping[str, Scalar | tuple[str, ...]]) -> Iterator[tuple[str, 
     for name, value in holds.items():
         if value is None:
             if name in _CAPS:
-                yield name, say("none")
+                yield name, say("provenance.none")
         elif isinstance(value, bool):
             yield name, str(value).lower()
         else:

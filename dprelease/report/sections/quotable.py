@@ -47,14 +47,10 @@ def quotable_section(published: Published, level: float) -> Section | None:
     if not sentences:
         return None
     lead = say(
-        "These sentences may be quoted as they stand. They follow from the noisy figures alone. In "
-        "at least {level:g} of 100 releases all of them are true of the figures without noise. "
-        "Their intervals, in parentheses, are wider than those of single figures for that. The "
-        "figures without noise are those within the spec's bounds and limits: what these cut off "
-        "is not in them.",
+        "quotable.note",
         level=level,
     )
-    name = say("Sentences to quote")
+    name = say("quotable.title")
     return Section("quotable", name, name, (Paragraph(lead), Bullets(sentences)))
 
 
@@ -108,7 +104,7 @@ def _sentences(ranked: Ranked) -> Iterator[str]:
     if len(cells) == 1:
         value, _, low, high = interval_text(cells[0])
         yield say(
-            "{figure} is {value} ({low} to {high}).",
+            "quotable.figure",
             figure=figures.title, value=_with_unit(value, figures), low=low, high=high,
         )  # fmt: skip
         return
@@ -135,32 +131,28 @@ def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str
     }  # fmt: skip
     if not alike and highest:
         yield say(
-            "{figure} is highest for {group} {label}: {value} ({low} to {high}), clearly higher "
-            "than for any other.",
+            "quotable.highest",
             **words,
         )
     elif not alike:
         yield say(
-            "{figure} is lowest for {group} {label}: {value} ({low} to {high}), clearly lower than "
-            "for any other.",
+            "quotable.lowest",
             **words,
         )
     elif len(alike) < MOST_ALIKE:
         words["label"] = listing(labels)
         if highest:
             yield say(
-                "The noise does not tell for which {group} {figure} is highest: {label} can't be "
-                "told apart.",
+                "quotable.highest_unknown",
                 **words,
             )
         else:
             yield say(
-                "The noise does not tell for which {group} {figure} is lowest: {label} can't be "
-                "told apart.",
+                "quotable.lowest_unknown",
                 **words,
             )
 
 
 def _with_unit(value: str, figures: Figures) -> str:
     unit = figures.unit_text
-    return value if unit is None else say("{value} {unit}", value=value, unit=unit)
+    return value if unit is None else say("quotable.with_unit", value=value, unit=unit)

@@ -29,45 +29,52 @@ def summary_section(
     """Sum up a release or a plan; ``digest`` is that of the plan, None where it is not known."""
     stands = Definitions(tuple(_rows(facts, digest)))
     sign = Definitions(
-        tuple((label, LINE) for label in (say("Name and role"), say("Date"), say("Signature")))
+        tuple(
+            (label, LINE)
+            for label in (
+                say("summary.sign.name"),
+                say("summary.sign.date"),
+                say("summary.sign.signature"),
+            )
+        )
     )
     return Section(
         "summary",
-        say("Summary"),
-        say("Summary"),
-        (stands, *changes, Heading(say("To sign")), sign),
+        say("summary.title"),
+        say("summary.title"),
+        (stands, *changes, Heading(say("summary.sign.title")), sign),
     )
 
 
 def _rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
-    yield say("What is protected"), _protected(facts)
+    yield say("summary.protected"), _protected(facts)
     loss, beliefs = facts.accounting, facts.meaning.beliefs
-    yield say("How strong: this release"), _strength(loss.epsilon, loss.delta, beliefs)
+    yield say("summary.how_strong"), _strength(loss.epsilon, loss.delta, beliefs)
     for total in facts.meaning.totals:
         yield total_label(total), _strength(total.epsilon, total.delta, total.beliefs)
-    yield say("How losses were added"), added(loss.method)
-    yield say("What is not protected"), " ".join(facts.not_protected)
+    yield say("summary.how_added"), added(loss.method)
+    yield say("summary.not_protected"), " ".join(facts.not_protected)
     labels = (
-        say("Checked by the tool"),
-        say("Stated in the spec: the tool can't know"),
-        say("Not checked"),
-        say("To be looked at"),
+        say("summary.hazards.checked"),
+        say("summary.hazards.stated"),
+        say("summary.hazards.not_checked"),
+        say("summary.hazards.attention"),
     )
     for label, status in zip(labels, STATUSES, strict=True):
         names = [hazard.hazard for hazard in facts.hazards if status_of(hazard.status) == status]
         if names:
-            yield label, say("{label}: {text}", label=len(names), text=", ".join(names))
-    yield say("Reviewed by, as the spec states"), _reviewed(facts.review)
+            yield label, say("words.labelled", label=len(names), text=", ".join(names))
+    yield say("summary.review.by"), _reviewed(facts.review)
     if facts.review is not None:
         if facts.review.legal_basis:
-            yield say("Legal basis"), facts.review.legal_basis
+            yield say("summary.review.legal_basis"), facts.review.legal_basis
         if facts.review.necessity:
-            yield say("Necessity"), facts.review.necessity
+            yield say("summary.review.necessity"), facts.review.necessity
     if digest is not None:
         yield (
-            say("Digest of the plan (SHA-256)"),
+            say("summary.digest.title"),
             say(
-                "{digest}. A signed plan with this digest is the one that is released.",
+                "summary.digest.note",
                 digest=digest,
             ),
         )
@@ -77,22 +84,22 @@ def _protected(facts: PlanFacts) -> str:
     unit = facts.deployment.privacy_unit
     if unit.unit_column is None:
         if unit.description:
-            return say("one row: {described}", described=unit.description)
-        return say("one row; the spec does not say what a row is")
+            return say("summary.unit.row", described=unit.description)
+        return say("summary.unit.row_not_described")
     if unit.description:
         return say(
-            'one person: {described} (all rows with the same value of "{column}")',
+            "summary.unit.person",
             described=unit.description,
             column=unit.unit_column,
         )
-    return say('one person: all rows with the same value of "{column}"', column=unit.unit_column)
+    return say("summary.unit.person_not_described", column=unit.unit_column)
 
 
 def total_label(total: TotalLoss) -> str:
     """Name a total of the dataset."""
     if total.of == "cap":
-        return say("If the cap is used up")
-    return say("All releases of the data set so far")
+        return say("summary.strength.of_cap")
+    return say("summary.strength.of_dataset")
 
 
 def _strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...]) -> str:
@@ -100,19 +107,17 @@ def _strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...
     high = at_half(beliefs[-1]).posterior_high
     if delta is None:
         loss = say(
-            "epsilon {epsilon}; delta has no cap: what follows is for releases without a delta.",
+            "summary.strength.no_cap_of_delta",
             epsilon=headline(epsilon),
         )
     else:
-        loss = say(
-            "epsilon {epsilon}, delta {delta}.", epsilon=headline(epsilon), delta=headline(delta)
-        )
+        loss = say("summary.strength.loss", epsilon=headline(epsilon), delta=headline(delta))
     belief = say(
-        "A belief of 50% becomes at most {high}. It is about {about}.",
-        high=belief_text(high),
+        "summary.strength.belief",
+        greatest=belief_text(high),
         about=beliefs[-1].about,
     )
-    useless = say("That is no protection.") if high > USELESS else ""
+    useless = say("summary.strength.no_protection") if high > USELESS else ""
     return " ".join(filter(None, (loss, belief, useless)))
 
 
@@ -123,15 +128,15 @@ def at_half(table: Beliefs) -> Belief:
 
 def _reviewed(review: ReviewFacts | None) -> str:
     if review is None or not review.reviewer:
-        return say("Nobody: the spec names no reviewer.")
+        return say("summary.review.nobody")
     who = review.reviewer if not review.role else f"{review.reviewer}, {review.role}"
     parts = [who]
     if review.decision is None:
-        parts.append(say("no decision is stated"))
+        parts.append(say("summary.review.no_decision"))
     elif review.date:
-        parts.append(say("{decision} on {date}", decision=review.decision, date=review.date))
+        parts.append(say("summary.review.decision", decision=review.decision, date=review.date))
     else:
         parts.append(review.decision)
     if review.reference:
-        parts.append(say("reference: {reference}", reference=review.reference))
+        parts.append(say("summary.review.reference", reference=review.reference))
     return "; ".join(parts)

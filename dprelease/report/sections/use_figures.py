@@ -28,25 +28,22 @@ def use_section(facts: ReportFacts, published: Published, level: float) -> Secti
         return None
     alpha = 1 - Fraction(facts.provenance.interval)
     rows = tuple(_rows(published, alpha))
-    name = say("Use these figures")
+    name = say("use.title")
     parts: list[Paragraph | Table | Bullets] = []
     if rows:
-        lead = say(
-            "What is computed with figures costs no privacy. The command dprelease combine gives "
-            "the noise interval of the result:"
+        lead = say("use.note")
+        caption = say("use.table.title")
+        head = (
+            say("use.table.what"),
+            say("use.table.expression"),
+            say("use.table.result"),
+            say("use.table.interval"),
         )
-        caption = say("Figures of this release, combined")
-        head = say("What"), say("Expression"), say("Result"), say("Noise interval")
         parts = [Paragraph(lead), Table("use-table", caption, head, rows)]
     done = tuple(query.finishing for query in facts.queries if query.finishing)
     notes = [*misses]
     if rows and any(f.consistent or f.nonnegative or f.integer or f.round_to for f in done):
-        notes.append(
-            say(
-                "Figures that were changed after the noise are taken as they were released (`raw` "
-                "in report.json): a result can differ from what the tables above would give."
-            )
-        )
+        notes.append(say("use.raw"))
     return Section("use", name, name, (*parts, Bullets(tuple(notes), code=True)))
 
 
@@ -62,10 +59,7 @@ def _misses(facts: ReportFacts, level: float) -> Iterator[str]:
         expected = halves * (100 - level) / 100
         yield counted(
             halves,
-            "{n:,} figure of this release has a noise interval. In at most {share:g} of 100 "
-            "releases it misses the figure without noise.",
-            "{n:,} figures of this release have a noise interval of {level:g}%. Of so many, up to "
-            "about {expected:.0f} miss the figure without noise: do not judge by a single one.",
+            "use.intervals",
             share=round(100 - level, 6),
             level=level,
             expected=max(expected, 1),
@@ -83,7 +77,7 @@ def _rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str
                 named |= {"sums": "", **_of_sums(figures)}
             elif figures.share is not None and "means" not in named:
                 text = f"mean({figures.table}.{figures.name})"
-                named |= {"means": "", text: say("mean over all groups, by the numbers behind")}
+                named |= {"means": "", text: say("use.example.mean")}
     for text, what in named.items():
         if what:
             try:
@@ -91,7 +85,7 @@ def _rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str
             except Failure:  # such as a total that can't be told from 0
                 continue
             value, half, low, high = interval_text(interval)
-            between = say("{low} to {high}", low=low, high=high)
+            between = say("use.range", low=low, high=high)
             yield what, text, f"{value} ± {half}", between
 
 
@@ -99,11 +93,11 @@ def _of_sums(figures: Figures) -> dict[str, str]:
     name, group = f"{figures.table}.{figures.name}", figures.groups[0]
     labels = list(dict.fromkeys(row[0] for row in figures.rows))
     cells = f"sum({name})"
-    examples = {cells: say("sum of all cells")}
+    examples = {cells: say("use.example.sum")}
     if len(labels) > 1:
         one, other = (f'sum({name}[{group}="{_escaped(label)}"])' for label in labels[:2])
-        examples[f"{one} - {other}"] = say("difference of two groups")
-        examples[f"100 * {one} / {cells}"] = say("share of the total, in percent")
+        examples[f"{one} - {other}"] = say("use.example.difference")
+        examples[f"100 * {one} / {cells}"] = say("use.example.share")
     return examples
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import (
     Adjacency,
     Form,
@@ -45,22 +45,15 @@ Positions = list[list[int | None]]
 class Choices(Statistic):
     """Names chosen among public candidates."""
 
-    what = template("value")
+    what = "words.value"
     names = True
-    unit_noun = template("records")
+    unit_noun = "words.records"
     keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
-    reading = template(
-        "Beside a name that was chosen, `_noise_moe` is by how much its score may fall short of "
-        "the best one's (of its rank's, if several are named), with {level}% certainty; its "
-        "`_flag` is empty where no count by these names was released."
-    )
+    reading = "statistics.choice.reading"
     hazard = Hazard(
         1,
-        template("names chosen by noisy scores"),
-        template(
-            "what is named had a large score or luck: a name close behind may be the true first, "
-            "and a small group's name may be a guess. See how far each may fall short"
-        ),
+        "statistics.choice.hazard.title",
+        "statistics.choice.hazard.note",
     )
 
     def candidates(self, query: Query) -> tuple[str, ...]:
@@ -101,11 +94,10 @@ class Choices(Statistic):
                 "number" if places else "integer",
                 [short] * cells,
                 say(
-                    "with {interval} certainty no name of {name} falls short of the true one of "
-                    "its rank by more than this, in {unit_noun}",
+                    "statistics.choice.noise_moe",
                     interval=percent(interval),
                     name=name,
-                    unit_noun=say(self.unit_noun),
+                    points=say(self.unit_noun),
                 ),
                 places,
                 name,
@@ -115,11 +107,9 @@ class Choices(Statistic):
                 "text",
                 _flags(step, noisy, chosen, self.shortfall(step, interval)),
                 say(
-                    "low_reliability where {name}_noise_moe exceeds {flag_unreliable_at} of the "
-                    "least noisy count chosen, or ok; empty where no count was released with the "
-                    "names",
+                    "statistics.choice.flag",
                     name=name,
-                    flag_unreliable_at=percent(step.query.finish.flag_unreliable_at),
+                    share=percent(step.query.finish.flag_unreliable_at),
                 ),
                 0,
                 name,
@@ -127,9 +117,9 @@ class Choices(Statistic):
         ]
 
     def _described(self, step: Step, rank: int) -> str:
-        order = "" if rank == 1 else say("number {rank} of the ", rank=rank)
+        order = "" if rank == 1 else say("statistics.choice.number_of", rank=rank)
         return (
-            say("{what}, chosen with noise", what=say(self.what))
+            say("statistics.choice.what", choice=say(self.what))
             if not order
             else f"{order}{say(self.what)}"
         )
@@ -152,14 +142,17 @@ class Choices(Statistic):
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """The shortfall in words, with its numbers."""
         short = number(self.shortfall(step, interval), up=True)
-        below = say("the best") if step.query.picks == 1 else say("the true one of its rank")
+        below = (
+            say("statistics.choice.best")
+            if step.query.picks == 1
+            else say("statistics.choice.true_of_rank")
+        )
         return say(
-            "at most {short} {unit_noun} short of {below}, of {query:,} candidates, with "
-            "{interval} certainty",
+            "statistics.choice.error",
             short=short,
-            unit_noun=say(self.unit_noun),
-            below=below,
-            query=len(self.candidates(step.query)),
+            points=say(self.unit_noun),
+            best=below,
+            candidates=len(self.candidates(step.query)),
             interval=percent(interval),
         )
 

@@ -51,7 +51,7 @@ def combined_columns(
     places = read.decimals
     values = _values(read, plan, noisy, places)
     layout = Layout(
-        read.query.name, places, say("{what}, with noise; planned together", what=what), interval
+        read.query.name, places, say("tables.columns.planned_together", figure=what), interval
     )
     return estimate_columns(layout, values, int(half_of(read, plan, interval) * 10**places))
 

@@ -37,7 +37,7 @@ from dprelease.statistics.base import Noisy, Statistic, noise_halfwidth
 class Single(Statistic):
     """One integer with noise, times its unit. The half-width is the same for every cell."""
 
-    what = "number"
+    what = ""
     one_number = True
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
@@ -58,21 +58,21 @@ class Single(Statistic):
     def _described(self, step: Step) -> str:
         meaning = self.meaning(step.query)
         if step.noise.family is NoiseFamily.NONE:
-            return say("{meaning}, exact: no neighbour changes it", meaning=meaning)
+            return say("tables.columns.exact", figure=meaning)
         if step.threshold is not None:
             return say(
-                "{meaning}, with noise; keys where it is below {threshold:,} are not shown, so "
-                "that counts near that look larger than they are, and their noise intervals are "
-                "wide",
-                meaning=meaning,
+                "tables.columns.private_keys",
+                figure=meaning,
                 threshold=step.threshold,
             )
-        return say("{meaning}, with noise", meaning=meaning)
+        return say("tables.columns.with_noise", figure=meaning)
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Half-width of the noise on one figure."""
         said = plus_minus(step.unit[0] * noise_halfwidth(step.noise, 1 - interval))
-        return said if step.threshold is None else say("{said}; more near the threshold", said=said)
+        return (
+            said if step.threshold is None else say("statistics.error.near_threshold", error=said)
+        )
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """The figure is its integer, times the unit."""

@@ -177,7 +177,7 @@ def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
     if read.reading is Reading.MOMENTS:
         records = records_for_example(read.query)
         half = mean_half(seen, interval, records)
-        return say("{half} at {records:,} values", half=plus_minus(Fraction(half)), records=records)
+        return say("statistics.error.at_least_values", error=plus_minus(Fraction(half)), n=records)
     return statistic_of(read.query.statistic).expected_error(seen, interval)
 
 
@@ -265,7 +265,7 @@ def _linear_columns(
     totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
     values = [(2 * total + bottom) // (2 * bottom) for total in totals]
     what = say(statistic_of(read.query.statistic).what)
-    meaning = say("{what}, with noise; read from the release of {step}", what=what, step=read.step)
+    meaning = say("tables.columns.read_from_release", figure=what, step=read.step)
     layout = Layout(read.query.name, places, meaning, interval)
     return estimate_columns(layout, values, _half(read, step, interval, places))
 

@@ -34,14 +34,13 @@ from __future__ import annotations
 
 from typing import overload
 
-from dprelease.language import template
 from dprelease.model import Query
 from dprelease.privacy.sensitivity import Scalar, Vector
 from dprelease.statistics.base import weight_of
 
 NOUNS = {
-    template("count"): template("weighted count"),
-    template("sum"): template("weighted sum"),
+    "words.count": "statistics.weighted_count",
+    "words.sum": "statistics.weighted_sum",
 }
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import (
     Ends,
@@ -81,18 +81,12 @@ class ThreeSums(Statistic):
     what = ""
     keys = SpecKeys(column=True, numeric=True, squares=True)
     error_by_records = True
-    example_error = template("{error} at {n:,} values evenly spread")
-    processing = template(
-        "Variances and standard deviations are those of the population (divided by the number of "
-        "values), read with the mean and that number from three noisy sums."
-    )
+    example_error = "statistics.error.at_even_values"
+    processing = "statistics.spread.processing"
     hazard = Hazard(
         2,
-        template("spread close to 0"),
-        template(
-            "a variance within its noise of 0 says nothing but that it is small, and its standard "
-            "deviation has the wider interval"
-        ),
+        "statistics.spread.hazard.title",
+        "statistics.spread.hazard.note",
     )
 
     def figure(self, variance: Estimates) -> Estimates:
@@ -119,7 +113,10 @@ class ThreeSums(Statistic):
         places = places_for(self.span(grid))
         span = fixed_point(self.span(grid), places)
         layout = Layout(
-            step.query.name, places, say("{what}, with noise", what=say(self.what)), interval
+            step.query.name,
+            places,
+            say("tables.columns.with_noise", figure=say(self.what)),
+            interval,
         )
         most = fixed_point(self.largest * self.span(grid), places)
         ends = Ends(*ends_on_scale(figure.low, figure.high, span, most))

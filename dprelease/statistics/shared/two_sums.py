@@ -14,7 +14,7 @@ from functools import reduce
 from operator import add
 
 from dprelease.frozen import dataclass
-from dprelease.language import say, template
+from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.fixed_point import (
@@ -40,8 +40,8 @@ from dprelease.statistics.base import (
 )
 from dprelease.statistics.shared.survey_weights import weighted
 
-BEHIND = template("number of values behind {name}, with noise")
-BEHIND_WEIGHTED = template("weighted number of values behind {name}, with noise")
+BEHIND = "statistics.mean.count"
+BEHIND_WEIGHTED = "statistics.mean.count_weighted"
 COUNT_SUFFIXES = ("_count", "_count_noise_moe")
 
 
@@ -163,7 +163,7 @@ def half_column(  # noqa: PLR0913, PLR0917 - the parts of a column
         kind,
         halves,
         say(
-            "half-width of the {interval} noise interval of {name}",
+            "tables.columns.noise_moe",
             interval=percent(interval),
             name=name,
         ),

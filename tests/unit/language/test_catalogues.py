@@ -1,4 +1,4 @@
-"""The catalogues hold every sentence of a report, with the same values; and none but these."""
+"""The catalogues hold every sentence of a report by one id, with the same values; and none else."""
 
 import ast
 import re
@@ -6,108 +6,156 @@ from collections.abc import Iterator
 from string import Formatter
 
 import pytest
-from product_source import FILES, PACKAGE, name_of, nodes, parsed, source_of
+from product_source import FILES, PACKAGE, dotted, name_of, nodes, parsed, source_of, tree_of
 
 from dprelease.language import ENGLISH, LANGUAGES, catalogue
 from dprelease.statistics.registry import STATISTICS
 
+PLACES = {"say": 0, "counted": 1}
+"""Where an id stands among the arguments."""
+FORMS = (".one", ".many")
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
-SPEAKING = {"say": slice(0, 1), "template": slice(0, 1), "counted": slice(1, 3)}
-OWN = ("cli", "spec", "diff", "ledger", "language")  # they speak English, or define what speaks
-"""Folders with functions of their own by these names."""
 
 
-def spoken_files() -> Iterator[tuple[str, ast.AST]]:
+def speaking_files() -> Iterator[tuple[str, ast.AST]]:
+    """Files that import what words a sentence."""
     for file in FILES:
-        if file.relative_to(PACKAGE).parts[0] not in OWN:
-            yield name_of(file), parsed(source_of(file))
+        if "from dprelease.language import" in source_of(file):
+            yield name_of(file), tree_of(file)
 
 
-def said(tree: ast.AST) -> Iterator[ast.expr]:
-    """What is given to ``say``, ``counted`` and ``template`` as a sentence."""
+def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call, ast.expr]]:
+    """Calls that word a sentence: the function, the call, and the id as it is given."""
     for node in nodes(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            yield from node.args[SPEAKING.get(node.func.id, slice(0, 0))]
+        if isinstance(node, ast.Call) and (name := dotted(node.func)) in PLACES:
+            yield name, node, node.args[PLACES[name]]
 
 
-def templates(tree: ast.AST) -> Iterator[str]:
-    for sentence in said(tree):
-        if isinstance(sentence, ast.Constant) and isinstance(sentence.value, str):
-            yield sentence.value
+def alternatives(given: ast.expr) -> Iterator[ast.expr]:
+    """The ids that an expression chooses between."""
+    if isinstance(given, ast.IfExp):
+        yield from (*alternatives(given.body), *alternatives(given.orelse))
+    elif isinstance(given, ast.BoolOp):
+        yield from (each for value in given.values for each in alternatives(value))
+    else:
+        yield given
+
+
+def keys_of(name: str, given: ast.expr) -> Iterator[str]:
+    """The literal ids of a call; both forms of a sentence that counts."""
+    for each in alternatives(given):
+        if isinstance(each, ast.Constant):
+            yield from (f"{each.value}{form}" for form in (FORMS if name == "counted" else ("",)))
+
+
+def values_in(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+
+
+def missing_values(tree: ast.AST) -> Iterator[str]:
+    """Ids that no catalogue has, and values of a sentence that a call does not give."""
+    entries = catalogue(ENGLISH)
+    for name, call, given in calls(tree):
+        values = {"n"} if name == "counted" else set()
+        values |= {keyword.arg or "**" for keyword in call.keywords}
+        for key in keys_of(name, given):
+            if key not in entries:
+                yield f"{call.lineno}: {key}"
+            elif "**" not in values and (missing := values_in(entries[key]) - values):
+                yield f"{call.lineno}: {key} {sorted(missing)}"
 
 
 def made_up(tree: ast.AST) -> Iterator[str]:
-    """Sentences that are neither literal nor named: no catalogue could hold them."""
-    for sentence in said(tree):
-        if not isinstance(sentence, ast.Constant | ast.Name | ast.Attribute | ast.Subscript):
-            yield f"{sentence.lineno}: {ast.unparse(sentence)}"
+    """Ids that are neither literal nor named: nobody could tell whether a catalogue has them."""
+    for _, call, given in calls(tree):
+        for each in alternatives(given):
+            if not isinstance(each, ast.Constant | ast.Name | ast.Attribute | ast.Subscript):
+                yield f"{call.lineno}: {ast.unparse(each)}"
 
 
-def values_of(template: str) -> set[str | None]:
-    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+def test_every_language_has_the_same_sentences_with_the_same_values() -> None:
+    english = {key: values_in(text) for key, text in catalogue(ENGLISH).items()}
+    for language in OTHERS:
+        other = {key: values_in(text) for key, text in catalogue(language).items()}
+        assert other == english, language
 
 
-@pytest.fixture(scope="module")
-def sentences() -> set[str]:
-    return {sentence for _, tree in spoken_files() for sentence in templates(tree)}
+def test_code_gives_the_values_of_sentences_that_there_are() -> None:
+    found = [f"{file}:{each}" for file, tree in speaking_files() for each in missing_values(tree)]
+    assert found == []
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_every_sentence_is_translated_and_no_other(language: str, sentences: set[str]) -> None:
-    entries = catalogue(language)
-    assert sentences - entries.keys() == set(), "not translated"
-    assert entries.keys() - sentences == set(), "said nowhere"
+def test_every_sentence_is_used() -> None:
+    texts = {
+        node.value
+        for file in FILES
+        if file.parent.name != "language"
+        for node in nodes(tree_of(file))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    unused = [
+        key
+        for key in catalogue(ENGLISH)
+        if key not in texts and key.removesuffix(FORMS[0]).removesuffix(FORMS[1]) not in texts
+    ]
+    assert unused == []
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_a_translation_has_the_values_of_its_sentence(language: str) -> None:
-    for english, other in catalogue(language).items():
-        assert values_of(english) == values_of(other), english
-        ends = [
-            (text[:1] == " ", text[-1:] == " ") for text in (english, other.replace("\u202f", " "))
-        ]
-        assert ends[0][1] == ends[1][1], english
-        assert other.strip(), english
+def test_ids_are_literal_or_named() -> None:
+    assert [f"{file}:{each}" for file, tree in speaking_files() for each in made_up(tree)] == []
 
 
-def test_sentences_are_literal() -> None:
-    assert [f"{file}:{each}" for file, tree in spoken_files() for each in made_up(tree)] == []
-
-
-@pytest.mark.parametrize(
-    "source", ['say(f"{n} rows")', 'say("a " + b)', 'counted(n, one(), "rows")']
-)
-def test_a_sentence_that_is_made_up_is_seen(source: str) -> None:
+@pytest.mark.parametrize("source", ['say(f"words.{n}")', 'say("words." + b)', "counted(n, one())"])
+def test_an_id_that_is_made_up_is_seen(source: str) -> None:
     assert list(made_up(parsed(source)))
 
 
-def test_the_search_sees_sentences() -> None:
-    source = 'say("a {b}", b=1)\ncounted(n, "{n} row", "{n} rows")\nWORD = template("word")'
-    assert set(templates(parsed(source))) == {"a {b}", "{n} row", "{n} rows", "word"}
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ('say("words.recrods")', ["1: words.recrods"]),
+        ('say("words.more", numbr=1)', ["1: words.more ['number']"]),
+        ('say("words.rows" if people else "words.nobody")', ["1: words.nobody"]),
+        ('counted(n, "words.rows")', ["1: words.rows.one", "1: words.rows.many"]),
+        ('counted(n, "words.rows_counted")\nsay(name)\nsay("words.more", **all)', []),
+    ],
+)
+def test_a_call_that_no_catalogue_can_serve_is_seen(source: str, found: list[str]) -> None:
+    assert list(missing_values(parsed(source))) == found
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_what_every_statistic_says_of_itself_is_in_the_catalogues(language: str) -> None:
-    """Also where it is no literal of ``say``, but a text that is said by a name."""
-    held = catalogue(language)
+def test_the_catalogues_have_what_every_statistic_says_of_itself() -> None:
+    """Also where it is no literal of ``say``, but an id that is said by a name."""
+    held = catalogue(ENGLISH)
     for statistic in STATISTICS.values():
-        texts = [statistic.processing, statistic.reading]
+        keys = [statistic.what, statistic.counts, statistic.processing, statistic.reading]
+        keys += [statistic.explained, statistic.example_error, statistic.example_error_weighted]
         if statistic.hazard is not None:
-            texts += [statistic.hazard.title, statistic.hazard.note]
-        assert [text for text in texts if text and text not in held] == []
+            keys += [statistic.hazard.title, statistic.hazard.note]
+        assert [key for key in keys if key and key not in held] == []
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_no_blank_stands_before_a_comma(language: str) -> None:
-    assert [said for said in catalogue(language).values() if " ," in said or " ." in said] == []
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_catalogue_is_in_order_and_each_sentence_a_line(language: str) -> None:
+    lines = (PACKAGE / "language" / f"{language}.toml").read_text("utf-8").splitlines()
+    assert lines[0].startswith("# ")
+    section, keys = "", []
+    for line in filter(None, lines[1:]):
+        if line.startswith("["):
+            section = line.strip("[]")
+        else:
+            keys.append(f"{section}.{line.partition(' = ')[0]}")
+    assert keys == sorted(keys, key=lambda key: key.split("."))
+    assert keys == list(catalogue(language))
 
 
-@pytest.mark.parametrize("language", OTHERS)
-def test_a_catalogue_is_in_alphabetical_order(language: str) -> None:
-    file = PACKAGE / "language" / f"{language}.toml"
-    title, *lines = file.read_text("utf-8").splitlines()
-    assert title.startswith("# ")
-    assert lines == sorted(lines, key=str.casefold)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sentences_begin_and_end_alike(language: str) -> None:
+    for key, text in catalogue(language).items():
+        assert text.strip(), key
+        english = catalogue(ENGLISH)[key]
+        assert (text[-1:] == " ") == (english[-1:] == " "), key
+        assert not re.search(" [,.]", text), key
 
 
 def test_marks_stand_apart_in_french() -> None:

@@ -5,33 +5,48 @@ import pytest
 from dprelease import language
 from dprelease.language import catalogue, counted, number_text, say, speaking, spoken
 
+WORDS = {
+    "en": {
+        "rows.one": "{n:,} row of {name}",
+        "rows.many": "{n:,} rows of {name}",
+        "share": "{share:.1f} of {name}",
+    },
+    "fr": {
+        "rows.one": "{n:,} ligne de {name}",
+        "rows.many": "{n:,} lignes de {name}",
+        "share": "{name} : {share:.1f}",
+    },
+}
+
 
 @pytest.fixture
-def french(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A catalogue of two sentences for French."""
-    known = {
-        "{n:,} row of {name}": "{n:,} ligne de {name}",
-        "{n:,} rows of {name}": "{n:,} lignes de {name}",
-        "{share:.1f} of {name}": "{name} : {share:.1f}",
-    }
-    monkeypatch.setattr(language, "catalogue", lambda _: known)
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catalogues of two sentences."""
+    monkeypatch.setattr(language, "catalogue", WORDS.__getitem__)
 
 
-def test_english_is_said_as_it_is_written() -> None:
-    assert say("{n:,} rows of {name}", n=1234, name="a.b") == "1,234 rows of a.b"
-    assert counted(1, "{n} row", "{n} rows") == "1 row"
-    assert counted(0, "{n} row", "{n} rows") == "0 rows"
+@pytest.mark.usefixtures("words")
+def test_english_is_said_as_its_catalogue_has_it() -> None:
+    assert counted(1234, "rows", name="a.b") == "1,234 rows of a.b"
+    assert counted(1, "rows", name="a.b") == "1 row of a.b"
+    assert counted(0, "rows", name="a.b") == "0 rows of a.b"
     assert number_text("1,234.5") == "1,234.5"
 
 
-@pytest.mark.usefixtures("french")
+@pytest.mark.usefixtures("words")
 def test_a_language_has_its_words_order_separators_and_singular() -> None:
     with speaking("fr"):
-        many = counted(1234, "{n:,} row of {name}", "{n:,} rows of {name}", name="a.b")
-        none = counted(0, "{n:,} row of {name}", "{n:,} rows of {name}", name="a.b")
-        assert say("{share:.1f} of {name}", share=0.25, name="x.y") == "x.y : 0,2"
+        many = counted(1234, "rows", name="a.b")
+        none = counted(0, "rows", name="a.b")
+        assert say("share", share=0.25, name="x.y") == "x.y : 0,2"
         assert number_text("1,234.5") == "1\u202f234,5"
     assert (many, none) == ("1\u202f234 lignes de a.b", "0 ligne de a.b")
+
+
+@pytest.mark.usefixtures("words")
+def test_a_sentence_that_no_catalogue_has_is_an_error() -> None:
+    with pytest.raises(KeyError, match="shares"):
+        say("shares", share=0.25, name="a.b")
 
 
 def test_a_language_is_spoken_inside_its_block_only() -> None:
@@ -42,6 +57,7 @@ def test_a_language_is_spoken_inside_its_block_only() -> None:
     assert spoken() == "en"
 
 
-def test_every_language_but_english_has_a_catalogue() -> None:
+def test_every_language_has_a_catalogue_with_ids_of_several_parts() -> None:
     for name in language.LANGUAGES:
-        assert isinstance(catalogue(name), dict)
+        assert all("." in key and text for key, text in catalogue(name).items())
+        assert catalogue(name)["words.rows"]

@@ -282,50 +282,52 @@ def test_rows_that_make_no_sense_are_refused() -> None:
     ("found", "text"),
     [
         (
-            added(Contribution(10, 5, 2), COUNT, 100, "person"),
+            added(Contribution(10, 5, 2), COUNT, 100, "words.person"),
             "a person has at most 10 rows in at most 5 cells, at most 2 in one; "
             "each changes one count by 1",
         ),
         (
-            added(Contribution(1, 1, 1), Scalar(-2, 5), 100, "row"),
+            added(Contribution(1, 1, 1), Scalar(-2, 5), 100, "words.row"),
             "one row more or less changes one sum by at most 5",
         ),
         (
-            replaced(Contribution(10, 5, 2), Vector(7, 49, 2), 8, outside=True, unit="person"),
+            replaced(
+                Contribution(10, 5, 2), Vector(7, 49, 2), 8, outside=True, unit="words.person"
+            ),
             "a replaced person takes at most 10 rows away and brings as many, in at most 8 cells "
             "in all; each changes the sums of one cell by at most 7 together",
         ),
         (
-            replaced(Contribution(1, 1, 1), COUNT, 1, outside=False, unit="row"),
+            replaced(Contribution(1, 1, 1), COUNT, 1, outside=False, unit="words.row"),
             "replacing a row leaves the count as it is",
         ),
         (
-            replaced(Contribution(1, 1, 1), Scalar(2, 5), 1, outside=False, unit="row"),
+            replaced(Contribution(1, 1, 1), Scalar(2, 5), 1, outside=False, unit="words.row"),
             "a replaced row moves the sum by at most upper - lower = 3",
         ),
         (
-            added_units(Contribution(10, 5, 2), 100, "person"),
+            added_units(Contribution(10, 5, 2), 100, "words.person"),
             "a person is in at most 5 cells, and counts once in each",
         ),
         (
-            added_units(Contribution(3, 1, 3), 1, "person"),
+            added_units(Contribution(3, 1, 3), 1, "words.person"),
             "a person is in one cell, and counts once in it",
         ),
         (
-            added(Contribution(9, 9, 3), COUNT, 1, "person"),
+            added(Contribution(9, 9, 3), COUNT, 1, "words.person"),
             "a person has at most 3 rows in one cell; each changes one count by 1",
         ),
         (
-            replaced(Contribution(9, 9, 3), COUNT, 1, outside=True, unit="person"),
+            replaced(Contribution(9, 9, 3), COUNT, 1, outside=True, unit="words.person"),
             "a replaced person takes at most 3 rows away and brings as many, in one cell; "
             "each changes one count by 1",
         ),
         (
-            replaced(Contribution(1, 1, 1), COUNT, 1, outside=True, unit="record"),
+            replaced(Contribution(1, 1, 1), COUNT, 1, outside=True, unit="words.record"),
             "a replaced record leaves or enters one cell, and changes one count by 1",
         ),
         (
-            replaced_units(Contribution(3, 3, 3), 1, outside=False, unit="person"),
+            replaced_units(Contribution(3, 3, 3), 1, outside=False, unit="words.person"),
             "replacing a person leaves the number of people as it is",
         ),
     ],

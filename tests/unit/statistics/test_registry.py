@@ -14,6 +14,7 @@ from product_source import FILES, dotted, name_of, nodes, tree_of
 import dprelease
 from dprelease.kernel.certify.definitions import DEFINITIONS, OF_COLUMN, Content, Definition
 from dprelease.kernel.noise.distributions.laws import halfwidth
+from dprelease.language import catalogue, say
 from dprelease.model import Form, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.postprocess.estimate_columns import Layout, estimate_columns
 from dprelease.privacy.sensitivity import Scalar
@@ -132,12 +133,12 @@ class CountTwice(Statistic):
     """A column's values, each counted twice: by no other statistic's rules."""
 
     name = "count_twice"
-    what = "twice the number of values"
+    what = "statistics.count_twice.what"
     keys = SpecKeys(column=True, numeric=True)
-    counts = "pairs"
+    counts = "statistics.count_twice.counts"
     one_number = True
-    processing = "Each value is counted twice."
-    explained = "A value counts twice."
+    processing = "statistics.count_twice.processing"
+    explained = "statistics.count_twice.explained"
 
     def how_to_read(self, level: str) -> str:
         return f"Halve a number of pairs: its interval holds with {level}%."
@@ -150,12 +151,12 @@ class CountTwice(Statistic):
         return Released((measure,), ((2,),), (Fraction(1),))
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        return moved(query, neighbours, Scalar(2, 2, "count"), outside=True)
+        return moved(query, neighbours, Scalar(2, 2, "words.count"), outside=True)
 
     def columns(
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
-        layout = Layout(step.query.name, 0, f"{self.what}, with noise", interval)
+        layout = Layout(step.query.name, 0, say(self.what), interval)
         return estimate_columns(layout, noisy[0], halfwidth(step.noise, 1 - interval))
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
@@ -165,6 +166,12 @@ class CountTwice(Statistic):
         return Fraction(halfwidth(step.noise, 1 - interval))
 
 
+WORDS = {
+    "what": "twice the number of values, with noise",
+    "counts": "pairs",
+    "processing": "Each value is counted twice.",
+    "explained": "A value counts twice.",
+}
 SPEC = """
 [release]
 name = "toy"
@@ -204,6 +211,8 @@ def twice(query: Query, step: Step) -> Iterator[Content]:
 
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, text in WORDS.items():
+        monkeypatch.setitem(catalogue("en"), f"statistics.count_twice.{name}", text)
     monkeypatch.setitem(STATISTICS, "count_twice", CountTwice())
     monkeypatch.setitem(DEFINITIONS, "count_twice", Definition(OF_COLUMN, twice))
 

@@ -29,11 +29,9 @@ def column_words(column: RecordColumn) -> list[str]:
         return [*_labels(column, column.labels, column.truth), *_unlabelled(column.labels)]
     if grid is None:
         raise ValueError("a column has labels or a grid")
-    chosen = say(", the middle of the bounds, as the spec says nothing of them")
+    chosen = say("records.nulls.middle_of_bounds")
     value = _rough((grid.null_fill or 0) * Fraction(grid.step))
-    nulls = say(
-        "Nulls count as {value}{chosen}.", value=value, chosen=chosen if column.null_chosen else ""
-    )
+    nulls = say("records.nulls.count_as", value=value, reason=chosen if column.null_chosen else "")
     if isinstance(law, LaplaceResponse):
         return [*_laplace(column, grid, law), nulls]
     if isinstance(law, WindowsResponse):
@@ -44,18 +42,22 @@ def column_words(column: RecordColumn) -> list[str]:
 def answer_of(column: RecordColumn) -> str:
     """Say what kind of thing an answer is."""
     if column.labels is None or not isinstance(column.law, SubsetResponse):
-        return say("a number") if isinstance(column.law, LaplaceResponse) else say("a level")
+        return (
+            say("records.answer.number")
+            if isinstance(column.law, LaplaceResponse)
+            else say("records.answer.level")
+        )
     size, labels = column.law.size, len(column.labels.labels)
-    return counted(size, "one of {labels:,} labels", "{n} of {labels:,} labels", labels=labels)
+    return counted(size, "records.answer.labels", labels=labels)
 
 
 def error_of(column: RecordColumn, value: float) -> str:
     """Say an error of an answer: a chance, or a distance."""
     said = amount(column, value)
     return (
-        say("wrong in {said}", said=said)
+        say("records.error.wrong", share=said)
         if column.error.of == "chance"
-        else say("{said} off", said=said)
+        else say("records.error.off", distance=said)
     )
 
 
@@ -72,7 +74,11 @@ def amount(column: RecordColumn, value: float) -> str:
 def halfwidth_head(table: RecordTable) -> tuple[str, ...]:
     """Name the columns of ``halfwidth_rows``."""
     sizes = [half.records for half in table.columns[0].error.halfwidths]
-    return (say("column"), say("estimate"), *(f"n = {size:,}" for size in sizes))
+    return (
+        say("words.column"),
+        say("records.columns.estimate"),
+        *(f"n = {size:,}" for size in sizes),
+    )
 
 
 def halfwidth_rows(table: RecordTable) -> Iterator[tuple[str, ...]]:
@@ -81,7 +87,7 @@ def halfwidth_rows(table: RecordTable) -> Iterator[tuple[str, ...]]:
         is_share = column.error.of == "chance"
         write = percent if is_share else written
         halves = [shortened(half.halfwidth, 3) for half in column.error.halfwidths]
-        estimate = say("share of a label") if is_share else say("mean")
+        estimate = say("records.columns.share_of_label") if is_share else say("words.mean")
         yield column.name, estimate, *(f"± {write(half)}" for half in halves)
 
 
@@ -90,35 +96,29 @@ def _labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]
     own, other = percent(truth.own), percent(truth.given_other)
     size, delta = truth.labels_in_answer, Fraction(column.delta_exact)
     if len(labels) == 1:
-        yield say("There is one label, so that every answer is that one and tells nothing.")
+        yield say("records.law.one_label")
         return
     if size == 1:
         yield say(
-            "Randomised response among {labels:,} labels (Warner 1965; Kairouz, Oh and Viswanath "
-            "2016): an answer is the true label with a chance of {own}, and each other one with a "
-            "chance of {other}.",
+            "records.law.randomised_response",
             labels=len(labels),
             own=own,
             other=other,
         )
         if delta:
             yield say(
-                "What delta means here: with a chance of at most {delta} the answer is the true "
-                "label outright, and else what it would be with a delta of 0.",
+                "records.law.delta_of_response",
                 delta=_upto(delta),
             )
         return
     between = domain.separator
     form = (
-        say('in the order of the spec with "{between}" between them', between=between)
+        say("records.law.set.separated", separator=between)
         if between is not None
-        else say("written as their numbers, counted from 1 in the order of the spec")
+        else say("records.law.set.numbers")
     )
     yield say(
-        "Subset selection (Ye and Barg 2018): an answer is a set of {size} of the {labels:,} "
-        "labels, {form}. The true label is among them with a chance of {own}, any given other one "
-        "with a chance of {other}. The record has at most one of them: the set is no list of what "
-        "is true of it.",
+        "records.law.subset_selection",
         size=size,
         labels=len(labels),
         form=form,
@@ -128,18 +128,15 @@ def _labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]
     if delta:
         within = min(Fraction(1), delta * (len(labels) - 1) / (len(labels) - size))
         yield say(
-            "What delta means here: with a chance of at most {within} the true label is in the set "
-            "for certain, and else with the chance that it would have with a delta of 0.",
-            within=_upto(within),
+            "records.law.delta_of_subset",
+            delta=_upto(within),
         )
 
 
 def _laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> Iterator[str]:
     step, scale = Fraction(grid.step), Fraction(law.scale)
     yield say(
-        "Discrete Laplace noise of scale {scale} on the record's number, which is rounded to a "
-        "multiple of {step} and held within {grid} first. The answer isn't held there: it may lie "
-        "far outside.",
+        "records.law.laplace",
         scale=_rough(scale * step),
         step=_rough(step),
         grid=_bounds(grid),
@@ -147,8 +144,7 @@ def _laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> It
     classical = column.error.classical_scale
     if classical is not None:
         yield say(
-            "The classical bound, the distance of the bounds over epsilon - ln(1 - delta), would "
-            "take a scale of {classical}.",
+            "records.law.classical_scale",
             classical=written(shortened(classical, 6)),
         )
     yield from _no_outright(column, (grid.upper - grid.lower) / scale)
@@ -160,7 +156,7 @@ def _windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> It
     if others:
         share = percent(float(Fraction(law.share)))
         levels = say(
-            "with a chance of {share} {levels}; else {others}",
+            "records.law.piecewise.levels",
             share=share,
             levels=levels,
             others=others[0],
@@ -169,16 +165,12 @@ def _windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> It
     # an upper bound of the natural logarithm
     pure = math.log(ratio.numerator) - math.log(ratio.denominator) + 1e-9
     yield (
-        say(
-            "Piecewise response (Duchi, Jordan and Wainwright 2018; Wang et al. 2019): an answer "
-            "is "
-        )
+        say("records.law.piecewise.begin")
         + levels
         + say(
-            ". The record's number is held within {grid} and picks which levels are the likelier "
-            "ones, so that the answer is right on average. Answers lie between {windows}.",
+            "records.law.piecewise.end",
             grid=_bounds(grid),
-            windows=_ends(windows, grid),
+            range=_ends(windows, grid),
         )
     )
     yield from _no_outright(column, pure)
@@ -188,8 +180,7 @@ def _window(window: ResponseWindow) -> str:
     ratio = _rough(Fraction(window.ratio))
     return counted(
         window.width,
-        "one of {levels} levels, of which one is {ratio} times as likely as the others",
-        "one of {levels} levels, of which {n} neighbours are {ratio} times as likely as the others",
+        "records.law.piecewise.likelier",
         levels=window.levels,
         ratio=ratio,
     )
@@ -204,9 +195,9 @@ def _ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
         for window in windows
     )
     return say(
-        "{middle} and {middle_2}",
-        middle=_rough((middle - reach) * step),
-        middle_2=_rough((middle + reach) * step),
+        "records.law.piecewise.two_ends",
+        low=_rough((middle - reach) * step),
+        high=_rough((middle + reach) * step),
     )
 
 
@@ -216,10 +207,7 @@ def _no_outright(column: RecordColumn, pure: Fraction | float) -> Iterator[str]:
     if not delta or pure <= epsilon:
         return
     yield say(
-        "What delta means here: no answer shows the number outright. But some answers are likelier "
-        "from one number than from another by more than the factor e^{epsilon} that epsilon "
-        "allows, up to e^{pure}: what their chance has beyond that factor comes to at most "
-        "{delta}.",
+        "records.law.delta_of_piecewise",
         epsilon=_upto(epsilon),
         pure=_upto(Fraction(pure)),
         delta=_upto(delta),
@@ -230,14 +218,17 @@ def _unlabelled(labels: Labels) -> Iterator[str]:
     """Say what stands for a record without a label."""
     without = []
     if labels.other is None and labels.type != "boolean":
-        without.append(say("values outside the bins") if labels.bins else say("undeclared values"))
+        without.append(
+            say("records.missing.outside_bins")
+            if labels.bins
+            else say("records.missing.undeclared")
+        )
     if labels.null_label is None:
-        without += [say("nulls"), say("unreadable values")]
+        without += [say("words.nulls"), say("records.missing.unreadable")]
     if without and len(labels.labels) > 1:
         said = listing(without)
         yield say(
-            "{upper}{said} are answered as if they had one of the labels, each with the same "
-            "chance; estimates count them so, spread evenly over all labels.",
+            "records.missing.drawn_evenly",
             upper=said[0].upper(),
             said=said[1:],
         )
@@ -245,9 +236,7 @@ def _unlabelled(labels: Labels) -> Iterator[str]:
 
 def _bounds(grid: NumberGrid) -> str:
     step = Fraction(grid.step)
-    return say(
-        "{lower} to {upper}", lower=_rough(grid.lower * step), upper=_rough(grid.upper * step)
-    )
+    return say("records.law.range", low=_rough(grid.lower * step), high=_rough(grid.upper * step))
 
 
 def _rough(value: Fraction) -> str:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dprelease.language import counted, say, template
+from dprelease.language import counted, say
 from dprelease.model import Mechanism, PerturbedColumn, Plan, RecordStep
 from dprelease.report.numbers import loss_text, text
 
 Row = tuple[str, ...]
 
 MECHANISM_WORDS = {
-    Mechanism.RANDOMIZED_RESPONSE: template(
-        "randomised response: a label for the label of each record"
-    ),
-    Mechanism.SUBSET_SELECTION: template(
-        "subset selection: a set of labels for the label of each record"
-    ),
-    Mechanism.LAPLACE: template("discrete Laplace noise on the number of each record"),
-    Mechanism.PIECEWISE: template(
-        "piecewise response: a random level for the number of each record"
-    ),
+    Mechanism.RANDOMIZED_RESPONSE: "records.mechanism.randomised_response",
+    Mechanism.SUBSET_SELECTION: "records.mechanism.subset_selection",
+    Mechanism.LAPLACE: "records.mechanism.laplace",
+    Mechanism.PIECEWISE: "records.mechanism.piecewise",
 }
 
 
@@ -53,45 +47,41 @@ def record_words(plan: Plan) -> RecordWords:
 
 def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
     """How what one unit's cells lose adds up."""
-    cells = say("that of its one answer")
+    cells = say("records.loss.one_answer")
     if len(step.responses) > 1:
-        cells = say(
-            "the sum of the losses of its {responses} answers", responses=len(step.responses)
-        )
-    total = say("epsilon {epsilon}", epsilon=loss_text(step.loss.epsilon))
+        cells = say("records.loss.all_answers", answers=len(step.responses))
+    total = say("words.epsilon_of", epsilon=loss_text(step.loss.epsilon))
     if step.loss.delta:
-        total += say(" and delta {delta}", delta=loss_text(step.loss.delta))
+        total += say("words.and_delta", delta=loss_text(step.loss.delta))
     if plan.release.privacy.unit_column is None:
         yield say(
-            "A record of the data is one row of the table. Its loss is {cells}: {total}.",
-            cells=cells,
-            total=total,
+            "records.loss.row",
+            parts=cells,
+            loss=total,
         )
     elif step.rows == 1:
         yield say(
-            "One row of each person is in the table. A person's loss is {cells}: {total}.",
-            cells=cells,
-            total=total,
+            "records.loss.person_of_one_row",
+            parts=cells,
+            loss=total,
         )
     else:
         yield say(
-            "At most {rows:,} rows of one person are in the table. A row's loss is {cells}, and a "
-            "person's at most {rows:,} times that: {total}.",
+            "records.loss.person_of_rows",
             rows=step.rows,
-            cells=cells,
-            total=total,
+            parts=cells,
+            loss=total,
         )
     if step.perturb.truth is not None:
         yield say(
-            "The spec asks for the true answer with a chance of {truth} in every column; the "
-            "losses follow from that.",
-            truth=text(step.perturb.truth),
+            "records.budget.true_answers",
+            chance=text(step.perturb.truth),
         )
     columns = [response.column for response in step.responses]
     if step.perturb.truth is None and len({column.weight for column in columns}) > 1:
         shares = ", ".join(f"{column.name} {loss_text(column.weight)}" for column in columns)
         yield say(
-            "The columns share epsilon and delta by the weights of the spec: {shares}.",
+            "records.budget.weights",
             shares=shares,
         )
 
@@ -101,36 +91,29 @@ def _guarantee(plan: Plan) -> str:
 
     People who are replaced bring as many rows where one row of each is kept, and else need not.
     """
-    said = say(" In {plan} each record is perturbed on its own (local model)", plan=_tables(plan))
+    said = say("records.guarantee.local", tables=_tables(plan))
     if not _many_rows(plan):
         return f"{said}."
     return say(
-        "{said}; there it is the guarantee between tables in which that person has as many rows, "
-        "of the {plan:,} that are kept at most.",
-        said=said,
-        plan=_rows(plan),
+        "records.guarantee.same_rows",
+        guarantee=said,
+        rows=_rows(plan),
     )
 
 
 def _unprotected(plan: Plan) -> Iterator[str]:
     """Say what record-level tables show of themselves."""
     tables = _tables(plan)
-    cut = (
-        ""
-        if plan.release.privacy.unit_column is None
-        else say(" but by the limit of rows per person")
-    )
+    cut = "" if plan.release.privacy.unit_column is None else say("records.exact.but_by_limit")
     yield counted(
         len(plan.records),
-        "How many records {tables} has: one row each, and none is added or left out{cut}.",
-        "How many records {tables} have: one row each, and none is added or left out{cut}.",
+        "records.exact.number",
         tables=tables,
         cut=cut,
     )
     if _many_rows(plan):
         yield say(
-            "How many rows each person has in {tables}, up to that limit: whoever knows the "
-            "numbers of all others can tell it from the number of rows.",
+            "records.exact.rows_of_person",
             tables=tables,
         )
 
@@ -140,74 +123,55 @@ def _bounding(plan: Plan) -> Iterator[str]:
     if plan.release.privacy.unit_column is not None:
         most = _rows(plan)
         yield say(
-            "A record-level table has at most {most} of one person. Which ones is drawn by lot, "
-            "pseudo-randomly: it depends on the person's own rows and a secret number that is new "
-            "in every run, and on nobody else; each row is picked with the same chance. Estimates "
-            "are those of the rows that are kept.",
-            most=say("1 row") if most == 1 else say("{most:,} rows", most=most),
+            "records.bounding.by_lot",
+            rows=say("records.bounding.one_row")
+            if most == 1
+            else say("records.bounding.rows", rows=most),
         )
 
 
 def _processing(plan: Plan) -> Iterator[str]:
     """Say what happens to a record before and after its answers are drawn."""
     if not plan.reads and any(column.quantity is not None for column in _columns(plan)):
-        yield say(
-            "Values outside a column's bounds count as the nearest bound, and values are rounded "
-            "to the column's step, before they are perturbed."
-        )
-    yield say(
-        "Each cell of a record-level table is drawn from the true value of that cell alone, with "
-        "fresh randomness. Rows are put in a random order, every order as likely."
-    )
-    yield say(
-        "No record is left out of a record-level table for what it lacks: a cell that a query "
-        "would drop is answered all the same, as is said of its column."
-    )
-    yield say(
-        "Estimates from a record-level table are post-processing: from counts and sums of its "
-        "answers, without looking at the data again."
-    )
+        yield say("records.processing.clamped")
+    yield say("records.processing.drawn")
+    yield say("records.processing.none_left_out")
+    yield say("records.processing.estimates")
 
 
 def _hazards(plan: Plan) -> Iterator[Row]:
     """Give hazard, status and note of what record-level tables have, and its key."""
     tables = _tables(plan)
     yield (
-        say("trust in the local model"),
+        say("records.trust.title"),
         "not checked",
         say(
-            "{tables}: noise is added record by record, so that readers and keepers of the table "
-            "need not be trusted; but the true table was in the hands of whoever ran dprelease, as "
-            "in the central model",
+            "records.trust.note",
             tables=tables,
         ),
         "trust_in_the_local_model",
     )
     yield (
-        say("amplification by shuffling"),
+        say("records.shuffle.title"),
         "checked",
-        say("rows are in a random order, and no smaller epsilon is claimed for that"),
+        say("records.shuffle.note"),
     )
     many = _many_rows(plan)
-    equal = say("it is equal in all neighbouring tables")
+    equal = say("records.exact.because_equal")
     if many:
-        equal = say(
-            "only tables in which each person has as many rows are neighbours here; it can tell "
-            "how many rows a person has, which is not protected"
-        )
+        equal = say("records.exact.because_same_rows")
     yield (
-        say("number of records"),
+        say("words.number_of_records"),
         "attention" if many else "checked",
-        say("{tables}: published without noise, as {equal}", tables=tables, equal=equal),
+        say("records.exact.note", tables=tables, reason=equal),
     )
     if plan.release.privacy.unit_column is not None:
         yield (
-            say("records left out by bounding"),
+            say("records.bounding.title"),
             "attention",
             say(
-                "of one person at most {plan:,} rows are in {tables}: the others are missing from "
-                "it; the bound comes from the spec, and must not be taken from the data",
-                plan=_rows(plan),
+                "records.bounding.note",
+                rows=_rows(plan),
                 tables=tables,
             ),
         )
@@ -225,21 +189,16 @@ def _without_label(plan: Plan) -> Iterator[Row]:
     ]
     if drawn:
         yield (
-            say("values without a label"),
+            say("records.missing.title"),
             "attention",
-            say(
-                "answered with labels drawn evenly, and counted so in estimates: many of them make "
-                "shares look more even than they are; `other` and `nulls` of a column tell them "
-                "apart: "
-            )
-            + _listed(drawn),
+            say("records.missing.note") + _listed(drawn),
         )
     filled = [column.name for column in columns if column.null_chosen]
     if filled:
         yield (
-            say("nulls taken for a number"),
+            say("records.nulls.title"),
             "attention",
-            say("they count as the middle of the bounds, and move means there: ") + _listed(filled),
+            say("records.nulls.note") + _listed(filled),
         )
 
 
@@ -250,9 +209,9 @@ def _listed(names: list[str]) -> str:
 def _tables(plan: Plan) -> str:
     names = [step.perturb.name for step in plan.records]
     return (
-        say("the record-level table {names}", names=", ".join(names))
+        say("records.tables.single", names=", ".join(names))
         if len(names) == 1
-        else say("the record-level tables {names}", names=", ".join(names))
+        else say("records.tables.several", names=", ".join(names))
     )
 
 
