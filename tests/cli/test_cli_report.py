@@ -84,7 +84,7 @@ def test_over_disjoint_periods_the_total_is_that_of_the_dearest(cli, spec, folde
     page = (place / "report.html").read_text()
     assert "2 charges of this dataset up to this release, which bring the total" in page
     assert "to epsilon 1, under a cap of 1." in page
-    assert "Of periods that are declared disjoint, the dearest counts." in page
+    assert "For periods declared disjoint, only the most expensive counts." in page
 
 
 def test_the_page_of_a_plan_shows_the_ledger(cli, folder):

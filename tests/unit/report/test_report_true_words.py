@@ -25,7 +25,7 @@ def test_only_counts_and_sums_are_added_and_can_be_negative(planned, published):
     assert "negative" not in said
     assert "add the values" not in said
     assert "totals released by another query" not in said
-    assert "Figures of middle are not for adding up" in said
+    assert "Do not add up figures of middle" in said
     counts = {"name": "visits", "statistic": "count", "by": ["region"]}
     said = words_of(published(planned(medians, names, counts)))
     assert "A count can be negative: noise was added to a small number." in said
@@ -34,7 +34,7 @@ def test_only_counts_and_sums_are_added_and_can_be_negative(planned, published):
     said = words_of(published(planned(means)))
     assert "A count can be negative" in said  # the one beside the mean
     assert "add the values" not in said
-    assert "Figures of wait are not for adding up" in said
+    assert "Do not add up figures of wait" in said
     sums = {"name": "total", "statistic": "sum", "column": "days"}
     said = words_of(published(planned(sums)))
     assert "A sum of positive values can be negative" in said

@@ -111,9 +111,9 @@ def test_one_word_for_the_unit_in_a_report(planned, published):
         assert "unit" not in derived.replace("count_units", "")
         assert "record" not in derived
         assert "1 cell," not in people
-        assert "Numbers of people are not for adding up" in people
+        assert "Do not add up numbers of people" in people
         rows = published(planned(*queries, **privacy)).files["report.md"].decode()
-        assert "Numbers of rows are not for adding up" in rows
+        assert "Do not add up numbers of rows" in rows
 
 
 def test_hazards_of_the_unit(planned, published):
