@@ -256,7 +256,11 @@ def _connected(path: str, wait: float, mode: str, *, moved: bool = False) -> sql
             for setting in _SETTINGS:
                 connection.execute(setting)
             check_schema(connection, path, moved=moved)
-            _keep_rollback_journal(connection, path)
+            # A write-ahead log would spread the ledger over three files; someone may have
+            # switched to it.
+            if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
+                hint = "close other programs that have it open, and make it writable"
+                raise bad_place(path, "it was switched to another journal mode", hint)
     except BaseException:
         connection.close()
         raise
@@ -267,13 +271,6 @@ def sync_commits(connection: sqlite3.Connection) -> None:
     """Let each commit be durable, content and folder."""
     connection.execute("PRAGMA synchronous = EXTRA")
     connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain sync stops before the disk
-
-
-def _keep_rollback_journal(connection: sqlite3.Connection, path: str) -> None:
-    # A write-ahead log would spread the ledger over three files; someone may have switched to it.
-    if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
-        hint = "close other programs that have it open, and make it writable"
-        raise bad_place(path, "it was switched to another journal mode", hint)
 
 
 def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
@@ -373,7 +370,15 @@ def mark_moved(connection: sqlite3.Connection, target: str) -> None:
 def destination(connection: sqlite3.Connection) -> str | None:
     """Where a ledger was moved to; None if it wasn't."""
     row = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'moved'").fetchone()
-    return None if row is None else _destination(row[0])
+    if row is None:
+        return None
+    before, after = _MOVED.split("{}")
+    digits = row[0].removeprefix(before).removesuffix(after)
+    try:
+        target = os.fsdecode(bytes.fromhex(digits))
+    except ValueError:
+        return None
+    return target if row[0] == _MOVED.format(digits) else None
 
 
 def refuse_moved(connection: sqlite3.Connection, path: str) -> None:
@@ -381,16 +386,6 @@ def refuse_moved(connection: sqlite3.Connection, path: str) -> None:
     target = destination(connection)
     if target is not None:
         raise moved_ledger(path, target)
-
-
-def _destination(statement: str) -> str | None:
-    before, after = _MOVED.split("{}")
-    digits = statement.removeprefix(before).removesuffix(after)
-    try:
-        target = os.fsdecode(bytes.fromhex(digits))
-    except ValueError:
-        return None
-    return target if statement == _MOVED.format(digits) else None
 
 
 def unmark(connection: sqlite3.Connection) -> None:

@@ -20,20 +20,24 @@ import posixpath
 import re
 from collections.abc import Callable, Sequence
 
-from dprelease.model import Database, Source
+from dprelease.model import Source
 
 Steps = tuple[str, ...]
 
 _MANY = "**"
 _WILD = re.compile(r"[*?\[]")
 _ONE_OF = re.compile(r"\[!?.[^\]]*\]")  # of a glob
-_LONGEST = 63  # bytes of a name in PostgreSQL, which takes no notice of further ones
+_LONGEST = 63  # bytes of a name in PostgreSQL
 
 
 def place_of(source: Source) -> Steps:
     """The steps that lead to the data of a source."""
     if source.database is not None:
-        return _table(source.database)
+        # PostgreSQL cuts longer names; a table that names no schema may lie in any.
+        *schema, name = (
+            part.encode()[:_LONGEST].decode(errors="ignore") for part in source.database.table
+        )
+        return tuple(part.casefold() for part in (*(schema or ["*"]), name))
     if source.remote:
         bucket = source.pattern.partition("://")[2].partition("?")[0]
         steps = posixpath.normpath(f"/{bucket}").split("/")
@@ -46,11 +50,6 @@ def place_of(source: Source) -> Steps:
 def may_meet(one: Steps, other: Steps) -> bool:
     """Whether a file or table may be at both places."""
     return _overlap(one, other, _MANY, _steps_alike)
-
-
-def _table(database: Database) -> Steps:
-    *schema, name = (part.encode()[:_LONGEST].decode(errors="ignore") for part in database.table)
-    return tuple(part.casefold() for part in (*(schema or ["*"]), name))
 
 
 def _resolve(pattern: str) -> str:

@@ -88,26 +88,23 @@ def differences_in_words(differences: Sequence[str]) -> str:
 def _values(release: Release, name: str) -> dict[str, object]:
     """State how the values of a column come about. One that is not declared is read as texts."""
     column = release.columns.get(name)
-    facts: dict[str, object] = {"type": str(ColumnType.STRING if column is None else column.type)}
-    if column is not None:
-        facts |= _written(column, release.data.source.dialect)
-    if column is not None and column.expression is not None:
+    if column is None:
+        return {"type": str(ColumnType.STRING)}
+    facts: dict[str, object] = {"type": str(column.type)}
+    # How texts of the file mean values, where that is not the default.
+    if column.format:
+        facts["text_format"] = column.format
+    if column.zone not in {None, "UTC"}:
+        facts["zone"] = column.zone
+    if column.type in NUMERIC_TYPES and column.expression is None:
+        facts |= _not_default(release.data.source.dialect, "decimal", "thousands")
+    if column.expression is not None:
         # Imported here for start-up: most units are columns of the file.
         from dprelease.expressions.canonical import canonical
 
         types = {other: declared.type for other, declared in release.columns.items()}
         facts["expression"] = canonical(column.expression.text, types)
         facts["reads"] = {source: _values(release, source) for source in column.expression.columns}
-    return facts
-
-
-def _written(column: Column, dialect: Dialect) -> dict[str, object]:
-    """State how texts of a column of the file mean values, where that is not the default."""
-    facts: dict[str, object] = {"text_format": column.format} if column.format else {}
-    if column.zone not in {None, "UTC"}:
-        facts["zone"] = column.zone
-    if column.type in NUMERIC_TYPES and column.expression is None:
-        facts |= _not_default(dialect, "decimal", "thousands")
     return facts
 
 

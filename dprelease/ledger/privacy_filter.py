@@ -125,7 +125,10 @@ class Caps:
 
     def lowered(self, stated: Caps) -> Caps:
         """These caps, where ``stated`` has no lower ones."""
-        return Caps(*(_lower(getattr(self, name), getattr(stated, name)) for name in CAPS))
+        pairs = ((getattr(self, name), getattr(stated, name)) for name in CAPS)
+        return Caps(
+            *(min((cap for cap in pair if cap is not None), default=None) for pair in pairs)
+        )
 
     def exceeded_by(self, stated: Caps) -> list[str]:
         """Name what ``stated`` caps more generously than these caps."""
@@ -133,10 +136,6 @@ class Caps:
 
 
 CAPS = tuple(field.name for field in fields(Caps))
-
-
-def _lower(one: Fraction | None, other: Fraction | None) -> Fraction | None:
-    return min((cap for cap in (one, other) if cap is not None), default=None)
 
 
 def _above(stated: Fraction | None, cap: Fraction | None) -> bool:

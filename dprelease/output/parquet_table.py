@@ -33,7 +33,10 @@ def to_arrow(table: OutputTable) -> pyarrow.Table:
 
     arrays = [_array(column) for column in table.columns]
     schema = pa.schema(
-        [_field(column, array.type) for column, array in zip(table.columns, arrays, strict=True)],
+        [
+            pa.field(column.name, array.type, metadata=_metadata(description=column.description))
+            for column, array in zip(table.columns, arrays, strict=True)
+        ],
         metadata=_metadata(
             name=table.name,
             title=table.title,
@@ -58,12 +61,6 @@ def parquet_bytes(table: OutputTable) -> bytes:
         compression="zstd",
     )
     return bytes(sink.getvalue())
-
-
-def _field(column: OutputColumn, kind: pyarrow.DataType) -> pyarrow.Field:
-    import pyarrow as pa
-
-    return pa.field(column.name, kind, metadata=_metadata(description=column.description))
 
 
 def _metadata(**texts: str) -> dict[str, str] | None:

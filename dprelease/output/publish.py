@@ -259,7 +259,10 @@ def publish(
         message = f"the output {target} can't be written: {reason}"
         complaint = Complaint("E802", message, "make room or choose another output.path")
         raise _failure(complaint, charged=charged) from None
-    return {name: _digest(content) for name, content in files.items()}
+    return {
+        name: hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else content.sha256
+        for name, content in files.items()
+    }
 
 
 def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
@@ -272,10 +275,6 @@ def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> 
         message = f'the output {target} holds the release "{theirs}" by now, and this is "{ours}"'
         complaint = Complaint("E806", message, "choose another output.path, or --output")
         raise _failure(complaint, charged=charged)
-
-
-def _digest(content: Content) -> str:
-    return hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else content.sha256
 
 
 def _appeared(target: str, files: Mapping[str, Content]) -> bool:

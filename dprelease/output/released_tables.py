@@ -15,7 +15,7 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
@@ -24,10 +24,6 @@ from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
 from dprelease.model.outputs import BESIDE, place_columns
 from dprelease.output.csv_table import unescaped
 from dprelease.output.datapackage import GENERATOR, NAME, UNDER_WAY
-
-if TYPE_CHECKING:
-    import pyarrow
-
 
 FORMATS = ("csv", "parquet")
 _LARGEST = 256 * 1024 * 1024
@@ -282,14 +278,11 @@ def _read_parquet(table: Described, most: int | None) -> Rows:
         rows: list[Row] = []
         if most != 0:
             for batch in file.iter_batches(batch_size=min(most or 4096, 4096)):
-                rows.extend(_columns(batch))
+                columns = [_texts(column.to_pylist()) for column in batch.columns]
+                rows.extend(zip(*columns, strict=True))
                 if most is not None and len(rows) >= most:
                     break
         return Rows(rows[:most], file.metadata.num_rows)
-
-
-def _columns(batch: pyarrow.RecordBatch) -> Iterator[Row]:
-    return zip(*(_texts(column.to_pylist()) for column in batch.columns), strict=True)
 
 
 def _texts(values: list[object]) -> list[str | None]:
