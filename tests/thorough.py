@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from typing import Any, TypeVar
 
+import pytest
 from hypothesis import settings
 
 Case = TypeVar("Case")
@@ -35,3 +37,40 @@ def in_diagonal(position: int, step: int) -> bool:
     """
     row, column = divmod(position, step)
     return column == (row * 0x9E3779B9 % (1 << 32)) * step >> 32
+
+
+Test = Callable[..., None]
+
+
+def for_each(names: str | Sequence[str], values: Iterable[Any]) -> Callable[[Test], Test]:
+    """Try a test on each of some values, as ``parametrize`` does, but as one test.
+
+    For cases that are so many and small that to collect and report each takes longer than to try
+    it. Several are stacked, below ``one_in`` if there is one. A failure names its case.
+    """
+    keys = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+    rows = [dict(zip(keys, row if len(keys) > 1 else [row], strict=True)) for row in values]
+
+    def decorate(test: Test) -> Test:
+        inner = vars(test).get("tables", [])
+        plain = vars(test).get("plain", test)
+
+        def run() -> None:
+            marks = {mark.name: mark for mark in vars(run).get("pytestmark", [])}
+            step = marks["one_in"].args[0] if "one_in" in marks else 1
+            for parts in some(list(product(*run_tables)), step):
+                case = {name: value for part in parts for name, value in part.items()}
+                try:
+                    plain(**case)
+                except pytest.skip.Exception:
+                    continue
+                except BaseException as error:
+                    error.add_note(f"in the case {case}")
+                    raise
+
+        run_tables = [rows, *inner]
+        vars(run).update(tables=run_tables, plain=plain, __doc__=test.__doc__)
+        run.__name__, run.__module__ = test.__name__, test.__module__
+        return run
+
+    return decorate

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -25,7 +26,7 @@ import pyarrow.parquet as pq
 import pytest
 import workbooks
 from oracle.engine import get
-from thorough import examples
+from thorough import is_thorough
 
 import dprelease
 from dprelease.engines.base import Engine
@@ -338,13 +339,17 @@ def moves(step: Step, one: tuple[tuple[int, ...], ...], other: tuple[tuple[int, 
     assert sum(moved * moved for moved in change) <= step.sensitivity.l2_squared, step.query.name
 
 
-def neighbours(cells: Sequence[Any], seed: str) -> Iterator[tuple[Table, Table]]:
-    """Tables of a few records, of which the last, or any, is another one."""
+def chains(cells: Sequence[Any], seed: str) -> Iterator[list[Table]]:
+    """Tables of a few records, of which the last, or any, is another one in the table after."""
     draw = random.Random(seed)
-    for number in range(examples(25, 5)):
-        table = [draw.choice(cells) for _ in range(draw.randint(1, 6))]
-        at = len(table) - 1 if number % 2 else draw.randrange(len(table))
-        yield table, [*table[:at], draw.choice(cells), *table[at + 1 :]]
+    number, length = (5, 6) if is_thorough() else (1, 6)
+    for _ in range(number):
+        tables = [[draw.choice(cells) for _ in range(draw.randint(1, 6))]]
+        while len(tables) < length:
+            table = tables[-1]
+            at = len(table) - 1 if len(tables) % 2 else draw.randrange(len(table))
+            tables.append([*table[:at], draw.choice(cells), *table[at + 1 :]])
+        yield tables
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -352,14 +357,16 @@ def test_a_replaced_record_moves_no_figure_further_than_certified(
     way: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     world = World(way, tmp_path, request)
-    for one, other in neighbours(world.kept.cells, way):
-        figures = [world.figures(table) for table in (one, other)]
+    for tables in chains(world.kept.cells, way):
+        figures = [world.figures(table) for table in tables]
         if way not in DECIDED_BY_RECORDS:
-            assert figures[0]["all"] == figures[1]["all"] == ((len(one),),)
-            assert world.counted(one) == len(one)
-            assert world.kept.engine in WITHOUT_RECORDS or world.records(one) == len(one)
-        for step in world.plan.steps:
-            moves(step, *(each[step.query.name] for each in figures))
+            assert {each["all"] for each in figures} == {((len(tables[0]),),)}
+            for table in tables:
+                assert world.counted(table) == len(table)
+                assert world.kept.engine in WITHOUT_RECORDS or world.records(table) == len(table)
+        for one, other in pairwise(figures):
+            for step in world.plan.steps:
+                moves(step, one[step.query.name], other[step.query.name])
 
 
 # --- where the number of records is public --------------------------------------------------------

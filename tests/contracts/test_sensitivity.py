@@ -14,6 +14,7 @@ from itertools import combinations, combinations_with_replacement, product
 from typing import NamedTuple
 
 import pytest
+from thorough import for_each
 
 from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.model import (
@@ -310,7 +311,7 @@ def test_every_statistic_of_numbers_that_weighs_is_here() -> None:
 
 
 @pytest.mark.one_in(10)
-@pytest.mark.parametrize("case", WEIGHTED, ids=str)
+@for_each("case", WEIGHTED)
 def test_of_weighted_records_it_is_never_exceeded_and_is_reached(case: Case) -> None:
     for bounds in BOUNDS if case.statistic in READS_VALUES else BOUNDS[:1]:
         claimed = STATISTICS[case.statistic].sensitivity(
@@ -322,8 +323,8 @@ def test_of_weighted_records_it_is_never_exceeded_and_is_reached(case: Case) -> 
 
 
 @pytest.mark.one_in(20)
-@pytest.mark.parametrize("rule", [(2, 1, 2), (2, 2, 1), (2, 2, 2)], ids=str)
-@pytest.mark.parametrize("case", [each for each in WEIGHTED if not each.closed], ids=str)
+@for_each("rule", [(2, 1, 2), (2, 2, 1), (2, 2, 2)])
+@for_each("case", [each for each in WEIGHTED if not each.closed])
 def test_of_units_with_weighted_records_it_is_never_exceeded_and_is_reached(
     case: Case, rule: tuple[int, int, int]
 ) -> None:
@@ -357,7 +358,7 @@ def test_every_statistic_of_numbers_is_here() -> None:
 
 
 @pytest.mark.one_in(10)
-@pytest.mark.parametrize("case", CASES, ids=str)
+@for_each("case", CASES)
 def test_of_records_it_is_never_exceeded_and_is_reached(case: Case) -> None:
     for bounds in BOUNDS if case.statistic in READS_VALUES else BOUNDS[:1]:
         claimed = STATISTICS[case.statistic].sensitivity(
@@ -369,9 +370,7 @@ def test_of_records_it_is_never_exceeded_and_is_reached(case: Case) -> None:
 
 
 @pytest.mark.one_in(5)
-@pytest.mark.parametrize(
-    "case", [each for each in CASES if each.adjacency is Adjacency.REPLACE_ONE], ids=str
-)
+@for_each("case", [each for each in CASES if each.adjacency is Adjacency.REPLACE_ONE])
 def test_of_records_that_may_be_missing_it_is_never_exceeded_and_is_reached(case: Case) -> None:
     """Where what a record holds decides whether it is there, on one side it may not be."""
     neighbours = Neighbours(case.adjacency, may_be_missing=True)
@@ -384,8 +383,8 @@ def test_of_records_that_may_be_missing_it_is_never_exceeded_and_is_reached(case
 
 
 @pytest.mark.one_in(20)
-@pytest.mark.parametrize("rule", LIMITS, ids=str)
-@pytest.mark.parametrize("case", [each for each in CASES if each.closed != each.filtered], ids=str)
+@for_each("rule", LIMITS)
+@for_each("case", [each for each in CASES if each.closed != each.filtered])
 def test_of_units_it_is_never_exceeded_and_is_reached(
     case: Case, rule: tuple[int, int, int]
 ) -> None:
@@ -469,8 +468,8 @@ def step_of(case: Case, bounds: tuple[int, int]) -> Step:
     )
 
 
-@pytest.mark.parametrize("rule", [None, (1, 1, 1), (2, 2, 1)], ids=str)
-@pytest.mark.parametrize("case", CERTIFIED, ids=str)
+@for_each("rule", [None, (1, 1, 1), (2, 2, 1)])
+@for_each("case", CERTIFIED)
 def test_certification_bounds_whatever_neighbours_differ_in(
     case: Case, rule: tuple[int, int, int] | None
 ) -> None:

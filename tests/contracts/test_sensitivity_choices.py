@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
 import pytest
+from thorough import for_each
 
 from dprelease.model import (
     Adjacency,
@@ -97,10 +98,10 @@ def hold(found: list[Scores], claimed: Sensitivity) -> tuple[int, int]:
 
 
 @pytest.mark.one_in(10)
-@pytest.mark.parametrize("name", ["mode", "top_k", "best"])
-@pytest.mark.parametrize("adjacency", Adjacency)
-@pytest.mark.parametrize("cells", [1, 2, 3])
-@pytest.mark.parametrize("rule", RULES, ids=str)
+@for_each("name", ["mode", "top_k", "best"])
+@for_each("adjacency", Adjacency)
+@for_each("cells", [1, 2, 3])
+@for_each("rule", RULES)
 def test_scores_are_never_moved_further(
     name: str, adjacency: Adjacency, cells: int, rule: tuple[int, int, int]
 ) -> None:
@@ -113,11 +114,11 @@ def test_scores_are_never_moved_further(
     assert l1 == claimed.l1
 
 
-@pytest.mark.parametrize("name", ["mode", "top_k", "best"])
-@pytest.mark.parametrize("adjacency", Adjacency)
-@pytest.mark.parametrize("cells", [1, 2])
-@pytest.mark.parametrize("closed", [True, False])
-@pytest.mark.parametrize("missing", [False, True])
+@for_each("name", ["mode", "top_k", "best"])
+@for_each("adjacency", Adjacency)
+@for_each("cells", [1, 2])
+@for_each("closed", [True, False])
+@for_each("missing", [False, True])
 def test_scores_of_records(
     name: str, adjacency: Adjacency, cells: int, closed: bool, missing: bool
 ) -> None:

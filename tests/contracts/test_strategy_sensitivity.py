@@ -13,6 +13,7 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 from strategy_plans import mixing
+from thorough import for_each
 
 from dprelease.kernel.certify.worst_change import Worst, worst_change
 from dprelease.model import (
@@ -202,9 +203,9 @@ MIXED: dict[str, tuple[tuple[int, ...], tuple[AxisMatrix, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("replaced", [False, True])
-@pytest.mark.parametrize("name", MIXED)
+@for_each("closed", [False, True])
+@for_each("replaced", [False, True])
+@for_each("name", MIXED)
 def test_the_worst_change_of_mixed_cells_by_one_row_is_attained(
     name: str, replaced: bool, closed: bool
 ) -> None:
@@ -242,9 +243,9 @@ def test_the_worst_change_of_conditions_by_a_row_that_may_be_missing(conditions:
     assert is_planned(worst, planned(made, None, True))
 
 
-@pytest.mark.parametrize("replaced", [False, True])
-@pytest.mark.parametrize("limits", [(1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 2, 2)])
-@pytest.mark.parametrize("name", MIXED)
+@for_each("replaced", [False, True])
+@for_each("limits", [(1, 1, 1), (2, 1, 2), (2, 2, 1), (2, 2, 2), (3, 2, 2)])
+@for_each("name", MIXED)
 def test_the_worst_change_of_mixed_cells_by_several_rows_is_bounded(
     name: str, limits: tuple[int, int, int], replaced: bool
 ) -> None:
@@ -272,9 +273,9 @@ AXES: list[tuple[int, AxisMatrix]] = [
 
 
 @pytest.mark.one_in(7)
-@pytest.mark.parametrize("replaced", [False, True])
-@pytest.mark.parametrize("second", range(len(AXES)))
-@pytest.mark.parametrize("first", range(len(AXES)))
+@for_each("replaced", [False, True])
+@for_each("second", range(len(AXES)))
+@for_each("first", range(len(AXES)))
 def test_all_pairs_of_axes_are_bounded(first: int, second: int, replaced: bool) -> None:
     """All but those by the triangle inequality are attained, and planned with no less."""
     (size, axis), (other_size, other_axis) = AXES[first], AXES[second]
@@ -326,7 +327,7 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize(("conditions", "sizes", "limits", "replaced"), CONDITIONS)
+@for_each(("conditions", "sizes", "limits", "replaced"), CONDITIONS)
 def test_the_worst_change_of_conditions_is_attained(
     conditions: int, sizes: tuple[int, ...], limits: tuple[int, int, int] | None, replaced: bool
 ) -> None:
@@ -357,11 +358,11 @@ FACTORS: list[tuple[tuple[int, ...], ...]] = [
 ]
 
 
-@pytest.mark.parametrize("closed", [False, True])
-@pytest.mark.parametrize("replaced", [False, True])
-@pytest.mark.parametrize("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1)])
-@pytest.mark.parametrize("sizes", [(), (2,)])
-@pytest.mark.parametrize("factors", FACTORS, ids=str)
+@for_each("closed", [False, True])
+@for_each("replaced", [False, True])
+@for_each("limits", [None, (1, 1, 1), (2, 1, 2), (2, 2, 1)])
+@for_each("sizes", [(), (2,)])
+@for_each("factors", FACTORS)
 def test_conditions_with_any_factors_are_bounded_by_what_a_row_adds(
     factors: tuple[tuple[int, ...], ...],
     sizes: tuple[int, ...],

@@ -5,6 +5,7 @@ import re
 import build_site
 import pytest
 from doc_pages import DOCS, PAGES, README, ROOT, Page
+from thorough import for_each
 
 LANGUAGES = {"console", "toml", "python", "text", "yaml"}  # each is held by a test
 LINK = re.compile(r'\]\(([^)\s]+)\)|(?:src|srcset|href)="([^"]+)"')
@@ -40,7 +41,7 @@ def broken(page: Page) -> list[str]:
     return [target for target in targets(page) if not leads_somewhere(target, page)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@for_each("page", PAGES)
 def test_every_link_has_a_target(page):
     assert broken(page) == []
 
@@ -68,18 +69,18 @@ def test_a_broken_link_is_seen(text, monkeypatch):
     assert broken(Page(DOCS / "index.md"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@for_each("page", PAGES)
 def test_every_path_in_code_marks_exists(page):
     assert [path for path in PATH.findall(page.prose) if not (ROOT / path).exists()] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@for_each("page", PAGES)
 def test_every_block_is_of_a_language_that_is_tested(page):
     assert {block.language for block in page.blocks()} <= LANGUAGES
     assert page.text.count("```") == 2 * len(page.blocks())
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@for_each("page", PAGES)
 def test_lines_are_short_enough_to_read(page):
     long = [
         number

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 from doc_pages import page
+from thorough import for_each
 
 from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Part, Query
 from dprelease.privacy.sensitivity import Contribution
@@ -66,8 +67,8 @@ def value(figure: str, grid: Grid, limits: Contribution | None = None) -> float:
     return float(eval(text.replace("2K", "2*K").replace("2M", "2*M"), known))
 
 
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-@pytest.mark.parametrize("name", CASES)
+@for_each("grid", GRIDS)
+@for_each("name", CASES)
 def test_the_table_is_right(name: str, grid: Grid) -> None:
     statistic, groups, where, null = CASES[name]
     column = Column("x", ColumnType.INTEGER, grid=grid, null_value=null)
@@ -84,9 +85,9 @@ def test_the_table_has_these_rows_and_no_others() -> None:
     assert list(table("| statistic | L1 | L2 |")) == list(PEOPLE)
 
 
-@pytest.mark.parametrize("limits", LIMITS, ids=str)
-@pytest.mark.parametrize("grid", GRIDS, ids=str)
-@pytest.mark.parametrize("name", PEOPLE)
+@for_each("limits", LIMITS)
+@for_each("grid", GRIDS)
+@for_each("name", PEOPLE)
 def test_the_table_for_people_is_right(name: str, grid: Grid, limits: Contribution) -> None:
     column = Column("x", ColumnType.INTEGER, grid=grid)
     query = Query("q", PEOPLE[name], "t", (FIVE,), column, numerator=Part(None, SOME))

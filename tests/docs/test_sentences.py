@@ -2,8 +2,8 @@
 
 import re
 
-import pytest
 from doc_pages import PAGES, README, Page
+from thorough import for_each
 
 MOST_WORDS = 35
 
@@ -35,7 +35,7 @@ def too_long(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@for_each("page", PAGES)
 def test_sentences_are_short(page):
     assert too_long(page) == []
 

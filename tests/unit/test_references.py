@@ -6,8 +6,8 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
 from product_source import FILES, name_of, source_of, tree_of
+from thorough import for_each
 
 REFERENCE = re.compile(r"``([a-z_]+(?:\.[A-Za-z_]+)+)``")
 PUBLISHED = {"report.json", "report.css", "pdf.css"}  # files, not modules
@@ -42,7 +42,7 @@ def defined(tree: ast.Module) -> set[str]:
     return bound | {alias.asname or alias.name for alias in aliases}
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
+@for_each("file", FILES)
 def test_references_are_there(file: Path) -> None:
     references = REFERENCE.findall(source_of(file))
     modules = [name for name in references if name.split(".")[0] in PLACES]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from product_source import dotted
-from thorough import in_diagonal
+from thorough import for_each, in_diagonal, is_thorough
 
 TESTS = Path(__file__).parents[1]
 
@@ -99,3 +99,32 @@ def test_one_case_in_n_runs_with_every_value_of_both_parameters(step: int, inner
     assert len(chosen) == 10 * inner
     assert chosen[0] == 0  # a single case runs
     assert {position % inner for position in chosen} == set(range(inner))
+
+
+def test_each_case_is_tried_and_a_failure_names_its_own() -> None:
+    tried = []
+
+    @for_each("a", [1, 2])
+    @for_each(("b", "c"), [(3, 4), (5, 6)])
+    def check(a: int, b: int, c: int) -> None:
+        tried.append((a, b, c))
+        if a == 2:
+            pytest.skip("none")
+        assert b == 3
+
+    with pytest.raises(AssertionError) as caught:
+        check()
+    assert tried == [(1, 3, 4), (1, 5, 6)]
+    assert caught.value.__notes__[-1] == "in the case {'a': 1, 'b': 5, 'c': 6}"
+
+
+def test_one_case_in_n_is_tried_by_default() -> None:
+    tried = []
+
+    @pytest.mark.one_in(1000)
+    @for_each("a", range(1000))
+    def check(a: int) -> None:
+        tried.append(a)
+
+    check()
+    assert tried == ([0] if not is_thorough() else [*range(1000)])

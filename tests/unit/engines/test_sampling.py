@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
-from thorough import examples
+from thorough import examples, for_each
 
 from dprelease.engines.duckdb.bounding.by_arrays import places_kept
 from dprelease.engines.duckdb.bounding.rule import (
@@ -145,8 +145,8 @@ UNITS = [None, "", "null", "=", "ann", "é😀", "a'b", "\0", "x" * 5000]
 
 
 @pytest.mark.one_in(6)
-@pytest.mark.parametrize("unit", UNITS)
-@pytest.mark.parametrize("salt", [0, 1, 2**63, 2**64 - 1])
+@for_each("unit", UNITS)
+@for_each("salt", [0, 1, 2**63, 2**64 - 1])
 def test_a_unit_has_the_same_numbers_in_sql_as_in_python(unit: str | None, salt: int) -> None:
     seeds = seeds_of(salt, unit)
     with duckdb.connect() as connection:

@@ -5,6 +5,7 @@ from datetime import date, datetime
 
 import duckdb
 import pytest
+from thorough import for_each
 
 from dprelease.engines.common import text_values as values
 from dprelease.expressions import typed_texts as duckdb_values
@@ -48,7 +49,7 @@ def test_both_engines_read_texts_alike(kind: T) -> None:
             assert (text, number_found) == (text, values.parse_number(text))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "kind", "value"),
     [
         ("12.0", T.INTEGER, 12),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from thorough import examples
+from thorough import examples, for_each
 
 from dprelease.errors import Failure
 from dprelease.expressions import ExpressionError, parse, result_type
@@ -41,7 +41,7 @@ hash(sex)|COALESCE(age, sex)|sex GLOB 'a'|COLUMNS(*)|age IS DISTINCT FROM 1|'unc
 """.replace("\n", "|").split("|")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", [*filter(None, REFUSED), "", "  ", "age\x00", "age\x07", "age||", "sex || sex ||"]
 )
 def test_refused_by_name_with_a_remedy(text: str) -> None:

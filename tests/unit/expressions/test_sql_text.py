@@ -6,6 +6,7 @@ import math
 import duckdb
 import pytest
 from product_source import FILES, dotted, name_of, nodes, tree_of
+from thorough import for_each
 
 from dprelease.expressions import sqltext as sql
 from dprelease.expressions import tree
@@ -49,7 +50,7 @@ def test_a_name_stays_a_name(connection: duckdb.DuckDBPyConnection, name: str) -
     assert connection.execute("SELECT count(*) FROM t").fetchall() == [(1,)]
 
 
-@pytest.mark.parametrize("value", WRITABLE)
+@for_each("value", WRITABLE)
 def test_a_literal_of_an_expression_stays_a_literal(value: str) -> None:
     shown = value.replace("'", "''")
     node = tree(f"s = '{shown}'", {"s": ColumnType.STRING})

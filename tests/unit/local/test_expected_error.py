@@ -4,6 +4,7 @@ import math
 from fractions import Fraction as F
 
 import pytest
+from thorough import for_each
 
 from dprelease.local.calibrate import respond
 from dprelease.local.expected_error import expected
@@ -64,9 +65,9 @@ def test_windows_number_by_number(width: int, epsilon: F, delta: F) -> None:
     assert found.scale is None
 
 
-@pytest.mark.parametrize("width", [1, 2, 2996, 2**53 - 1])
-@pytest.mark.parametrize("kind", [Mechanism.LAPLACE, Mechanism.PIECEWISE])
-@pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
+@for_each("width", [1, 2, 2996, 2**53 - 1])
+@for_each("kind", [Mechanism.LAPLACE, Mechanism.PIECEWISE])
+@for_each(("epsilon", "delta"), BUDGETS)
 def test_nothing_is_below_its_floor(width: int, kind: Mechanism, epsilon: F, delta: F) -> None:
     found = expected(respond(numeric(width, kind), epsilon, delta))
     assert 0 < found.floor <= found.error

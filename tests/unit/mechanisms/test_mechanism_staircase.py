@@ -8,6 +8,7 @@ from math import sqrt
 from typing import Any
 
 import pytest
+from thorough import for_each
 
 from dprelease import Failure, load
 from dprelease.kernel.certify.certify import certify
@@ -124,10 +125,10 @@ def test_what_is_added_up_needs_a_law_whose_sums_are_known() -> None:
     assert single.one_draw
 
 
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("by", [[], ["g"], ["g", "h"]])
-@pytest.mark.parametrize("column", ["x", "y"])
-@pytest.mark.parametrize("bounds", [{}, bounded(1, 1), bounded(4, 1), bounded(3, 2), bounded(4, 2)])
+@for_each("adjacency", ["add-remove", "replace-one"])
+@for_each("by", [[], ["g"], ["g", "h"]])
+@for_each("column", ["x", "y"])
+@for_each("bounds", [{}, bounded(1, 1), bounded(4, 1), bounded(3, 2), bounded(4, 2)])
 def test_the_planner_and_certify_agree_on_the_stairs(
     adjacency: str, by: list[str], column: str, bounds: dict[str, Any]
 ) -> None:

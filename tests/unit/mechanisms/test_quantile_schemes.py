@@ -4,6 +4,7 @@ import itertools
 from fractions import Fraction as F
 
 import pytest
+from thorough import for_each
 
 from dprelease.kernel.noise.selection.quantiles import slots_of
 from dprelease.kernel.verify import quantiles as verifier
@@ -25,9 +26,9 @@ RELATIONS = [(False, False), (True, False), (True, True)]
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize(("replace", "stays"), RELATIONS)
-@pytest.mark.parametrize("rows", [1, 3])
+@for_each("name", SETS)
+@for_each(("replace", "stays"), RELATIONS)
+@for_each("rows", [1, 3])
 def test_a_plan_loses_what_it_may_and_the_verifier_agrees(
     name: str, replace: bool, stays: bool, rows: int
 ) -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from thorough import for_each
 
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.noise_mixture import LATTICE_SLACK, mix_quantiles
@@ -43,8 +44,8 @@ def laplace_outside(at: float, weights: tuple[float, ...]) -> mpmath.mpf:
         return total
 
 
-@pytest.mark.parametrize("weights", WEIGHTS, ids=str)
-@pytest.mark.parametrize("alpha", ["0.5", "0.05", "0.005", "0.0000001"])
+@for_each("weights", WEIGHTS)
+@for_each("alpha", ["0.5", "0.05", "0.005", "0.0000001"])
 def test_laplace(weights: tuple[float, ...], alpha: str) -> None:
     at = found(NoiseFamily.LAPLACE, Fraction(alpha), weights)
     assert laplace_outside(at, weights) <= float(alpha) * (1 + 1e-9)

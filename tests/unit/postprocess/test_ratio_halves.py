@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from thorough import for_each
 
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.noise_mixture import quantile_of_mix
@@ -21,9 +22,9 @@ def quantile(noise: Noise, rho: float) -> float:
     return (1 + size) * quantile_of_mix(noise, 1 - LEVEL, max(size, 1) / (1 + size))
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=str)
-@pytest.mark.parametrize("above", [0, 100, -100, 5000, -5000, 10**6])
-@pytest.mark.parametrize("below", [200, -200, 3000, -3000, 10**7])
+@for_each("noise", NOISES)
+@for_each("above", [0, 100, -100, 5000, -5000, 10**6])
+@for_each("below", [200, -200, 3000, -3000, 10**7])
 def test_the_ends_solve_the_equation(noise: Noise, above: int, below: int) -> None:
     half = float(ratio_halves([above], [below], noise, LEVEL)[0])
     ratio = above / below

@@ -13,6 +13,7 @@ from fractions import Fraction as F
 
 import mpmath as mp
 import pytest
+from thorough import for_each
 
 from dprelease.kernel.verify.composition.confirm import confirms
 from dprelease.model import Loss
@@ -249,13 +250,12 @@ def test_more_events_and_smaller_deltas_cost_more(event: Event) -> None:
 
 
 @pytest.mark.one_in(8)
-@pytest.mark.parametrize(
+@for_each(
     "shift",
     [shifts.split(4), shifts.general(3, 3), shifts.general(4, 4), shifts.general(9, 2)],
-    ids=str,
 )
-@pytest.mark.parametrize("sigma2", [F(2, 3), F(5), F(30), F(200), F(300)])
-@pytest.mark.parametrize("times", [1, 20])
+@for_each("sigma2", [F(2, 3), F(5), F(30), F(200), F(300)])
+@for_each("times", [1, 20])
 def test_moves_of_several_shapes(shift: shifts.Shift, sigma2: F, times: int) -> None:
     """No less than the worst of the shapes alone, and what is claimed is confirmed."""
     events: list[Counted] = [(Gaussian(sigma2, shift), times)]
@@ -354,7 +354,7 @@ def test_what_can_not_be_is_refused(event: Event, times: int, problem: str) -> N
 
 
 @pytest.mark.one_in(8)
-@pytest.mark.parametrize(
+@for_each(
     "events",
     [
         [(Pure(F(100)), 30)],
@@ -369,9 +369,8 @@ def test_what_can_not_be_is_refused(event: Event, times: int, problem: str) -> N
         [(Range(F(1, 100)), 10**5), (Pure(F(1, 10**30)), 10**6)],
         [(Approximate(F(0), F(1, 10**12)), 100), (Approximate(F(9), F(1, 10**16)), 1)],
     ],
-    ids=str,
 )
-@pytest.mark.parametrize("delta", [F(1, 2), F(1, 10**4), F(1, 10**15), F(1, 10**100)])
+@for_each("delta", [F(1, 2), F(1, 10**4), F(1, 10**15), F(1, 10**100)])
 def test_extremes_are_confirmed(events: list[Counted], delta: F) -> None:
     """With one of the margins; and sums of epsilons bound the answer, where there is one."""
     try:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, product
 
 import pytest
+from thorough import for_each
 
 from dprelease.model import (
     Adjacency,
@@ -136,9 +137,9 @@ LINEAR: list[tuple[Row, tuple[int, ...], Callable[[int], Table]]] = [
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("limits", LIMITS, ids=str)
-@pytest.mark.parametrize("cells", CELLS)
-@pytest.mark.parametrize("linear", range(len(LINEAR)))
+@for_each("limits", LIMITS)
+@for_each("cells", CELLS)
+@for_each("linear", range(len(LINEAR)))
 def test_no_unit_exceeds_and_some_unit_attains(
     linear: int, cells: int, limits: Contribution
 ) -> None:
@@ -197,9 +198,9 @@ def test_distinct_values(limits: Contribution, cells: int, outside: bool) -> Non
     assert hold(moves, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
 
 
-@pytest.mark.parametrize("limits", LIMITS, ids=str)
-@pytest.mark.parametrize("cells", CELLS)
-@pytest.mark.parametrize("outside", [False, True])
+@for_each("limits", LIMITS)
+@for_each("cells", CELLS)
+@for_each("outside", [False, True])
 def test_numbers_of_units(limits: Contribution, cells: int, outside: bool) -> None:
     tables = {
         tuple(int(any(cell == which for cell, _ in unit)) for which in range(cells))
@@ -224,11 +225,11 @@ def query(cells: int, closed: bool, bounds: tuple[int, int], drops: bool, name: 
     return Query("q", name, "t", (group,), None if name == "count" else column, where)
 
 
-@pytest.mark.parametrize("bounds", [(0, 1), (-1, 2), (-3, -1), (2, 7), (0, 40), (-5, 3)])
-@pytest.mark.parametrize("cells", [1, 2, 5])
-@pytest.mark.parametrize("closed", [True, False])
-@pytest.mark.parametrize("drops", [True, False])
-@pytest.mark.parametrize("name", ["count", "sum", "mean"])
+@for_each("bounds", [(0, 1), (-1, 2), (-3, -1), (2, 7), (0, 40), (-5, 3)])
+@for_each("cells", [1, 2, 5])
+@for_each("closed", [True, False])
+@for_each("drops", [True, False])
+@for_each("name", ["count", "sum", "mean"])
 def test_single_rows_come_out_as_before(
     bounds: tuple[int, int], cells: int, closed: bool, drops: bool, name: str
 ) -> None:

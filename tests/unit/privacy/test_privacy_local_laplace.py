@@ -6,6 +6,7 @@ from fractions import Fraction as F
 
 import mpmath
 import pytest
+from thorough import for_each
 
 from dprelease.local.randomizers.laplace import (
     classical_scale,
@@ -55,7 +56,7 @@ def realised(scale: F, width: int, epsilon: str) -> mpmath.mpf:
 
 
 @pytest.mark.one_in(3)
-@pytest.mark.parametrize(("width", "epsilon", "delta"), CASES)
+@for_each(("width", "epsilon", "delta"), CASES)
 def test_the_least_scale_is_valid_and_nothing_less_is(width: int, epsilon: str, delta: str) -> None:
     scale = least_scale(width, F(epsilon), F(delta))
     found = realised(scale, width, epsilon)

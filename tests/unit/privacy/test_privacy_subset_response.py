@@ -7,6 +7,7 @@ from itertools import combinations, permutations
 import mpmath
 import pytest
 from oracle.local_deltas import subset_delta
+from thorough import for_each
 
 from dprelease.local.randomizers.subset_selection import (
     best_size,
@@ -16,9 +17,9 @@ from dprelease.local.randomizers.subset_selection import (
 )
 
 
-@pytest.mark.parametrize("categories", [2, 3, 4, 50])
-@pytest.mark.parametrize("epsilon", ["0", "1e-9", "0.5", "1", "8", "300"])
-@pytest.mark.parametrize("delta", ["0", "1e-6", "0.2"])
+@for_each("categories", [2, 3, 4, 50])
+@for_each("epsilon", ["0", "1e-9", "0.5", "1", "8", "300"])
+@for_each("delta", ["0", "1e-6", "0.2"])
 def test_the_enclosed_law_is_exactly_private(categories: int, epsilon: str, delta: str) -> None:
     true, wrong = chances(categories, F(epsilon), F(delta))
     assert 0 < wrong[0] <= wrong[1]
@@ -77,7 +78,7 @@ def excess(first: dict[frozenset[int], F], second: dict[frozenset[int], F], fact
 
 
 @pytest.mark.one_in(5)
-@pytest.mark.parametrize(("labels", "size", "epsilon", "delta"), LAWS)
+@for_each(("labels", "size", "epsilon", "delta"), LAWS)
 def test_a_set_loses_what_it_may_and_no_less(
     labels: int, size: int, epsilon: str, delta: str
 ) -> None:

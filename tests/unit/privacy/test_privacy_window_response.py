@@ -8,6 +8,7 @@ from itertools import permutations
 import mpmath
 import numpy as np
 import pytest
+from thorough import for_each
 
 from dprelease.local.randomizers.piecewise import (
     LEVELS,
@@ -69,9 +70,9 @@ def bound(window: Window, limit: F) -> F:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("epsilon", ["0.01", "1", "4"])
-@pytest.mark.parametrize("delta", ["0", "1e-6", "0.1"])
+@for_each("shape", SHAPES)
+@for_each("epsilon", ["0.01", "1", "4"])
+@for_each("delta", ["0", "1e-6", "0.1"])
 def test_a_window_loses_what_it_may(shape: tuple[int, int], epsilon: str, delta: str) -> None:
     window = window_of(*shape, F(epsilon), F(delta))
     assert window is not None

@@ -10,6 +10,7 @@ from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
 import pytest
+from thorough import for_each
 
 from dprelease.kernel.certify.unit_limits import coarse_limits
 from dprelease.kernel.certify.worst_change import Worst, worst_change
@@ -273,7 +274,7 @@ CASES = [
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize(("name", "cells", "limits", "replaced"), CASES)
+@for_each(("name", "cells", "limits", "replaced"), CASES)
 def test_the_worst_change_is_that_of_all_units(
     name: str, cells: int, limits: tuple[int, int, int], replaced: bool
 ) -> None:

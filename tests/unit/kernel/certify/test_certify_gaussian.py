@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from thorough import for_each
 
 from dprelease import load
 from dprelease.kernel.certify.worst_change import worst_change
@@ -62,11 +63,11 @@ def plan(name: str, budget: str, steps: int, adjacency: str, *by: str) -> Plan:
 
 
 @pytest.mark.one_in(6)
-@pytest.mark.parametrize("by", [(), ("g",)])
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("steps", STEPS)
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize("name", ASKED)
+@for_each("by", [(), ("g",)])
+@for_each("adjacency", ["add-remove", "replace-one"])
+@for_each("steps", STEPS)
+@for_each("budget", BUDGETS)
+@for_each("name", ASKED)
 def test_every_statistic_is_certified_on_every_grid(
     name: str, budget: str, steps: int, adjacency: str, by: tuple[str, ...]
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from thorough import examples
+from thorough import examples, for_each
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
@@ -151,10 +151,10 @@ LIMITS = [(1, 1, 1), (5, 2, 3), (12, 3, 12)]
 
 
 @pytest.mark.one_in(8)
-@pytest.mark.parametrize("statistic", sorted(set(ASKED) - {"ratio"}))
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("groups", [0, 3])
-@pytest.mark.parametrize("limits", LIMITS)
+@for_each("statistic", sorted(set(ASKED) - {"ratio"}))
+@for_each("adjacency", ADJACENCIES)
+@for_each("groups", [0, 3])
+@for_each("limits", LIMITS)
 def test_no_understatement_is_certified(
     statistic: str, adjacency: str, groups: int, limits: tuple[int, int, int]
 ) -> None:
@@ -170,9 +170,9 @@ def test_no_understatement_is_certified(
 
 
 @pytest.mark.one_in(13)
-@pytest.mark.parametrize("statistic", sorted(ADDITIVE))
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("limits", [(5, 1, 5), (5, 2, 3), (9, 4, 3)])
+@for_each("statistic", sorted(ADDITIVE))
+@for_each("adjacency", ADJACENCIES)
+@for_each("limits", [(5, 1, 5), (5, 2, 3), (9, 4, 3)])
 def test_gaussian_noise_for_people(
     statistic: str, adjacency: str, limits: tuple[int, int, int]
 ) -> None:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from thorough import for_each
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
@@ -77,10 +78,10 @@ def refusal(made: Plan) -> str | None:
     return None
 
 
-@pytest.mark.parametrize("statistic", QUERIES)
-@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("unit", [0, 1])
-@pytest.mark.parametrize("by", [True, False])
+@for_each("statistic", QUERIES)
+@for_each("adjacency", ["add-remove", "replace-one"])
+@for_each("unit", [0, 1])
+@for_each("by", [True, False])
 def test_planned_noise_is_certified_and_less_noise_is_refused(
     statistic: str, adjacency: str, unit: int, by: bool
 ) -> None:
@@ -131,8 +132,8 @@ def tampered(step: Step, change: Callable[[Quantity], Quantity]) -> dict[str, An
     return {"measures": weights, "survey_weight": own}
 
 
-@pytest.mark.parametrize("statistic", QUERIES)
-@pytest.mark.parametrize(
+@for_each("statistic", QUERIES)
+@for_each(
     "change",
     [
         lambda weight: replace(weight, grid=replace(weight.grid, upper=1000)),

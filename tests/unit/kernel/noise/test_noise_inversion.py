@@ -8,7 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from thorough import some
+from thorough import for_each, some
 
 from dprelease.kernel.noise.additive.inversion import (
     UNDECIDED,
@@ -88,8 +88,8 @@ def test_decode_numbers_every_integer_once() -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("law", LAWS, ids=repr)
-@pytest.mark.parametrize("bits", [16, 64, 128])
+@for_each("law", LAWS)
+@for_each("bits", [16, 64, 128])
 def test_survivals_enclose_the_law(law, bits: int) -> None:
     cuts = law.survivals(bits)
     assert cuts[-1].high <= 1

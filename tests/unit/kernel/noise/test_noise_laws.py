@@ -6,6 +6,7 @@ from itertools import product
 
 import mpmath
 import pytest
+from thorough import for_each
 
 from dprelease.kernel.noise.distributions.laws import (
     halfwidth,
@@ -112,8 +113,8 @@ def test_sums_of_draws_of_a_staircase_are_refused() -> None:
 
 
 @pytest.mark.one_in(28)
-@pytest.mark.parametrize("noise", SUMMABLE, ids=repr)
-@pytest.mark.parametrize("text", ["1/2", "1/10", "5/100", "1/1000", "1e-9"])
+@for_each("noise", SUMMABLE)
+@for_each("text", ["1/2", "1/10", "5/100", "1/1000", "1e-9"])
 def test_halfwidth_is_the_smallest(noise: Noise, text: str) -> None:
     alpha = Fraction(text)
     pmf = masses(noise)
@@ -126,11 +127,9 @@ def test_halfwidth_is_the_smallest(noise: Noise, text: str) -> None:
 
 
 @pytest.mark.one_in(11)
-@pytest.mark.parametrize("count", [2, 3, 4])
-@pytest.mark.parametrize(
-    "noise", [each for each in SUMMABLE if each.parameter < 100 and not each.stair], ids=repr
-)
-@pytest.mark.parametrize("text", ["1/2", "5/100", "1e-4"])
+@for_each("count", [2, 3, 4])
+@for_each("noise", [each for each in SUMMABLE if each.parameter < 100 and not each.stair])
+@for_each("text", ["1/2", "5/100", "1e-4"])
 def test_sum_halfwidth_covers(noise: Noise, text: str, count: int) -> None:
     alpha = Fraction(text)
     reach = 300

@@ -8,6 +8,7 @@ from math import floor
 import numpy as np
 import pytest
 from record_laws import window_of_ratio
+from thorough import for_each
 
 from dprelease.kernel.noise.local.piecewise import build_windows
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
@@ -76,8 +77,8 @@ def stands_for(law: WindowLaw, grid: Grid, level: int) -> F:
     return middle + F(2 * level - (each.levels - 1), 2) * each.gap * F(grid.width, 2)
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(("lower", "upper"), [(0, 1), (-3, 4), (10, 110), (-WIDE, WIDE // 5)])
+@for_each("law", LAWS)
+@for_each(("lower", "upper"), [(0, 1), (-3, 4), (10, 110), (-WIDE, WIDE // 5)])
 def test_tables_lead_to_exactly_the_law(law: WindowLaw, lower: int, upper: int) -> None:
     grid = Grid(F(1), lower, upper)
     for k in {lower, lower + 1, (lower + upper) // 2, upper - 1, upper}:

@@ -5,6 +5,7 @@ from itertools import product
 
 import mpmath
 import pytest
+from thorough import for_each
 
 from dprelease.kernel.verify import additive as verifier
 from dprelease.mechanisms import gaussian, laplace
@@ -123,9 +124,9 @@ def test_nonsense_is_refused() -> None:
 
 
 @pytest.mark.one_in(4)
-@pytest.mark.parametrize("sigma2", ["0.7", "6", "40", "1e5"])
-@pytest.mark.parametrize("epsilon", ["0.1", "1", "4"])
-@pytest.mark.parametrize("entries", [1, 4, 9])
+@for_each("sigma2", ["0.7", "6", "40", "1e5"])
+@for_each("epsilon", ["0.1", "1", "4"])
+@for_each("entries", [1, 4, 9])
 def test_two_arithmetics_meet(sigma2: str, epsilon: str, entries: int) -> None:
     """The smoothing bound in either arithmetic, its toll included."""
     shift = shifts.general(9, entries)
