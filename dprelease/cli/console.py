@@ -98,9 +98,23 @@ def folded(text: str, stream: TextIO, indent: int) -> str:
 
 
 def answer(text: str) -> None:
-    """Write a result to standard output, at once: whether it arrived decides the exit code."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    """Write a result to standard output, at once: whether it arrived decides the exit code.
+
+    Raises Failure (exit code 2, or 6 where a disk has no room); BrokenPipeError if nobody reads.
+    """
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        # Imported here for start-up: it is seldom needed.
+        from dprelease.files.system import DISK_ERRORS
+
+        abandon_stdout()
+        message = f"standard output can't be written: {problem.strerror or 'it fails'}"
+        hint, is_of_disk = "see to what reads it", problem.errno in DISK_ERRORS
+        raise unwritten("E018", message, hint, is_of_disk=is_of_disk) from None
 
 
 def answer_json(value: object) -> None:
@@ -113,11 +127,18 @@ def answer_json(value: object) -> None:
 def printable(text: str) -> str:
     """The text without what could move a terminal's cursor or colour it.
 
-    Joiners stay: emoji and several scripts are written with them.
+    Blanks of every width stay, as French has them before colons, and joiners, with which emoji and
+    several scripts are written.
     """
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or char in _JOINERS else "\ufffd" for char in text)
+    # Imported here for start-up: most texts are plain.
+    from unicodedata import category
+
+    return "".join(
+        char if char.isprintable() or char in _JOINERS or category(char) == "Zs" else "\ufffd"
+        for char in text
+    )
 
 
 def remark(text: str, style: str = "") -> None:

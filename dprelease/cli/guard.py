@@ -6,6 +6,7 @@ of the data, so neither is shown, and no switch shows them. Most are bugs, and s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
@@ -93,11 +94,7 @@ def _tell_internal(error: BaseException, manner: Manner) -> int:
     outside = isinstance(error, OSError | MemoryError | ImportError)
     message = f"internal error ({kind_of(error)}); nothing was released"
     complaint = Complaint("E701", message, SYSTEM if outside else REPORT)
-    try:
-        return _tell(int(ExitCode.INTERNAL), [complaint], manner)
-    except OSError:  # standard output is what fails; standard error may still work
-        abandon_stdout()
-        return _tell(int(ExitCode.INTERNAL), [complaint], Manner(json=False, quiet=False))
+    return _tell(int(ExitCode.INTERNAL), [complaint], manner)
 
 
 def _invoke(arguments: Sequence[str]) -> int:
@@ -118,15 +115,17 @@ def _invoke(arguments: Sequence[str]) -> int:
 
 
 def _tell(code: int, complaints: Sequence[Complaint], manner: Manner) -> int:
+    is_told = False
     if manner.json:
-        answer_json(
-            {
-                "schema": "dprelease/error/1",
-                "exit_code": code,
-                "complaints": [complaint.to_dict() for complaint in complaints],
-            }
-        )
-    if not (manner.json and manner.quiet):
+        error = {
+            "schema": "dprelease/error/1",
+            "exit_code": code,
+            "complaints": [complaint.to_dict() for complaint in complaints],
+        }
+        with contextlib.suppress(Failure):  # where it can't be, standard error tells it
+            answer_json(error)
+            is_told = True
+    if not (is_told and manner.quiet):
         complain(complaints)
     return code
 

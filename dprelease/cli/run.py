@@ -141,7 +141,7 @@ def _tell(result: Result, as_json: bool, quiet: bool) -> None:
             tell_text(result)
     except BrokenPipeError:
         raise
-    except OSError:
+    except (OSError, Failure):
         abandon_stdout()
         raise Failure(
             ExitCode.AFTER_CHARGE,

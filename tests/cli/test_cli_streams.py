@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from dprelease.cli.console import printable
+from dprelease.language import ENGLISH, LANGUAGES, catalogue
+
 CANARY = "canary-7f3a"
 BUG = "this is a bug in dprelease: please report it, with this line"
 OUTSIDE = "see to memory, disk, open files and threads"
@@ -150,9 +153,26 @@ def test_a_full_disk_behind_stdout_is_told(folder):
     with open("/dev/full", "wb") as full:
         process = start(folder, "plan", "small.toml", stdout=full, stderr=subprocess.PIPE)
         _, err = process.communicate(timeout=60)
-    assert process.returncode == 70
-    said = f"E701 internal error (OSError); nothing was released   hint: {OUTSIDE}\n"
-    assert err.decode() == said
+    assert process.returncode == 6
+    said = "E018 standard output can't be written: No space left on device   hint: make room or "
+    assert err.decode() == f"{said}mend the disk, or see to what reads it\n"
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",)])
+def test_an_error_that_standard_output_does_not_take_is_told_beside(folder, quiet):
+    with open("/dev/full", "wb") as full:
+        process = start(
+            folder, "plan", "none.toml", "--json", *quiet, stdout=full, stderr=subprocess.PIPE
+        )
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, b"E007 " in err) == (2, True)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sentences_of_every_language_are_shown_as_they_are(language):
+    for sentence in catalogue(language).values() if language != ENGLISH else ():
+        assert printable(sentence) == sentence
+    assert printable("\x1b[2J\x07\u2028\u202e\x9b") == "\ufffd[2J\ufffd\ufffd\ufffd\ufffd"
 
 
 def test_closed_streams_are_no_error(folder):
