@@ -6,7 +6,6 @@ reader finds it.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -26,11 +25,9 @@ from dprelease.answers.estimation import TableEstimates
 from dprelease.answers.released import Combination, ReleasedTable, RenderedReport
 from dprelease.cli.app import app
 from dprelease.cli.explain import groups
-from dprelease.engines import registry
 from dprelease.expressions import whitelist
 from dprelease.model import ColumnType
 from dprelease.release.plan import ReleasePlan
-from dprelease.report.formats import FORMATS
 from dprelease.statistics.registry import STATISTICS
 
 Lines = Iterator[str]
@@ -140,63 +137,6 @@ def _lines(text: str, width: int = 100) -> Lines:
     yield line
 
 
-# --- environment variables ------------------------------------------------------------------------
-
-VARIABLES = {
-    "DPRELEASE_MEMORY": "how much memory DuckDB may take, such as `2GB`: "
-    "[Memory](../explanation/measurements.md#memory)",
-    "DPRELEASE_SPARK_PLAIN_SHUFFLE": "if `1`, rows may lie unencrypted on disks of a cluster: "
-    "[On a cluster](../how-to/cluster.md)",
-    "JAVA_HOME": "where Java is, for Spark, if not on the path",
-    "PYSPARK_PYTHON": "the Python of Spark's workers, if not this one",
-    "SPARK_REMOTE": "the server of Spark Connect to work on",
-    "NO_COLOR": "if not empty, no colour on a terminal",
-    "TERM": "if `dumb`, the output is not taken for a terminal",
-    "COLUMNS": "how many columns a terminal is taken to have",
-    "_DPRELEASE_COMPLETE": "set by the script of `dprelease completion`, for its own calls",
-}
-
-
-def variables_of_the_code() -> set[str]:
-    """Names of the variables that the package looks up in the environment."""
-    names = set()
-    for file in PACKAGE.rglob("*.py"):
-        source = file.read_text(encoding="utf-8")
-        if "environ" not in source and "getenv" not in source:
-            continue
-        tree = ast.parse(source)
-        constants = {
-            target.id: node.value.value
-            for node in tree.body
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
-                "os.environ.get", "os.getenv", "os.environ.pop", "environ.get"
-            ):  # fmt: skip
-                first: Any = node.args[0]
-            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
-                first = node.slice
-            else:
-                continue
-            if ast.unparse(first) in ("database.uri_env", "self.variable"):
-                continue  # the spec names it
-            names.add(constants[first.id] if isinstance(first, ast.Name) else first.value)
-    return names
-
-
-def variables() -> Lines:
-    """The environment variables that the code reads."""
-    yield from table("variable", "meaning")
-    found = variables_of_the_code()
-    for name in sorted(found | set(VARIABLES), key=list(VARIABLES).index):
-        if name not in found:
-            raise KeyError(f"{name} is not read anywhere")
-        yield row(f"`{name}`", VARIABLES[name])
-
-
 # --- codes ----------------------------------------------------------------------------------------
 
 
@@ -211,73 +151,6 @@ def codes() -> Lines:
         for code, (says, remedy) in group.codes.items():
             yield row(f"`{code}`", says.replace("{period}", "`{period}`"), remedy)
         yield ""
-
-
-# --- output ---------------------------------------------------------------------------------------
-
-SUFFIXES = {
-    "": "the figure with noise, or the name chosen",
-    "_noise_moe": "half-width of its noise interval; of a name, by how much its score may fall "
-    "short of the best one's",
-    "_flag": "`ok`, or `low_reliability` where the half-width is more than 30% of the figure. Of a "
-    "quantile: where the ranks are more than a tenth of a count beside it. `suppressed` where the "
-    "spec has it hidden. `bounded` in place of `ok`, and before `low_reliability`, where limits on "
-    "a unit's rows can cut it",
-    "_low": "lower end of its noise interval, within what is possible",
-    "_high": "upper end of its noise interval, within what is possible",
-    "_count": "the number of values behind it, for free; of a weighted survey the sum of their "
-    "weights",
-    "_count_noise_moe": "half-width of that number's noise interval",
-    "_mean": "the mean, for free",
-    "_mean_noise_moe": "half-width of the mean's noise interval",
-    "_mean_low": "lower end of the mean's noise interval",
-    "_mean_high": "upper end of the mean's noise interval",
-    "_rank_moe": "it is the multiple of the step, or the listed candidate, nearest to a value "
-    "within so many ranks of the true quantile; how far that is in values is not known",
-    "_1": "the first name; the others are in `_2`, `_3` and so on",
-}
-
-
-def columns() -> Lines:
-    """Which columns follow a query's name, and of which statistics."""
-    by_suffix: dict[str, list[str]] = {}
-    for name, statistic in STATISTICS.items():
-        for suffix in statistic.suffixes:
-            by_suffix.setdefault(suffix, []).append(name)
-    yield from table("column", "what", "of which statistics")
-    for suffix in sorted(by_suffix, key=list(SUFFIXES).index):
-        names = by_suffix[suffix]
-        others = [name for name in STATISTICS if name not in names]
-        of = "all" if not others else ", ".join(f"`{name}`" for name in names)
-        if 0 < len(others) < 4:
-            of = "all but " + ", ".join(f"`{name}`" for name in others)
-        yield row(f"`<query>{suffix}`", SUFFIXES[suffix], of)
-
-
-REPORTS = {
-    "pdf": "the same on A4 pages, to sign and to keep; needs the extra `dprelease[pdf]`",
-    "html": "for people: the guarantee, what it means, figures with charts, noise, budget, hazards."
-    " One file that loads nothing, for the screen, the phone and paper",
-    "md": "the same as Markdown, for pull requests",
-    "json": "the same for programs; its schema is [report.schema.json](report.schema.json)",
-    "dcat": "the release as a data set of [DCAT-AP](https://semiceu.github.io/DCAT-AP), for "
-    "catalogues of data",
-    "registry": "a draft entry for [OpenDP's registry of deployments](https://registry.opendp.org)",
-}
-
-
-def reports() -> Lines:
-    """The files of a report, by the words of ``[report] formats``."""
-    yield from table("`[report] formats`", "file", "media type", "what")
-    for name, form in FORMATS.items():
-        yield row(f'`"{name}"`', f"`{form.file}`", f"`{form.media_type}`", REPORTS[name])
-
-
-def inputs() -> Lines:
-    """The format that a suffix stands for."""
-    yield from table("suffix", "format")
-    for suffix, form in registry.SUFFIXES.items():
-        yield row(f"`{suffix}`", f'`"{form}"`')
 
 
 # --- statistics -----------------------------------------------------------------------------------
@@ -547,9 +420,7 @@ PARTS: dict[str, dict[str, Callable[[], Lines]]] = {
     "spec.md": {"spec": spec_reference.lines},
     "statistics.md": {"keys of statistics": keys},
     "columns.md": {"expressions": expressions},
-    "data.md": {"formats": inputs},
-    "output.md": {"reports": reports, "columns": columns},
-    "commands.md": {"variables": variables, "commands": commands},
+    "commands.md": {"commands": commands},
     "codes.md": {"codes": codes},
     "limits.md": {"limits": limits},
     "python.md": {"names": python},

@@ -1,5 +1,8 @@
 """The reference says what the code says: its built parts leave nothing out."""
 
+import ast
+import re
+
 import build_reference
 import click
 import pytest
@@ -7,6 +10,9 @@ from build_reference import BEGIN, END, PARTS, all_commands
 from doc_pages import DOCS, page
 
 from dprelease.cli.explain import groups
+from dprelease.engines import registry
+from dprelease.report.formats import FORMATS
+from dprelease.statistics.registry import STATISTICS
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -39,15 +45,71 @@ def test_every_command_and_option_is_told():
                 assert all(f"`{spelling}`" in section for spelling in option.opts)
 
 
-def test_a_variable_that_the_page_does_not_tell_is_missed(monkeypatch):
-    known = build_reference.VARIABLES  # in the order of the page
-    fewer = {name: known[name] for name in known if name != "DPRELEASE_MEMORY"}
-    monkeypatch.setattr(build_reference, "VARIABLES", fewer)
-    with pytest.raises(ValueError, match="DPRELEASE_MEMORY"):
-        list(build_reference.variables())
-    monkeypatch.setattr(build_reference, "VARIABLES", {**known, "DPRELEASE_NOTHING": "nothing"})
-    with pytest.raises(KeyError, match="DPRELEASE_NOTHING"):
-        list(build_reference.variables())
+def variables_of_the_code():
+    """Names of the variables that the package looks up in the environment."""
+    names = set()
+    for file in build_reference.PACKAGE.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        if "environ" not in source and "getenv" not in source:
+            continue
+        tree = ast.parse(source)
+        constants = {
+            target.id: node.value.value
+            for node in tree.body
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "os.environ.get", "os.getenv", "os.environ.pop", "environ.get"
+            ):  # fmt: skip
+                first = node.args[0]
+            elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
+                first = node.slice
+            else:
+                continue
+            if ast.unparse(first) in ("database.uri_env", "self.variable"):
+                continue  # the spec names it
+            names.add(constants[first.id] if isinstance(first, ast.Name) else first.value)
+    return names
+
+
+def rows(text, heading):
+    """The cells of the table below a heading, or below the top of a page."""
+    section = text.partition(heading)[2]
+    table = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)[0].splitlines()[2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]] for row in table]
+
+
+def test_every_variable_that_the_code_reads_is_told():
+    told = rows(page("reference/commands.md").text, "\n## Environment variables\n")
+    assert sorted(name.strip("`") for name, _ in told) == sorted(variables_of_the_code())
+
+
+def test_every_suffix_of_data_is_told():
+    told = {}
+    for words, form in rows(page("reference/data.md").text, "# Data formats\n"):
+        plain, _, packed = words.partition("behind")[0].partition(", also with ")
+        endings = re.findall(r"`(\.\w+)`", packed)
+        for suffix in re.findall(r"`(\.\w+)`", plain):
+            told |= {suffix + ending: form.strip('`"') for ending in ("", *endings)}
+    assert told == registry.SUFFIXES
+
+
+def test_every_format_of_reports_is_told():
+    told = rows(page("reference/output.md").text, "\n## Formats of the report\n")
+    assert [row[:3] for row in told] == [
+        [f'`"{name}"`', f"`{form.file}`", f"`{form.media_type}`"] for name, form in FORMATS.items()
+    ]
+
+
+def test_every_column_of_a_statistic_is_told():
+    for column, _, of in rows(page("reference/output.md").text, "\n## Columns of a table\n"):
+        suffix = column.strip("`").removeprefix("<query>")
+        having = {name for name in STATISTICS if suffix in STATISTICS[name].suffixes}
+        named = set(re.findall(r"`(\w+)`", of))
+        assert having == (set(STATISTICS) - named if of.startswith("all") else named), column
 
 
 def test_a_limit_that_the_page_does_not_tell_is_missed(monkeypatch):
