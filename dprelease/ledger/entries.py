@@ -21,7 +21,6 @@ from dprelease.ledger.privacy_filter import (
     Total,
     parts_content,
     read_parts,
-    whole,
 )
 from dprelease.ledger.totals import spent, total_of
 from dprelease.model import Loss
@@ -230,19 +229,18 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         _optional_fraction(content[name]) for name in ("rho", "epsilon_cap", "delta_cap")
     )
     loss = Loss(read_exact(content["epsilon"]), read_exact(content["delta"]), rho)
-    # Early ledgers have neither parts nor periods, nor where the data is.
-    disjoint, period = content.get("disjoint_periods", False), content.get("period")
+    disjoint, period = content["disjoint_periods"], content["period"]
     if not isinstance(disjoint, bool) or not isinstance(period, str | None):
         raise ValueError("not a period")
+    # Version 0.2 did not note where the data is.
     data = tuple(map(str, content["data"])) if "data" in content else None
-    parts = read_parts(content["parts"]) if "parts" in content else whole(loss)
     return Run(
         seq=entry.seq,
         hash=entry.hash,
         run_id=entry.run_id,
         dataset=content["dataset"],
         release=content["release"],
-        terms=Terms(loss, parts, period, disjoint, data),
+        terms=Terms(loss, read_parts(content["parts"]), period, disjoint, data),
         caps=Caps(epsilon_cap, delta_cap, _optional_fraction(content.get("rho_cap"))),
         detail=content["detail"],
         charged_at=entry.written_at,

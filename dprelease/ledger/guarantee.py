@@ -31,8 +31,8 @@ def unit_definition(release: Release) -> dict[str, object] | None:
     decide whose rows are dropped: under add-remove, with a column of the file and no unit of nulls,
     neighbours that differ in a unit whose rows are dropped are equal, and no other unit changes.
 
-    Early versions left out what most specs don't state: that is here only where it is stated, so
-    that charges of both can be held against each other.
+    Version 0.2 left out what most specs don't state: that is here only where it is stated, so that
+    its charges can be held against others.
     """
     name = release.privacy.unit_column
     if name is None:
@@ -166,7 +166,7 @@ def guarantee_of(release: Release) -> dict[str, object]:
 
 
 def definition_in(detail: Mapping[str, object]) -> Definition | None:
-    """How the unit of a charge is defined; None for rows, and in charges of early versions."""
+    """How the unit of a charge is defined; None for rows of which nothing has to be said."""
     definition = detail.get(DEFINITION)
     return definition if isinstance(definition, Mapping) else None
 
@@ -175,12 +175,9 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
     """Refuse (exit 3) a run whose unit or neighbours are not those of the dataset's other runs.
 
     Losses about different neighbours don't add up: a count that replace-one leaves exact has no
-    finite loss under add-remove. Beside charges of early versions, which don't say how their unit
-    is defined, a unit may be a column of the file, but not one that is computed; and what those of
-    later versions don't note is taken for what most specs have.
+    finite loss under add-remove. What a charge does not note is taken for what most specs have.
     """
-    definition = definition_in(detail)
-    is_row = detail.get("unit") == "row"
+    definition = definition_in(detail) or {}
     for run in account.runs:
         for what in ("unit", "adjacency"):
             if run.detail.get(what) != detail.get(what):
@@ -190,24 +187,13 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
                     f"use one {what} for all releases of a data set",
                     place,
                 )
-        charged = definition_in(run.detail)
-        if is_row or (definition is not None and charged is not None):
-            if differences := unit_differences(charged or {}, definition or {}):
-                raise _refused(
-                    f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
-                    f"defined otherwise ({differences_in_words(differences)}); such losses do not "
-                    "add up",
-                    "define the unit, and read the file, as in the spec of that entry, or name "
-                    "another dataset with a cap that is lower by what was spent on this one",
-                    place,
-                )
-        elif definition is not None and "expression" in definition:
+        if differences := unit_differences(definition_in(run.detail) or {}, definition):
             raise _refused(
-                f'entry {run.seq} of the ledger charged "{account.dataset}" without noting how its '
-                "unit is computed, as early versions did: whether it is the same unit can't be "
-                "told",
-                "make the unit a column of the file, or name another dataset with a cap that is "
-                "lower by what was spent on this one",
+                f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
+                f"defined otherwise ({differences_in_words(differences)}); such losses do not "
+                "add up",
+                "define the unit, and read the file, as in the spec of that entry, or name "
+                "another dataset with a cap that is lower by what was spent on this one",
                 place,
             )
 

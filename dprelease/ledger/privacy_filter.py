@@ -147,7 +147,7 @@ class Terms:
     """What a run costs, also in parts, and when its data are from: the text of ``{period}``.
 
     ``disjoint``: it was declared that each protected unit has records in one period only. Then
-    ``data`` is where they are, by ``data_places``; early ledgers don't have it.
+    ``data`` is where they are, by ``data_places``; version 0.2 did not note it.
     """
 
     loss: Loss

@@ -136,7 +136,7 @@ def _differences(saved: Parts, now: Parts) -> list[str]:
 
 
 def _terms_and_queries(parts: Parts) -> tuple[Mapping[str, object], Mapping[str, object]]:
-    """What a run is held to (nothing in files of early versions), and the queries by name.
+    """What a run is held to (nothing in files that are no plan of ours), and the queries by name.
 
     Anybody may have written the file, so nothing is taken for granted of its parts.
     """

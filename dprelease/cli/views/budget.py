@@ -91,7 +91,7 @@ def _table(dataset: Facts) -> Table:
         "charged at": [run["charged_at"][:16].replace("T", " ") for run in runs],
         "release": [run["release"] for run in runs],
     }
-    if any(run["snapshot"] for run in runs):  # charges of early versions don't note it
+    if any(run["snapshot"] for run in runs):  # version 0.2 did not note it
         columns["snapshot"] = [run["snapshot"] or "-" for run in runs]
     if any(run["period"] for run in runs):  # with a mark where it was declared disjoint
         marks = [" *" if run["disjoint_periods"] else "" for run in runs]
@@ -209,9 +209,6 @@ def unit_lines(units: Sequence[Facts]) -> Iterator[str]:
     for unit in noted:
         of = f" ({_entries(unit)})" if len(noted) > 1 else ""
         yield f"unit     {_unit(unit)}, {unit['adjacency']}{of}"
-    for unit in noted:
-        if unit["unit"] != "row" and unit["definition"] is None:
-            yield f"note     {_entries(unit)}: an early version did not note how it is defined"
     if len({unit["description"] for unit in noted} - {None}) > 1:
         yield "note     the unit is described in several ways: is it the same one?"
 

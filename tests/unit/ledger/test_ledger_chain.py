@@ -97,12 +97,12 @@ def test_a_book_tells_the_runs() -> None:
     assert run.files == {"a.csv": "0"}
 
 
-def test_an_early_charge_without_parts_or_period_is_taken_as_a_whole() -> None:
+@pytest.mark.parametrize("name", ["parts", "period", "disjoint_periods"])
+def test_a_charge_without_parts_or_period_is_refused(name: str) -> None:
     content = json.loads(charge())
-    for name in ("parts", "period", "disjoint_periods"):
-        del content[name]
-    run = read_book(chained((Kind.CHARGE, A, json.dumps(content)))).runs[A]
-    assert run.terms == Terms(run.loss, whole(run.loss))
+    del content[name]
+    with pytest.raises(BrokenChain, match="can't be understood"):
+        read_book(chained((Kind.CHARGE, A, json.dumps(content))))
 
 
 @pytest.mark.parametrize(

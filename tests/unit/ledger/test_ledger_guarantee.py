@@ -327,25 +327,12 @@ def differing(one: dict[str, Any], other: dict[str, Any]) -> Iterator[str]:
                 yield f"{header} {key}"
 
 
-def test_beside_charges_that_do_not_define_their_unit(tmp_path: Path) -> None:
-    """Early versions noted names alone."""
-    early = {"unit": "column uid", "adjacency": "add-remove"}
-    said = refusal(tmp_path, early, release(BY_HOUSE))
-    assert "without noting how its unit is computed" in said
-    other = tmp_path / "other"
-    other.mkdir()
-    assert refusal(other, early, release()) == ""
-
-
-def test_an_early_charge_is_not_forgotten_behind_later_ones(tmp_path: Path) -> None:
-    early = {"unit": "column uid", "adjacency": "add-remove"}
-    with Ledger.open(str(tmp_path / "l.sqlite")) as ledger:
-        for name, detail in (("a", guarantee_of(release(BY_HOUSE))), ("b", early)):
-            ledger.charge(name * 64, "d", "r", Loss(Fraction(1)), Caps(), detail)
-        with pytest.raises(Failure, match="entry 2 of the ledger"):
-            ledger.charge(
-                "c" * 64, "d", "r", Loss(Fraction(1)), Caps(), guarantee_of(release(BY_HOUSE))
-            )
+@pytest.mark.parametrize("spec", [release(), release(BY_HOUSE)])
+def test_a_charge_that_does_not_define_its_unit_adds_up_with_no_other(
+    tmp_path: Path, spec: Release
+) -> None:
+    undefined = {"unit": "column uid", "adjacency": "add-remove"}
+    assert "defined otherwise" in refusal(tmp_path, undefined, spec)
 
 
 def test_what_a_ledger_notes_of_a_unit_never_changes_between_versions() -> None:
