@@ -25,7 +25,7 @@ import dprelease
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily, Plan
-from dprelease.postprocess.screened_counts import CHANCE
+from dprelease.postprocess.intervals.screened_counts import CHANCE
 
 CELLS, RECORDS = 20_000, 100  # of each cell
 LOWER, UPPER, STEP = 0, 500, Fraction(1, 100)

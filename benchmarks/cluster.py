@@ -40,14 +40,15 @@ import numpy as np
 from processes import measure, processor_times, verdict
 
 import dprelease
-from dprelease.engines import Engine, get
-from dprelease.engines.common.read_share import ReadShare
-from dprelease.engines.sources import lay_out
-from dprelease.engines.spark.answers import exact_table
-from dprelease.engines.spark.engine import PARTITION, Spark, messages_of
-from dprelease.engines.spark.session import OWN_SETTINGS, SparkCluster
+from dprelease.engines import get
+from dprelease.engines.engine_interface import Engine
+from dprelease.engines.spark.partial_results import exact_table
+from dprelease.engines.spark.spark_engine import PARTITION, Spark, messages_of
+from dprelease.engines.spark.spark_session import OWN_SETTINGS, SparkCluster
 from dprelease.engines.spark.splits import LARGEST, splits_of
 from dprelease.model import AggregateRequest, Source
+from dprelease.sources.shared.read_share import ReadShare
+from dprelease.sources.source_format import lay_out
 
 ROWS, FITTED = 20_000_000, 5_000_000
 A_PERSON = Fraction(40, 3)  # rows

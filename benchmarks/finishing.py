@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from processes import verdict
 
-from dprelease.finishing.agreement import Counts, Wanted, agreed
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily
+from dprelease.postprocess.finishing.agreement import Counts, Wanted, agreed
 
 NOISES = (
     Noise(NoiseFamily.LAPLACE, Fraction(10)),

@@ -40,7 +40,7 @@ VERIFY = "unit/privacy unit/kernel"
 NOISE = "unit/kernel/noise statistical"
 LEDGER = "unit/ledger contracts/test_ledger_processes.py"
 RELEASE = "unit/release leaks"
-ENGINES = "unit/engines contracts"
+ENGINES = "unit/engines unit/sources contracts"
 
 MUTANTS = [
     # --- certify: what a unit can change, what that costs, and the conditions
@@ -171,21 +171,21 @@ MUTANTS = [
     Mutant("if len(ahead) > 1 and not _within(spent, caps, ahead):", "if False:", "quality first: the cap holds both runs", "cli/test_cli_quality.py"),
     Mutant("if counts.get(state, 0) - noise.get(state, 0) > most * total:", "if counts.get(state, 0) > most * total:", "quality first: noise alone stops no run", "unit/release/test_quality_first.py"),
     # --- finishing
-    Mutant("shown = columns | changed  # conditions look at all figures before any is hidden or rounded", "shown = columns", "finishing: conditions look at adjusted figures", "unit/finishing"),
-    Mutant("raw[table, name] = _hidden(before.values, visible), before.decimals", "raw[table, name] = before.values, before.decimals", "finishing: hidden figures show in no raw column", "unit/finishing cli/test_cli_finishing.py"),
+    Mutant("shown = columns | changed  # conditions look at all figures before any is hidden or rounded", "shown = columns", "finishing: conditions look at adjusted figures", "unit/postprocess"),
+    Mutant("raw[table, name] = _hidden(before.values, visible), before.decimals", "raw[table, name] = before.values, before.decimals", "finishing: hidden figures show in no raw column", "unit/postprocess cli/test_cli_finishing.py"),
     # --- readers
-    Mutant("complete = fields is not None and len(fields) == self.width", "complete = fields is not None", "csv: a line with another number of fields", "unit/engines/test_csv_lines.py contracts/test_csv_readers.py"),
-    Mutant("return columns if len(columns[0]) == records else None", "return columns", "csv: the fast reader finds as many records", "unit/engines/test_csv_lines.py unit/engines/test_multiline_csv.py"),
-    Mutant("return self._records == records", "return True", "csv: the scan confirms the fast reader", "unit/engines contracts/test_csv_readers.py"),
-    Mutant("return fields if fields is not None and len(fields) == self.width else None", "return fields", "csv: a record of several lines has all fields", "unit/engines/test_multiline_csv.py"),
-    Mutant("if begun + (size if feed < 0 else feed) > LINE_LIMIT:", "if False:", "csv: the scan doubts a line that is too long", "unit/engines contracts/test_csv_readers.py"),
-    Mutant("if leaf is None or len(alike) > 1:", "if leaf is None:", "parquet: columns that differ in case alone", "unit/engines/test_column_names.py"),
-    Mutant("_check_offsets(values.dictionary)", "pass", "arrow: places outside of a dictionary", "unit/engines/test_arrow_files.py"),
-    Mutant("values = values.view(raw[values.type])", "return", "arrow: offsets outside of a buffer", "unit/engines/test_arrow_files.py", "arrow/source"),
-    Mutant('inside = f"{column} IS NULL OR {column} BETWEEN \'{first}\' AND \'{last}\'"', 'inside = "TRUE"', "postgresql: moments outside of the calendar", "unit/engines/test_databases.py"),
-    Mutant("shown = from_excel(value, self._sheet.epoch) if value >= 0 else None", "shown = from_excel(value) if value >= 0 else None", "xlsx: the epoch of a workbook", "unit/engines/test_xlsx.py"),
-    Mutant("if len(text) > LONGEST:", "if False:", "xlsx: a text that is too long", "unit/engines/test_xlsx.py", "xlsx"),
-    Mutant("inside = f\"{kind} NOT IN ('null', 'real') AND {size} <= {CELL_LIMIT}\"", "inside = f\"{kind} NOT IN ('null', 'real')\"", "sqlite: a text that is too long", "unit/engines/test_databases.py"),
+    Mutant("complete = fields is not None and len(fields) == self.width", "complete = fields is not None", "csv: a line with another number of fields", "unit/sources/test_csv_lines.py contracts/test_csv_readers.py"),
+    Mutant("return columns if len(columns[0]) == records else None", "return columns", "csv: the fast reader finds as many records", "unit/sources/test_csv_lines.py unit/sources/test_multiline_csv.py"),
+    Mutant("return self._records == records", "return True", "csv: the scan confirms the fast reader", "unit/sources contracts/test_csv_readers.py"),
+    Mutant("return fields if fields is not None and len(fields) == self.width else None", "return fields", "csv: a record of several lines has all fields", "unit/sources/test_multiline_csv.py"),
+    Mutant("if begun + (size if feed < 0 else feed) > LINE_LIMIT:", "if False:", "csv: the scan doubts a line that is too long", "unit/sources contracts/test_csv_readers.py"),
+    Mutant("if leaf is None or len(alike) > 1:", "if leaf is None:", "parquet: columns that differ in case alone", "unit/sources/test_column_names.py"),
+    Mutant("_check_offsets(values.dictionary)", "pass", "arrow: places outside of a dictionary", "unit/sources/test_arrow_files.py"),
+    Mutant("values = values.view(raw[values.type])", "return", "arrow: offsets outside of a buffer", "unit/sources/test_arrow_files.py", "sources/arrow"),
+    Mutant('inside = f"{column} IS NULL OR {column} BETWEEN \'{first}\' AND \'{last}\'"', 'inside = "TRUE"', "postgresql: moments outside of the calendar", "unit/sources/test_databases.py"),
+    Mutant("shown = from_excel(value, self._sheet.epoch) if value >= 0 else None", "shown = from_excel(value) if value >= 0 else None", "xlsx: the epoch of a workbook", "unit/sources/test_xlsx.py"),
+    Mutant("if len(text) > LONGEST:", "if False:", "xlsx: a text that is too long", "unit/sources/test_xlsx.py", "xlsx"),
+    Mutant("inside = f\"{kind} NOT IN ('null', 'real') AND {size} <= {CELL_LIMIT}\"", "inside = f\"{kind} NOT IN ('null', 'real')\"", "sqlite: a text that is too long", "unit/sources/test_databases.py"),
 ]  # fmt: skip
 
 

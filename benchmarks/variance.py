@@ -30,8 +30,8 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 UPPER = 10_000  # grid steps, of one unit each
 RECORDS = (100, 1_000, 10_000)

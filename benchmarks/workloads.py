@@ -41,8 +41,8 @@ import dprelease
 from dprelease.kernel.noise.distributions.laws import variance
 from dprelease.model import Plan, Read
 from dprelease.release.plan import certified_plan
-from dprelease.statistics.registry import statistic_of
-from dprelease.statistics.shared.read_release import figure_variance
+from dprelease.statistics.read_release import figure_variance
+from dprelease.statistics.statistic_registry import statistic_of
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "peers"))

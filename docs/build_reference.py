@@ -19,16 +19,16 @@ import click
 import spec_reference
 
 import dprelease
-from dprelease.answers.budget import Budget, DatasetBudget
-from dprelease.answers.comparison import Comparison
-from dprelease.answers.estimation import TableEstimates
-from dprelease.answers.released import Combination, ReleasedTable, RenderedReport
 from dprelease.cli.app import app
-from dprelease.cli.explain import groups
+from dprelease.cli.explain_command import groups
+from dprelease.comparison.compared_specs import Comparison
 from dprelease.expressions import whitelist
 from dprelease.model import ColumnType
+from dprelease.release.budget_status import Budget, DatasetBudget
 from dprelease.release.plan import ReleasePlan
-from dprelease.statistics.registry import STATISTICS
+from dprelease.release.published import Combination, ReleasedTable, RenderedReport
+from dprelease.release.table_estimates import TableEstimates
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Lines = Iterator[str]
 BEGIN = "<!-- {}: begin (built by docs/build_reference.py) -->"
@@ -215,34 +215,37 @@ def expressions() -> Lines:
 
 LIMITS: dict[str, dict[str, str]] = {
     "Spec file": {
-        "spec.toml.syntax:MAX_BYTES": "size of a spec",
-        "spec.toml.syntax:MAX_KEYS": "keys of a spec",
-        "spec.toml.tree:MAX_DEPTH": "levels of nested tables and lists",
-        "spec.toml.tree:MAX_VALUES": "values of a spec",
-        "spec.complaints.reporter:MOST_SHOWN": "complaints that are shown at once",
+        "specfile.toml.syntax:MAX_BYTES": "size of a spec",
+        "specfile.toml.syntax:MAX_KEYS": "keys of a spec",
+        "specfile.toml.tree:MAX_DEPTH": "levels of nested tables and lists",
+        "specfile.toml.tree:MAX_VALUES": "values of a spec",
+        "specfile.complaints.reporter:MOST_SHOWN": "complaints that are shown at once",
     },
     "Numbers and names": {
-        "spec.schema.numbers:LARGEST": "size of a number; from here on it is refused",
-        "spec.schema.numbers:MAX_EPSILON": "epsilon of a query or release",
-        "spec.schema.numbers:MAX_BOUND": "rows or groups that one unit may count in",
-        "spec.schema.numbers:MAX_DESIGN_EFFECT": "design effect of a survey",
-        "spec.schema.numbers:MAX_RECORD_LINES": "lines that one record may have",
-        "spec.schema.numbers:MAX_SELECTION_DELTA": "delta of a selection of private keys",
-        "spec.schema.fields:MAX_QUANTILES": "quantiles of one query",
-        "spec.checks.columns.domains:LONGEST_KEY": "characters of a public key",
-        "spec.schema.fields:LONGEST_LABEL": "characters of a title, label or unit",
-        "spec.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
-        "spec.checks.queries.query_context:MOST_WEIGHT_STEPS": "steps from 0 to `upper` of a "
+        "specfile.schema.number_texts:LARGEST": "size of a number; from here on it is refused",
+        "specfile.schema.number_texts:MAX_EPSILON": "epsilon of a query or release",
+        "specfile.schema.number_texts:MAX_BOUND": "rows or groups that one unit may count in",
+        "specfile.schema.number_texts:MAX_DESIGN_EFFECT": "design effect of a survey",
+        "specfile.schema.number_texts:MAX_RECORD_LINES": "lines that one record may have",
+        "specfile.schema.number_texts:MAX_SELECTION_DELTA": "delta of a selection of private keys",
+        "specfile.schema.fields:MAX_QUANTILES": "quantiles of one query",
+        "specfile.checks.columns.domains:LONGEST_KEY": "characters of a public key",
+        "specfile.schema.fields:LONGEST_LABEL": "characters of a title, label or unit",
+        "specfile.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
+        "specfile.checks.queries.query_context:MOST_WEIGHT_STEPS": "steps from 0 to `upper` of a "
         "survey weight",
-        "spec.checks.queries.query_context:LARGEST_SQUARED": "steps from `lower` to `upper` where "
-        "squares are summed",
+        "specfile.checks.queries.query_context:LARGEST_SQUARED": "steps from `lower` to `upper` "
+        "where squares are summed",
     },
     "Queries": {
-        "spec.checks.queries.groups:MAX_CELLS": "cells of a table: all combinations of its groups",
-        "spec.checks.queries.several_tables:MAX_TABLES": "tables of a query",
-        "spec.checks.queries.several_tables:MAX_ALL_CELLS": "cells of a query's tables together",
-        "spec.schema.fields:MAX_WAYS": "columns of a table that `ways` can say",
-        "answers.estimation:MOST_CELLS": "cells of a cross table of `dprelease estimate --cross`",
+        "specfile.checks.queries.groups:MAX_CELLS": "cells of a table: all combinations of its "
+        "groups",
+        "specfile.checks.queries.several_tables:MAX_TABLES": "tables of a query",
+        "specfile.checks.queries.several_tables:MAX_ALL_CELLS": "cells of a query's tables "
+        "together",
+        "specfile.schema.fields:MAX_WAYS": "columns of a table that `ways` can say",
+        "release.table_estimates:MOST_CELLS": "cells of a cross table of `dprelease estimate "
+        "--cross`",
     },
     "Expressions": {
         "expressions.grammar:MAX_LENGTH": "characters of an expression",
@@ -254,29 +257,30 @@ LIMITS: dict[str, dict[str, str]] = {
         "expressions.growth:MOST_OPERATIONS": "weighted operations on one record",
     },
     "Data": {
-        "engines.common.files:LINE_LIMIT": "size of a line of CSV; a longer one is a record of "
+        "sources.shared.files:LINE_LIMIT": "size of a line of CSV; a longer one is a record of "
         "nulls",
-        "engines.common.files:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
-        "engines.common.key_normalization:LONGEST_KEY": "characters of a private key; a longer "
+        "sources.shared.files:CELL_LIMIT": "size of a text in Parquet; a longer one is null",
+        "sources.shared.key_normalization:LONGEST_KEY": "characters of a private key; a longer "
         "one is cut",
         "expressions.normal_form:LONGEST_TEXT": "characters of a text that is read in normal form; "
         "a longer one is read as it stands",
-        "engines.duckdb.session:LEAST_MEMORY": "bytes that `DPRELEASE_MEMORY` must allow, at least",
-        "engines.duckdb.session:MOST_THREADS": "threads that read data",
+        "engines.duckdb.duckdb_session:LEAST_MEMORY": "bytes that `DPRELEASE_MEMORY` must allow, "
+        "at least",
+        "engines.duckdb.duckdb_session:MOST_THREADS": "threads that read data",
     },
     "Output": {
         "output.publish:LONGEST_NAME": "bytes of a file's name",
         "output.publish:LONGEST_PATH": "bytes of the output's path",
-        "cli.show:MOST_ROWS": "rows of a table that `dprelease show` shows by itself",
+        "cli.show_command:MOST_ROWS": "rows of a table that `dprelease show` shows by itself",
     },
 }
 LIMIT = re.compile(r"^((?:MAX|MOST|LONGEST|LARGEST|LEAST)_?[A-Z_]*|[A-Z]+_LIMIT)(?:: \w+)? = ")
 # Where each limit is one that a user can meet, so that it is in the table.
-MET = ("spec", "expressions", "engines/common", "output/publish.py")
+MET = ("specfile", "expressions", "sources/shared", "output/publish.py")
 # Those that are no limit of what a user writes: hints, sizes inside, or the same as another.
 INSIDE = {
-    "spec.checks.columns.grids:LEAST_STEPS",
-    "spec.checks.columns.list_files:MOST_LOOKS",  # said in words on the page of columns
+    "specfile.checks.columns.grids:LEAST_STEPS",
+    "specfile.checks.columns.list_files:MOST_LOOKS",  # said in words on the page of columns
 }
 
 

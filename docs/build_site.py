@@ -58,10 +58,10 @@ def pages() -> None:
 
 def schemas() -> None:
     """The JSON Schemas, beside the reference."""
-    from dprelease.spec.schema.json_schema import schema_text
+    from dprelease.specfile.schema.json_schema import schema_text
 
     (SITE / SPEC_SCHEMA).write_text(schema_text(), encoding="utf-8")
-    shutil.copyfile(ROOT / "dprelease" / "report" / "report.schema.json", SITE / REPORT_SCHEMA)
+    shutil.copyfile(ROOT / "dprelease" / "reports" / "report.schema.json", SITE / REPORT_SCHEMA)
 
 
 def gallery() -> None:

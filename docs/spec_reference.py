@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
-from dprelease.spec.schema import fields, numbers, query_tables, review, sections
-from dprelease.spec.schema.section_reader import Choice, Key
+from dprelease.specfile.schema import fields, number_texts, query_tables, review, sections
+from dprelease.specfile.schema.section_reader import Choice, Key
 
 KINDS: dict[Callable[[object], object], str] = {
     fields.text: "text",
@@ -21,22 +21,22 @@ KINDS: dict[Callable[[object], object], str] = {
     fields.licence: "SPDX identifier, or URL",
     fields.decimals: "whole number from 0 to 12",
     fields.flag: "true or false",
-    numbers.exact: "number",
-    numbers.budget: "number above 0",
-    numbers.weight: "number above 0",
-    numbers.probability: "number in [0, 1)",
-    numbers.interval: "number",
-    numbers.bound: "whole number from 1",
-    numbers.record_lines: "whole number from 2 to 10,000",
-    numbers.design_effect: "number above 0, at most 1,000",
-    numbers.population: "whole number from 1",
-    numbers.within: "number above 0",
-    numbers.bandwidth: "number above 0, or list of them",
-    numbers.points: "whole number from 2, or list",
-    numbers.display_step: "number above 0",
-    numbers.confidence: "number from 0.5 to below 1",
-    numbers.picks: "whole number from 1",
-    numbers.selection_delta: "number above 0, to 0.001",
+    number_texts.exact: "number",
+    number_texts.budget: "number above 0",
+    number_texts.weight: "number above 0",
+    number_texts.probability: "number in [0, 1)",
+    number_texts.interval: "number",
+    number_texts.bound: "whole number from 1",
+    number_texts.record_lines: "whole number from 2 to 10,000",
+    number_texts.design_effect: "number above 0, at most 1,000",
+    number_texts.population: "whole number from 1",
+    number_texts.within: "number above 0",
+    number_texts.bandwidth: "number above 0, or list of them",
+    number_texts.points: "whole number from 2, or list",
+    number_texts.display_step: "number above 0",
+    number_texts.confidence: "number from 0.5 to below 1",
+    number_texts.picks: "whole number from 1",
+    number_texts.selection_delta: "number above 0, to 0.001",
     fields.quantiles: "number in (0, 1), or list of them",
     fields.mechanisms: " ".join(f'`"{word}"`' for word in fields.MECHANISMS)
     + ", or table by column",

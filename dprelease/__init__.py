@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from fractions import Fraction
 
-    from dprelease.answers.budget import Budget, DatasetBudget
-    from dprelease.answers.comparison import Comparison
-    from dprelease.answers.estimation import TableEstimates
-    from dprelease.answers.released import Combination, ReleasedTable, RenderedReport
+    from dprelease.comparison.compared_specs import Comparison
     from dprelease.kernel.noise.entropy import Entropy
     from dprelease.model import Release
+    from dprelease.release.budget_status import Budget, DatasetBudget
     from dprelease.release.plan import ReleasePlan
     from dprelease.release.progress import Stage
+    from dprelease.release.published import Combination, ReleasedTable, RenderedReport
     from dprelease.release.result import Result
+    from dprelease.release.table_estimates import TableEstimates
 
 __all__ = [
     "Budget",
@@ -65,17 +65,17 @@ __version__ = "0.2.0"
 
 # class -> its module
 CLASSES = {
-    "Budget": "answers.budget",
-    "Combination": "answers.released",
-    "Comparison": "answers.comparison",
-    "DatasetBudget": "answers.budget",
+    "Budget": "release.budget_status",
+    "Combination": "release.published",
+    "Comparison": "comparison.compared_specs",
+    "DatasetBudget": "release.budget_status",
     "Release": "model",
     "ReleasePlan": "release.plan",
-    "ReleasedTable": "answers.released",
-    "RenderedReport": "answers.released",
+    "ReleasedTable": "release.published",
+    "RenderedReport": "release.published",
     "Result": "release.result",
     "Stage": "release.progress",
-    "TableEstimates": "answers.estimation",
+    "TableEstimates": "release.table_estimates",
 }
 
 
@@ -127,7 +127,7 @@ def load(
 
     Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
     """
-    from dprelease.spec import load as made
+    from dprelease.specfile import load as made
 
     return made(spec, period=period, base=base, allow_outside_lists=allow_outside_lists)
 
@@ -251,7 +251,7 @@ def diff(
     ``period`` and ``allow_outside_lists`` are for ``load``, if they are not loaded yet.
     Raises Failure with every complaint of the first that is not sound.
     """
-    from dprelease.answers.comparison import diff as made
+    from dprelease.comparison.compared_specs import diff as made
 
     return made(old, new, period=period, allow_outside_lists=allow_outside_lists)
 
@@ -274,7 +274,7 @@ def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
     ``witness`` is where the ledger's witness is, if not beside it.
     Raises Failure (exit code 6) where the ledger can't be read; ValueError for another ``by``.
     """
-    from dprelease.answers.budget import budget as made
+    from dprelease.release.budget_status import budget as made
 
     return made(ledger, dataset=dataset, by=by, last=last, period=period, witness=witness)
 
@@ -290,7 +290,7 @@ def show(
     All of them, or those that ``tables`` names; the first ``rows`` of each, or all.
     Raises Failure (exit code 2) where the folder holds no release, or a table is not there.
     """
-    from dprelease.answers.released import show as made
+    from dprelease.release.published import show as made
 
     return made(directory, tables=tables, rows=rows)
 
@@ -302,7 +302,7 @@ def report(directory: str | os.PathLike[str], *, format: str = "md") -> Rendered
     Raises Failure (exit code 2) where a file is missing or not as it was released; ValueError for
     another format.
     """
-    from dprelease.answers.released import report as made
+    from dprelease.release.published import report as made
 
     return made(directory, format=format)
 
@@ -317,7 +317,7 @@ def combine(
     Raises Failure (exit code 2) where a file is not as it was released, or the expression can't be
     evaluated, or would mislead.
     """
-    from dprelease.answers.released import combine as made
+    from dprelease.release.published import combine as made
 
     return made(directory, expression, interval=interval)
 
@@ -334,6 +334,6 @@ def estimate(
     ``report`` is the release's report.json; by default the one beside the table.
     Raises Failure (exit code 2) where a file is missing or not as it was released.
     """
-    from dprelease.answers.estimation import estimate as made
+    from dprelease.release.table_estimates import estimate as made
 
     return made(table, crosses=crosses, report=report)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dprelease.engines.duckdb import engine, record_codes, session
-from dprelease.engines.duckdb.session import NEVER
-from dprelease.engines.spark import answers, tasks
+from dprelease.engines.duckdb import duckdb_engine, duckdb_session, record_codes
+from dprelease.engines.duckdb.duckdb_session import NEVER
+from dprelease.engines.spark import partial_results, tasks
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -32,7 +32,7 @@ class KeptSessions:
 
     def __init__(self) -> None:
         self.idle: dict[object, tuple[Opened, DuckDBPyConnection]] = {}
-        self.open = session.session
+        self.open = duckdb_session.session
 
     @contextmanager
     def session(
@@ -74,7 +74,7 @@ class KeptSessions:
     def used(self) -> Iterator[None]:
         """Every engine takes them, and at the end all are closed."""
         with pytest.MonkeyPatch.context() as patch:
-            for module in (session, engine, record_codes, answers, tasks):
+            for module in (duckdb_session, duckdb_engine, record_codes, partial_results, tasks):
                 patch.setattr(module, "session", self.session)
             yield
         while self.idle:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.local.cells import described
+from dprelease.local.answer_cells import described
 from dprelease.local.read_table import read_columns
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.write_table import write_records

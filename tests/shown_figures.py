@@ -14,7 +14,7 @@ from math import ceil, floor
 from pathlib import Path
 
 from dprelease import show
-from dprelease.cli.views.show import page_of
+from dprelease.cli.views.show_view import page_of
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.output.released_tables import described_tables, read_rows
 

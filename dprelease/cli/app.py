@@ -35,7 +35,9 @@ class LazyGroup(click.Group):
         """The command of that name, or None."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f"dprelease.cli.{cmd_name}"), cmd_name)
+        command: click.Command = getattr(
+            import_module(f"dprelease.cli.{cmd_name}_command"), cmd_name
+        )
         return command
 
     def resolve_command(

@@ -16,8 +16,8 @@ from itertools import pairwise
 import click
 
 from dprelease.cli.app import app
-from dprelease.cli.console import abandon_stdout, answer_json, prepare_streams, remark
-from dprelease.cli.views.complaints import complain
+from dprelease.cli.views.complaints_view import complain
+from dprelease.cli.views.console import abandon_stdout, answer_json, prepare_streams, remark
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.frozen import dataclass
 

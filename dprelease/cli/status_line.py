@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dprelease.cli.console import NARROWEST, on_terminal, paint, width_of
+from dprelease.cli.views.console import NARROWEST, on_terminal, paint, width_of
 from dprelease.files.system import NoMoreThreads, start
 
 if TYPE_CHECKING:

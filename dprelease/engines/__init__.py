@@ -1,14 +1,17 @@
-"""Engines: a request as data in, exact integers out. One line of ``registry`` each."""
+"""Engines: a request as data in, exact integers out. One line of the registry each."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from dprelease.engines.base import Engine
-from dprelease.engines.registry import ENGINES, ON_CLUSTERS
+from dprelease.engines.engine_registry import ENGINES, ON_CLUSTERS
 from dprelease.errors import Complaint, ExitCode, Failure
 
-__all__ = ["ENGINES", "Engine", "get", "in_session", "reading"]
+if TYPE_CHECKING:
+    from dprelease.engines.engine_interface import Engine
+
+__all__ = ["ENGINES", "get", "in_session", "reading"]
 
 
 def get(name: str) -> Engine:
@@ -25,7 +28,7 @@ def reading(name: str, format: str, table: object) -> Engine:
         message = "a table is handed over, but the spec names its data itself"
         hint = 'write format = "frame" in [data], and no path; or hand over none'
         raise Failure(ExitCode.SPEC, Complaint("E432", message, hint, key="data.format"))
-    from dprelease.engines.frame import engine_for
+    from dprelease.engines.duckdb.frame_engine import engine_for
 
     return engine_for(table)
 

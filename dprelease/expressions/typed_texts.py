@@ -1,4 +1,4 @@
-"""Typed values of texts in SQL, by the definition in ``dprelease.engines.common.text_values``."""
+"""Typed values of texts in SQL, by the definition in ``dprelease.sources.shared.text_values``."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
+from dprelease.expressions.expression_wording import remember, written, written_type
 from dprelease.expressions.grammar import FORM, parse, sql_word
 from dprelease.expressions.growth import check_growth
 from dprelease.expressions.nodes import (
@@ -26,7 +27,6 @@ from dprelease.expressions.nodes import (
     literal,
 )
 from dprelease.expressions.normal_form import normalize
-from dprelease.expressions.wording import remember, written, written_type
 from dprelease.model import ColumnType
 
 if TYPE_CHECKING:

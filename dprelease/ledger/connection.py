@@ -15,7 +15,7 @@ from pathlib import Path
 from dprelease.files.atomic import draft_of, remove_dead_drafts
 from dprelease.files.system import sync_directory
 from dprelease.ledger.chain import EMPTY, Entry, Head
-from dprelease.ledger.messages import (
+from dprelease.ledger.ledger_messages import (
     RESTORE,
     bad_place,
     disk_trouble,

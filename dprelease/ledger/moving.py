@@ -26,7 +26,7 @@ from dprelease.ledger.connection import (
     sync_commits,
     unmark,
 )
-from dprelease.ledger.messages import can_not_move, missing, moved_ledger
+from dprelease.ledger.ledger_messages import can_not_move, missing, moved_ledger
 from dprelease.ledger.rollback_guard import (
     guard_path,
     leave_word,

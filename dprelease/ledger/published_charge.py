@@ -14,7 +14,12 @@ from stat import S_ISREG
 from typing import Any
 
 from dprelease.ledger.entries import Run
-from dprelease.ledger.messages import lost_by_output, no_report, not_in_ledger, spoilt_in_output
+from dprelease.ledger.ledger_messages import (
+    lost_by_output,
+    no_report,
+    not_in_ledger,
+    spoilt_in_output,
+)
 
 _LARGEST = 256 * 1024 * 1024  # bytes of a report
 _REPORT = "report.json"

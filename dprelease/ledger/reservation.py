@@ -8,7 +8,7 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.frozen import dataclass
 from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
-from dprelease.ledger.messages import (
+from dprelease.ledger.ledger_messages import (
     above_set_cap,
     charged_elsewhere,
     nothing_promised,

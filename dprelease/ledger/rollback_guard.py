@@ -18,7 +18,7 @@ from dprelease.ledger.chain import Head
 from dprelease.ledger.connection import place_errors
 from dprelease.ledger.entries import Book
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.messages import (
+from dprelease.ledger.ledger_messages import (
     bad_guard,
     lost_ledger,
     moved_ledger,

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from dprelease.ledger.chain import EMPTY, Entry, Head
-from dprelease.ledger.messages import (
+from dprelease.ledger.ledger_messages import (
     RESTORE,
     bad_place,
     busy,

@@ -28,7 +28,7 @@ from dprelease.ledger.entries import (
 )
 from dprelease.ledger.guarantee import check_guarantee
 from dprelease.ledger.identity import canonical_json
-from dprelease.ledger.messages import (
+from dprelease.ledger.ledger_messages import (
     after_commit,
     broken_chain,
     is_unreachable,

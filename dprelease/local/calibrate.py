@@ -10,9 +10,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dprelease.local.randomizers import laplace as local_laplace
-from dprelease.local.randomizers import piecewise as window_response
-from dprelease.local.randomizers import subset_selection as subset_response
+from dprelease.local.randomizers import local_laplace, subset_response, window_response
 from dprelease.model.loss import Loss
 from dprelease.model.record_tables import (
     LaplaceLaw,

@@ -18,9 +18,9 @@ from fractions import Fraction
 from math import sqrt
 
 from dprelease.frozen import dataclass
-from dprelease.local.cells import grid_of
-from dprelease.local.intervals import Cumulants, Figure, cumulants, quantile, scored
-from dprelease.local.variance import laplace_half, window_tails, window_variance
+from dprelease.local.answer_cells import grid_of
+from dprelease.local.answer_variance import laplace_half, window_tails, window_variance
+from dprelease.local.share_intervals import Cumulants, Figure, cumulants, quantile, scored
 from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,

@@ -29,8 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dprelease.frozen import dataclass
-from dprelease.local.randomizers import laplace as local_laplace
-from dprelease.local.randomizers import piecewise as window_response
+from dprelease.local.randomizers import local_laplace, window_response
 from dprelease.model.columns import Grid
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, round_down

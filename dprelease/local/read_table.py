@@ -17,11 +17,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.local.cells import Cells, LabelCells, NumberCells, cells_of
+from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, cells_of
 from dprelease.local.write_table import empty, parquet_type, sets_of, to_arrow, value_table
 from dprelease.model.record_tables import RecordStep
 from dprelease.output.csv_table import escaped
-from dprelease.output.tables import RecordFile
+from dprelease.output.table_files import RecordFile
 
 if TYPE_CHECKING:
     import numpy.typing as npt

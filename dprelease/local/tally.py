@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.local.cells import grid_of, level_values
+from dprelease.local.answer_cells import grid_of, level_values
 from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,

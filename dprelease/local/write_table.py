@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dprelease.files.prefetch import ahead
-from dprelease.local.cells import Cells, LabelCells, NumberCells, cells_of
+from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, cells_of
 from dprelease.model import ColumnType, OutputTable, RecordStep
 from dprelease.output.csv_table import escaped, field
 from dprelease.output.table_schema import table_schema

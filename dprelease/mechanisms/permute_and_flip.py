@@ -34,7 +34,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target, exponential, laplace
-from dprelease.mechanisms.top_k import one_shot_errs_less
+from dprelease.mechanisms.largest_counts import one_shot_errs_less
 from dprelease.model import Form, Loss, Noise, NoiseFamily
 from dprelease.model.privacy_events import Pure
 from dprelease.privacy import zcdp

@@ -113,7 +113,7 @@ class Read:
     ``rows`` are the released integers that it is made of. LINEAR: the figure is ``factors @`` these
     integers; of the cells that differ in the step's groups at ``merged`` only, the sum.
     ``screened``: the last row counts records without a value, of which none are expected: it is
-    left out where it can't be told from 0 (see ``postprocess.screened_counts``). COMBINED: the
+    left out where it can't be told from 0 (see ``intervals.screened_counts``). COMBINED: the
     figure is the sum of ``terms``, published with so many ``decimals``; ``step`` is the first
     one's, and there are no ``rows``.
     """

@@ -18,7 +18,7 @@ class Group:
     """One grouping column of a query: it maps each record to a label, or to none.
 
     A ``private`` group has no public labels: each value is its own label (canonical text, of a text
-    one line, see ``engines.common.key_normalization``), nulls have ``null_label`` or belong to no
+    one line, see ``sources.shared.key_normalization``), nulls have ``null_label`` or belong to no
     cell, and which labels appear is for the query's ``KeySelection`` to decide. Of any other group
     exactly one of ``keys`` (declared values) and ``edges`` (bins: half-open, the last one closed)
     is set. ``labels`` are the published labels in order: the keys or bins, then ``other``.

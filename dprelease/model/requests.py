@@ -143,7 +143,7 @@ class Bound:
 
     Each of the three cuts is a systematic sample, in an order by cell and content, from a start
     that a hash of the salt and the unit gives: what is cut is kept with the same chance, whatever
-    it is like (``dprelease.engines.duckdb.bounding.rule`` has the rule and the proofs). The
+    it is like (``dprelease.engines.duckdb.bounding_rule`` has the rule and the proofs). The
     choice is a function of the unit's own rows and the salt: the same whoever else is there, in
     every engine.
     """

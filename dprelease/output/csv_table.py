@@ -13,7 +13,7 @@ from operator import is_
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.key_types import published_type
-from dprelease.postprocess.fixed_point import placed
+from dprelease.postprocess.intervals.fixed_point import placed
 
 # The last four are full-width forms, which some spreadsheets treat like the first four.
 FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from dprelease.model import About, Release
 from dprelease.model.release import contact_address, licence_address
+from dprelease.output.table_files import RecordFile, WrittenTable
 from dprelease.output.table_schema import table_schema, texts
-from dprelease.output.tables import RecordFile, WrittenTable
 
 NAME = "datapackage.json"
 GENERATOR = "dprelease"  # marks the directories whose files we may replace and remove

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 from dprelease.errors import Failure
 from dprelease.mechanisms import Choice, Mechanism
-from dprelease.mechanisms.registry import options_of
+from dprelease.mechanisms.mechanism_registry import options_of
 from dprelease.model import Accuracy, Read, Release, Step
 from dprelease.planning.stated_budgets import complain
 from dprelease.planning.steps import Draft
 from dprelease.privacy.interval_arithmetic import round_up
-from dprelease.statistics.shared import read_release as reading
+from dprelease.statistics import read_release as reading
 
 _HALVINGS = 24
 _STRONGEST = Fraction(10**6)

@@ -24,7 +24,7 @@ from math import log, sqrt, tanh
 
 from dprelease.frozen import dataclass
 from dprelease.mechanisms import Choice, Mechanism
-from dprelease.mechanisms.registry import law_of, refined
+from dprelease.mechanisms.mechanism_registry import law_of, refined
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
 from dprelease.planning.budget_request import root

@@ -9,12 +9,12 @@ import math
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from dprelease.mechanisms.registry import law_of
+from dprelease.mechanisms.mechanism_registry import law_of
 from dprelease.model import AxisMatrix, Group, Read, Reading, Term
 from dprelease.planning.stated_budgets import Choices
 from dprelease.planning.steps import Draft
-from dprelease.statistics.registry import statistic_of
-from dprelease.statistics.shared.combined_terms import by_integer, entering, polynomial
+from dprelease.postprocess.intervals.figure_terms import by_integer, entering, polynomial
+from dprelease.statistics.statistic_registry import statistic_of
 
 Errors = Mapping[str, float]
 """Variances by name of what has them, or what stands for these: 0 without noise."""

@@ -15,15 +15,15 @@ from typing import Any, TypeVar
 from dprelease.errors import Failure
 from dprelease.language import ENGLISH, say, speaking
 from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
-from dprelease.planning.record_tables import added, record_steps, together
+from dprelease.planning.record_table_plan import added, record_steps, together
 from dprelease.planning.shared_releases import asked_twice
 from dprelease.planning.solve import best_of
 from dprelease.planning.stated_budgets import complain_of
 from dprelease.planning.total_budget import STATED_DELTA, Total, delta_is_ours, total_of
-from dprelease.postprocess.number_text import as_budget, listing, number
+from dprelease.postprocess.intervals.combined_figure import with_decimals
+from dprelease.postprocess.intervals.number_text import as_budget, listing, number
 from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, advanced
-from dprelease.statistics.shared.combined import with_decimals
 
 
 def make_plan(

@@ -11,7 +11,7 @@ of a variance that as well (``statistics.shared``). One record adds exactly K to
 
 *Records without a value* add nothing to these sums, but are counted: where the column may hold
 nulls, one more sum, the last, adds K (K^2) for each of them, and nothing for the others. A record
-still adds exactly K in all, to one sum more. See ``statistics.shared.read_release`` for what is
+still adds exactly K in all, to one sum more. See ``dprelease.statistics.read_release`` for what is
 made of it.
 """
 
@@ -27,7 +27,7 @@ from dprelease.planning.budget_request import Demand, demand_of, root
 from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import selecting_queries
 from dprelease.privacy.sensitivity import Vector
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.statistic import (
     Neighbours,
     Released,
     SharedSums,
@@ -37,9 +37,9 @@ from dprelease.statistics.base import (
     neighbours_of,
     quantity,
 )
-from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.three_sums import three_sums
 from dprelease.statistics.shared.two_sums import two_sums
+from dprelease.statistics.statistic_registry import statistic_of
 
 SCREENED_FROM = Fraction(3, 8)
 """A count that would have no more than this of the joint intensity is screened for records without

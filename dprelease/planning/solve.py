@@ -10,18 +10,18 @@ from operator import is_
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.frozen import dataclass
 from dprelease.mechanisms import NOTHING, Choice
-from dprelease.mechanisms.registry import law_of, refined
+from dprelease.mechanisms.mechanism_registry import law_of, refined
 from dprelease.model import Loss, Reading, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
 from dprelease.planning.figure_errors import Errors, errors_of, planned
-from dprelease.planning.partition_selection import selections
+from dprelease.planning.key_selection import selections
 from dprelease.planning.shared_releases import added_up, drafts_of, unmerged_drafts_of
 from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
 from dprelease.planning.steps import Draft, other_way
-from dprelease.planning.strategies.choose import WORTH, together
+from dprelease.planning.strategy_choice import WORTH, together
 from dprelease.planning.total_budget import Total
-from dprelease.postprocess.number_text import as_budget, number
+from dprelease.postprocess.intervals.number_text import as_budget, number
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BASIC, PLD, Cost
 

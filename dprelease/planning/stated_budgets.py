@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import Choice
-from dprelease.mechanisms.registry import law_of
+from dprelease.mechanisms.mechanism_registry import law_of
 from dprelease.model import Query, Release
 from dprelease.planning.steps import Draft
 

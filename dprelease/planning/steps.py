@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dprelease.mechanisms import Choice
-from dprelease.mechanisms.registry import Options, options_of
+from dprelease.mechanisms.mechanism_registry import Options, options_of
 from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
 from dprelease.privacy.strategy_sensitivity import of_axes
-from dprelease.statistics.base import Neighbours, Released, may_be_outside, null_fill
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours, Released, may_be_outside, null_fill
+from dprelease.statistics.statistic_registry import statistic_of
 
 ALONE = Demand()
 

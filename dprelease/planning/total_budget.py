@@ -9,7 +9,7 @@ from fractions import Fraction
 from dprelease.frozen import dataclass
 from dprelease.model import Loss, Query, Release
 from dprelease.privacy.composition import MARGINS, Cost, compose
-from dprelease.statistics.registry import key_selector
+from dprelease.statistics.statistic_registry import key_selector
 
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""

@@ -1,1 +1,1 @@
-"""Post-processing: everything here sees noisy integers and public facts only."""
+"""What is done to noisy integers: figures with their intervals, and figures made fit to publish."""

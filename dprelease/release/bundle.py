@@ -13,15 +13,6 @@ from itertools import chain, repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dprelease.finishing.flags import (
-    with_bounded,
-    with_count_flags,
-    with_listed_ranks,
-    with_rank_flags,
-    within_ends,
-    without_empty_groups,
-)
-from dprelease.finishing.tables import FLAG, finished, noisy_figures
 from dprelease.frozen import dataclass
 from dprelease.language import say, speaking
 from dprelease.ledger.entries import Run
@@ -46,21 +37,30 @@ from dprelease.model.outputs import UNRELIABLE
 from dprelease.output.datapackage import datapackage_bytes
 from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
-from dprelease.output.tables import RecordFile, file_name, write_table
-from dprelease.postprocess.estimate_columns import blank_figures
-from dprelease.postprocess.fixed_point import decimals_of, fixed_point
+from dprelease.output.table_files import RecordFile, file_name, write_table
+from dprelease.postprocess.finishing.finished_tables import FLAG, finished, noisy_figures
+from dprelease.postprocess.finishing.flags import (
+    with_bounded,
+    with_count_flags,
+    with_listed_ranks,
+    with_rank_flags,
+    within_ends,
+    without_empty_groups,
+)
+from dprelease.postprocess.intervals.estimate_columns import blank_figures
+from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import digest_of
-from dprelease.report.facts.json_form import report_json
-from dprelease.report.facts.model import Cap, Charge, ComposedTotals, Ledger, Spent
-from dprelease.report.facts.release_facts import Outcome, build, table_facts
-from dprelease.report.formats import file_of, media_types, rendered_with_charts
-from dprelease.report.numbers import upward
-from dprelease.statistics.registry import statistic_of
-from dprelease.statistics.shared.read_release import columns_of
+from dprelease.reports.facts.release_facts import Outcome, build, table_facts
+from dprelease.reports.model.json_form import report_json
+from dprelease.reports.model.report_model import Cap, Charge, ComposedTotals, Ledger, Spent
+from dprelease.reports.report_formats import file_of, media_types, rendered_with_charts
+from dprelease.reports.text.shown_numbers import upward
+from dprelease.statistics.read_release import columns_of
+from dprelease.statistics.statistic_registry import statistic_of
 
 if TYPE_CHECKING:
-    from dprelease.report.facts.changes import PreviousRelease
+    from dprelease.reports.facts.change_facts import PreviousRelease
 
 
 def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
@@ -252,7 +252,7 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
     in_files = {table.file: as_in_file(table.table, table.format) for table in written}
     if previous is not None:
         # Imported here for start-up: most releases have none.
-        from dprelease.report.facts.changes import with_changes
+        from dprelease.reports.facts.change_facts import with_changes
 
         facts = with_changes(facts, previous, in_files)
     others = rendered_with_charts(facts, in_files, release.report_formats)
@@ -278,7 +278,7 @@ def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     if not plan.records:
         return []
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.local.cells import described
+    from dprelease.local.answer_cells import described
 
     about, titles = plan.release.about, plan.release.names.tables
     tables = [described(step, about) for step in plan.records]

@@ -14,16 +14,16 @@ from pkgutil import iter_modules
 from dprelease.model import Form, Plan
 
 _FOR_ALL = (
-    "dprelease.engines.csv.multiline",
-    "dprelease.engines.csv.reader",
+    "dprelease.sources.csv.multiline",
+    "dprelease.sources.csv.csv_reader",
     "dprelease.engines.duckdb.execute",
     "dprelease.kernel.noise.additive",
-    "dprelease.report.charts",
-    "dprelease.report.combine",
-    "dprelease.report.dcat",
-    "dprelease.report.html.page",
-    "dprelease.report.markdown.page",
-    "dprelease.report.sections",
+    "dprelease.reports.charts",
+    "dprelease.combination",
+    "dprelease.reports.metadata.dcat",
+    "dprelease.reports.html.html_page",
+    "dprelease.reports.markdown.markdown_page",
+    "dprelease.reports.sections",
     "numpy.fft",
     "statistics",
 )
@@ -33,7 +33,10 @@ _FOR_CHOICES = (
     "dprelease.mechanisms.quantile_error",
 )
 _FOR_MIXED_CELLS = ("dprelease.kernel.privatize.mixed_cells",)
-_FOR_ADJUSTED_FIGURES = ("dprelease.finishing.agreement", "dprelease.finishing.projection")
+_FOR_ADJUSTED_FIGURES = (
+    "dprelease.postprocess.finishing.agreement",
+    "dprelease.postprocess.finishing.projection",
+)
 _FOR_RECORDS = (
     "dprelease.engines.duckdb.record_codes",
     "dprelease.files.prefetch",
@@ -41,8 +44,8 @@ _FOR_RECORDS = (
     "dprelease.kernel.privatize.record_tables",
     "dprelease.local.estimates",
     "dprelease.local.read_table",
-    "dprelease.release.record_tables",
-    "dprelease.report.facts.record_level.tables",
+    "dprelease.release.record_release",
+    "dprelease.reports.record_level.table_facts",
 )
 
 

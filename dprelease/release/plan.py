@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from dprelease.errors import Failure
 from dprelease.frozen import dataclass
 from dprelease.model import Loss, Plan, Query, Release
-from dprelease.report.numbers import Amount
-from dprelease.spec import load
+from dprelease.reports.text.shown_numbers import Amount
+from dprelease.specfile import load
 
 if TYPE_CHECKING:
     from dprelease.kernel.certify.certify import CertifiedPlan
@@ -120,7 +120,7 @@ class ReleasePlan(Plan):
 
     def to_dict(self) -> dict[str, Any]:
         """The plan in JSON values, as ``dprelease plan --json`` prints it."""
-        from dprelease.report.plan_json import describe
+        from dprelease.reports.plan_facts import describe
 
         return describe(self)
 
@@ -132,7 +132,7 @@ class ReleasePlan(Plan):
         return f"<Plan of {self.release.about.name}: {loss}; {', '.join(tables)}>"
 
     def _repr_html_(self) -> str:
-        from dprelease.report.notebook import shown_table
+        from dprelease.reports.text.notebook import shown_table
 
         facts: dict[str, Any] = self.to_dict()
         steps = [*facts["steps"], *facts.get("perturb", ())]
@@ -149,7 +149,7 @@ def plan(
     allow_outside_lists: bool = False,
 ) -> ReleasePlan:
     """Do what the package's ``plan`` says."""
-    from dprelease.spec.checks.paths import relocated
+    from dprelease.specfile.complaints.spec_paths import relocated
 
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)

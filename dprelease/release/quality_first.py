@@ -13,7 +13,7 @@ from functools import partial
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger.entries import Account
-from dprelease.ledger.messages import QUALITY
+from dprelease.ledger.ledger_messages import QUALITY
 from dprelease.ledger.privacy_filter import Caps, Terms
 from dprelease.ledger.reservation import caps_of, current_run, stated_caps, terms_of
 from dprelease.ledger.store import account
@@ -23,8 +23,8 @@ from dprelease.release.plan import certified_plan
 from dprelease.release.progress import Stage
 from dprelease.release.result import Result
 from dprelease.release.run import check_place, run
-from dprelease.spec.checks.paths import relocated
-from dprelease.spec.complaints.places import dotted
+from dprelease.specfile.complaints.places import dotted
+from dprelease.specfile.complaints.spec_paths import relocated
 
 MOST_UNREADABLE = Fraction(1, 20)
 

@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from dprelease.engines import get
-from dprelease.engines.base import Share
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.language import say, speaking
@@ -32,8 +31,9 @@ from dprelease.release.plan import certified_plan
 from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import REHEARSED, Result
 from dprelease.release.run import released
-from dprelease.spec import load
-from dprelease.spec.checks.paths import REVISION, relocated, same
+from dprelease.sources.shared.data_failures import Share
+from dprelease.specfile import load
+from dprelease.specfile.complaints.spec_paths import REVISION, relocated, same
 
 ROWS = 10_000
 MOST_ROWS = 10_000_000

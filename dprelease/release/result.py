@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # the package imports this at its start
 
     from dprelease.errors import Complaint
     from dprelease.model import OutputTable
-    from dprelease.output.tables import RecordFile
+    from dprelease.output.table_files import RecordFile
     from dprelease.release.plan import ReleasePlan
 
 REHEARSED = "REHEARSAL_"  # begins the names of tables of a rehearsal
@@ -42,7 +42,7 @@ class Result:
         return f"<{mark} {release.about.name}: {', '.join(tables)} in {self.output}>"
 
     def _repr_html_(self) -> str:
-        from dprelease.report.notebook import MOST_ROWS, shown_table
+        from dprelease.reports.text.notebook import MOST_ROWS, shown_table
 
         shown = []
         for name, table in self.tables.items():

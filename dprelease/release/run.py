@@ -15,7 +15,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from dprelease.engines import Engine, get, in_session, reading
+from dprelease.engines import get, in_session, reading
+from dprelease.engines.engine_interface import Engine
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.frozen import dataclass
 from dprelease.kernel.certify.certify import CertifiedPlan
@@ -24,7 +25,7 @@ from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
 from dprelease.ledger.entries import Run, State
 from dprelease.ledger.guarantee import guarantee_of
-from dprelease.ledger.messages import new_dataset, used_up
+from dprelease.ledger.ledger_messages import new_dataset, used_up
 from dprelease.ledger.published_charge import check_output_charge
 from dprelease.ledger.reservation import (
     Reservation,
@@ -34,7 +35,7 @@ from dprelease.ledger.reservation import (
     terms_of,
 )
 from dprelease.ledger.store import Ledger
-from dprelease.local.store import Unsealed, clear, make_directory
+from dprelease.local.table_store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_not_anothers, check_target, publish
@@ -46,12 +47,12 @@ from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved, check_decision
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
-from dprelease.report import formats
-from dprelease.spec import load
-from dprelease.spec.checks.paths import relocated, revised
+from dprelease.reports import report_formats
+from dprelease.specfile import load
+from dprelease.specfile.complaints.spec_paths import relocated, revised
 
 if TYPE_CHECKING:
-    from dprelease.report.facts.changes import PreviousRelease
+    from dprelease.reports.facts.change_facts import PreviousRelease
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
     """
     release = certified.plan.release
     check_target(release.output.path, file_names(certified.plan))
-    formats.require(release.report_formats)
+    report_formats.require(release.report_formats)
     versions()  # an installation that can't say them is found out before the charge
     load_modules(certified.plan)
     previous = _previous(release)
@@ -147,7 +148,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
         target = _target(certified.plan, runs.values(), name, replace_output=replace_output)
         if previous is not None:
             # Imported here for start-up: most specs name none.
-            from dprelease.report.previous import check_other_run
+            from dprelease.reports.previous import check_other_run
 
             check_other_run(release, previous, name)
         sealed_before = name in runs and runs[name].seal is not None
@@ -199,7 +200,7 @@ def _previous(release: Release) -> PreviousRelease | None:
     if release.about.previous is None:
         return None
     # Imported here for start-up: most specs name none.
-    from dprelease.report.previous import previous_release
+    from dprelease.reports.previous import previous_release
 
     return previous_release(release, release.about.previous)
 
@@ -297,7 +298,7 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # What the plan alone determines is made first: if it fails, no noise was drawn yet.
     prepare(run.plan.steps)
-    formats.prepare(run.plan.release.report_formats)
+    report_formats.prepare(run.plan.release.report_formats)
     release = run.plan.release
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
@@ -334,7 +335,7 @@ def release_records(
         return {}
     run.check_open()
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.release.record_tables import record_all
+    from dprelease.release.record_release import record_all
 
     clear(plan.release.ledger.path, name, lambda: run.book.sealed(name) is not None)
     read = partial(run.engine.records, share=run.stages.share)
@@ -354,7 +355,7 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
     plan, reservation = run.plan, run.reservation
     if plan.records:
-        from dprelease.release.record_tables import located
+        from dprelease.release.record_release import located
 
         sealed = located(plan, sealed, reservation.run_id)
     # The time of the charge, which is before any value was read: the time of the seal would tell

@@ -4,7 +4,7 @@ A saved plan is the plan in JSON as people read it, with a digest of all that de
 does, spends and publishes: the spec's meaning, the data, snapshot and period it is for, each step's
 mechanism with its exact parameters, how each query is read, the composed loss; ledger, data set and
 caps it is charged under; where and in which form it is published. What is left
-open stands in ``report.facts.approval``. A run that is given the file plans anew and compares:
+open stands in ``reports.facts.approval``. A run that is given the file plans anew and compares:
 the digest, and then every line of the file, so that what people have read and approved is what is
 run.
 """
@@ -23,9 +23,9 @@ from dprelease.files.atomic import LARGEST_TEXT, UnwrittenError, save_file
 from dprelease.ledger.identity import canonical_json, run_id
 from dprelease.model import Plan, Release
 from dprelease.model.plan_json import plan_json, step_json
-from dprelease.report.facts.approval import held_facts
-from dprelease.report.facts.json_form import to_json
-from dprelease.report.facts.release_facts import list_files
+from dprelease.reports.facts.approval import held_facts
+from dprelease.reports.facts.release_facts import list_files
+from dprelease.reports.model.json_form import to_json
 
 SCHEMA = "dprelease/plan/1"
 Parts = dict[str, Any]
@@ -87,7 +87,7 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
             f"{file} approves one release, and new noise is another one, which is charged again",
             "leave out --new-noise, or have a plan with another snapshot approved",
         )
-    from dprelease.report.plan_json import describe, what_if_facts
+    from dprelease.reports.plan_facts import describe, what_if_facts
 
     now: Parts = json.loads(json.dumps({**describe(plan), "what_if": what_if_facts(plan)}))
     del now["ledger"]

@@ -47,7 +47,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
-from dprelease.ledger.messages import used_up
+from dprelease.ledger.ledger_messages import used_up
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.store import Ledger
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dprelease.files.packed import unpacked_name
-from dprelease.scaffold.columns import Csv, Named, unreadable
+from dprelease.scaffold.file_columns import Csv, Named, unreadable
 
 MARK = "FILL IN"
 TYPES = "integer, float, decimal, string, boolean, date or timestamp"

@@ -7,7 +7,8 @@ from dataclasses import replace
 from dprelease.language import say
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
 from dprelease.privacy.sensitivity import Scalar
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.choices import Choices
+from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
     LISTS,
     Neighbours,
@@ -15,7 +16,6 @@ from dprelease.statistics.base import (
     SpecKeys,
     cells_of,
 )
-from dprelease.statistics.shared.choices import Choices
 
 
 class Best(Choices):

@@ -7,8 +7,8 @@ from fractions import Fraction
 from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import DISTINCT
-from dprelease.statistics.base import Hazard, Neighbours, Released, SpecKeys, moved
 from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.statistic import Hazard, Neighbours, Released, SpecKeys, moved
 
 
 class CountDistinct(Single):

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import added_units, replaced_units
-from dprelease.statistics.base import Neighbours, Released, cells_of, may_be_outside
 from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.statistic import Neighbours, Released, cells_of, may_be_outside
 
 
 class CountUnits(Single):

@@ -28,11 +28,12 @@ from dprelease.frozen import dataclass
 from dprelease.language import number_text, say
 from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.fixed_point import decimal, decimals_of
-from dprelease.postprocess.number_text import percent, plus_minus
+from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of
+from dprelease.postprocess.intervals.number_text import percent, plus_minus
 from dprelease.privacy.sensitivity import COUNT, Scalar
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
+from dprelease.statistics.shared.statistic import (
     ESTIMATE,
     Noisy,
     Released,
@@ -40,7 +41,6 @@ from dprelease.statistics.base import (
     Statistic,
     quantile_endings,
 )
-from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
 
 OF_QUANTILE = ("", "_low", "_high")
 _FINE = 1000

@@ -1,7 +1,7 @@
 """Density of a column, or of two: a smooth curve at public points, within each group.
 
 Released are integers of the column's bins: ``privacy.curve_matrices`` says which, and
-``postprocess.curves`` how they are read.
+``intervals.curves`` how they are read.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
-from dprelease.postprocess.curves import (
+from dprelease.postprocess.intervals.curves import (
     Mixed,
     curve_figures,
     curve_half,
     curve_spread,
     steepness,
 )
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.fixed_point import decimals_of, fixed_point, placed, places_for
-from dprelease.postprocess.number_text import listing, number, percent
+from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point, placed, places_for
+from dprelease.postprocess.intervals.number_text import listing, number, percent
 from dprelease.privacy.curve_matrices import bins, fineness, waves
 from dprelease.privacy.strategy_sensitivity import of_axes
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.statistic import (
     Hazard,
     Neighbours,
     Noisy,

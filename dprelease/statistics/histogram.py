@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.count import Count
+from dprelease.statistics.shared.statistic import SpecKeys
 
 
 class Histogram(Count):

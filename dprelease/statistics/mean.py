@@ -8,8 +8,8 @@ each record as often as its weight says: see ``survey_weights``.
 from __future__ import annotations
 
 from dprelease.model import Query, Read, Reading
-from dprelease.postprocess.fixed_point import decimals_of, places_for
-from dprelease.statistics.base import Released, SharedSums, Sharing, SpecKeys, quantity
+from dprelease.postprocess.intervals.fixed_point import decimals_of, places_for
+from dprelease.statistics.shared.statistic import Released, SharedSums, Sharing, SpecKeys, quantity
 from dprelease.statistics.shared.two_sums import Scale, TwoSums, two_sums
 
 

@@ -12,8 +12,8 @@ from fractions import Fraction
 
 from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, Query, Step
-from dprelease.postprocess.fixed_point import places_for
-from dprelease.statistics.base import Released, SpecKeys, both, weight_of, weight_step
+from dprelease.postprocess.intervals.fixed_point import places_for
+from dprelease.statistics.shared.statistic import Released, SpecKeys, both, weight_of, weight_step
 from dprelease.statistics.shared.two_sums import Scale, TwoSums
 
 _ONE = Fraction(1)

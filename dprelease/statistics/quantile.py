@@ -8,9 +8,9 @@ from math import ceil
 
 from dprelease.language import number_text, say
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
-from dprelease.postprocess.fixed_point import decimal, decimals_of, fixed_point
-from dprelease.postprocess.number_text import number, percent
-from dprelease.statistics.base import (
+from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of, fixed_point
+from dprelease.postprocess.intervals.number_text import number, percent
+from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
     LISTS,
     Hazard,

@@ -18,11 +18,11 @@ from math import isfinite
 
 from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
-from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
-from dprelease.postprocess.fixed_point import places_for
-from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
+from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
+from dprelease.postprocess.intervals.fixed_point import places_for
+from dprelease.postprocess.intervals.quotient_intervals import ratio_halves, ratios
 from dprelease.privacy.sensitivity import COUNT, Scalar
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.statistic import (
     INTERVAL,
     Neighbours,
     Noisy,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Grid
-from dprelease.postprocess.moment_intervals import Estimates, deviations
-from dprelease.statistics.base import Sharing
+from dprelease.postprocess.intervals.moment_intervals import Estimates, deviations
+from dprelease.statistics.shared.statistic import Sharing
 from dprelease.statistics.shared.three_sums import ThreeSums
 
 

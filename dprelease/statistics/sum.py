@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import Scalar
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.statistic import (
     Released,
     SharedSums,
     Sharing,
@@ -15,7 +16,6 @@ from dprelease.statistics.base import (
     weight_of,
     weight_step,
 )
-from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.survey_weights import weighted
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dprelease.model import Query
-from dprelease.statistics.base import SpecKeys
 from dprelease.statistics.shared.choices import AxisChoice
+from dprelease.statistics.shared.statistic import SpecKeys
 
 
 class TopK(AxisChoice):

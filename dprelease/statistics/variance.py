@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dprelease.statistics.base import Sharing
+from dprelease.statistics.shared.statistic import Sharing
 from dprelease.statistics.shared.three_sums import ThreeSums
 
 

@@ -8,8 +8,8 @@ import opendp.prelude as dp
 import pytest
 
 from dprelease.model import Adjacency, Column, ColumnType, Grid, Query
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 dp.enable_features("contrib")
 

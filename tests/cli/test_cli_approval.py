@@ -11,7 +11,7 @@ import dprelease
 from dprelease import Failure, load, plan
 from dprelease.release.plan import ReleasePlan
 from dprelease.release.saved_plan import check_approved
-from dprelease.report.facts.approval import LEFT_OPEN
+from dprelease.reports.facts.approval import LEFT_OPEN
 
 
 def save(cli) -> None:

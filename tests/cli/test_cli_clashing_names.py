@@ -12,9 +12,9 @@ import pytest
 import dprelease
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.output.released_tables import described_tables, figures_of
-from dprelease.report.charts.figures import figures_of as figures_drawn
-from dprelease.report.names import title_with_unit
-from dprelease.report.rerender import read_release
+from dprelease.reports.charts.figure_charts import figures_of as figures_drawn
+from dprelease.reports.rerender import read_release
+from dprelease.reports.text.shown_names import title_with_unit
 
 FORMATS = ["html", "md", "json", "registry", "dcat"]
 ROWS = [("north", "f", 1), ("north", "m", 2), ("south", "f", 3), ("south", "f", 4)]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric
 
-from dprelease.local.cells import described
+from dprelease.local.answer_cells import described
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.local.write_table import write_records
 from dprelease.model import (
@@ -26,8 +26,8 @@ from dprelease.model import (
     RecordStep,
     StoredTable,
 )
-from dprelease.report.facts.json_form import to_json
-from dprelease.report.facts.record_level.tables import drawn_table
+from dprelease.reports.model.json_form import to_json
+from dprelease.reports.record_level.table_facts import drawn_table
 
 ROWS = 800
 

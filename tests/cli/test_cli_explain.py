@@ -3,7 +3,7 @@
 import json
 import re
 
-from dprelease.cli.explain import groups
+from dprelease.cli.explain_command import groups
 
 CODES = [code for group in groups() for code in group.codes]
 

@@ -11,11 +11,11 @@ import pytest
 import tomli
 
 import dprelease
-from dprelease.engines.common.files import lay_out
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
-from dprelease.scaffold.columns import Csv, csv_columns, first_line, typed_columns
+from dprelease.scaffold.file_columns import Csv, csv_columns, first_line, typed_columns
 from dprelease.scaffold.template import MARK, key_text, quoted
+from dprelease.sources.shared.files import lay_out
 
 CANARY = "KANARIENVOGEL"
 HEADER = 'region,days,"a ""quoted"", name",Größe\n'

@@ -48,7 +48,7 @@ def test_a_wrong_statement_about_structure_charges_nothing(
 ) -> None:
     pq.write_table(pa.table({"region": ["north"], "days": [3]}), folder / "small.parquet")
     spec(("small.csv", "small.parquet"))
-    broken = raising("dprelease.engines.common.arrow_types.read_type", "TypeError(secret)")
+    broken = raising("dprelease.sources.shared.arrow_types.read_type", "TypeError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 70
     assert answer.err == (
@@ -102,7 +102,7 @@ def test_a_bug_after_noise_was_drawn_uses_the_charge_up(
 
 
 def test_a_bug_after_the_release_does_not_deny_it(probe: Command, folder: Path) -> None:
-    broken = raising("dprelease.cli.views.run.tell_text", "KeyError(secret)")
+    broken = raising("dprelease.cli.views.run_view.tell_text", "KeyError(secret)")
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 5
     assert answer.err.startswith(f"E591 the release is complete in {folder / 'out'}, but")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.key_texts import one_line
 
-from dprelease.engines.common.key_normalization import CONTROLS, LONGEST_KEY
+from dprelease.sources.shared.key_normalization import CONTROLS, LONGEST_KEY
 
 SPEC = """\
 schema = 1

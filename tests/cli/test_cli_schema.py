@@ -9,9 +9,9 @@ import tomli
 from jsonschema import Draft202012Validator
 
 import dprelease
-from dprelease.spec.schema.json_schema import KINDS, spec_schema
-from dprelease.spec.schema.section_reader import Choice
-from dprelease.spec.schema.sections import SECTIONS
+from dprelease.specfile.schema.json_schema import KINDS, spec_schema
+from dprelease.specfile.schema.section_reader import Choice
+from dprelease.specfile.schema.sections import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "release_specs").glob("*.toml"))

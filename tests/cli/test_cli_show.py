@@ -21,7 +21,7 @@ from dprelease.model import (
 )
 from dprelease.output import datapackage
 from dprelease.output.released_tables import Field, described_tables, figures_of, keys_of, read_rows
-from dprelease.output.tables import write_table
+from dprelease.output.table_files import write_table
 
 RELEASE = Release(
     file="/a/spec.toml",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dprelease.cli.console import printable
+from dprelease.cli.views.console import printable
 from dprelease.language import ENGLISH, LANGUAGES, catalogue
 
 CANARY = "canary-7f3a"
@@ -23,11 +23,11 @@ OUTSIDE = "see to memory, disk, open files and threads"
 def breaks(exception: str) -> str:
     """Statements after which reading a spec raises the exception, with a secret in it."""
     return f"""
-import dprelease.spec
+import dprelease.specfile
 def load(path, **options):
     secret = "{CANARY}"
     raise {exception}
-dprelease.spec.load = load
+dprelease.specfile.load = load
 """
 
 
@@ -65,20 +65,20 @@ def test_an_error_in_a_thread_or_finaliser_shows_no_text(probe):
     answer = probe(
         f"""
 import threading
-import dprelease.spec
+import dprelease.specfile
 class Late:
     def __del__(self):
         raise ValueError("{CANARY}")
 def fail():
     raise KeyError("{CANARY}")
-good = dprelease.spec.load
+good = dprelease.specfile.load
 def load(path, **options):
     late = Late()
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()
     return good(path, **options)
-dprelease.spec.load = load
+dprelease.specfile.load = load
 """,
         "check",
         "small.toml",

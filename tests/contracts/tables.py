@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from oracle.engine import get
 
 from dprelease import engines
-from dprelease.engines.registry import WITHOUT_RECORDS
+from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.model import (
     AggregateRequest,
     ColumnType,

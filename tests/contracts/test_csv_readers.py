@@ -20,8 +20,7 @@ from oracle.engine import get
 from tables import T, by_key, hidden, inputs, keyed, sql
 from thorough import some
 
-from dprelease.engines.duckdb import engine as duckdb_engine
-from dprelease.engines.duckdb import record_codes
+from dprelease.engines.duckdb import duckdb_engine, record_codes
 from dprelease.model import (
     AggregateRequest,
     Bound,

@@ -21,7 +21,6 @@ from oracle.key_texts import normal, one_line
 from tables import ENGINES, T, asked, by_key, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines.common.key_normalization import CONTROLS, LONGEST_KEY
 from dprelease.expressions.normal_form import SIMPLE
 from dprelease.model import (
     AggregateRequest,
@@ -35,6 +34,7 @@ from dprelease.model import (
     MeasureKind,
     Source,
 )
+from dprelease.sources.shared.key_normalization import CONTROLS, LONGEST_KEY
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 

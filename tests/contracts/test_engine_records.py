@@ -22,7 +22,6 @@ from thorough import examples
 
 from dprelease.engines.duckdb import execute as duckdb_execute
 from dprelease.engines.duckdb import record_codes
-from dprelease.engines.sources import lay_out
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -38,6 +37,7 @@ from dprelease.model import (
     RecordRequest,
     Source,
 )
+from dprelease.sources.source_format import lay_out
 
 TYPES = {
     "p": T.STRING,

@@ -11,11 +11,11 @@ from oracle import engine as oracle
 
 import dprelease
 from dprelease.engines import get
-from dprelease.engines.base import Share
-from dprelease.engines.registry import ENGINES
+from dprelease.engines.engine_registry import ENGINES
 from dprelease.errors import Failure
 from dprelease.model import AggregateRequest, ExactTable
-from dprelease.spec.schema.json_schema import schema_text
+from dprelease.sources.shared.data_failures import Share
+from dprelease.specfile.schema.json_schema import schema_text
 
 SPEC = """\
 schema = 1

@@ -13,9 +13,8 @@ from oracle.engine import get
 from thorough import examples
 
 from dprelease.engines import ENGINES
-from dprelease.engines.duckdb import engine as embedded
+from dprelease.engines.duckdb import duckdb_engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_execute
-from dprelease.engines.sources import lay_out
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -30,6 +29,7 @@ from dprelease.model import (
     Quantity,
     Source,
 )
+from dprelease.sources.source_format import lay_out
 
 KEYS = ("a", "", "1", 'a"', " a", "�")
 LABELS = (*KEYS, "other", "null")

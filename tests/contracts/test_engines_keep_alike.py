@@ -21,9 +21,9 @@ from oracle.engine import get
 from tables import OPAQUE, T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
+from dprelease.engines.duckdb import bound_by_arrays
 from dprelease.engines.duckdb import execute as duckdb_execute
-from dprelease.engines.duckdb.bounding import by_arrays
-from dprelease.engines.duckdb.bounding.by_arrays import SortedBounding, packing_of
+from dprelease.engines.duckdb.bound_by_arrays import SortedBounding, packing_of
 from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql
@@ -136,7 +136,7 @@ class Way:
     frugal: bool = False
     very: bool = False
     packed: bool = True
-    at_once: int = by_arrays.AT_ONCE
+    at_once: int = bound_by_arrays.AT_ONCE
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -148,7 +148,7 @@ class Way:
             patch.setattr(duckdb_execute, "in_parts", run_all)
             patch.setattr(duckdb_execute, "FRUGAL", 1 if self.frugal else 10**9)
             patch.setattr(duckdb_execute, "VERY_FRUGAL", 1 if self.very else 10**9)
-            patch.setattr(by_arrays, "AT_ONCE", self.at_once)
+            patch.setattr(bound_by_arrays, "AT_ONCE", self.at_once)
             if not self.packed:
                 patch.setattr(duckdb_execute, "packing_of", lambda *_: None)
             yield
@@ -297,7 +297,7 @@ def test_a_part_that_runs_out_of_memory_is_asked_again_from_nothing(
             raise duckdb.OutOfMemoryException
         return own(self, *args, **named)
 
-    monkeypatch.setattr(by_arrays, "AT_ONCE", 20)
+    monkeypatch.setattr(bound_by_arrays, "AT_ONCE", 20)
     monkeypatch.setattr(duckdb_execute, "first_parts", lambda *_: 2)
     monkeypatch.setattr(SortedBounding, "sample", sample)
     monkeypatch.setattr(SortedBounding, place, full)

@@ -21,11 +21,10 @@ from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
 from thorough import examples
 
-from dprelease.engines.duckdb import engine as embedded
+from dprelease.engines.duckdb import duckdb_engine as embedded
 from dprelease.engines.duckdb import execute as duckdb_execute
+from dprelease.engines.duckdb.field_reader import FieldReader
 from dprelease.engines.duckdb.hash_parts import Part
-from dprelease.engines.duckdb.sources import FieldReader
-from dprelease.engines.sources import lay_out
 from dprelease.expressions.sqltext import Sql
 from dprelease.model import (
     AggregateRequest,
@@ -39,6 +38,7 @@ from dprelease.model import (
     MeasureKind,
     Quantity,
 )
+from dprelease.sources.source_format import lay_out
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 

@@ -18,8 +18,8 @@ import pytest
 import workbooks
 from thorough import in_diagonal, is_thorough
 
-from dprelease.engines.duckdb.engine import ENGINE, DuckDB
-from dprelease.engines.frame import engine_for
+from dprelease.engines.duckdb.duckdb_engine import ENGINE, DuckDB
+from dprelease.engines.duckdb.frame_engine import engine_for
 from dprelease.errors import Failure
 from dprelease.model import (
     AggregateRequest,

@@ -17,7 +17,7 @@ import pytest
 
 import dprelease
 from dprelease.engines import get
-from dprelease.engines.frame import engine_for
+from dprelease.engines.duckdb.frame_engine import engine_for
 from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
 from dprelease.model import Source
 

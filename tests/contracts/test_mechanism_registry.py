@@ -12,7 +12,7 @@ import pytest
 import dprelease
 from dprelease.mechanisms import Choice, Target, laplace
 from dprelease.mechanisms.laplace import Laplace
-from dprelease.mechanisms.registry import MECHANISMS, options_of
+from dprelease.mechanisms.mechanism_registry import MECHANISMS, options_of
 from dprelease.model import Form, Noise, NoiseFamily
 from dprelease.planning.shared_releases import drafts_of
 
@@ -90,7 +90,9 @@ def spec(tmp_path: Path) -> Path:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> Dyadic:
     mechanism = Dyadic()
-    monkeypatch.setattr("dprelease.mechanisms.registry.MECHANISMS", [*MECHANISMS, mechanism])
+    monkeypatch.setattr(
+        "dprelease.mechanisms.mechanism_registry.MECHANISMS", [*MECHANISMS, mechanism]
+    )
     return mechanism
 
 

@@ -18,9 +18,8 @@ from oracle.engine import get
 from tables import hidden, keyed, sql
 from thorough import some
 
-from dprelease.engines.duckdb import engine as embedded
-from dprelease.engines.duckdb.session import session
-from dprelease.engines.sources import lay_out
+from dprelease.engines.duckdb import duckdb_engine as embedded
+from dprelease.engines.duckdb.duckdb_session import session
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -34,6 +33,7 @@ from dprelease.model import (
     Quantity,
     Source,
 )
+from dprelease.sources.source_format import lay_out
 
 LOW, HIGH, RECORDS = 0x1112131415161718, 0x2122232425262728, 30
 INPUTS = (

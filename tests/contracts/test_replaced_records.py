@@ -29,9 +29,9 @@ from oracle.engine import get
 from thorough import is_thorough
 
 import dprelease
-from dprelease.engines.base import Engine
-from dprelease.engines.frame import engine_for
-from dprelease.engines.registry import SOURCES, WITHOUT_RECORDS
+from dprelease.engines.duckdb.frame_engine import engine_for
+from dprelease.engines.engine_interface import Engine
+from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize import aggregates, choices
@@ -50,6 +50,7 @@ from dprelease.model import (
     RecordRequest,
     Step,
 )
+from dprelease.sources.source_registry import SOURCES
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 

@@ -38,8 +38,8 @@ from dprelease.model import (
     Step,
 )
 from dprelease.privacy.sensitivity import Contribution
-from dprelease.statistics.base import Neighbours, Released, both
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.shared.statistic import Neighbours, Released, both
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Vector = tuple[int, ...]
 

@@ -27,8 +27,8 @@ from dprelease.model import (
     Sensitivity,
 )
 from dprelease.privacy.sensitivity import Contribution
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Scores = tuple[tuple[int, ...], ...]  # [cell][candidate]
 

@@ -20,7 +20,7 @@ from oracle.engine import get
 from tables import T, inputs, written
 
 from dprelease import engines
-from dprelease.engines.registry import DRIVERS, SOURCES, WITHOUT_RECORDS
+from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -34,6 +34,7 @@ from dprelease.model import (
     RecordRequest,
     Source,
 )
+from dprelease.sources.source_registry import DRIVERS, SOURCES
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 

@@ -18,8 +18,8 @@ from oracle.engine import get
 from tables import T, inputs, keyed, written
 
 from dprelease import Failure
-from dprelease.engines.common.files import resolve
 from dprelease.model import AggregateRequest, Bound, Measure, MeasureKind, Source
+from dprelease.sources.shared.files import resolve
 
 TYPES = {"p": T.INTEGER, "g": T.STRING}
 ROWS = [(n * n % 23, "abc"[n % 3]) for n in range(200)]

@@ -35,7 +35,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.planning.planner import make_plan
-from dprelease.statistics.shared.read_release import columns_of
+from dprelease.statistics.read_release import columns_of
 
 NONE = Noise(NoiseFamily.NONE, Fraction(0))
 TYPES = {"p": T.STRING, "g": T.STRING, "h": T.STRING, "k": T.STRING, "x": T.FLOAT, "y": T.INTEGER}

@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import dprelease
-from dprelease.report.facts.json_form import report_from_json
-from dprelease.report.formats import rendered
+from dprelease.reports.model.json_form import report_from_json
+from dprelease.reports.report_formats import rendered
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "docs" / "pictures"

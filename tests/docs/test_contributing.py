@@ -14,12 +14,12 @@ import pytest
 from doc_pages import ROOT
 
 import dprelease
-from dprelease.engines.registry import ENGINES
+from dprelease.engines.engine_registry import ENGINES
 from dprelease.kernel.certify import definitions
 from dprelease.language import catalogue
-from dprelease.mechanisms.registry import MECHANISMS
-from dprelease.report.formats import FORMATS, ReportFormat
-from dprelease.statistics.registry import STATISTICS
+from dprelease.mechanisms.mechanism_registry import MECHANISMS
+from dprelease.reports.report_formats import FORMATS, ReportFormat
+from dprelease.statistics.statistic_registry import STATISTICS
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"^```python\n# (.*?)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
@@ -126,7 +126,7 @@ def test_the_statistic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dyadic = example("dprelease/mechanisms/dyadic.py").Dyadic()
-    monkeypatch.setattr("dprelease.mechanisms.registry.MECHANISMS", [*MECHANISMS, dyadic])
+    monkeypatch.setattr("dprelease.mechanisms.mechanism_registry.MECHANISMS", [*MECHANISMS, dyadic])
     spec = written(tmp_path, EPSILON="1")
     (step,) = dprelease.plan(spec).steps
     assert (step.noise.parameter, step.loss.epsilon) == (16, Fraction(9, 16))
@@ -149,8 +149,10 @@ def test_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_report_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = example("dprelease/report/outline.py")
-    line = eval(EXAMPLES["a line of dprelease/report/formats.py"], {"ReportFormat": ReportFormat})
+    module = example("dprelease/reports/outline.py")
+    line = eval(
+        EXAMPLES["a line of dprelease/reports/report_formats.py"], {"ReportFormat": ReportFormat}
+    )
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(FORMATS, line.name, line)
     dprelease.run(written(tmp_path, FORMATS='["outline", "json"]'))

@@ -10,10 +10,10 @@ from doc_pages import FIRST, PAGES, Page, page
 import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.whitelist import ALLOWED
-from dprelease.spec.checks.queries.groups import MAX_CELLS
-from dprelease.spec.schema import sections
-from dprelease.spec.schema.section_reader import Key, Section
-from dprelease.statistics.registry import STATISTICS
+from dprelease.specfile.checks.queries.groups import MAX_CELLS
+from dprelease.specfile.schema import sections
+from dprelease.specfile.schema.section_reader import Key, Section
+from dprelease.statistics.statistic_registry import STATISTICS
 
 
 def read(text: str) -> dict[str, Any]:

@@ -9,10 +9,10 @@ import pytest
 from build_reference import BEGIN, END, PARTS, all_commands
 from doc_pages import DOCS, page
 
-from dprelease.cli.explain import groups
-from dprelease.engines import registry
-from dprelease.report.formats import FORMATS
-from dprelease.statistics.registry import STATISTICS
+from dprelease.cli.explain_command import groups
+from dprelease.reports.report_formats import FORMATS
+from dprelease.sources import source_registry
+from dprelease.statistics.statistic_registry import STATISTICS
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -94,7 +94,7 @@ def test_every_suffix_of_data_is_told():
         endings = re.findall(r"`(\.\w+)`", packed)
         for suffix in re.findall(r"`(\.\w+)`", plain):
             told |= {suffix + ending: form.strip('`"') for ending in ("", *endings)}
-    assert told == registry.SUFFIXES
+    assert told == source_registry.SUFFIXES
 
 
 def test_every_format_of_reports_is_told():
@@ -114,9 +114,9 @@ def test_every_column_of_a_statistic_is_told():
 
 def test_a_limit_that_the_page_does_not_tell_is_missed(monkeypatch):
     limits = build_reference.LIMITS["Spec file"]
-    fewer = {name: limits[name] for name in limits if name != "spec.toml.syntax:MAX_BYTES"}
+    fewer = {name: limits[name] for name in limits if name != "specfile.toml.syntax:MAX_BYTES"}
     monkeypatch.setitem(build_reference.LIMITS, "Spec file", fewer)
-    with pytest.raises(KeyError, match=r"spec\.toml\.syntax:MAX_BYTES"):
+    with pytest.raises(KeyError, match=r"specfile\.toml\.syntax:MAX_BYTES"):
         list(build_reference.limits())
 
 

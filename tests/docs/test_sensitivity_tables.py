@@ -9,8 +9,8 @@ from thorough import for_each
 
 from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Part, Query
 from dprelease.privacy.sensitivity import Contribution
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 ALL = Group("g", ColumnType.STRING, ("a", "z"), keys=("a",), other="z", null_label="z")
 SOME = Expression("x > 1", ("x",))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from dprelease.engines.common.files import BOM, LINE_LIMIT
 from dprelease.model import ColumnType, Dialect
+from dprelease.sources.shared.files import BOM, LINE_LIMIT
 
 T = ColumnType
 KINDS = {

@@ -14,16 +14,16 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from dprelease.report.formats import FORMATS
-from dprelease.spec.schema.query_tables import PerturbSection
-from dprelease.spec.schema.section_reader import Key
-from dprelease.spec.schema.sections import (
+from dprelease.reports.report_formats import FORMATS
+from dprelease.specfile.schema.query_tables import PerturbSection
+from dprelease.specfile.schema.section_reader import Key
+from dprelease.specfile.schema.sections import (
     OWN_KEYS,
     ColumnSection,
     PostprocessSection,
     QuerySection,
 )
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Spec = dict[str, Any]
 DAY = datetime.date(2026, 1, 1)

@@ -19,7 +19,7 @@ sys.path[:0] = [str(ROOT), str(Path(__file__).parent)]
 from oracle.engine import get  # noqa: E402
 from timed import main  # noqa: E402
 
-from dprelease.engines import Engine  # noqa: E402
+from dprelease.engines.engine_interface import Engine  # noqa: E402
 from dprelease.errors import ExitCode, Failure  # noqa: E402
 from dprelease.model import (  # noqa: E402
     AggregateRequest,

@@ -29,14 +29,14 @@ from csv_asked import facts_of, request_of  # noqa: E402
 from csv_lines import Form, forms, lines  # noqa: E402
 from oracle import engine as reference  # noqa: E402
 
-from dprelease.engines.common.read_share import UNTOLD  # noqa: E402
-from dprelease.engines.csv.source import SOURCE, CsvTable  # noqa: E402
-from dprelease.engines.duckdb.errors import Stream  # noqa: E402
+from dprelease.engines.duckdb.duckdb_errors import Stream  # noqa: E402
+from dprelease.engines.duckdb.duckdb_session import session  # noqa: E402
 from dprelease.engines.duckdb.group_keys import put_labels  # noqa: E402
-from dprelease.engines.duckdb.session import session  # noqa: E402
 from dprelease.engines.duckdb.typed_rows import Fields, build_rows  # noqa: E402
 from dprelease.expressions.sqltext import col, literal  # noqa: E402
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Source  # noqa: E402
+from dprelease.sources.csv.csv_source import SOURCE, CsvTable  # noqa: E402
+from dprelease.sources.shared.read_share import UNTOLD  # noqa: E402
 
 # Lines of a file, and how many of them are damaged.
 SIZES = ((4000, 0.0), (4000, 0.0), (400, 0.01), (30, 0.5))

@@ -42,7 +42,7 @@ import dprelease  # noqa: E402
 from dprelease import errors  # noqa: E402
 from dprelease.cli.guard import execute  # noqa: E402
 from dprelease.errors import ExitCode, Failure  # noqa: E402
-from dprelease.report.formats import FORMATS  # noqa: E402
+from dprelease.reports.report_formats import FORMATS  # noqa: E402
 
 MOST_MENDS = 30
 PERIOD = "2026"

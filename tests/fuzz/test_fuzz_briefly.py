@@ -15,8 +15,8 @@ import pytest
 from thorough import examples, is_thorough
 from timed import run_for
 
-from dprelease.spec.schema.query_tables import PerturbSection
-from dprelease.spec.schema.sections import ColumnSection, PostprocessSection, QuerySection
+from dprelease.specfile.schema.query_tables import PerturbSection
+from dprelease.specfile.schema.sections import ColumnSection, PostprocessSection, QuerySection
 
 
 def test_specs(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ import dprelease
 from dprelease.cli.guard import execute
 from dprelease.ledger.identity import run_id
 from dprelease.output.csv_table import csv_bytes
-from dprelease.report.rerender import rendered_again
+from dprelease.reports.rerender import rendered_again
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"

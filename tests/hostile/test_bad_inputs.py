@@ -12,7 +12,7 @@ import pytest
 from small import SPEC, command, lines
 from trials import CANARY, DATA, RECORDS, TRIALS, Trial
 
-from dprelease.engines.duckdb import engine as duckdb_engine
+from dprelease.engines.duckdb import duckdb_engine
 
 
 def entries(folder: Path) -> int:

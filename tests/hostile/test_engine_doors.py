@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from product_source import FILES, dotted, name_of, nodes, source_of, tree_of
 
-from dprelease.engines.duckdb.session import session
+from dprelease.engines.duckdb.duckdb_session import session
 
 READS = """
 FROM read_csv('{other}')
@@ -155,4 +155,4 @@ def test_there_is_no_other_way_to_a_connection() -> None:
         and dotted(node.func) in {"duckdb.connect", "duckdb.sql", "duckdb.query",
                                        "duckdb.execute", "duckdb.read_csv", "duckdb.from_arrow"}
     ]  # fmt: skip
-    assert found == [("engines/duckdb/session.py", "duckdb.connect")]
+    assert found == [("engines/duckdb/duckdb_session.py", "duckdb.connect")]

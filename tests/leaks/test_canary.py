@@ -314,7 +314,7 @@ STEPS = [
     *(f"release.run.{step}" for step in ("inspect", "aggregate", "privatize", "to_bytes")),
     "release.run.assemble",
     "release.run.publish",
-    "cli.run._tell",
+    "cli.run_command._tell",
 ]
 ERRORS: dict[str, Callable[[], BaseException]] = {
     "ValueError": lambda: ValueError(TEXT),

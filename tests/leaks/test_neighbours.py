@@ -22,9 +22,9 @@ from thorough import some
 from world import HEADER, ROWS, Rows, Traces, World
 
 from dprelease.output.read_back import read_table
-from dprelease.report.facts.json_form import report_from_json
-from dprelease.report.formats import rendered_with_charts
-from dprelease.statistics.registry import STATISTICS
+from dprelease.reports.model.json_form import report_from_json
+from dprelease.reports.report_formats import rendered_with_charts
+from dprelease.statistics.statistic_registry import STATISTICS
 
 SPECS = ["every_statistic_rows", "every_statistic_people"]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dprelease.errors import Complaint, Failure
-from dprelease.spec import load
+from dprelease.specfile import load
 
 HERE = Path(__file__).parent
 FILES = sorted(HERE.glob("*/E*.txt"))

@@ -11,7 +11,6 @@ from oracle.expressions import evaluate
 from oracle.key_texts import normal
 from oracle.values import Record, encoded, grid_integer, on_grid
 
-from dprelease.engines.common.text_values import parse_value
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import Value
 from dprelease.model import (
@@ -24,6 +23,7 @@ from dprelease.model import (
     MeasureKind,
     Quantity,
 )
+from dprelease.sources.shared.text_values import parse_value
 
 Types = Mapping[str, ColumnType]
 

@@ -12,10 +12,10 @@ from oracle.expressions import evaluate
 from oracle.sampling import sampled, seeds_of, text_of
 from oracle.values import Record, encoded, grid_integer
 
-from dprelease.engines.common.request_content import content_of
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import Value
 from dprelease.model import AggregateRequest, Bound
+from dprelease.sources.shared.request_content import content_of
 
 
 class Row(NamedTuple):

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from oracle.key_texts import normal, one_line
 from oracle.values import Record, canonical_text
 
-from dprelease.engines.common.text_values import parse_number, parse_value
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, Group
+from dprelease.sources.shared.text_values import parse_number, parse_value
 
 # The position of a public label, or a private label itself, so that a null whose label is also
 # somebody's value shares that one's cell.

@@ -17,9 +17,7 @@ from oracle.record_codes import batches
 from oracle.values import Record, declared, state_of, text_record
 
 from dprelease import engines
-from dprelease.engines import sources
-from dprelease.engines.base import Engine, Share, columns_derived, columns_read, lost
-from dprelease.engines.common.files import BOM, LINE_LIMIT, Layout, lay_out
+from dprelease.engines.engine_interface import Engine
 from dprelease.errors import Failure
 from dprelease.expressions import tree
 from dprelease.model import (
@@ -31,6 +29,9 @@ from dprelease.model import (
     RecordRequest,
     Source,
 )
+from dprelease.sources import source_format
+from dprelease.sources.shared.data_failures import Share, columns_derived, columns_read, lost
+from dprelease.sources.shared.files import BOM, LINE_LIMIT, Layout, lay_out
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -45,7 +46,7 @@ class Reference:
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types against headers and footers; raises Failure(DATA)."""
-        sources.lay_out(source, inputs)
+        source_format.lay_out(source, inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""

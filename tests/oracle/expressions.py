@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any
 
-from dprelease.engines.common.text_values import parse_value
 from dprelease.expressions.nodes import Node, Value
 from dprelease.model import ColumnType as T
+from dprelease.sources.shared.text_values import parse_value
 
 INT64 = 2**63
 Args = Sequence[Any]  # operands, whose types the reader of the expression has checked

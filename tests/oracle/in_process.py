@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from dprelease.engines.base import Share
-from dprelease.engines.common.files import Split
-from dprelease.engines.sources import Table
-from dprelease.engines.spark import engine, splits
+from dprelease.engines.spark import spark_engine, splits
 from dprelease.engines.spark.cluster import Stage
-from dprelease.engines.spark.engine import Spark
-from dprelease.engines.spark.messages import Message
+from dprelease.engines.spark.spark_engine import Spark
+from dprelease.engines.spark.spark_messages import Message
 from dprelease.model import AggregateRequest, ExactTable
+from dprelease.sources.shared.data_failures import Share
+from dprelease.sources.shared.files import Split
+from dprelease.sources.source_format import Table
 
 
 class InProcess:
@@ -55,10 +55,10 @@ class SmallSplits(Spark):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(splits, "SMALLEST", 41)
             patch.setattr(splits, "WANTED", 2)
-            patch.setattr(engine, "splits_of", _as_if_large)
-            patch.setattr(engine, "FEW", 50)
+            patch.setattr(spark_engine, "splits_of", _as_if_large)
+            patch.setattr(spark_engine, "FEW", 50)
             return super().aggregate(request, share)
 
 
 def _as_if_large(table: Table, finer: int) -> tuple[tuple[Split, ...], int]:
-    return splits.splits_of(table, finer)[0], 2 * engine.PARTITION
+    return splits.splits_of(table, finer)[0], 2 * spark_engine.PARTITION

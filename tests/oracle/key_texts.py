@@ -6,14 +6,14 @@ import re
 import unicodedata
 from hashlib import sha256
 
-from dprelease.engines.common.key_normalization import (
+from dprelease.expressions.normal_form import LONGEST_TEXT
+from dprelease.sources.shared.key_normalization import (
     BEGINNING,
     CONTROLS,
     ELLIPSIS,
     LONGEST_KEY,
     REPLACEMENT,
 )
-from dprelease.expressions.normal_form import LONGEST_TEXT
 
 _CONTROLS = re.compile(CONTROLS)
 

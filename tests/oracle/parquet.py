@@ -16,10 +16,10 @@ from oracle.key_texts import normal
 from oracle.sampling import bits_of
 from oracle.values import Record, text_record, whole
 
-from dprelease.engines.base import lost
-from dprelease.engines.common.files import LINE_LIMIT, resolve
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn, Source
+from dprelease.sources.shared.data_failures import lost
+from dprelease.sources.shared.files import LINE_LIMIT, resolve
 
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 

@@ -11,8 +11,8 @@ from oracle.bounding import Row, kept, unit_of
 from oracle.cells import placer_of
 from oracle.values import Record, grid_integer
 
-from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
 from dprelease.model import Bound, Group, Quantity, RecordRequest
+from dprelease.sources.shared.request_content import NO_LABEL, aggregate_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

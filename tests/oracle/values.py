@@ -13,10 +13,10 @@ from typing import NamedTuple
 from oracle.key_texts import normal
 from oracle.written import default_form
 
-from dprelease.engines.common.request_content import scale_of
-from dprelease.engines.common.text_values import BLANKS, parse_number, parse_value
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Dialect, Grid, InputColumn, Quantity
+from dprelease.sources.shared.request_content import scale_of
+from dprelease.sources.shared.text_values import BLANKS, parse_number, parse_value
 
 
 class Record(NamedTuple):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from dprelease.engines.common.text_values import BLANKS, parse_number
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn
+from dprelease.sources.shared.text_values import BLANKS, parse_number
 
 DIGITS = "0123456789"
 WIDTHS = {"Y": (4, 4), "m": (1, 2), "d": (1, 2), "H": (1, 2), "M": (2, 2), "S": (2, 2), "f": (1, 9)}

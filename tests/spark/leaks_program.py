@@ -26,7 +26,7 @@ from canary import FILES, NUMBER, TEXT, cell
 from small import GOOD, HEADER, SPEC, lines
 
 from dprelease.cli.guard import execute
-from dprelease.engines.spark import engine, session, splits
+from dprelease.engines.spark import spark_engine, spark_session, splits
 
 SPARK_SPEC = SPEC.replace("[privacy]", 'engine = "spark"\n[privacy]', 1)
 UNBOUNDED = (
@@ -108,7 +108,7 @@ def broken(how: str, where: str, task: Any, batches: Any) -> Iterator[Any]:
 
     import duckdb
 
-    from dprelease.engines.spark import messages, tasks, workers
+    from dprelease.engines.spark import spark_messages, tasks, workers
 
     run = workers.begun if task.func.__name__ in ("read", "probe") else workers.continued
     if task.func.__name__ != where:
@@ -133,7 +133,7 @@ def broken(how: str, where: str, task: Any, batches: Any) -> Iterator[Any]:
         elif how == "little memory":
             used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
             resource.setrlimit(resource.RLIMIT_AS, (used, limits[1]))
-            yield messages.Message(0, 0, b"x" * (1 << 30))
+            yield spark_messages.Message(0, 0, b"x" * (1 << 30))
         else:
             warnings.warn(TEXT, stacklevel=1)
             fail(how)
@@ -221,14 +221,14 @@ def release(folder: Path, case: str) -> dict[str, Any]:
     (work / name).write_bytes(data)
     (work / "spec.toml").write_text(spec.replace("data.csv", name), encoding="utf-8")
     out, err = io.StringIO(), io.StringIO()
-    kept = session.begun, session.continued
+    kept = spark_session.begun, spark_session.continued
     if task is not None:
-        session.begun = session.continued = task  # type: ignore[assignment]
+        spark_session.begun = spark_session.continued = task  # type: ignore[assignment]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = execute(["run", str(work / "spec.toml")])
     finally:
-        session.begun, session.continued = kept
+        spark_session.begun, spark_session.continued = kept
     return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
 
 
@@ -236,9 +236,9 @@ def main(folder: Path, settings: dict[str, str], cases: list[str]) -> None:
     """Begin a session, and make all releases in it."""
     from pyspark.sql import SparkSession
 
-    splits.SMALLEST, splits.WANTED, engine.FEW = 4096, 4, 50
-    session.FEWEST_PROBES, session.MOST_PROBES, session.PATIENCE = 2, 2, 300
-    engine.PARTITION, engine.ATTEMPTS = 1 << 18, 2
+    splits.SMALLEST, splits.WANTED, spark_engine.FEW = 4096, 4, 50
+    spark_session.FEWEST_PROBES, spark_session.MOST_PROBES, spark_session.PATIENCE = 2, 2, 300
+    spark_engine.PARTITION, spark_engine.ATTEMPTS = 1 << 18, 2
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -247,7 +247,7 @@ def main(folder: Path, settings: dict[str, str], cases: list[str]) -> None:
     for case in cases:
         if case == "loud":
             with contextlib.suppress(Exception):
-                spark.range(0, 1, 1, 1).mapInArrow(loud, session.SCHEMA).collect()
+                spark.range(0, 1, 1, 1).mapInArrow(loud, spark_session.SCHEMA).collect()
         else:
             said[case] = release(folder, case)
     (folder / "said.json").write_text(json.dumps(said))

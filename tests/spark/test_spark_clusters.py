@@ -18,8 +18,8 @@ from visits import charges, write_visits
 import dprelease
 from dprelease import ExitCode, Failure
 from dprelease.engines import get, in_session
-from dprelease.engines.spark import engine, session, splits
-from dprelease.engines.spark.messages import Message
+from dprelease.engines.spark import spark_engine, spark_session, splits
+from dprelease.engines.spark.spark_messages import Message
 from dprelease.engines.spark.tasks import Work
 from dprelease.model import (
     AggregateRequest,
@@ -59,7 +59,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten splits, and several partitions of each shuffle."""
     monkeypatch.setattr(splits, "SMALLEST", 8000)
     monkeypatch.setattr(splits, "WANTED", 10)
-    monkeypatch.setattr(engine, "PARTITION", 30_000)
+    monkeypatch.setattr(spark_engine, "PARTITION", 30_000)
 
 
 def only_once(flag: Path) -> Callable[[], bool]:
@@ -79,7 +79,7 @@ def only_once(flag: Path) -> Callable[[], bool]:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that does much else starts executors slowly."""
-    monkeypatch.setattr(session, "PATIENCE", 300.0)
+    monkeypatch.setattr(spark_session, "PATIENCE", 300.0)
 
 
 def deadly(monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[Path]:
@@ -120,9 +120,9 @@ def deadly(monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[Path]:
             yield message
             kill_once(firsts[2])
 
-    monkeypatch.setattr(engine, "read", read)
-    monkeypatch.setattr(engine, "bound", bound)
-    monkeypatch.setattr(engine, "merge", merge)
+    monkeypatch.setattr(spark_engine, "read", read)
+    monkeypatch.setattr(spark_engine, "bound", bound)
+    monkeypatch.setattr(spark_engine, "merge", merge)
     return flags
 
 
@@ -190,7 +190,7 @@ def test_a_task_that_is_run_twice_at_once_is_counted_once(
         sessions.get(spark__master=standalone.start(), spark__executor__memory="1g", **speculation),
     )
     expected = get("duckdb").aggregate(request_of_people).reveal()
-    monkeypatch.setattr(engine, "read", read)
+    monkeypatch.setattr(spark_engine, "read", read)
     found = spark.aggregate(request_of_people).reveal()
     sessions.stop()
     assert list(map(list, found)) == list(map(list, expected))
@@ -221,8 +221,8 @@ def test_a_cluster_that_dies_costs_one_charge(
     spark = sessions.get(spark__master=standalone.start(), spark__executor__memory="1g")
     threading.Thread(target=kill, daemon=True).start()
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "read", read)
-        patch.setattr(session, "DESERTED", 5.0)
+        patch.setattr(spark_engine, "read", read)
+        patch.setattr(spark_session, "DESERTED", 5.0)
         with pytest.raises(Failure) as failed:
             dprelease.run(spec, spark=spark)
     sessions.stop()
@@ -258,7 +258,7 @@ def test_a_file_that_vanishes_costs_one_charge(
 
     with monkeypatch.context() as patch:
         if when == "in a task":
-            patch.setattr(engine, "read", read)
+            patch.setattr(spark_engine, "read", read)
         with pytest.raises(Failure) as failed:
             dprelease.run(spec, spark=spark, progress=progress)
     assert failed.value.exit_code is ExitCode.AFTER_CHARGE

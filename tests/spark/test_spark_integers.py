@@ -25,12 +25,9 @@ from thorough import some
 import dprelease
 from dprelease import Stage as Step
 from dprelease.engines import in_session
-from dprelease.engines.base import Share
-from dprelease.engines.common.files import Split
-from dprelease.engines.sources import Table
-from dprelease.engines.spark import engine, splits
+from dprelease.engines.spark import spark_engine, splits
 from dprelease.engines.spark.cluster import Stage
-from dprelease.engines.spark.messages import Message
+from dprelease.engines.spark.spark_messages import Message
 from dprelease.engines.spark.tasks import Work
 from dprelease.model import (
     AggregateRequest,
@@ -45,6 +42,9 @@ from dprelease.model import (
     Quantity,
 )
 from dprelease.output.csv_table import csv_bytes
+from dprelease.sources.shared.data_failures import Share
+from dprelease.sources.shared.files import Split
+from dprelease.sources.source_format import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -153,12 +153,12 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some ten splits, and three partitions of each shuffle."""
 
     def as_if_large(table: Table, finer: int) -> tuple[tuple[Split, ...], int]:
-        return splits.splits_of(table, finer)[0], 3 * engine.PARTITION
+        return splits.splits_of(table, finer)[0], 3 * spark_engine.PARTITION
 
     monkeypatch.setattr(splits, "SMALLEST", 41)
     monkeypatch.setattr(splits, "WANTED", 6)
-    monkeypatch.setattr(engine, "splits_of", as_if_large)
-    monkeypatch.setattr(engine, "FEW", 50)
+    monkeypatch.setattr(spark_engine, "splits_of", as_if_large)
+    monkeypatch.setattr(spark_engine, "FEW", 50)
 
 
 @pytest.mark.usefixtures("tiny")
@@ -277,7 +277,7 @@ def test_an_interruption_stops_the_tasks(
     request = request_of("sums", tmp_path)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with monkeypatch.context() as patch:
-        patch.setattr(engine, "read", slow)
+        patch.setattr(spark_engine, "read", slow)
         threading.Thread(target=interrupt, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
             on_spark(spark, request)
@@ -311,8 +311,8 @@ def test_tasks_that_lack_memory_are_done_again_in_more_parts(
         partitions.append(number)
         return honest(number, task)
 
-    monkeypatch.setattr(engine, "bound", short_of_memory)
-    monkeypatch.setattr(engine, "Stage", noted)
+    monkeypatch.setattr(spark_engine, "bound", short_of_memory)
+    monkeypatch.setattr(spark_engine, "Stage", noted)
     shares: list[float] = []
     request = request_of("sums of people in Parquet", tmp_path)
     expected = plain(request, get("duckdb").aggregate(request))

@@ -23,7 +23,7 @@ from sessions import environment
 from world import HEADER, ROWS, Traces, World
 
 from dprelease import engines
-from dprelease.engines.spark.engine import ENGINE
+from dprelease.engines.spark.spark_engine import ENGINE
 
 PROGRAM = Path(__file__).with_name("leaks_program.py")
 SEARCHED = [*(token.encode() for token in TOKENS), struct.pack("<q", int(NUMBER))]

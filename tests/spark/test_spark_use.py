@@ -16,7 +16,7 @@ from visits import charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
-from dprelease.engines.spark.session import ENCRYPTION
+from dprelease.engines.spark.spark_session import ENCRYPTION
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "SECRET-8461"

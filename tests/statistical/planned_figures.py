@@ -32,8 +32,8 @@ from dprelease.model import (
 )
 from dprelease.planning.steps import Draft
 from dprelease.privacy.sensitivity import Contribution
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -19,8 +19,8 @@ from dprelease.model import Loss, NoisyTable, OutputTable, Plan
 from dprelease.release.bundle import assemble, tables_of
 from dprelease.release.payload import Sealed
 from dprelease.release.plan import certified_plan
-from dprelease.report.facts.json_form import report_from_json
-from dprelease.report.facts.model import ReportFacts
+from dprelease.reports.model.json_form import report_from_json
+from dprelease.reports.model.report_model import ReportFacts
 
 Json = dict[str, Any]
 REGIONS = ("north", "south", "east", "west")

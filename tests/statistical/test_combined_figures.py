@@ -13,9 +13,9 @@ import pytest
 from redrawn import Redrawn
 from scipy.stats import binom
 
+from dprelease.combination.combined_figures import Published
+from dprelease.combination.expression import combine
 from dprelease.model import NoiseFamily
-from dprelease.report.combine.expression import combine
-from dprelease.report.combine.figures import Published
 
 ALPHA = Fraction(1, 5)
 DRAWS = 200

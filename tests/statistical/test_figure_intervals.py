@@ -30,8 +30,8 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 CELLS = 6000
 LEVEL = Fraction(95, 100)

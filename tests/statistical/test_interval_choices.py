@@ -30,8 +30,8 @@ from dprelease.kernel.noise.selection.exponential import (
     select_in_turn,
 )
 from dprelease.model import Form, NoiseFamily, Query, Step
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 EPSILONS = [Fraction(4), Fraction(1, 3)]
 MANY = len(LABELS)

@@ -14,8 +14,8 @@ import dprelease
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.privatize.mixed_cells import mixed
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.long_sums import quantile_per_length
-from dprelease.statistics.registry import statistic_of
+from dprelease.postprocess.intervals.long_sums import quantile_per_length
+from dprelease.statistics.statistic_registry import statistic_of
 
 WEIGHTS = [(1,), (1, 1), (3, 2, 1), (1,) * 12, (10, 1, 1, 1, 1), (5, 4, 3, 2, 1, -1, -2, -3)]
 

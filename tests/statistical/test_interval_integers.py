@@ -28,8 +28,8 @@ from planned_figures import (
 )
 
 from dprelease.model import Adjacency, NoiseFamily, Query
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import STATISTICS
 
 EPSILONS = [Fraction(3), Fraction(1), Fraction(1, 9)]
 

@@ -26,8 +26,8 @@ from dprelease.kernel.noise.selection.quantiles import slots_of
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model import NoiseFamily, QuantileScheme, QuantileStep, Step
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 EPSILONS = [Fraction(3), Fraction(1, 3)]
 WIDE = 10**6

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric, window
 
-from dprelease.local.cells import level_values
+from dprelease.local.answer_cells import level_values
 from dprelease.local.estimates import cross, mean, shares
 from dprelease.model import (
     Grid,

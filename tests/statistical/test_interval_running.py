@@ -16,8 +16,8 @@ from planned_figures import FAMILIES, LEVELS, all_draws, law_of, with_noise
 
 from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
 from dprelease.statistics.cumulative import place_of
-from dprelease.statistics.registry import statistic_of
 from dprelease.statistics.shared.running_sums import RunningSums, mixing, sums_of
+from dprelease.statistics.statistic_registry import statistic_of
 
 EDGES = ("0", "1", "3", "7", "8", "20")
 QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))

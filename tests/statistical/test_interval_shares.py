@@ -29,7 +29,7 @@ from planned_figures import (
 )
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.statistics.base import Neighbours
+from dprelease.statistics.shared.statistic import Neighbours
 
 LEFT_OUT = 1e-6
 CELLS = 4000

@@ -13,10 +13,10 @@ from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_nam
 
 from dprelease.kernel.noise.distributions.laws import halfwidth
 from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
-from dprelease.planning.partition_selection import selecting
+from dprelease.planning.key_selection import selecting
 from dprelease.planning.steps import Draft
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 HIDDEN = (Group("g", ColumnType.STRING, (), private=True),)
 

@@ -23,9 +23,9 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.postprocess.noise_mixture import quantile_of_mix
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 CELLS = 6000
 LEVEL = Fraction(95, 100)

@@ -11,8 +11,8 @@ import pytest
 from redrawn import DAYS, REGIONS, SIZES, Redrawn
 from scipy.stats import binom
 
-from dprelease.report.combine.figures import Published
-from dprelease.report.sections.quotable import quotable
+from dprelease.combination.combined_figures import Published
+from dprelease.reports.sections.quotable import quotable
 
 ALPHA = Fraction(5, 100)
 ALARM = 1e-7

@@ -19,8 +19,8 @@ from dprelease.kernel.noise.selection.quantiles import at_nearest
 from dprelease.kernel.privatize.choices import quantiles
 from dprelease.model import Step
 from dprelease.planning.planner import make_plan
-from dprelease.spec import load
-from dprelease.statistics.registry import statistic_of
+from dprelease.specfile import load
+from dprelease.statistics.statistic_registry import statistic_of
 
 DRAWS = 200
 LEVEL = Fraction(95, 100)

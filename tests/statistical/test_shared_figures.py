@@ -18,7 +18,7 @@ import dprelease
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.model import MeasureKind, NoisyTable, Step
 from dprelease.release.plan import ReleasePlan
-from dprelease.statistics.shared.read_release import columns_of
+from dprelease.statistics.read_release import columns_of
 
 DRAWS = 20_000
 WIDTH = 1000

@@ -24,7 +24,7 @@ from dprelease.kernel.privatize.aggregates import privatize
 from dprelease.kernel.privatize.engine_requests import jobs_of
 from dprelease.model import NoisyTable, Plan
 from dprelease.planning.planner import make_plan
-from dprelease.statistics.shared.read_release import columns_of
+from dprelease.statistics.read_release import columns_of
 
 RUNS = 2000
 LEVEL = Fraction(95, 100)

@@ -17,7 +17,7 @@ import pytest
 import tomli
 
 import dprelease
-from dprelease.report.numbers import Amount
+from dprelease.reports.text.shown_numbers import Amount
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -63,8 +63,8 @@ def test_the_version_is_that_of_the_package() -> None:
 
 
 def test_folders_do_not_take_the_places_of_functions() -> None:
-    importlib.import_module("dprelease.report.formats")
-    importlib.import_module("dprelease.diff.changes")
+    importlib.import_module("dprelease.reports.report_formats")
+    importlib.import_module("dprelease.comparison.spec_changes")
     assert callable(dprelease.report)
     assert callable(dprelease.diff)
     assert dprelease.release.__name__ == "dprelease.release"  # type: ignore[attr-defined]

@@ -10,15 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dprelease.engines.common.request_content import additive_places, distinct_places
-from dprelease.engines.duckdb.bounding.by_arrays import (
-    Packing,
-    SortedBounding,
-    forget,
-    packing_of,
-)
-from dprelease.engines.duckdb.bounding.by_windows import CountedBounding, windowed
-from dprelease.engines.duckdb.cells import Cells, locate
+from dprelease.engines.duckdb.bound_by_arrays import Packing, SortedBounding, forget, packing_of
+from dprelease.engines.duckdb.bound_by_windows import CountedBounding, windowed
+from dprelease.engines.duckdb.field_reader import FieldReader
 from dprelease.engines.duckdb.group_keys import key_of, put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
 from dprelease.engines.duckdb.measures import (
@@ -30,12 +24,13 @@ from dprelease.engines.duckdb.measures import (
     measures_of,
     probe,
 )
+from dprelease.engines.duckdb.record_cells import Cells, locate
 from dprelease.engines.duckdb.results import tallies_of
-from dprelease.engines.duckdb.sources import FieldReader
 from dprelease.engines.duckdb.text_numbers import TextNumbers, only_grouped_by
 from dprelease.engines.duckdb.typed_rows import Rows, build_rows, text_of_field
 from dprelease.expressions.sqltext import Sql, col
 from dprelease.model import AggregateRequest, ColumnType, ExactTable, InputColumn
+from dprelease.sources.shared.request_content import additive_places, distinct_places
 
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one

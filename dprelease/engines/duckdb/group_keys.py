@@ -14,14 +14,6 @@ from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from dprelease.engines.common.key_normalization import (
-    BEGINNING,
-    CONTROLS,
-    ELLIPSIS,
-    LONGEST_KEY,
-    REPLACEMENT,
-)
-from dprelease.engines.common.text_values import parse_value
 from dprelease.expressions.normal_form import (
     LONGEST_TEXT,
     composed,
@@ -32,6 +24,14 @@ from dprelease.expressions.normal_form import (
 from dprelease.expressions.sqltext import NULL, Sql, Value, call, case, col, literal
 from dprelease.expressions.typed_texts import SQL_TYPES
 from dprelease.model import NUMERIC_TYPES, ColumnType, Group
+from dprelease.sources.shared.key_normalization import (
+    BEGINNING,
+    CONTROLS,
+    ELLIPSIS,
+    LONGEST_KEY,
+    REPLACEMENT,
+)
+from dprelease.sources.shared.text_values import parse_value
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

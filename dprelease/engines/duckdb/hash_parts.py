@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from dprelease.engines.duckdb.bounding.by_arrays import Packing
-from dprelease.engines.duckdb.cells import locate
-from dprelease.engines.duckdb.session import memory_of
-from dprelease.engines.duckdb.sources import FieldReader
+from dprelease.engines.duckdb.bound_by_arrays import Packing
+from dprelease.engines.duckdb.duckdb_session import memory_of
+from dprelease.engines.duckdb.field_reader import FieldReader
+from dprelease.engines.duckdb.record_cells import locate
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, unit_of_fields
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, col
 from dprelease.frozen import dataclass

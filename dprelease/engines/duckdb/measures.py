@@ -11,8 +11,8 @@ import operator
 from collections.abc import Sequence
 from functools import reduce
 
-from dprelease.engines.duckdb.cells import Cells, cell_number
 from dprelease.engines.duckdb.group_keys import look_up, numbered, typed_constant
+from dprelease.engines.duckdb.record_cells import Cells, cell_number
 from dprelease.engines.duckdb.typed_rows import Rows, grid_integer
 from dprelease.expressions import tree
 from dprelease.expressions.growth import count_joined

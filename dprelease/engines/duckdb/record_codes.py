@@ -18,22 +18,22 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dprelease.engines.base import lost, out_of_memory
-from dprelease.engines.common.read_share import UNTOLD, ReadShare
-from dprelease.engines.common.request_content import NO_LABEL, aggregate_of
-from dprelease.engines.duckdb.bounding.by_arrays import packing_of
-from dprelease.engines.duckdb.cells import locate
-from dprelease.engines.duckdb.errors import Stream, after_charge
+from dprelease.engines.duckdb.bound_by_arrays import packing_of
+from dprelease.engines.duckdb.duckdb_errors import Stream, after_charge
+from dprelease.engines.duckdb.duckdb_session import ROOM_FOR_UNITS, session
 from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
+from dprelease.engines.duckdb.field_reader import RECORDS, FieldReader, measured
 from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
 from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
 from dprelease.engines.duckdb.measures import count_joined_at_once
-from dprelease.engines.duckdb.session import ROOM_FOR_UNITS, session
-from dprelease.engines.duckdb.sources import RECORDS, FieldReader, measured
+from dprelease.engines.duckdb.record_cells import locate
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
-from dprelease.engines.sources import LaidOut, Table, lay_out
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, col, drop
 from dprelease.model import Grid, Group, Quantity, RecordRequest
+from dprelease.sources.shared.data_failures import lost, out_of_memory
+from dprelease.sources.shared.read_share import UNTOLD, ReadShare
+from dprelease.sources.shared.request_content import NO_LABEL, aggregate_of
+from dprelease.sources.source_format import LaidOut, Table, lay_out
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from dprelease.engines.base import columns_read
-from dprelease.engines.common.request_content import content_of
 from dprelease.model import AggregateRequest, ColumnType
+from dprelease.sources.shared.data_failures import columns_read
+from dprelease.sources.shared.request_content import content_of
 
 MOST_TEXTS = 1 << 17
 MOST_CHARACTERS = 1 << 24  # of all texts

@@ -19,9 +19,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 
-from dprelease.engines.base import columns_derived, columns_read
-from dprelease.engines.common.request_content import content_of, scale_of
-from dprelease.engines.common.text_values import parse_number, parse_value
 from dprelease.engines.duckdb.group_keys import binned, key_of, null_key, typed_constant
 from dprelease.engines.duckdb.written_forms import (
     default_form,
@@ -59,6 +56,9 @@ from dprelease.model import (
     InputColumn,
     Quantity,
 )
+from dprelease.sources.shared.data_failures import columns_derived, columns_read
+from dprelease.sources.shared.request_content import content_of, scale_of
+from dprelease.sources.shared.text_values import parse_number, parse_value
 
 
 def field_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool = False) -> Sql:

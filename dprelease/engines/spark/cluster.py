@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from dprelease.engines.spark.messages import Message
+from dprelease.engines.spark.spark_messages import Message
 from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:
-    from dprelease.engines.base import Share
+    from dprelease.sources.shared.data_failures import Share
 
 
 @dataclass(frozen=True, slots=True)

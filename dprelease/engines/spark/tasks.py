@@ -21,25 +21,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from dprelease.engines.base import bad_data, out_of_memory
-from dprelease.engines.common.files import Split
-from dprelease.engines.common.request_content import (
-    additive_places,
-    distinct_places,
-    held_at_once,
-)
-from dprelease.engines.duckdb.cells import Cells, locate
-from dprelease.engines.duckdb.errors import Stream, after_charge
+from dprelease.engines.duckdb.duckdb_errors import Stream, after_charge
+from dprelease.engines.duckdb.duckdb_session import session
 from dprelease.engines.duckdb.execute import Execution
+from dprelease.engines.duckdb.field_reader import RECORDS, FieldReader, RecordStream
 from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.hash_parts import Part, in_parts
 from dprelease.engines.duckdb.measures import count_joined_at_once, gathered, measures_of
-from dprelease.engines.duckdb.session import session
-from dprelease.engines.duckdb.sources import RECORDS, FieldReader, RecordStream
+from dprelease.engines.duckdb.record_cells import Cells, locate
 from dprelease.engines.duckdb.typed_rows import Rows, build_rows
-from dprelease.engines.sources import Table
-from dprelease.engines.spark.answers import Answer
-from dprelease.engines.spark.messages import (
+from dprelease.engines.spark.partial_results import Answer
+from dprelease.engines.spark.spark_messages import (
     BATCH,
     BUCKET,
     DONE,
@@ -53,6 +45,10 @@ from dprelease.engines.spark.versions import versions
 from dprelease.errors import Failure, kind_of
 from dprelease.expressions.sqltext import STAR, Sql, call, col, literal
 from dprelease.model import AggregateRequest, Measure
+from dprelease.sources.shared.data_failures import bad_data, out_of_memory
+from dprelease.sources.shared.files import Split
+from dprelease.sources.shared.request_content import additive_places, distinct_places, held_at_once
+from dprelease.sources.source_format import Table
 
 LARGEST = 1 << 30  # bytes of rows that a task holds; with more there must be more buckets
 

@@ -6,7 +6,7 @@ import platform
 from functools import cache
 from importlib.metadata import distributions
 
-from dprelease.engines.duckdb.session import session
+from dprelease.engines.duckdb.duckdb_session import session
 
 PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy", "isal")
 

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dprelease.engines.base import OUT_OF_MEMORY
-from dprelease.engines.common.locations import open_binary
-from dprelease.engines.spark.messages import FAILED, Message
+from dprelease.engines.spark.spark_messages import FAILED, Message
 from dprelease.engines.spark.versions import hash_of_text, versions
 from dprelease.errors import kind_of
+from dprelease.sources.shared.data_failures import OUT_OF_MEMORY
+from dprelease.sources.shared.locations import open_binary
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -24,10 +24,10 @@ from dprelease.model import (
     Step,
 )
 from dprelease.model.outputs import OK, UNRELIABLE
-from dprelease.postprocess.fixed_point import decimals_of, fixed_point
-from dprelease.postprocess.number_text import number, percent
+from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
+from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Contribution, Row
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
     Hazard,
     Neighbours,
@@ -184,7 +184,7 @@ def _positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
             [None] * len(positions_by_rank[0]) for _ in range(picks - len(positions_by_rank))
         ]
         return positions_by_rank + missing
-    from dprelease.mechanisms.top_k import noisy_top  # for start-up, as above
+    from dprelease.mechanisms.largest_counts import noisy_top  # for start-up, as above
 
     tops: Positions = []
     for start in range(0, len(noisy[0]), candidates):

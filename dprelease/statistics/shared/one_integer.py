@@ -28,10 +28,10 @@ from functools import lru_cache
 
 from dprelease.language import say
 from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.fixed_point import decimals_of, fixed_point
-from dprelease.postprocess.number_text import plus_minus
-from dprelease.statistics.base import Noisy, Statistic, noise_halfwidth
+from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
+from dprelease.postprocess.intervals.number_text import plus_minus
+from dprelease.statistics.shared.statistic import Noisy, Statistic, noise_halfwidth
 
 
 class Single(Statistic):

@@ -13,8 +13,8 @@ planner and certify find from its whole numbers.
 The figure j is the sum of g_k y_(j-k), with g the coefficients of 1/((1 - z) c(z)). They are kept
 in steps of 2^-160, which moves a figure below 2^60 by less than 2^-80; figures are rounded to whole
 numbers. Half-widths are then those of the normal law, with the distance of at most 1 by which each
-discrete draw can be coupled with a normal one, ``postprocess.noise_mixture``. Those of sums of
-single counts come of their own law, ``postprocess.combined_noise``.
+discrete draw can be coupled with a normal one, ``intervals.noise_mixture``. Those of sums of
+single counts come of their own law, ``intervals.combined_noise``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from itertools import accumulate
 
 from dprelease.frozen import dataclass
 from dprelease.model import AxisKind, AxisMatrix, Noise, NoiseFamily, Step
-from dprelease.postprocess.combined_noise import Part, combined, combined_half
-from dprelease.postprocess.noise_mixture import normal_half
+from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
+from dprelease.postprocess.intervals.noise_mixture import normal_half
 
 SCALE = 1 << 10
 _BITS = 160

@@ -36,7 +36,7 @@ from typing import overload
 
 from dprelease.model import Query
 from dprelease.privacy.sensitivity import Scalar, Vector
-from dprelease.statistics.base import weight_of
+from dprelease.statistics.shared.statistic import weight_of
 
 NOUNS = {
     "words.count": "statistics.weighted_count",

@@ -4,7 +4,7 @@ With t = k - lower and s = upper - k on a grid of K = upper - lower steps, relea
 s^2, 2ts and t^2 over the records with a value. As (s + t)^2 = K^2, one record adds exactly K^2 to
 all three together, so that each has the whole budget instead of a third of it. Together they are
 n K^2, which gives the number of values for free; mean and variance follow as in
-``postprocess.moment_intervals``. The variance is that of the population, the mean squared distance
+``intervals.moment_intervals``. The variance is that of the population, the mean squared distance
 from the mean: no n - 1.
 
 A mean can be read from the same three sums, and is published like any other mean.
@@ -16,23 +16,24 @@ from fractions import Fraction
 
 from dprelease.language import say
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
-from dprelease.postprocess.estimate_columns import (
+from dprelease.postprocess.intervals.estimate_columns import (
     Ends,
     Layout,
     clipped,
     end_columns,
     estimate_columns,
 )
-from dprelease.postprocess.fixed_point import (
+from dprelease.postprocess.intervals.fixed_point import (
     ends_on_scale,
     fixed_point,
     halves_on_scale,
     on_scale,
     places_for,
 )
-from dprelease.postprocess.moment_intervals import Estimates, Sums, means, variances
+from dprelease.postprocess.intervals.moment_intervals import Estimates, Sums, means, variances
 from dprelease.privacy.sensitivity import Vector
-from dprelease.statistics.base import (
+from dprelease.statistics.mean import Mean
+from dprelease.statistics.shared.statistic import (
     INTERVAL,
     Hazard,
     Noisy,
@@ -41,7 +42,6 @@ from dprelease.statistics.base import (
     Statistic,
     quantity,
 )
-from dprelease.statistics.mean import Mean
 from dprelease.statistics.shared.two_sums import (
     COUNT_SUFFIXES,
     Scale,

@@ -16,19 +16,19 @@ from operator import add
 from dprelease.frozen import dataclass
 from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
-from dprelease.postprocess.estimate_columns import Layout, clipped, estimate_columns
-from dprelease.postprocess.fixed_point import (
+from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
+from dprelease.postprocess.intervals.fixed_point import (
     decimals_of,
     fixed_point,
     halves_on_scale,
     lanes,
     on_scale,
 )
-from dprelease.postprocess.noise_mixture import quantile_of_mix
-from dprelease.postprocess.number_text import percent
-from dprelease.postprocess.quotient_intervals import shares
+from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
+from dprelease.postprocess.intervals.number_text import percent
+from dprelease.postprocess.intervals.quotient_intervals import shares
 from dprelease.privacy.sensitivity import Vector
-from dprelease.statistics.base import (
+from dprelease.statistics.shared.statistic import (
     INTERVAL,
     Noisy,
     Released,

@@ -13,10 +13,10 @@ from visits import charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
-from dprelease.engines.spark.session import ENCRYPTION, PLAIN_SHUFFLE, check_settings
+from dprelease.engines.spark.spark_session import ENCRYPTION, PLAIN_SHUFFLE, check_settings
 from dprelease.planning.planner import make_plan
-from dprelease.report.facts.release_facts import planned_facts
-from dprelease.spec import load
+from dprelease.reports.facts.release_facts import planned_facts
+from dprelease.specfile import load
 
 PERTURB = """\
 [[perturb]]

@@ -21,9 +21,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from dprelease.engines import get
-from dprelease.engines.csv import reader as csv_reader
-from dprelease.engines.parquet import schema as parquet_files
-from dprelease.engines.parquet import source as parquet_source
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -36,6 +33,9 @@ from dprelease.model import (
     Quantity,
     Source,
 )
+from dprelease.sources.csv import csv_reader
+from dprelease.sources.parquet import parquet_schema as parquet_files
+from dprelease.sources.parquet import parquet_source
 
 SECRET = "canary-81c5"
 RIGHT, BUG = "right", "bug"
@@ -232,7 +232,7 @@ def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
 
 
 def test_a_class_below_a_harmless_one_is_not_harmless() -> None:
-    from dprelease.engines.duckdb.errors import CSV_LINES, means
+    from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, means
 
     class Odd(duckdb.InvalidInputException):
         pass
@@ -343,7 +343,7 @@ def test_a_mistake_of_ours_is_no_interruption(
 def test_the_scan_interrupts_the_fast_reader_and_the_careful_one_takes_over(
     tmp_path: Path, rig: dict[str, type[duckdb.Error]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dprelease.engines.csv.line_check import LineScan
+    from dprelease.sources.csv.line_check import LineScan
 
     asked = request(tmp_path, "csv")
     rig["read"] = duckdb.InterruptException

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from dprelease.engines.duckdb.bounding.by_arrays import Field, Packing, packing_of
+from dprelease.engines.duckdb.bound_by_arrays import Field, Packing, packing_of
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql, literal
 from dprelease.model import (

@@ -9,10 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
 
-from dprelease.engines.duckdb import engine as embedded
-from dprelease.engines.duckdb import session as duckdb_session
-from dprelease.engines.duckdb import text_numbers
-from dprelease.engines.parquet.source import ParquetTable
+from dprelease.engines.duckdb import duckdb_engine as embedded
+from dprelease.engines.duckdb import duckdb_session, text_numbers
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -26,6 +24,7 @@ from dprelease.model import (
     Quantity,
     Source,
 )
+from dprelease.sources.parquet.parquet_source import ParquetTable
 
 
 def request(path: Path, form: str, *groups: Group, total: bool = True) -> AggregateRequest:

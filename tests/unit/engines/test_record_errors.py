@@ -16,12 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
 
-from dprelease.engines.csv import line_check as csv_scan
-from dprelease.engines.csv import reader as csv_reader
-from dprelease.engines.csv import source as csv_source
 from dprelease.engines.duckdb import hash_parts, record_codes
 from dprelease.engines.duckdb.typed_rows import Fields
-from dprelease.engines.parquet import source as parquet_source
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.expressions.sqltext import Sql
 from dprelease.model import (
@@ -34,6 +30,9 @@ from dprelease.model import (
     RecordRequest,
     Source,
 )
+from dprelease.sources.csv import csv_reader, csv_source
+from dprelease.sources.csv import line_check as csv_scan
+from dprelease.sources.parquet import parquet_source
 
 SECRET = "canary-81c5"
 RIGHT, BUG = "right", "bug"

@@ -17,14 +17,8 @@ from hypothesis import strategies as st
 from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
 from thorough import examples, for_each
 
-from dprelease.engines.duckdb.bounding.by_arrays import places_kept
-from dprelease.engines.duckdb.bounding.rule import (
-    Cut,
-    digest_of,
-    is_kept,
-    kept_before,
-    start_of,
-)
+from dprelease.engines.duckdb.bound_by_arrays import places_kept
+from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, is_kept, kept_before, start_of
 from dprelease.expressions.nodes import Value
 from dprelease.expressions.sqltext import Sql, literal
 

@@ -15,19 +15,19 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from dprelease.engines.base import OUT_OF_MEMORY
-from dprelease.engines.spark import session, workers
-from dprelease.engines.spark.messages import FAILED, Message
+from dprelease.engines.spark import spark_session, workers
+from dprelease.engines.spark.spark_messages import FAILED, Message
 from dprelease.errors import ExitCode, Failure
+from dprelease.sources.shared.data_failures import OUT_OF_MEMORY
 
 TEXT = "zqxcanary"
-ENCRYPTED = {session.ENCRYPTION: "true"}
+ENCRYPTED = {spark_session.ENCRYPTION: "true"}
 
 
 def refused(settings: dict[str, str]) -> str:
     """The message with which settings are refused."""
     with pytest.raises(Failure) as caught:
-        session.check_settings(lambda key: settings.get(key, ""))
+        spark_session.check_settings(lambda key: settings.get(key, ""))
     assert caught.value.exit_code is ExitCode.DATA
     (complaint,) = caught.value.complaints
     assert complaint.code == "E417"
@@ -36,14 +36,14 @@ def refused(settings: dict[str, str]) -> str:
 
 def accepted(settings: dict[str, str]) -> None:
     """Check that no setting is refused."""
-    session.check_settings(lambda key: settings.get(key, ""))
+    spark_session.check_settings(lambda key: settings.get(key, ""))
 
 
 @pytest.mark.parametrize("word", ["true", "TRUE", "True"])
 def test_encryption_is_on_in_any_case(word: str) -> None:
     """As Spark takes it."""
-    accepted({session.ENCRYPTION: word})
-    assert session.ENCRYPTION in refused({session.ENCRYPTION: f"{word}e"})
+    accepted({spark_session.ENCRYPTION: word})
+    assert spark_session.ENCRYPTION in refused({spark_session.ENCRYPTION: f"{word}e"})
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_encryption_is_on_in_any_case(word: str) -> None:
         ("spark.python.daemon.module", "sentry_daemon"),
         ("spark.python.worker.module", "another_worker"),
         ("spark.shuffle.manager", "org.apache.spark.shuffle.celeborn.SparkShuffleManager"),
-        (session.ENCRYPTION, "false"),
-        (session.ENCRYPTION, ""),
+        (spark_session.ENCRYPTION, "false"),
+        (spark_session.ENCRYPTION, ""),
     ],
 )  # fmt: skip
 def test_a_setting_that_writes_values_is_refused(key: str, value: str) -> None:
@@ -90,29 +90,31 @@ def test_a_setting_that_writes_none_is_not(key: str, value: str) -> None:
     accepted({**ENCRYPTED, key: value})
 
 
-@pytest.mark.parametrize("settings", [{}, {**ENCRYPTED, session.SHUFFLE: "org.example.Remote"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {**ENCRYPTED, spark_session.SHUFFLE: "org.example.Remote"}]
+)
 def test_readable_rows_may_lie_on_disks_if_that_is_said_but_are_not_copied_elsewhere(
     settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "readable" in refused(settings)
-    monkeypatch.setenv(session.PLAIN_SHUFFLE, "1")
+    monkeypatch.setenv(spark_session.PLAIN_SHUFFLE, "1")
     accepted(settings)
-    assert session.FALLBACK in refused({**settings, session.FALLBACK: "s3a://bucket/"})
+    assert spark_session.FALLBACK in refused({**settings, spark_session.FALLBACK: "s3a://bucket/"})
 
 
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[4]", "local[2, 3]"])
 def test_a_session_on_this_machine_listens_to_it_alone(master: str) -> None:
-    settings = session.settings_to_begin_with(master)
+    settings = spark_session.settings_to_begin_with(master)
     assert settings["spark.ui.enabled"] == "false"
     assert settings["spark.driver.bindAddress"] == settings["spark.driver.host"] == "127.0.0.1"
-    assert settings[session.ENCRYPTION] == "true"
+    assert settings[spark_session.ENCRYPTION] == "true"
 
 
 @pytest.mark.parametrize(
     "master", ["spark://host:7077", "yarn", "k8s://https://host", "local-cluster[2,1,1024]", ""]
 )
 def test_a_driver_of_a_cluster_is_reached_by_its_executors(master: str) -> None:
-    settings = session.settings_to_begin_with(master)
+    settings = spark_session.settings_to_begin_with(master)
     assert settings["spark.ui.enabled"] == "false"
     assert not [key for key in settings if key.startswith("spark.driver.")]
 
@@ -120,7 +122,7 @@ def test_a_driver_of_a_cluster_is_reached_by_its_executors(master: str) -> None:
 @pytest.mark.parametrize("master", ["local[4]", "spark://host:7077"])
 def test_no_server_of_spark_connect_is_begun_for_a_master(master: str) -> None:
     """Spark would begin one on this machine, whatever the master in its own files."""
-    settings = session.settings_to_begin_with(master)
+    settings = spark_session.settings_to_begin_with(master)
     assert settings["spark.api.mode"] == "classic"
     assert settings["spark.local.connect.reuse"] == "false"
 
@@ -129,12 +131,12 @@ def test_no_server_of_spark_connect_is_begun_for_a_master(master: str) -> None:
     "remote", ["local", "local[*]", "local-cluster[2,1,1024]", "spark://host:7077"]
 )
 def test_a_master_as_the_place_of_a_server_begins_one_here(remote: str) -> None:
-    assert session.begins_here(remote)
+    assert spark_session.begins_here(remote)
 
 
 @pytest.mark.parametrize("remote", ["sc://localhost", "sc://host:15002/;token=local"])
 def test_a_server_elsewhere_has_its_own_settings(remote: str) -> None:
-    assert not session.begins_here(remote)
+    assert not spark_session.begins_here(remote)
 
 
 class Unheard(BaseException):
@@ -233,11 +235,11 @@ def test_a_server_that_does_not_answer_keeps_no_process_from_its_end(
 
         interruptTag = addTag
 
-    monkeypatch.setattr(session, "PATIENCE", 0.05)
-    monkeypatch.setattr(session, "HEEDED", 0.05)
+    monkeypatch.setattr(spark_session, "PATIENCE", 0.05)
+    monkeypatch.setattr(spark_session, "HEEDED", 0.05)
     monkeypatch.setattr(atexit, "unregister", spared.append)
     with pytest.raises(Failure) as caught:
-        session.SparkCluster(Session()).check(["visits.csv"])
+        spark_session.SparkCluster(Session()).check(["visits.csv"])
     ended.set()
     assert caught.value.complaints[0].code == "E415"
     assert Session.client._on_exit in spared
@@ -256,7 +258,7 @@ def test_a_session_and_its_first_tasks_have_one_span_of_time(
             super().join(5)
 
     class Session:
-        conf: ClassVar[dict[str, str]] = {session.ENCRYPTION: "true"}
+        conf: ClassVar[dict[str, str]] = {spark_session.ENCRYPTION: "true"}
 
         def addTag(self, _name: str) -> None: ...
 
@@ -268,9 +270,9 @@ def test_a_session_and_its_first_tasks_have_one_span_of_time(
     monkeypatch.setattr(threading, "Thread", Thread)
     before = time.monotonic() - 40 if begun else None
     with pytest.raises(Failure, match="E415"):
-        session.SparkCluster(Session(), before).check(["visits.csv"])
+        spark_session.SparkCluster(Session(), before).check(["visits.csv"])
     settings, probes, _ = waits
-    assert session.PATIENCE <= 45
+    assert spark_session.PATIENCE <= 45
     for wait in (settings, probes):
         assert wait is not None
-        assert -5 <= wait - session.PATIENCE + 40 * begun <= 0
+        assert -5 <= wait - spark_session.PATIENCE + 40 * begun <= 0

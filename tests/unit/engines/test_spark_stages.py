@@ -16,10 +16,10 @@ import pytest
 from oracle.engine import ENGINE
 from oracle.in_process import InProcess, SmallSplits
 
-from dprelease.engines.spark import engine, tasks, versions
+from dprelease.engines.spark import spark_engine, tasks, versions
 from dprelease.engines.spark.cluster import ClusterError, Stage
-from dprelease.engines.spark.engine import check_complete
-from dprelease.engines.spark.messages import DONE, FAILED, ROWS, Message
+from dprelease.engines.spark.spark_engine import check_complete
+from dprelease.engines.spark.spark_messages import DONE, FAILED, ROWS, Message
 from dprelease.errors import Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -91,7 +91,7 @@ def test_what_was_not_done_once_is_not_believed(
         SmallSplits(cluster).aggregate(request_)
     assert caught.value.complaints[0].code == "E511"
     assert caught.value.exit_code == 5
-    assert cluster.runs == engine.ATTEMPTS  # it answers, so that it is asked again
+    assert cluster.runs == spark_engine.ATTEMPTS  # it answers, so that it is asked again
 
 
 def test_an_executor_with_other_versions_does_nothing(
@@ -109,14 +109,14 @@ def test_with_less_memory_there_are_more_tasks(
 ) -> None:
     sound = ENGINE.aggregate(request_).reveal()
     sizes: list[int] = []
-    whole = engine.messages_of
+    whole = spark_engine.messages_of
 
     def messages_of(*args: object) -> Sequence[Message]:
         sizes.append(int(args[3]))  # type: ignore[call-overload]
         monkeypatch.setattr(tasks, "LARGEST", 10 if len(sizes) <= runs_out else 1 << 30)
         return whole(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(engine, "messages_of", messages_of)
+    monkeypatch.setattr(spark_engine, "messages_of", messages_of)
     columns = SmallSplits().aggregate(request_).reveal()
     assert [list(column) for column in columns] == [list(column) for column in sound]
     assert sizes == [1, 2, 4][: runs_out + 1]
@@ -223,7 +223,7 @@ def test_what_is_lost_or_doubled_on_the_way_is_not_counted(
     with pytest.raises(Failure) as caught:
         SmallSplits(cluster).aggregate(any_request)
     assert caught.value.complaints[0].code == "E511"
-    assert cluster.runs == engine.ATTEMPTS
+    assert cluster.runs == spark_engine.ATTEMPTS
     sound = [list(column) for column in ENGINE.aggregate(any_request).reveal()]
     assert revealed(Unreliable(change, times=1), any_request) == sound
 
@@ -248,9 +248,9 @@ def test_one_task_that_fails_is_heard(any_request: AggregateRequest, code: str, 
 def test_the_versions_of_all_that_a_task_loads_are_compared(tmp_path: Path) -> None:
     program = """
 import sys
-from dprelease.engines.common.files import Split
-from dprelease.engines.sources import lay_out
-from dprelease.engines.spark.messages import DONE
+from dprelease.sources.shared.files import Split
+from dprelease.sources.source_format import lay_out
+from dprelease.engines.spark.spark_messages import DONE
 from dprelease.engines.spark.tasks import Work, read, versions
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Measure, MeasureKind, Source
 

@@ -7,10 +7,10 @@ import duckdb
 import pytest
 from thorough import for_each
 
-from dprelease.engines.common import text_values as values
 from dprelease.expressions import typed_texts as duckdb_values
 from dprelease.expressions.sqltext import col
 from dprelease.model import ColumnType as T
+from dprelease.sources.shared import text_values as values
 
 SEEDS = ["9007199254740993", "9223372036854775807", "1e400", "12.0", "12.7", "true", "FALSE", "inf"]
 SEEDS += ["1.0", "0.00", "1e0", "1", "0", "t", "No"]

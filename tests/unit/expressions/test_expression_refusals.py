@@ -11,7 +11,7 @@ from thorough import examples, for_each
 from dprelease.errors import Failure
 from dprelease.expressions import ExpressionError, parse, result_type
 from dprelease.model import ColumnType
-from dprelease.spec import load
+from dprelease.specfile import load
 
 TYPES = {
     "age": ColumnType.INTEGER,

@@ -125,7 +125,7 @@ def test_a_lock_holds_as_long_as_its_process(tmp_path: Path) -> None:
 def test_tables_of_records_are_locked_under_the_name_that_they_will_have(tmp_path: Path) -> None:
     code = """\
 from dprelease.files.system import close_lock, lock, open_lock
-from dprelease.local.store import Unsealed
+from dprelease.local.table_store import Unsealed
 import os
 open("made", "w").close()
 with Unsealed() as tables:
@@ -138,7 +138,9 @@ with Unsealed() as tables:
     close_lock(other, "kept")
 print(sorted(os.listdir()))
 """
-    found = answer("windows", code, tmp_path, "dprelease.files.system", "dprelease.local.store")
+    found = answer(
+        "windows", code, tmp_path, "dprelease.files.system", "dprelease.local.table_store"
+    )
     assert found == "locked ['kept', 'kept.lock']\n['kept']\n"
 
 
@@ -271,7 +273,7 @@ def text_without_encoding(tree: ast.AST) -> Iterator[str]:
 
 
 ALLOWED = {
-    "engines/duckdb/session.py: os.sched_getaffinity",  # asks for it first
+    "engines/duckdb/duckdb_session.py: os.sched_getaffinity",  # asks for it first
     "output/publish.py: os.rename",  # of a folder, which must not be there
     "output/staging.py: follow_symlinks",  # of an entry of scandir
 }

@@ -8,8 +8,8 @@ from threading import Thread
 
 import pytest
 
-from dprelease.engines.common.read_share import ReadShare
 from dprelease.files.prefetch import ahead
+from dprelease.sources.shared.read_share import ReadShare
 
 
 def take_items() -> None:

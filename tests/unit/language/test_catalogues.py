@@ -9,7 +9,7 @@ import pytest
 from product_source import FILES, PACKAGE, dotted, name_of, nodes, parsed, source_of, tree_of
 
 from dprelease.language import ENGLISH, LANGUAGES, catalogue
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS
 
 PLACES = {"say": 0, "counted": 1}
 """Where an id stands among the arguments."""

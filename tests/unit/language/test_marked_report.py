@@ -19,8 +19,8 @@ import tomli
 import dprelease
 from dprelease import language
 from dprelease.errors import Complaint
-from dprelease.report.facts.explanations import OF_SPEC, told_warnings
-from dprelease.report.rerender import rendered_again
+from dprelease.reports.facts.explanations import OF_SPEC, told_warnings
+from dprelease.reports.rerender import rendered_again
 
 ROOT = Path(__file__).parents[3]
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.ledger.messages import shown_down, shown_up
+from dprelease.ledger.ledger_messages import shown_down, shown_up
 from dprelease.model.plan_json import exact, read_exact
 
 AMOUNTS = st.fractions(min_value=0, max_value=10**9)

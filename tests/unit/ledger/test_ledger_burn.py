@@ -16,7 +16,7 @@ from dprelease.ledger.privacy_filter import Caps, Terms, whole
 from dprelease.ledger.reservation import Reservation, current_run
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release
-from dprelease.spec import load
+from dprelease.specfile import load
 
 A = "a" * 64
 ONE = Loss(Fraction(1))

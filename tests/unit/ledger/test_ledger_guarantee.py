@@ -15,7 +15,7 @@ from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release
-from dprelease.spec.schema.sections import SECTIONS
+from dprelease.specfile.schema.sections import SECTIONS
 
 Change = dict[str, Any]
 

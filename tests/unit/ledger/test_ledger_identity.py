@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.engines.registry import SOURCES
 from dprelease.errors import Complaint, Place
 from dprelease.ledger.identity import LEFT_OUT, canonical_form, canonical_json, run_id
 from dprelease.model import (
@@ -41,7 +40,8 @@ from dprelease.model import (
     Review,
     Source,
 )
-from dprelease.spec import load
+from dprelease.sources.source_registry import SOURCES
+from dprelease.specfile import load
 
 
 def a_release() -> Release:

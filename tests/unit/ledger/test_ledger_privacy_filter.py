@@ -25,7 +25,7 @@ from dprelease.ledger.reservation import terms_of
 from dprelease.model import Loss
 from dprelease.planning.planner import make_plan
 from dprelease.privacy.zcdp import order_for, rho_of_pure
-from dprelease.spec import load
+from dprelease.specfile import load
 
 ONE, ZERO = Fraction(1), Fraction(0)
 DELTA = Fraction(1, 10**5)

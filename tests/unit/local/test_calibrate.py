@@ -7,7 +7,7 @@ import pytest
 
 from dprelease.kernel.verify.local_randomizers import law_holds
 from dprelease.local.calibrate import respond
-from dprelease.local.randomizers import piecewise as window_response
+from dprelease.local.randomizers import window_response
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
 from dprelease.model.plans import Loss

@@ -6,7 +6,7 @@ from fractions import Fraction as F
 import pytest
 
 from dprelease.local.expected_error import least_distance, least_wrong_label
-from dprelease.local.randomizers.subset_selection import keep
+from dprelease.local.randomizers.subset_response import keep
 
 NUMBERS = [("0.1", "0.1", "640.42"), ("2", "0.5", "89.28"), ("11", "0.7", "0.0075")]
 LABELS = [("0.1", "0.1", "0.8793"), ("2", "0.5", "0.4321"), ("7", "0.6", "0.0164")]

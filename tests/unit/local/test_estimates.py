@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from record_laws import ENDS, answers, labelled, numeric, sample, step_of, tally_of, window
 
+from dprelease.local.answer_variance import window_variance
 from dprelease.local.estimates import chances, estimates
-from dprelease.local.variance import window_variance
 from dprelease.model import Grid, LaplaceLaw, RecordStep, SubsetLaw, Tally, WindowLaw
 
 KEEP = Fraction(3, 5)
@@ -94,7 +94,7 @@ def test_means_of_levels_are_right_on_average() -> None:
 def test_the_largest_variance_of_levels_is_found() -> None:
     column = numeric("n", GRID, WINDOWS)
     half = Fraction(GRID.width, 2)
-    from dprelease.local.cells import level_values
+    from dprelease.local.answer_cells import level_values
 
     values = level_values(WINDOWS, GRID)
     found = []

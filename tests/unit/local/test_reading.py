@@ -26,7 +26,7 @@ from record_laws import (
 
 from dprelease.errors import Failure
 from dprelease.local import read_table
-from dprelease.local.cells import NumberCells, cells_of, separator_of
+from dprelease.local.answer_cells import NumberCells, cells_of, separator_of
 from dprelease.local.estimates import estimates
 from dprelease.model import ColumnType, Grid, LaplaceLaw, RecordStep, WindowLaw
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric, sample, step_of, tally_of, window
 
-from dprelease.local.cells import level_values
+from dprelease.local.answer_cells import level_values
 from dprelease.local.tally import Tallier, usual_pairs
 from dprelease.model import Grid, LaplaceLaw, RecordStep, WindowLaw
 

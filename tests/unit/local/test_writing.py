@@ -18,7 +18,7 @@ import pytest
 from record_laws import labelled, numeric, step_of
 
 from dprelease.files.prefetch import ahead
-from dprelease.local.cells import LabelCells, cells_of, described
+from dprelease.local.answer_cells import LabelCells, cells_of, described
 from dprelease.local.read_table import read_columns
 from dprelease.local.write_table import write_records
 from dprelease.model import (

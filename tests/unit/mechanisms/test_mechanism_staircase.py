@@ -14,7 +14,7 @@ from dprelease import Failure, load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.total_loss import events_of
 from dprelease.kernel.noise.distributions.laws import halfwidth, variance
-from dprelease.mechanisms.registry import law_of
+from dprelease.mechanisms.mechanism_registry import law_of
 from dprelease.mechanisms.staircase import STAIRCASE, least, stairs
 from dprelease.model import Noise, NoiseFamily, Plan, Sensitivity
 from dprelease.model.privacy_events import Pure

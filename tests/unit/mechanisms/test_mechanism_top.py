@@ -14,7 +14,7 @@ from dprelease.kernel.noise.selection.exponential import (
     select_in_turn,
 )
 from dprelease.mechanisms import exponential, laplace
-from dprelease.mechanisms import top_k as top
+from dprelease.mechanisms import largest_counts as top
 
 
 class Hashed:

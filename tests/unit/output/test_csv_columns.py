@@ -6,7 +6,7 @@ import pytest
 
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.output.csv_table import csv_bytes
-from dprelease.postprocess.fixed_point import placed
+from dprelease.postprocess.intervals.fixed_point import placed
 
 SOME = [0, 1, -1, 9, 10, -10, 99, 100, 101, -100, -101, 12345, -12345, 10**30, -(10**30)]
 

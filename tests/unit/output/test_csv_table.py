@@ -128,7 +128,7 @@ def test_repeated_objects_are_written_each_time() -> None:
 def test_csv_needs_no_other_library() -> None:
     script = (
         "import sys; from dprelease.output.publish import publish;"
-        "from dprelease.output.tables import write_table;"
+        "from dprelease.output.table_files import write_table;"
         "from dprelease.model import *;"
         "write_table(OutputTable('t', (OutputColumn('n', 'integer', [1], ''),)), 'csv');"
         "print([name for name in ('pyarrow', 'numpy', 'duckdb') if name in sys.modules])"

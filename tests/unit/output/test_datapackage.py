@@ -26,9 +26,9 @@ from dprelease.model import (
     Source,
 )
 from dprelease.output.datapackage import datapackage_bytes
+from dprelease.output.table_files import WrittenTable, write_table
 from dprelease.output.table_schema import ESCAPE_NOTE
-from dprelease.output.tables import WrittenTable, write_table
-from dprelease.report.formats import media_types
+from dprelease.reports.report_formats import media_types
 
 OTHERS = {"report.json": b'{"schema": "dprelease/report/1"}\n', "report.md": b"# Report\n"}
 TYPES = media_types(OTHERS)

@@ -13,7 +13,7 @@ from dprelease.errors import ExitCode, Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.csv_table import csv_bytes
 from dprelease.output.parquet_table import parquet_bytes, to_arrow
-from dprelease.output.tables import write_table
+from dprelease.output.table_files import write_table
 
 
 def column(kind: str, values: list[object], **more: object) -> OutputColumn:

@@ -14,10 +14,10 @@ import dprelease
 from dprelease import load
 from dprelease.errors import Failure
 from dprelease.kernel.certify.certify import certify
-from dprelease.mechanisms.registry import law_of
+from dprelease.mechanisms.mechanism_registry import law_of
 from dprelease.model import AxisKind, AxisMatrix, NoiseFamily, Plan, Release, Step
 from dprelease.planning.planner import make_plan
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.statistic_registry import statistic_of
 
 MU: dict[str, Any] = {"rho": 0.5}
 DELTA: dict[str, Any] = {"epsilon": 1, "delta": Fraction(1, 10**6)}

@@ -16,11 +16,10 @@ from thorough import examples
 from dprelease import load
 from dprelease.kernel.certify.certify import certify
 from dprelease.model import CENTRED, EACH, Release
-from dprelease.planning import figure_errors, solve
+from dprelease.planning import figure_errors, solve, strategy_candidates
 from dprelease.planning.planner import make_plan
 from dprelease.planning.shared_releases import drafts_of
 from dprelease.planning.solve import Solution, best_of
-from dprelease.planning.strategies import candidates
 from dprelease.planning.total_budget import total_of
 from dprelease.release.plan import certified_plan
 
@@ -106,7 +105,7 @@ def test_conditions_in_several_pieces_err_as_those_in_one(
 ) -> None:
     release = release_of(privacy, {}, conditions(10))
     in_one = errors(solution_of(release))
-    monkeypatch.setattr(candidates, "MOST_CONDITIONS", 4)
+    monkeypatch.setattr(strategy_candidates, "MOST_CONDITIONS", 4)
     made = certified_plan(release).plan
     in_several = errors(solution_of(release))
     sizes = [len(step.transform) for step in made.steps if "conditions" in step.query.name]

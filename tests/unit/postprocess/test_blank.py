@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.postprocess.estimate_columns import blank_figures
+from dprelease.postprocess.intervals.estimate_columns import blank_figures
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.combined_noise import LEAST_ALPHA, SLACK, Part, combined, combined_half
+from dprelease.postprocess.intervals.combined_noise import (
+    LEAST_ALPHA,
+    SLACK,
+    Part,
+    combined,
+    combined_half,
+)
 
 Floats = NDArray[np.float64]
 F = Fraction

@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.model import ColumnType, Group
-from dprelease.postprocess.estimate_columns import UNRELIABLE_AT, Layout, clipped, estimate_columns
-from dprelease.postprocess.fixed_point import ends_on_scale
+from dprelease.postprocess.intervals.estimate_columns import (
+    UNRELIABLE_AT,
+    Layout,
+    clipped,
+    estimate_columns,
+)
+from dprelease.postprocess.intervals.fixed_point import ends_on_scale
 from dprelease.release.bundle import key_columns
 
 LAYOUT = Layout("q", 0, "a figure", Fraction(95, 100))

@@ -10,7 +10,7 @@ import pytest
 from thorough import for_each
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.noise_mixture import LATTICE_SLACK, mix_quantiles
+from dprelease.postprocess.intervals.noise_mixture import LATTICE_SLACK, mix_quantiles
 
 WEIGHTS = [
     (1.0, 1.0, 1.0),

@@ -9,8 +9,8 @@ import pytest
 from thorough import for_each
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.noise_mixture import quantile_of_mix
-from dprelease.postprocess.quotient_intervals import ratio_halves, ratios
+from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
+from dprelease.postprocess.intervals.quotient_intervals import ratio_halves, ratios
 
 LEVEL = Fraction(95, 100)
 LAPLACE = Noise(NoiseFamily.LAPLACE, Fraction(40))

@@ -14,7 +14,7 @@ import pytest
 from oracle import residual_planner
 
 from dprelease.kernel.noise.distributions import laws
-from dprelease.local.randomizers import subset_selection as subset_response
+from dprelease.local.randomizers import subset_response
 from dprelease.mechanisms import exponential, permute_and_flip
 from dprelease.model import Loss, Noise, NoiseFamily
 from dprelease.model.privacy_events import (

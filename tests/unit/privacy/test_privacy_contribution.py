@@ -33,8 +33,8 @@ from dprelease.privacy.sensitivity import (
     replaced,
     replaced_units,
 )
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import STATISTICS
 
 # A row: its cell (the last one of all is outside the table) and its value.
 Unit = tuple[tuple[int, int], ...]

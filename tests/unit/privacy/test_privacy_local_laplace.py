@@ -8,7 +8,7 @@ import mpmath
 import pytest
 from thorough import for_each
 
-from dprelease.local.randomizers.laplace import (
+from dprelease.local.randomizers.local_laplace import (
     classical_scale,
     delta_of,
     least_scale,

@@ -9,12 +9,7 @@ import pytest
 from oracle.local_deltas import subset_delta
 from thorough import for_each
 
-from dprelease.local.randomizers.subset_selection import (
-    best_size,
-    chances,
-    epsilon_of_truth,
-    keep,
-)
+from dprelease.local.randomizers.subset_response import best_size, chances, epsilon_of_truth, keep
 
 
 @for_each("categories", [2, 3, 4, 50])

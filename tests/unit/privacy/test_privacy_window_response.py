@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from thorough import for_each
 
-from dprelease.local.randomizers.piecewise import (
+from dprelease.local.randomizers.window_response import (
     LEVELS,
     best,
     variances,

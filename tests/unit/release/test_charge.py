@@ -12,8 +12,7 @@ import pytest
 from oracle.engine import get
 
 import dprelease
-from dprelease.engines import Engine
-from dprelease.engines.base import Share
+from dprelease.engines.engine_interface import Engine
 from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize.engine_requests import jobs_of
@@ -21,7 +20,7 @@ from dprelease.ledger.entries import State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.store import Ledger
-from dprelease.local.store import Unsealed
+from dprelease.local.table_store import Unsealed
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,
@@ -35,6 +34,7 @@ from dprelease.release import run as pipeline
 from dprelease.release.plan import certified_plan
 from dprelease.release.progress import Stages
 from dprelease.release.single_draw import NoiseDraw
+from dprelease.sources.shared.data_failures import Share
 
 Spec = dict[str, Any]
 

@@ -19,13 +19,13 @@ import pytest
 from oracle.engine import get
 
 import dprelease
-from dprelease.engines.base import lost, out_of_memory
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.ledger.messages import busy, disk_trouble
+from dprelease.ledger.ledger_messages import busy, disk_trouble
 from dprelease.ledger.store import Ledger, account
 from dprelease.release.payload import to_bytes
 from dprelease.release.single_draw import DrawAborted, NoiseDraw
+from dprelease.sources.shared.data_failures import lost, out_of_memory
 
 SECRET = "canary-5d20"
 Spec = dict[str, Any]

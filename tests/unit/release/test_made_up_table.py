@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dprelease.release.made_up_table import DISTRIBUTIONS, POINTS, made_up_table
-from dprelease.spec import load
+from dprelease.specfile import load
 
 DECLARED: dict[str, dict[str, Any]] = {
     "region": {"type": "string", "keys": ["north", "süd, ost", 'a "b"']},

@@ -15,8 +15,8 @@ import dprelease
 from dprelease.errors import Failure
 from dprelease.files.system import NoMoreThreads
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.local import store
-from dprelease.release import record_tables as recording
+from dprelease.local import table_store
+from dprelease.release import record_release as recording
 
 Spec = dict[str, Any]
 ROWS = 300
@@ -220,13 +220,13 @@ def test_a_table_that_was_drawn_and_not_sealed_goes_with_its_run(
     """Each attempt draws the first table anew: two of them would be two looks for one charge."""
     two_tables(spec)
     drawn: list[str] = []
-    keep = store.Unsealed.keep
+    keep = table_store.Unsealed.keep
 
-    def watched(self: store.Unsealed, made: str, path: str) -> None:
+    def watched(self: table_store.Unsealed, made: str, path: str) -> None:
         keep(self, made, path)
         drawn.append(path)
 
-    monkeypatch.setattr(store.Unsealed, "keep", watched)
+    monkeypatch.setattr(table_store.Unsealed, "keep", watched)
     with monkeypatch.context() as patch:
         duckdb = get("duckdb")
         patch.setattr(type(duckdb), "records", Second(problem).fail(duckdb.records))
@@ -266,16 +266,16 @@ def test_what_a_killed_run_has_drawn_goes_before_the_next_draw(
 def test_what_a_living_process_may_still_seal_stays(tmp_path: Path) -> None:
     """It is locked as long as it might; and left open, it is not removed from under its owner."""
     ledger, run = str(tmp_path / "l.sqlite"), "a" * 64
-    place = Path(store.make_directory(ledger)) / f"{run}-{'b' * 64}.csv"
-    with store.Unsealed() as unsealed:
+    place = Path(table_store.make_directory(ledger)) / f"{run}-{'b' * 64}.csv"
+    with table_store.Unsealed() as unsealed:
         (tmp_path / "made").write_text("drawn")
         unsealed.keep(str(tmp_path / "made"), str(place))
-        store.clear(ledger, run, lambda: False)
+        table_store.clear(ledger, run, lambda: False)
         assert place.exists()
-    store.clear(ledger, "c" * 64, lambda: False)
-    store.clear(ledger, run, lambda: True)
+    table_store.clear(ledger, "c" * 64, lambda: False)
+    table_store.clear(ledger, run, lambda: True)
     assert place.exists()
-    store.clear(ledger, run, lambda: False)
+    table_store.clear(ledger, run, lambda: False)
     assert not place.exists()
 
 
@@ -284,7 +284,7 @@ def test_what_is_sealed_stays_though_nobody_holds_it(
 ) -> None:
     """Another process has sealed and ended between our charge and our draw."""
     real = recording.record_all
-    cleared = store.clear
+    cleared = table_store.clear
     inner: list[bytes] = []
 
     def overtaken(*given: Any) -> None:

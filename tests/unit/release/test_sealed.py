@@ -13,7 +13,7 @@ from dprelease import Failure
 from dprelease.model import CENTRED, EACH, NoisyTable, Plan
 from dprelease.planning.planner import make_plan
 from dprelease.release.payload import Sealed, from_bytes, to_bytes
-from dprelease.spec import load
+from dprelease.specfile import load
 
 SPEC = Path(__file__).parents[3] / "release_specs" / "clinic_visits.toml"
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dprelease.model import Adjacency, Loss, Noise, NoiseFamily, Query, Step
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 Planned = Callable[..., Step]
 

@@ -26,7 +26,7 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Planned = Callable[..., Step]
 LEVEL = Fraction(95, 100)

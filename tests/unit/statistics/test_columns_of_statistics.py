@@ -24,7 +24,7 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Planned = Callable[..., Step]
 

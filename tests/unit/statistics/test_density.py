@@ -15,12 +15,12 @@ import dprelease
 from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.kernel.privatize.mixed_cells import mixed
 from dprelease.model import Adjacency, CurveAxis, NoiseFamily, Plan, Step
-from dprelease.postprocess.curves import reader
+from dprelease.postprocess.intervals.curves import reader
 from dprelease.privacy.curve_matrices import FINENESS, bins, waves
 from dprelease.release.payload import sealed_laws
 from dprelease.release.plan import certified_plan, plan_as_charged
-from dprelease.statistics.base import Neighbours
-from dprelease.statistics.registry import statistic_of
+from dprelease.statistics.shared.statistic import Neighbours
+from dprelease.statistics.statistic_registry import statistic_of
 
 LEVEL = Fraction(95, 100)
 

@@ -17,8 +17,8 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.statistics.base import Neighbours
 from dprelease.statistics.mean import Mean
+from dprelease.statistics.shared.statistic import Neighbours
 
 MEAN = Mean()
 

@@ -22,9 +22,9 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.statistics.base import Neighbours, both
 from dprelease.statistics.ratio import CLOSE, balance
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.shared.statistic import Neighbours, both
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Planned = Callable[..., Step]
 LEVEL = Fraction(95, 100)

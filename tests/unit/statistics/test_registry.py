@@ -16,10 +16,10 @@ from dprelease.kernel.certify.definitions import DEFINITIONS, OF_COLUMN, Content
 from dprelease.kernel.noise.distributions.laws import halfwidth
 from dprelease.language import catalogue, say
 from dprelease.model import Form, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
-from dprelease.postprocess.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.privacy.sensitivity import Scalar
-from dprelease.spec.schema.json_schema import spec_schema
-from dprelease.statistics.base import (
+from dprelease.specfile.schema.json_schema import spec_schema
+from dprelease.statistics.shared.statistic import (
     Hazard,
     Neighbours,
     Released,
@@ -28,11 +28,11 @@ from dprelease.statistics.base import (
     moved,
     quantity,
 )
-from dprelease.statistics.registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS
 
 # The certifier derives a loss from what a statistic is by its definition. Expressions over
 # published figures have functions sum and mean.
-MAY_NAME_STATISTICS = ("statistics/", "kernel/certify/", "report/combine/expression.py")
+MAY_NAME_STATISTICS = ("statistics/", "kernel/certify/", "combination/expression.py")
 # Names that are no other words of the product's: found anywhere, they are a statistic's.
 PLAIN = {"count_units", "count_distinct", "variance", "stddev", "proportion", "histogram", "top_k"}
 LOOKUPS = {"statistic_of", "STATISTICS"}

@@ -9,8 +9,8 @@ import pytest
 
 from dprelease.kernel.noise.distributions.laws import halfwidth
 from dprelease.model import Noise, NoiseFamily, Query, Step
-from dprelease.statistics.registry import STATISTICS
 from dprelease.statistics.shared.one_integer import shown_halfwidth
+from dprelease.statistics.statistic_registry import STATISTICS
 
 ALPHA = Fraction(1, 20)
 NOISES = [Noise(NoiseFamily.LAPLACE, Fraction(4)), Noise(NoiseFamily.GAUSSIAN, Fraction(3000))]

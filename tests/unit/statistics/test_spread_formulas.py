@@ -22,9 +22,9 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.postprocess.moment_intervals import Sums, deviations, means, variances
-from dprelease.statistics.base import Released
-from dprelease.statistics.registry import STATISTICS
+from dprelease.postprocess.intervals.moment_intervals import Sums, deviations, means, variances
+from dprelease.statistics.shared.statistic import Released
+from dprelease.statistics.statistic_registry import STATISTICS
 
 Planned = Callable[..., Step]
 LEVEL = Fraction(95, 100)

@@ -11,9 +11,7 @@ from oracle.local_deltas import delta_of as window_delta
 
 from dprelease.kernel.verify import local_randomizers as local_verifier
 from dprelease.kernel.verify.local_randomizers import law_holds
-from dprelease.local.randomizers import laplace as local_laplace
-from dprelease.local.randomizers import piecewise as window_response
-from dprelease.local.randomizers import subset_selection as subset_response
+from dprelease.local.randomizers import local_laplace, subset_response, window_response
 from dprelease.model.plans import Loss
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 from dprelease.privacy.zcdp import rho_of_pure

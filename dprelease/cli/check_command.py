@@ -1,0 +1,190 @@
+"""``dprelease check``: is the spec sound? Opens no data."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import dprelease
+from dprelease.cli.app import FORM, OUTSIDE, PERIOD, QUIET, SAME_AS_JSON
+from dprelease.cli.views.complaints_view import MOST_BYTES, complain, counted_errors
+from dprelease.cli.views.console import answer, answer_json, folded, paint, remark
+from dprelease.cli.views.text_layout import marked
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.frozen import dataclass
+
+if TYPE_CHECKING:
+    from dprelease.model import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What came of one spec: a plan or complaints, and the warnings in any case."""
+
+    file: str
+    plan: Plan | None
+    exit_code: int
+    errors: tuple[Complaint, ...] = ()
+    warnings: tuple[Complaint, ...] = ()
+    text: str | None = None  # of standard input, which can't be read again
+
+
+STDIN = "-"
+EPILOG = """\b
+Example:
+  dprelease check release_specs
+  git show main:visits.toml | dprelease check -
+  dprelease check --strict --format github release_specs/clinic_visits.toml"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("specs", type=click.Path(), nargs=-1, required=True, metavar="SPEC...")
+@PERIOD
+@FORM
+@SAME_AS_JSON
+@click.option("--strict", is_flag=True, help="Exit with 1 when there is a warning.")
+@OUTSIDE
+@QUIET
+def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    specs: tuple[str, ...],
+    period: str | None,
+    form: str,
+    as_json: bool,
+    strict: bool,
+    outside: bool,
+    quiet: bool,
+) -> int:
+    """Check specs and plan them, without opening any data.
+
+    Says everything that is wrong at once, each with its place and what to do. Of a folder every
+    file NAME.toml in it and below is checked; - is standard input.
+    """
+    findings = [_examine(spec, period, outside) for spec in _files(specs)]
+    if any(finding.plan is not None and finding.plan.release.period for finding in findings):
+        # A period that one spec takes is not a mistake beside the others.
+        from dprelease.specfile.checks.data_source import USELESS_PERIOD
+
+        findings = [
+            replace(
+                finding,
+                warnings=tuple(
+                    warning for warning in finding.warnings if warning.code != USELESS_PERIOD
+                ),
+            )
+            for finding in findings
+        ]
+    code = max(finding.exit_code for finding in findings)
+    if code == ExitCode.DONE and strict and any(finding.warnings for finding in findings):
+        code = int(ExitCode.FINDINGS)
+    FORMS["json" if as_json else form](findings, code, quiet)
+    return code
+
+
+def _files(specs: Sequence[str]) -> list[str]:
+    """The specs that are named, each once, and those in folders that are."""
+    files: list[str] = []
+    for spec in specs:
+        if spec != STDIN and os.path.isdir(spec):
+            inside = [path for path in Path(spec).rglob("*.toml") if not _is_hidden(path, spec)]
+            if not inside:
+                raise click.UsageError(f"no file NAME.toml in {spec}")
+            files += sorted(map(str, inside))
+        else:
+            files.append(spec)
+    return list(dict.fromkeys(files))
+
+
+def _is_hidden(path: Path, folder: str) -> bool:
+    return any(part.startswith(".") for part in path.relative_to(folder).parts)
+
+
+def _examine(spec: str, period: str | None, outside: bool) -> Finding:
+    from dprelease.reports.facts.explanations import plan_warnings
+
+    warnings: tuple[Complaint, ...] = ()
+    stream = BytesIO(sys.stdin.buffer.read(MOST_BYTES + 1)) if spec == STDIN else None
+    text = None if stream is None else stream.getvalue().decode(errors="replace")
+    name = spec if stream is None else "<stdin>"
+    try:
+        release = dprelease.load(stream or spec, period=period, allow_outside_lists=outside)
+        warnings = release.warnings
+        planned = dprelease.plan(release)
+        warnings += plan_warnings(planned)
+        return Finding(name, planned, int(ExitCode.DONE), (), warnings, text)
+    except Failure as failure:
+        code, errors = int(failure.exit_code), tuple(failure.complaints)
+        return Finding(name, None, code, errors, warnings, text)
+
+
+def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:
+    for finding in findings:
+        texts = None if finding.text is None else {finding.file: finding.text}
+        complain(finding.errors, texts=texts)
+        if not quiet:
+            complain(finding.warnings, "warning", texts)
+        if finding.plan is not None and not quiet:
+            line = folded(f"{finding.file}: ok ({_summary(finding.plan)})", sys.stdout, 4)
+            answer(line.replace(": ok", f": {paint('ok', 'good', sys.stdout)}", 1))
+    if not quiet and any(finding.errors for finding in findings):
+        remark(counted_errors({finding.file: finding.errors for finding in findings}))
+        remark("What a code means: dprelease explain CODE", "quiet")
+
+
+def _summary(plan: Plan) -> str:
+    from dprelease.cli.views.text_layout import rounded_up
+    from dprelease.reports.text.shown_numbers import upward
+
+    tables = len({query.table for query in plan.release.queries}) + len(plan.records)
+    delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
+    queries = len({query.number for query in plan.release.queries if not query.implied})
+    parts = [_counted(queries, "query", "queries")] if queries or not plan.records else []
+    if plan.records:
+        columns = sum(len(step.responses) for step in plan.records)
+        parts.append(_counted(columns, "perturbed column", "perturbed columns"))
+    return (
+        f"{', '.join(parts)}, {_counted(tables, 'table', 'tables')}, "
+        f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"
+    )
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _tell_json(findings: list[Finding], code: int, _quiet: bool) -> None:
+    answer_json(
+        {
+            "schema": "dprelease/check/1",
+            "exit_code": code,
+            "specs": [
+                {
+                    "file": finding.file,
+                    "ok": not finding.errors,
+                    "errors": [complaint.to_dict() for complaint in finding.errors],
+                    "warnings": [complaint.to_dict() for complaint in finding.warnings],
+                }
+                for finding in findings
+            ],
+        }
+    )
+
+
+def _tell_github(findings: list[Finding], _code: int, _quiet: bool) -> None:
+    for finding in findings:
+        for kind, complaints in (("error", finding.errors), ("warning", finding.warnings)):
+            for complaint in complaints:
+                answer(marked(kind, finding.file, complaint))
+
+
+FORMS: dict[str, Callable[[list[Finding], int, bool], None]] = {
+    "text": _tell_text,
+    "json": _tell_json,
+    "github": _tell_github,
+}

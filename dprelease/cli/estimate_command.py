@@ -1,0 +1,70 @@
+"""``dprelease estimate``: what a record-level table tells. Opens no data and no ledger."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+import dprelease
+from dprelease.cli.app import JSON
+from dprelease.cli.views.console import answer, answer_json, remark
+from dprelease.errors import ExitCode
+
+if TYPE_CHECKING:
+    from dprelease.local.estimates import Estimates
+    from dprelease.reports.record_level.response_laws import Stated
+
+SHOWN_UNASKED = 3
+
+EPILOG = """Every answer of the table is perturbed; what is shown is free of that on average,
+with an interval of what the noise leaves open. Nothing of it costs any budget.
+
+\b
+Example:
+  dprelease estimate out/survey/answers.parquet
+  dprelease estimate out/survey/answers.csv --cross region,smoker
+  dprelease estimate --json out/answers.csv | jq '.frequencies[].column'"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("table", type=click.Path(), metavar="TABLE")
+@click.option(
+    "--cross",
+    "crosses",
+    multiple=True,
+    metavar="A,B",
+    help="Show the cross table of two columns with labels; repeatable.",
+)
+@click.option(
+    "--report",
+    type=click.Path(),
+    metavar="FILE",
+    help="The report of the release.  [default: report.json beside TABLE]",
+)
+@JSON
+def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: bool) -> int:
+    """Estimate frequencies and means from perturbed records.
+
+    TABLE is a table that [[perturb]] released. Only that file and its report are read.
+    """
+    result = dprelease.estimate(table, crosses=crosses, report=report)
+    if as_json:
+        answer_json(result.to_dict())
+        return int(ExitCode.DONE)
+    _show(table, result.stated, result.figures, only_crosses=bool(crosses))
+    return int(ExitCode.DONE)
+
+
+def _show(table: str, table_facts: Stated, figures: Estimates, *, only_crosses: bool) -> None:
+    from dprelease.cli.views.estimate_view import heading, notes, sections
+
+    if figures.rows == 0:
+        remark(f"{table} holds no records: there is nothing to estimate")
+        return
+    crosses = figures.crosses if only_crosses or len(figures.crosses) <= SHOWN_UNASKED else ()
+    parts = sections(figures, crosses, only_crosses=only_crosses)
+    remarks = notes(table_facts.step, figures, only_crosses=only_crosses)
+    answer("\n\n".join([heading(table_facts, figures), *parts, remarks]))
+    if len(crosses) < len(figures.crosses):
+        remark(f"{len(figures.crosses)} pairs of columns have small cross tables: --cross A,B")

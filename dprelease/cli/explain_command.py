@@ -1,0 +1,104 @@
+"""``dprelease explain``: what a code means and what to do about it. Opens no data and no spec."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.resources import files
+from typing import NamedTuple
+
+import click
+
+from dprelease.cli.app import JSON
+from dprelease.cli.views.console import answer, answer_json, folded, paint
+from dprelease.errors import ExitCode
+
+EPILOG = """\b
+Example:
+  dprelease explain E201
+  dprelease explain | grep delta"""
+
+_LINK = re.compile(r"\[([^]]*)\]\(([^)]*)\)")
+
+
+class Group(NamedTuple):
+    """Codes of one kind: its heading, what holds for all, and of each code what it says and asks.
+
+    The words are Markdown, for ``docs/reference``; ``codes.toml`` is their one list.
+    """
+
+    heading: str
+    holds: str
+    codes: dict[str, tuple[str, str]]
+
+
+def groups() -> list[Group]:
+    """Every group of codes, in order."""
+    import tomllib
+
+    text = files("dprelease.cli").joinpath("codes.toml").read_text("utf-8")
+    return [
+        Group(
+            group["heading"],
+            group["holds"],
+            {code: (says, remedy) for code, (says, remedy) in group["codes"].items()},
+        )
+        for group in tomllib.loads(text)["group"]
+    ]
+
+
+@click.command(epilog=EPILOG)
+@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@JSON
+def explain(codes: tuple[str, ...], as_json: bool) -> int:
+    """Say what an error or warning code means, and what to do.
+
+    Without a CODE all are listed.
+    """
+    homes = {code: group for group in groups() for code in group.codes}
+    wanted = [code.upper() for code in codes] or list(homes)
+    for code in wanted:
+        if code not in homes:
+            raise click.UsageError(f'no code "{code}"; dprelease explain lists all')
+    if as_json:
+        answer_json(
+            {
+                "schema": "dprelease/codes/1",
+                "codes": [_facts(code, homes[code]) for code in wanted],
+            }
+        )
+    elif codes:
+        answer("\n\n".join(_text(code, homes[code]) for code in wanted))
+    else:
+        for code in wanted:
+            answer(folded(f"{code}  {homes[code].codes[code][0]}", sys.stdout, 6))
+    return int(ExitCode.DONE)
+
+
+def _facts(code: str, group: Group) -> dict[str, str]:
+    says, remedy = group.codes[code]
+    return {
+        "code": code,
+        "says": says,
+        "remedy": _LINK.sub(_without_mark, remedy),
+        "group": group.heading,
+        "holds": group.holds,
+    }
+
+
+def _text(code: str, group: Group) -> str:
+    facts = _facts(code, group)
+    mark = paint(code, "error" if code.startswith("E") else "warning", sys.stdout)
+    lines = (
+        facts["says"],
+        f"{facts['group']}. {facts['holds']}",
+        f"What to do: {facts['remedy']}",
+    )
+    body = "\n".join(folded(f"{'':6}{line}", sys.stdout, 6) for line in lines)
+    return mark + body.removeprefix(" " * len(code))
+
+
+def _without_mark(link: re.Match[str]) -> str:
+    """A link as words and a place in the documentation: ``Choose bounds (how-to/bounds.md)``."""
+    place = link[2].removeprefix("../")
+    return f"{link[1]} (docs/{place if place != link[2] else f'reference/{place}'})"

@@ -1,0 +1,93 @@
+"""``dprelease plan``: what a run would do, how noisy, at what cost. Opens no data."""
+
+from __future__ import annotations
+
+import click
+
+import dprelease
+from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
+from dprelease.cli.views.complaints_view import complain
+from dprelease.cli.views.console import answer_json, remark
+from dprelease.errors import ExitCode
+
+EPILOG = """\b
+Example:
+  dprelease plan release_specs/clinic_visits.toml
+  dprelease plan --json release_specs/clinic_visits.toml | jq .total
+  dprelease plan -o approved.json visits.toml
+  dprelease plan --html plan.html visits.toml"""
+
+
+@click.command(epilog=EPILOG)
+@SPEC
+@OUTPUT
+@PERIOD
+@click.option(
+    "-o", "--out", type=click.Path(), metavar="FILE", help="Save the plan, for run --plan."
+)
+@click.option(
+    "--html", type=click.Path(), metavar="FILE", help="Write the plan as a page, for approval."
+)
+@click.option("--why", is_flag=True, help="Say also why noise and losses are what they are.")
+@OUTSIDE
+@JSON
+@QUIET
+def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    spec: str,
+    output: str | None,
+    period: str | None,
+    out: str | None,
+    html: str | None,
+    why: bool,
+    outside: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Show noise, expected errors and budget; open no data.
+
+    First the total and what the ledger would say; then of each query mechanism, sensitivity, scale
+    of the noise, the error to expect and what it costs. Exits with 3 when the ledger would refuse a
+    run.
+    """
+    from dprelease.cli.views.ledger_view import standing_of
+    from dprelease.release.saved_plan import digest_of, save
+    from dprelease.reports.facts.explanations import plan_warnings
+    from dprelease.reports.plan_facts import describe, what_if_facts
+
+    release = dprelease.load(spec, period=period, allow_outside_lists=outside)
+    planned = dprelease.plan(release, output=output)
+    ledger, refusals, warnings = standing_of(planned)
+    described = describe(planned, ledger)
+    described["digest"] = digest = digest_of(planned)
+    described["what_if"] = what_if_facts(planned)
+    if not quiet:
+        complain((*release.warnings, *plan_warnings(planned), *warnings), "warning")
+    if out is not None:
+        save(out, described)
+        if not quiet:
+            remark(f"saved    {out}")
+    if html is not None:
+        from dprelease.cli.report_command import write_file
+        from dprelease.reports.facts.approval import approval_of
+        from dprelease.reports.facts.release_facts import planned_facts
+        from dprelease.reports.html.html_page import render
+        from dprelease.reports.sections.contents import plan_document
+
+        approval = approval_of(planned, digest, ledger)
+        facts = planned_facts(planned, standing=approval.ledger)
+        write_file(html, render(plan_document(facts, approval)).encode())
+        if not quiet:
+            remark(f"written  {html}")
+    if as_json:
+        answer_json({**described, "warnings": [warning.to_dict() for warning in warnings]})
+    elif not quiet:
+        from dprelease.cli.views.plan_view import write_plan
+
+        write_plan(described, ledger, why=why)
+        for note in planned.notes:
+            remark(f"note: {note}")
+    if not refusals:
+        return int(ExitCode.DONE)
+    if not (as_json and quiet):
+        complain(refusals)
+    return int(ExitCode.BUDGET)

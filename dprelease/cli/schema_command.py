@@ -1,0 +1,47 @@
+"""``dprelease schema``: the JSON Schema of specs, for editors. Opens no data."""
+
+from __future__ import annotations
+
+import click
+
+from dprelease.cli.views.console import answer, write_new
+from dprelease.errors import ExitCode
+
+EPILOG = """\b
+Example:
+  dprelease schema -o spec.schema.json
+then, as the first line of a spec, for editors with TOML support (taplo, Even
+Better TOML):
+  #:schema ./spec.schema.json"""
+
+
+@click.command(epilog=EPILOG)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write to FILE, in place of an older schema.",
+)
+def schema(out: str | None) -> int:
+    """Write the JSON Schema of specs, for editors.
+
+    An editor then completes keys, shows what they mean, and marks mistakes while one types.
+    """
+    from dprelease.specfile.schema.json_schema import schema_text
+
+    if out is None:
+        answer(schema_text().removesuffix("\n"))
+    else:
+        write_new(out, schema_text(), over=_is_ours)
+    return int(ExitCode.DONE)
+
+
+def _is_ours(text: str) -> bool:
+    """Whether a text is a schema of ours, of whatever version: nothing else is replaced."""
+    import json
+
+    from dprelease.specfile.schema.json_schema import TITLE
+
+    content = json.loads(text)
+    return isinstance(content, dict) and content.get("title") == TITLE

@@ -1,0 +1,74 @@
+"""``dprelease show``: released tables for people. Opens no data and no ledger."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+import dprelease
+from dprelease.cli.app import JSON
+from dprelease.cli.views.complaints_view import complain
+from dprelease.cli.views.console import answer, answer_json, folded, remark
+from dprelease.errors import ExitCode
+
+if TYPE_CHECKING:
+    from dprelease.release.published import ReleasedTable
+
+MOST_ROWS = 50
+MOST_RECORDS = 10
+
+EPILOG = """\b
+Example:
+  dprelease show out/clinic-visits
+  dprelease show out/clinic-visits --table by_region --rows 10
+  dprelease show --json out/clinic-visits | jq '.tables[].name'"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("directory", type=click.Path(), metavar="DIR")
+@click.option("--table", "names", multiple=True, metavar="T", help="Show this table; repeatable.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"Show the first N rows of a table.  [default: {MOST_ROWS}; with --json all; of records "
+    f"{MOST_RECORDS}]",
+)
+@JSON
+def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool) -> int:
+    """Show released tables with their noise intervals.
+
+    DIR is the output of a run. Only what was published is read: its tables and datapackage.json.
+    """
+    tables = list(dprelease.show(directory, tables=names).values())
+    rehearsal = {"rehearsal": True} if any(table.rehearsal for table in tables) else {}
+    if rehearsal:
+        remark("REHEARSAL: all records are made up, and no figure here is released")
+    complain([table.warning for table in tables if table.warning is not None], "warning")
+    if as_json:
+        shown = [replace(table, most=_most(table, rows, None)).to_dict() for table in tables]
+        answer_json({"schema": "dprelease/tables/1", **rehearsal, "tables": shown})
+        return int(ExitCode.DONE)
+    from dprelease.cli.views.show_view import page_of
+
+    for place, table in enumerate(tables):
+        if place:
+            answer("")
+        answer(page_of(table.described, replace(table, most=_most(table, rows, MOST_ROWS)).read))
+        if table.described.records is not None:
+            answer("")
+            answer("each row is one record, perturbed on its own")
+            advice = f"what they tell together: dprelease estimate {table.described.file}"
+            answer(folded(advice, sys.stdout, 2))
+    if not tables:
+        remark(f"{directory} holds no tables")
+    return int(ExitCode.DONE)
+
+
+def _most(table: ReleasedTable, rows: int | None, usual: int | None) -> int | None:
+    if rows is not None:
+        return rows
+    return usual if table.described.records is None else MOST_RECORDS

@@ -1,0 +1,256 @@
+"""The budget of each dataset as JSON and tables; entries of a ledger."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from io import StringIO
+from math import ceil
+from typing import TYPE_CHECKING, Any, Literal
+
+from dprelease.cli.views.console import answer, answer_json, folded
+from dprelease.cli.views.text_layout import (
+    new_table,
+    remaining_text,
+    rendered,
+    rounded_up,
+    spent_text,
+)
+from dprelease.errors import Complaint
+from dprelease.files.atomic import UnwrittenError, save_file
+from dprelease.ledger.chain import Entry
+from dprelease.ledger.entries import Account
+from dprelease.ledger.ledger_messages import no_export
+from dprelease.ledger.privacy_filter import CAPS, Caps
+from dprelease.release.budget_status import left_under, shown_place
+from dprelease.reports.text.shown_numbers import number_or_none
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Facts = Mapping[str, Any]
+
+_TEXTS = {"charged at", "release", "snapshot", "period", "state"}
+_BAR = 20  # columns
+
+
+def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_json: bool) -> str:
+    """Write the cap that was just set to standard output. A note, if nothing is left under it."""
+    caps = account.cap.caps if account.cap else Caps()
+    remainders = left_under(caps, account.terms)
+    held = {name: number_or_none(getattr(caps, name)) for name in CAPS}
+    if as_json:
+        answer_json(
+            {
+                "schema": "dprelease/cap/1",
+                "ledger": shown_place(ledger),
+                "dataset": account.dataset,
+                "cap": held,
+                "left": remainders,
+                "warnings": [warning.to_dict() for warning in warnings],
+            }
+        )
+    else:
+        amounts_left = [
+            f"{name} {_cap(held[name])}"
+            + ("" if left is None else f", left {remaining_text(left)}")
+            for name, left in remainders.items()
+            if name == "epsilon" or held[name] is not None
+        ]
+        answer(f'{ledger}: cap of "{account.dataset}": {"; ".join(amounts_left)}')
+    if any(remaining is not None and not remaining for remaining in remainders.values()):
+        return "the cap is not above what was spent: nothing is left under it"
+    return ""
+
+
+def tell(facts: Facts, as_json: bool) -> None:
+    """Write the history to standard output."""
+    if as_json:
+        answer_json(facts)
+        return
+    count = facts["charges"]
+    answer(_fold(f"{facts['ledger']}: {count} {'charge' if count == 1 else 'charges'} in all"))
+    if not facts["datasets"]:
+        answer("nothing was charged yet")
+    for dataset in facts["datasets"]:
+        answer("")
+        if dataset["runs"]:
+            listed = _grouped(dataset) if "groups" in dataset else _table(dataset)
+            answer(rendered([(listed, "")]))
+        else:
+            answer(f"{dataset['dataset']}: nothing was charged yet")
+        for line in _account(dataset):
+            answer(_fold(line))
+
+
+def _fold(line: str) -> str:
+    return folded(line, sys.stdout, 9)
+
+
+def _table(dataset: Facts) -> Table:
+    runs: Sequence[Facts] = dataset["runs"]
+    columns: dict[str, list[str]] = {
+        "charged at": [run["charged_at"][:16].replace("T", " ") for run in runs],
+        "release": [run["release"] for run in runs],
+    }
+    if any(run["snapshot"] for run in runs):  # version 0.2 did not note it
+        columns["snapshot"] = [run["snapshot"] or "-" for run in runs]
+    if any(run["period"] for run in runs):  # with a mark where it was declared disjoint
+        marks = [" *" if run["disjoint_periods"] else "" for run in runs]
+        columns["period"] = [
+            f"{run['period'] or '-'}{mark}" for run, mark in zip(runs, marks, strict=True)
+        ]
+    for loss in ("epsilon", "delta", "rho"):
+        if loss == "epsilon" or any(run[loss] for run in runs):
+            columns[loss] = [rounded_up(run[loss]) for run in runs]
+    columns["state"] = [run["state"] for run in runs]
+    columns["spent"] = [rounded_up(run["spent"]["epsilon"]) for run in runs]
+    if any(run["composed"]["by"] == "zCDP" for run in runs):
+        columns["composed"] = [rounded_up(run["composed"]["epsilon"]) for run in runs]
+    table = new_table(str(dataset["dataset"]))
+    for heading in columns:
+        side: Literal["left", "right"] = "left" if heading in _TEXTS else "right"
+        table.add_column(heading, justify=side, overflow="fold")
+    for cells in zip(*columns.values(), strict=True):
+        table.add_row(*cells)
+    return table
+
+
+def _grouped(dataset: Facts) -> Table:
+    by: str = dataset["by"]
+    table = new_table(str(dataset["dataset"]))
+    table.add_column(by, justify="left", overflow="fold")
+    for heading in ("releases", "epsilon", "delta", "rho"):
+        table.add_column(heading, justify="right", overflow="fold")
+    for group in dataset["groups"]:
+        losses = [
+            "-" if group[loss] is None else rounded_up(group[loss])
+            for loss in ("epsilon", "delta", "rho")
+        ]
+        table.add_row(group[by] or "-", str(group["releases"]), *losses)
+    return table
+
+
+_RUN_COLUMNS = (
+    "entry", "charged_at", "release", "snapshot", "period", "epsilon", "delta", "rho", "state",
+)  # fmt: skip
+
+
+def tell_csv(facts: Facts) -> None:
+    """Write what the tables list as CSV, with the name of the dataset in each line."""
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    heading = None
+    for dataset in facts["datasets"]:
+        by = dataset.get("by")
+        columns = _RUN_COLUMNS if by is None else (by, "releases", "epsilon", "delta", "rho")
+        if heading is None:
+            heading = ("dataset", *columns)
+            lines.writerow(heading)
+        for row in dataset["runs" if by is None else "groups"]:
+            lines.writerow([dataset["dataset"], *(row[column] for column in columns)])
+    if text.getvalue():
+        answer(text.getvalue().rstrip("\n"))
+
+
+def _account(dataset: Facts) -> Iterator[str]:
+    """Say what is spent and left below the table."""
+    spent, total, cap = dataset["spent"], dataset["composed"], dataset["cap"]
+    if any(run["disjoint_periods"] for run in dataset["runs"]):
+        yield "* a unit has records in one such period only; spent: the periods that cost most"
+    composed = total is not None and total["by"] == "zCDP"
+    yield from unit_lines(dataset["units"])
+    delta = f", delta {spent_text(spent['delta'])}" if spent["delta"] else ""
+    yield f"spent    epsilon {spent_text(spent['epsilon'])}{delta}, plain sums"
+    if composed:
+        epsilon, delta = spent_text(total["epsilon"]), spent_text(total["delta"])
+        yield f"         epsilon {epsilon} at delta {delta}, composed"
+    for what in cap:
+        if cap[what] is None:
+            if what == "epsilon" or spent["delta"]:
+                yield f"cap      {what}: none"
+            continue
+        reserved = dataset["kept"] if what == "delta" else 0
+        note = f"; {spent_text(reserved)} is kept for composing" if reserved else ""
+        remaining = remaining_text(dataset["left"][what])
+        when = f" for {dataset['left_for']}" if dataset.get("left_for") else ""
+        yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{when}{note}"
+        yield f"         {_bar(cap[what], dataset['left'][what])}"
+    for set_cap in dataset["caps"]:
+        caps = ", ".join(
+            f"{name} {_cap(set_cap[name])}" for name in CAPS if set_cap[name] is not None
+        )
+        yield (
+            f"note     entry {set_cap['entry']}, {set_cap['set_at'][:10]}, sets the ledger's cap: "
+            f"{caps or 'none'} ({set_cap['reason']})"
+        )
+    for change in dataset["cap_changes"]:
+        where = "now" if change["entry"] is None else f"with entry {change['entry']}"
+        how = "raised" if change["raised"] else "set" if change["from"] is None else "lowered"
+        how = "removed" if change["to"] is None else how
+        yield (
+            f"note     the cap on {change['cap']} was {how} {where}: "
+            f"{_cap(change['from'])} before, {_cap(change['to'])} since"
+        )
+
+
+def _bar(cap: float, remaining: float) -> str:
+    """How much of a cap is used up; any use is seen, and a bar is full where nothing remains."""
+    spent = 1 - Fraction(str(remaining)) / Fraction(str(cap)) if cap else Fraction(1)
+    filled = ceil(spent * _BAR)
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {ceil(100 * spent)}% used"
+
+
+def _cap(value: float | None) -> str:
+    return "none" if value is None else remaining_text(value)
+
+
+def unit_lines(units: Sequence[Facts]) -> Iterator[str]:
+    """Say what is protected, and what people should look at before they believe the total."""
+    noted = [unit for unit in units if unit["unit"] is not None]
+    for unit in noted:
+        of = f" ({_entries(unit)})" if len(noted) > 1 else ""
+        yield f"unit     {_unit(unit)}, {unit['adjacency']}{of}"
+    if len({unit["description"] for unit in noted} - {None}) > 1:
+        yield "note     the unit is described in several ways: is it the same one?"
+
+
+def _unit(unit: Facts) -> str:
+    definition = unit["definition"] or {}
+    made = f" = {definition['expression']}" if "expression" in definition else ""
+    described = f": {unit['description']}" if unit["description"] is not None else ""
+    return f"{unit['unit']}{made}{described}"
+
+
+def _entries(unit: Facts, most: int = 5) -> str:
+    numbers: Sequence[int] = unit["entries"]
+    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
+    listed = ", ".join(map(str, numbers[:most]))
+    return f"{'entry' if len(numbers) == 1 else 'entries'} {listed}{more}"
+
+
+def lines_of(chain: Sequence[Entry]) -> list[str]:
+    """Entries in order, one JSON object each."""
+    return [json.dumps(asdict(entry)) for entry in chain]
+
+
+def write_lines(lines: Iterable[str], out: str | None) -> None:
+    """Write lines to a file, or to standard output. Raises Failure (exit 2 or 6)."""
+    text = "".join(f"{line}\n" for line in lines)
+    if out is None:
+        if text:
+            answer(text.rstrip("\n"))
+        return
+    try:
+        save_file(out, text.encode(), _is_export)
+    except UnwrittenError as problem:
+        raise no_export(out, problem.reason, is_of_disk=problem.is_of_disk) from None
+
+
+def _is_export(text: str) -> bool:
+    first = json.loads(text.partition("\n")[0])
+    return isinstance(first, dict) and first.keys() == {*Entry.__dataclass_fields__}

@@ -1,0 +1,160 @@
+"""Complaints for people: one line each, the line of the spec below it, one cause told once.
+
+On a terminal the remedy has a line of its own, below the source; elsewhere it ends the first line,
+so that a search finds all of a complaint in one line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from stat import S_ISREG
+
+from dprelease.cli.views.console import columns_of, folded, paint, printable, width_of
+from dprelease.errors import Complaint
+
+_INDENT = 4
+MOST_BYTES = 1 << 22  # of a spec
+_PIPED_WIDTH = 100
+_TAB = "    "
+_PARSED = ".toml"
+# What a mark underlines: a header, list or table on one line, a text in quotes, or a word.
+_TOKEN = re.compile(
+    r"""\[\[?[^]]*\]\]?|\{[^}]*\}|"(?:\\.|[^"\\])*"|'[^']*'|[^\s,=\]}#'"\[{]+(?:\.[^\s,=\]}#]+)*"""
+)
+
+
+def complain(
+    complaints: Iterable[Complaint], style: str = "error", texts: Mapping[str, str] | None = None
+) -> None:
+    """Write complaints to standard error, the codes in the style.
+
+    ``texts`` holds what was read otherwise than from a file, by the names in places.
+    """
+    lines: dict[str, list[str]] = {name: text.split("\n") for name, text in (texts or {}).items()}
+    for group in _by_cause(complaints):
+        sys.stderr.write("\n".join(_told(group, style, lines)) + "\n")
+
+
+def _by_cause(complaints: Iterable[Complaint]) -> list[list[Complaint]]:
+    """Complaints that say one thing of several places, or several things of one place.
+
+    Each has the same code and remedy.
+    """
+    groups: dict[tuple[object, ...], list[Complaint]] = {}
+    for complaint in complaints:
+        place = complaint.place
+        same_words = (complaint.code, complaint.hint, complaint.message, place and place.file)
+        same_place = (complaint.code, complaint.hint, place or complaint.message)
+        group = groups.get(same_words) or groups.get(same_place) or []
+        group.append(complaint)
+        groups.setdefault(same_words, group)
+        groups.setdefault(same_place, group)
+    return list({id(group): group for group in groups.values()}.values())
+
+
+def _told(group: Sequence[Complaint], style: str, lines: dict[str, list[str]]) -> Iterator[str]:
+    first, *others = group
+    watched = width_of(sys.stderr) is not None
+    hint = first.hint and f"hint: {first.hint}"
+    source = list(_source(first, style, lines))
+    below = watched and bool(source) and bool(hint)
+    head = _fold(str(replace(first, hint="") if below else first))
+    yield head.replace(first.code, paint(first.code, style, sys.stderr), 1)
+    yield from source
+    if below:
+        yield _fold(f"{'':{_INDENT}}{hint}")
+    for other in others:
+        if other.message == first.message:
+            key = f" [{other.key}]" if other.key else ""
+            yield _fold(f"{'':{_INDENT}}also {other.place or ''}{key}")
+        else:
+            yield _fold(f"{'':{_INDENT}}also {other.message}")
+
+
+def _fold(text: str) -> str:
+    return folded(printable(text), sys.stderr, _INDENT)
+
+
+def _source(complaint: Complaint, style: str, lines: dict[str, list[str]]) -> Iterator[str]:
+    """The line of the spec and a mark below the place; nothing where it can't be read again."""
+    place = complaint.place
+    if place is None:
+        return
+    if complaint.code.startswith("E00") and not place.file.endswith(_PARSED):
+        return  # no spec was read: the file may be data, named by mistake
+    if place.file not in lines:
+        lines[place.file] = _lines_of(place.file)
+    known_lines = lines[place.file]
+    if not place.line <= len(known_lines):
+        return
+    line = known_lines[place.line - 1].removesuffix("\r")
+    if not line.strip():
+        return
+    at = min(place.column - 1, len(line))
+    token = _TOKEN.match(line, at)
+    number = str(place.line)
+    room = (width_of(sys.stderr) or _PIPED_WIDTH) - _INDENT - len(number) - 4
+    end = token.end() if token else at + 1
+    before, marked, after = _cut(_shown(line[:at]), _shown(line[at:end]), _shown(line[end:]), room)
+    bar = paint("|", "quiet", sys.stderr)
+    gap = " " * columns_of(before)
+    mark = paint("^" * max(1, columns_of(marked)), style, sys.stderr)
+    yield f"{'':{_INDENT}}{number} {bar} {before}{marked}{after}".rstrip()
+    yield f"{'':{_INDENT + len(number)}} {bar} {gap}{mark}"
+
+
+def _lines_of(file: str) -> list[str]:
+    """The lines of a file; none of what is no plain file any more, or is too large."""
+    try:
+        status = os.stat(file)
+        if not S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
+            return []
+        with open(file, encoding="utf-8", errors="replace", newline="") as stream:
+            return stream.read().split("\n")
+    except (OSError, ValueError):
+        return []
+
+
+def _shown(text: str) -> str:
+    return printable(text.replace("\t", _TAB))
+
+
+def _cut(before: str, marked: str, after: str, room: int) -> tuple[str, str, str]:
+    """The three parts of a line, cut to a width: what is marked stays, then what is around it."""
+    room = max(room, 12)
+    if columns_of(before + marked + after) <= room:
+        return before, marked, after
+    marked = _beginning(marked, room - 4)
+    remaining = room - columns_of(marked)
+    before = _beginning(before[::-1], max(remaining * 2 // 3, remaining - columns_of(after)))[::-1]
+    return before, marked, _beginning(after, room - columns_of(before + marked))
+
+
+def _beginning(text: str, most: int) -> str:
+    """The text, cut to so many columns; where it is cut stands a mark."""
+    if columns_of(text) <= most:
+        return text
+    cut = text[: max(0, most)]
+    while cut and columns_of(cut) > most - 1:
+        cut = cut[:-1]
+    return f"{cut}…" if most > 0 else ""
+
+
+def counted_errors(by_file: Mapping[str, Sequence[Complaint]]) -> str:
+    """How many errors there are, and in how many of the files: ``11 errors in 1 file``."""
+    from dprelease.specfile.complaints.reporter import MORE
+
+    bad = {file: complaints for file, complaints in by_file.items() if complaints}
+    number = sum(map(len, bad.values()))
+    more = any(complaint.code == MORE for complaints in bad.values() for complaint in complaints)
+    errors = f"more than {number - 1} errors" if more else _counted(number, "error")
+    of = f" of {len(by_file)}" if len(by_file) > 1 else ""
+    return f"{errors} in {len(bad)}{of} file{'s' if len(by_file) > 1 else ''}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,170 @@
+"""Where the ledger stands, where a run of the plan would leave it, and both in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dprelease.cli.views.text_layout import remaining_text, rounded_down, rounded_up
+from dprelease.errors import Complaint, Failure
+from dprelease.ledger.guarantee import check_guarantee, guarantee_of
+from dprelease.ledger.ledger_messages import new_dataset
+from dprelease.ledger.privacy_filter import Total
+from dprelease.ledger.reservation import (
+    caps_of,
+    check_caps,
+    check_data_place,
+    current_run,
+    stated_caps,
+    terms_of,
+)
+from dprelease.ledger.store import account
+from dprelease.ledger.totals import meets, remaining, spent, spent_rho
+from dprelease.model import Plan
+from dprelease.reports.model.record_model import Number
+from dprelease.reports.model.report_model import PlannedLedger, PlannedRho, PlannedTotals, Spent
+from dprelease.reports.text.shown_numbers import downward, number_or_none, upward
+
+
+def standing_of(
+    plan: Plan,
+) -> tuple[PlannedLedger, Sequence[Complaint], Sequence[Complaint]]:
+    """Say where the ledger of the plan's dataset stands, now and after a run.
+
+    And why a run would be refused, and what to be warned of. What is spent is rounded up, what is
+    left rounded down. ``composed`` holds the totals that the caps are held against, the others are
+    plain sums; what is left is what the period of the release has left. A run that is in the
+    ledger costs nothing again. Raises Failure (exit 6) when it can't be read.
+    """
+    release = plan.release
+    settings = release.ledger
+    dataset_account = account(settings.path, settings.dataset, witness=settings.witness)
+    stated = stated_caps(settings)
+    set_cap = dataset_account.cap
+    caps = stated if set_cap is None else set_cap.caps.lowered(stated)
+    runs = {run.run_id: run for run in dataset_account.runs}
+    earlier_run = runs.get(current_run(release, runs))
+    refusals: list[Complaint] = []
+    run_terms = terms_of(plan)
+    more = () if earlier_run else (run_terms,)
+    place = release.place("privacy.epsilon")
+    try:
+        if earlier_run is not None:
+            check_data_place(earlier_run, run_terms, place)
+        else:
+            check_guarantee(
+                dataset_account, guarantee_of(release), release.place("privacy.adjacency")
+            )
+            caps_of(dataset_account, stated)
+            check_caps(dataset_account, release.about.name, run_terms, caps, place)
+    except Failure as refused:
+        refusals = release.placed(refused).complaints
+    plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
+    now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
+    in_period = [terms for terms in dataset_account.terms if meets(terms, run_terms)]
+    left = remaining((*in_period, *more), caps)
+    ledger = PlannedLedger(
+        path=settings.path,
+        dataset=dataset_account.dataset,
+        runs=len(dataset_account.runs),
+        epsilon_spent=upward(plain.epsilon),
+        epsilon_after=upward(after.epsilon),
+        epsilon_cap=number_or_none(caps.epsilon),
+        epsilon_left_after=downward(left.epsilon),
+        delta_spent=upward(plain.delta),
+        delta_after=upward(after.delta),
+        delta_cap=number_or_none(caps.delta),
+        delta_left_after=downward(left.delta),
+        delta_kept=upward(then.reserve),
+        composed=PlannedTotals(now=_total(now), after=_total(then)),
+        already_charged=earlier_run is not None,
+        released_at=earlier_run.sealed_at if earlier_run else None,
+        refused=tuple(refusal.to_dict() for refusal in refusals),
+        rho=None
+        if caps.rho is None
+        else PlannedRho(
+            spent=number_or_none(spent_rho(dataset_account.terms)),
+            after=number_or_none(spent_rho((*dataset_account.terms, *more))),
+            cap=upward(caps.rho),
+            left_after=downward(left.rho) or 0,
+        ),
+    )
+    return ledger, refusals, new_dataset(dataset_account)
+
+
+def _total(total: Total) -> Spent:
+    """State a composed total, rounded up."""
+    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=total.by)
+
+
+def ledger_lines(ledger: PlannedLedger) -> list[str]:
+    """Say what is spent, what a run adds and what is left."""
+    composed = any(total.by == "zCDP" for total in (ledger.composed.now, ledger.composed.after))
+    epsilon = _epsilon_left(ledger, ledger.epsilon_after)
+    delta = ", no cap" if ledger.rho is None else ""
+    if composed and ledger.epsilon_cap is not None:
+        epsilon = ", by plain sums"
+    if ledger.delta_cap is not None:
+        over = ledger.delta_after > ledger.delta_cap or not ledger.delta_left_after
+        delta = _left(ledger, ledger.delta_cap, ledger.delta_left_after, over) + kept_note(ledger)
+    lines = [
+        f'ledger   {ledger.path}: "{ledger.dataset}"',
+        f"         epsilon {_spent(ledger, ledger.epsilon_spent, ledger.epsilon_after)}{epsilon}",
+    ]
+    if ledger.delta_after:
+        lines.append(
+            f"         delta {_spent(ledger, ledger.delta_spent, ledger.delta_after)}{delta}"
+        )
+    if composed:
+        now, then = ledger.composed.now.epsilon, ledger.composed.after.epsilon
+        lines.append(
+            f"         composed: epsilon {_spent(ledger, now, then)} at delta "
+            f"{rounded_up(ledger.delta_cap)}{_epsilon_left(ledger, then)}"
+        )
+    if ledger.rho is not None:
+        rho, after = ledger.rho, ledger.rho.after
+        over = after is None or after > rho.cap
+        lines.append(
+            f"         rho {_spent(ledger, rho.spent, after)}"
+            f"{_left(ledger, rho.cap, rho.left_after, over)}"
+        )
+    if ledger.released_at:
+        lines.append(f"         already released at {ledger.released_at}: a run is free")
+    elif ledger.already_charged:
+        lines.append("         already charged, not yet released: a run is free")
+    return lines
+
+
+_ADDED = {
+    "basic": "as a plain sum",
+    "mixed": "as zCDP and a plain sum",
+    "zcdp": "as zCDP",
+    "pld": "numerically",
+}
+
+
+def added_up(method: str) -> str:
+    """Say how losses are added up."""
+    return f"added {_ADDED[method]}"
+
+
+def kept_note(ledger: PlannedLedger) -> str:
+    """Say what of the delta cap is kept, where something is."""
+    return f" ({rounded_up(ledger.delta_kept)} is kept for composing)" if ledger.delta_kept else ""
+
+
+def _spent(ledger: PlannedLedger, now: Number | None, then: Number | None) -> str:
+    after = "" if ledger.already_charged else f", {rounded_up(then)} after a run"
+    return f"{rounded_up(now)} spent{after}"
+
+
+def _epsilon_left(ledger: PlannedLedger, after: Number) -> str:
+    cap = ledger.epsilon_cap
+    if cap is None:
+        return ", no cap" if ledger.rho is None else ""
+    return _left(ledger, cap, ledger.epsilon_left_after, after > cap)
+
+
+def _left(ledger: PlannedLedger, cap: Number, remaining: Number | None, over: bool) -> str:
+    if ledger.refused and over:
+        return f", over the cap {remaining_text(cap)}: a run would be refused"
+    return f", {rounded_down(remaining)} left of the cap {remaining_text(cap)}"

@@ -1,0 +1,125 @@
+"""What a run says when it is done: where the files are, what was spent, what is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from dprelease.cli.views.console import answer, answer_json, folded
+from dprelease.cli.views.ledger_view import added_up, kept_note, standing_of
+from dprelease.cli.views.text_layout import remaining_text, rounded_down, rounded_up
+from dprelease.errors import Failure
+from dprelease.reports.facts.query_facts import accounting_facts
+from dprelease.reports.model.json_form import to_json
+from dprelease.reports.text.shown_numbers import upward
+
+if TYPE_CHECKING:
+    from dprelease import Result
+
+AGAIN = (
+    "new data needs a new `snapshot` in [data] or a new --period",
+    "--new-noise releases again and spends again",
+)
+
+
+def tell_json(result: Result) -> None:
+    """Write the outcome as one object."""
+    release = result.plan.release
+    answer_json(
+        {
+            "schema": "dprelease/run/1",
+            "exit_code": 0,
+            "release": release.about.name,
+            "dataset": release.ledger.dataset,
+            "already_released": result.already_released,
+            "released_at": result.released_at,
+            "output": result.output,
+            "files": list(result.files),
+            "charged": result.charged,
+            "loss": to_json(accounting_facts(result.plan)),
+            "ledger": result.report["ledger"],
+            "warnings": [warning.to_dict() for warning in result.warnings],
+        }
+    )
+
+
+def tell_text(result: Result) -> None:
+    """Write the outcome for people."""
+    for line in _lines(result):
+        answer(folded(line, sys.stdout, 9))
+
+
+def _lines(result: Result) -> list[str]:
+    name, again = result.plan.release.about.name, result.already_released
+    when = f"already released at {result.released_at}; nothing was spent"
+    spent = loss_of(result)
+    if again:
+        spent = f"nothing now, {spent} then"
+    elif not result.charged:
+        spent = f"nothing now: {spent} was charged before, or by a run at the same time"
+    return [
+        f"{name}: {when if again else 'released'}",
+        *files_of(result),
+        f"spent    {spent}",
+        f"left     {_left(result)}",
+        *_records(result),
+        *(f"note     {note}" for note in (AGAIN if again else ())),
+    ]
+
+
+def files_of(result: Result) -> list[str]:
+    """Where the output is, and what is in it."""
+    names = dict.fromkeys(map(_shown, result.files))
+    return [f"output   {_short(result.output)}", *(f"         {name}" for name in names)]
+
+
+def _shown(file: str) -> str:
+    """A file, or the folder that holds it."""
+    folder, slash, _ = file.partition("/")
+    return folder + slash
+
+
+def _records(result: Result) -> list[str]:
+    """How many records there are, and what says what they tell."""
+    return [
+        f"records  {table.stored.tally.rows:,}, and what they tell: dprelease estimate "
+        + os.path.join(_short(result.output), table.file)
+        for table in result.records
+    ]
+
+
+def _short(path: str) -> str:
+    """The path from here, unless it is far away."""
+    near = os.path.relpath(path)
+    return near if len(near) < len(path) else path
+
+
+def _left(result: Result) -> str:
+    """What is left for the dataset now. The release is out already, so no ledger stops us here."""
+    dataset = result.plan.release.ledger.dataset
+    try:
+        ledger, _, _ = standing_of(result.plan)
+    except Failure:
+        return f'unknown: the ledger of "{dataset}" can\'t be read now'
+    rho = ledger.rho
+    remaining = [
+        f"{what} {rounded_down(left_after)} of {remaining_text(cap)}{note}"
+        for what, cap, left_after, note in (
+            ("epsilon", ledger.epsilon_cap, ledger.epsilon_left_after, ""),
+            ("delta", ledger.delta_cap, ledger.delta_left_after, kept_note(ledger)),
+            ("rho", *((None, None) if rho is None else (rho.cap, rho.left_after)), ""),
+        )
+        if cap is not None
+    ]
+    return f'{", ".join(remaining) or "no cap is set"} for "{dataset}"'
+
+
+def loss_of(result: Result) -> str:
+    """What the release costs, and how that adds up."""
+    loss = result.plan.loss
+    delta = f", delta {rounded_up(upward(loss.delta))}" if loss.delta else ""
+    total_rho = loss.rho if result.plan.release.privacy.rho is not None else None
+    rho = f", by rho {rounded_up(upward(total_rho))}" if total_rho is not None else ""
+    added = added_up(result.plan.method)
+    return f"epsilon {rounded_up(upward(loss.epsilon))}{delta}{rho} ({added})"

@@ -1,0 +1,1 @@
+"""Published figures combined to one, with the right noise interval."""

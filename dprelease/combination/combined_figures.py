@@ -1,0 +1,334 @@
+"""Published figures as linear forms of released integers, from a report and its tables alone.
+
+The noise of a figure is a sum of fixed factors times independent draws, one for each released
+integer: ``StrategyTerm`` and ``LinearFigure`` say which. So the noise of any weighted sum of
+figures is known too, whatever integers they have in common.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dprelease.model import Noise, NoiseFamily, OutputColumn, OutputTable
+from dprelease.model.queries import column_name
+from dprelease.postprocess.intervals.combined_noise import Part, combined
+from dprelease.reports.model.report_model import PublishedTable, Query, ReportFacts
+from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts, StrategyStep
+from dprelease.reports.text.shown_names import column_title, key_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Cells = NDArray[np.object_]
+
+MOST_INTEGERS = 10**6
+"""Figures that so many released integers enter are not combined."""
+
+
+class Term(NamedTuple):
+    """``factor`` times the integers at ``row`` of a step that have a figure's labels.
+
+    These are its labels in the columns ``groups``. Over the others, cells are added up.
+    """
+
+    step: str
+    row: int
+    factor: Fraction
+    groups: frozenset[str]
+
+
+class Released(NamedTuple):
+    """A step: the law of its noise, its groups with their sizes, and the centred ones."""
+
+    noise: Noise
+    groups: tuple[tuple[str, int], ...]
+    centred: frozenset[str] = frozenset()
+
+
+class Share(NamedTuple):
+    """Of a mean or proportion its values at a share of 0 and of 1, and the number behind it."""
+
+    low: Fraction
+    high: Fraction
+    behind: Figures
+
+
+class Figures(NamedTuple):
+    """A published column. ``rows`` are the labels of its cells, ``values`` None where suppressed.
+
+    ``labels`` are what people read of those of the first group, if anything else, as
+    ``group_title`` of its name, and ``unit_text`` after a figure.
+    ``raw``: they are from before changes after the noise, and ``published`` after them. ``unit`` is
+    that of the last decimal.
+    Without ``terms`` figures are no linear form; with them they are multiples of ``unit`` but for
+    their noise. ``rounding`` is how far rounding may have moved a published one.
+    """
+
+    table: str
+    name: str
+    query: Query
+    groups: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    values: Values
+    raw: bool
+    unit: Fraction
+    title: str
+    labels: Mapping[str, str]
+    group_title: str
+    unit_text: str | None
+    terms: tuple[Term, ...] | None = None
+    rounding: Fraction = Fraction(0)
+    share: Share | None = None
+    published: Values | None = None
+
+    def as_published(self) -> Figures:
+        """The same figures after the changes."""
+        if self.published is None:
+            return self
+        share = self.share
+        if share is not None:
+            share = share._replace(behind=share.behind.as_published())
+        return self._replace(values=self.published, share=share)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of labels of each group; all combinations of labels have a row."""
+        return tuple(len({row[place] for row in self.rows}) for place in range(len(self.groups)))
+
+
+class Pooled(NamedTuple):
+    """The mean or proportion of some cells together."""
+
+    figures: Figures
+    places: tuple[int, ...]
+
+
+Weights = Mapping[int, Fraction]
+Weighted = Sequence[tuple[Figures, Weights]]
+"""Weights of cells, by the place of their row, for one or several columns."""
+
+
+class Published:
+    """The figures of a release that can be combined."""
+
+    def __init__(self, facts: ReportFacts, tables: Mapping[str, OutputTable]) -> None:
+        """Take a report, and its tables by file name."""
+        self._facts, self._tables = facts, tables
+
+    @cached_property
+    def figures(self) -> tuple[Figures, ...]:
+        """Every published figure, in the order of the tables."""
+        made: list[Figures] = []
+        for described in self._facts.tables:
+            if described.file in self._tables:
+                made.extend(self._of_table(described, self._tables[described.file]))
+        return tuple(made)
+
+    @cached_property
+    def _strategies(self) -> dict[str, tuple[StrategyFacts, tuple[Term, ...]]]:
+        queries = {}
+        for strategy in self._facts.strategies:
+            steps = {step.name: step for step in strategy.steps}
+            for query in strategy.queries:
+                terms = tuple(
+                    Term(
+                        term.step,
+                        term.row,
+                        Fraction(term.factor),
+                        frozenset(
+                            strategy.groups[steps[term.step].groups[place]].column
+                            for place in term.groups
+                        ),
+                    )
+                    for term in query.terms
+                )
+                if all(axis.kind in _KINDS for step in steps.values() for axis in step.axes):
+                    queries[query.name] = strategy, terms
+        return queries
+
+    def _of_table(self, described: PublishedTable, table: OutputTable) -> Iterator[Figures]:
+        queries = {query.name: query for query in self._facts.queries}
+        keys = [column for column in table.columns if column.kind == "key"]
+        labels_of = ([_label(value) for value in key.values] for key in keys)
+        rows = tuple(zip(*labels_of, strict=True)) if keys else ((),)
+        raws = {column.name: column.raw for column in described.columns}
+        first = keys[0] if keys else None
+        values_of_first = dict.fromkeys(first.values) if first else ()
+        labels = {_label(key): key_text(first, key) for key in values_of_first} if first else {}
+        counts: dict[str, Figures] = {}
+        made: list[Figures] = []
+        for column in table.columns:
+            if column.query is None or column.kind not in {"integer", "number"}:
+                continue
+            query = queries[column.query]
+            linear = {column.column: column for column in query.linear}
+            if column.name not in {column_name(query.name), *linear}:
+                continue
+            groups = tuple(key.name for key in keys)
+            values = Values(column, raws.get(column.name))
+            raw = raws.get(column.name) is not None
+            figures = Figures(
+                described.name,
+                column.name,
+                query,
+                groups,
+                rows,
+                values,
+                raw,
+                Fraction(1, 10**column.decimals),
+                column.names.title or column.name,
+                labels,
+                column_title(first) if first else "",
+                column.names.unit,
+            )
+            if raw:
+                figures = figures._replace(published=Values(column, None))
+            figures = self._with_terms(figures, linear.get(column.name))
+            if column.suffix == "_count" and figures.terms is not None:
+                counts[query.name] = figures
+            made.append(figures)
+        for figures in made:
+            shares = [linear.share for linear in figures.query.linear if linear.share]
+            if figures.terms is None and shares and figures.query.name in counts:
+                low, high = map(Fraction, shares[0])
+                share = Share(low, high, counts[figures.query.name])
+                yield figures._replace(share=share)
+            else:
+                yield figures
+
+    def _with_terms(self, figures: Figures, linear: LinearFigure | None) -> Figures:
+        name, terms = figures.query.name, None
+        if prod(figures.sizes) != len(figures.rows):
+            return figures
+        if linear is not None:
+            groups = frozenset(figures.groups)
+            terms = tuple(
+                Term(linear.step, row, Fraction(factor), groups)
+                for row, factor in zip(linear.rows, linear.factors, strict=True)
+            )
+            self.steps.setdefault(linear.step, _released_alone(figures, linear))
+        elif name in self._strategies and figures.name == column_name(name):
+            strategy, terms = self._strategies[name]
+            for step in strategy.steps:
+                self.steps.setdefault(step.name, _released_together(strategy, step))
+        exact = terms and all((t.factor / figures.unit).denominator == 1 for t in terms)
+        rounding = Fraction(0) if exact else figures.unit / 2
+        return figures._replace(terms=terms, rounding=rounding)
+
+    @cached_property
+    def steps(self) -> dict[str, Released]:
+        """What was released, by the names of steps."""
+        return {}
+
+    def noise_of(self, weighted: Weighted, row: int | None = None) -> tuple[Part, ...]:
+        """Give the noise of a weighted sum of cells; with ``row`` only that of its first integer.
+
+        Raises ValueError where it is not known, or where too many integers enter.
+        """
+        integers: dict[tuple[str, int], Any] = {}
+        for figures, weights in weighted:
+            cells = _array(figures, weights)
+            if figures.terms is None:
+                raise ValueError("not a linear form")
+            for term in figures.terms:
+                if row is not None and term.row != figures.terms[row].row:
+                    continue
+                spread = _spread(cells, figures.groups, term, self.steps[term.step])
+                place = term.step, term.row
+                if place in integers:
+                    spread += integers[place]
+                integers[place] = spread
+        parts: list[Part] = []
+        for (step, _), entering in integers.items():
+            draws = Counter(abs(weight) for weight in entering.flat if weight)
+            noise = self.steps[step].noise
+            parts.extend(Part(noise, weight, number) for weight, number in draws.items())
+        return combined(parts)
+
+
+_KINDS = ("each", "centred")
+
+
+def _label(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+class Values(Sequence[Fraction | None]):
+    """The figures of a column, made one by one: of a large table few are asked for."""
+
+    def __init__(self, column: OutputColumn, raw: Sequence[int | float | None] | None) -> None:
+        self._scale: int = 10**column.decimals
+        self._column, self._raw = column.values, raw
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    def __getitem__(self, place: Any) -> Any:
+        if self._raw is not None:
+            given = self._raw[place]
+            if given is None:
+                return None
+            return Fraction(round(Fraction(given) * self._scale), self._scale)
+        value = self._column[place]
+        return Fraction(value, self._scale) if isinstance(value, int) else None
+
+
+def _released_alone(figures: Figures, linear: LinearFigure) -> Released:
+    sizes = dict(zip(figures.groups, figures.sizes, strict=True))
+    sizes |= {group.column: len(group.labels) for group in linear.merged}
+    noise = Noise(NoiseFamily(linear.family), Fraction(linear.parameter), *linear.stairs)
+    return Released(noise, tuple(sorted(sizes.items())))
+
+
+def _released_together(strategy: StrategyFacts, step: StrategyStep) -> Released:
+    groups = [strategy.groups[place] for place in step.groups]
+    centred = [
+        group.column
+        for group, axis in zip(groups, step.axes, strict=True)
+        if axis.kind == "centred"
+    ]
+    noise = Noise(NoiseFamily(step.family), Fraction(step.parameter))
+    sizes = tuple((group.column, len(group.labels)) for group in groups)
+    return Released(noise, sizes, frozenset(centred))
+
+
+def _array(figures: Figures, weights: Weights) -> Cells:
+    import numpy as np
+
+    cells = np.zeros(len(figures.rows), dtype=object)
+    for place, weight in weights.items():
+        cells[place] += weight
+    return cells.reshape(figures.sizes)
+
+
+def _spread(cells: Cells, names: Sequence[str], term: Term, step: Released) -> Cells:
+    """The weights of a step's integers in a weighted sum of cells, by one term."""
+    import numpy as np
+
+    if prod(size for _, size in step.groups) > MOST_INTEGERS:
+        raise ValueError("too many integers")
+    others = tuple(place for place, name in enumerate(names) if name not in term.groups)
+    summed = np.array(cells.sum(axis=others), dtype=object)
+    remaining = [name for name in names if name in term.groups]
+    there = [name for name, _ in step.groups if name in remaining]
+    summed = summed.transpose([remaining.index(name) for name in there])
+    labels = iter(summed.shape)
+    shape = [next(labels) if name in remaining else 1 for name, _ in step.groups]
+    spread: Cells = np.zeros([size for _, size in step.groups], dtype=object)
+    spread[
+        tuple(
+            slice(wide if name in remaining else size)
+            for (name, size), wide in zip(step.groups, shape, strict=True)
+        )
+    ] = summed.reshape(shape)
+    for axis, (name, size) in enumerate(step.groups):
+        if name in step.centred:
+            spread = spread * size - spread.sum(axis=axis, keepdims=True)
+    weighted: Cells = np.array(spread * term.factor, dtype=object)
+    return weighted

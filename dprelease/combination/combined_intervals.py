@@ -1,0 +1,172 @@
+"""Noise intervals of weighted sums and quotients of published figures.
+
+*Sums.* The noise of a weighted sum of linear figures has an exact law, ``combined_noise``. What
+roundings come to is added to its half-width.
+
+*Means and proportions* of two sums lie within q(m)/N of the published one: Fieller's argument, see
+``quotient_intervals``. Over n cells together the same holds of the sums of both integers, with q
+that of n draws each; q is largest at a share of 0 or 1, as weights (1 - m, m) are majorized by
+(1, 0) and the laws are log-concave (Proschan 1965): staircase noise, which is not, is on single
+integers alone. Of several means each gets its part of alpha.
+
+*Figures that were changed* after the noise, such as tables that were made to agree, have the
+interval of those before, whose noise is known: it holds what it should, whatever is made of them.
+The value is that of what was published, to which the interval is stretched where it lies outside.
+
+*Quotients* L/M of linear figures: L - r M has noise of known law at the true r, so that r is among
+the numbers with abs(L - r M) <= q(r). Its ends are fixed points of r = L/M +- q(r)/abs(M).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import gcd, lcm
+from typing import NamedTuple
+
+from dprelease.combination.combined_figures import Figures, Published, Weighted, Weights
+from dprelease.postprocess.intervals.combined_noise import Part, combined_half
+
+KNOTS = 64
+_ROUNDS = 4
+_FINE = 10**6
+_HALF = Fraction(1, 2)
+
+
+class Interval(NamedTuple):
+    """An estimate, and the interval that holds the figure without noise."""
+
+    value: Fraction
+    low: Fraction
+    high: Fraction
+
+    @property
+    def half(self) -> Fraction:
+        """The distance to the end that is further away."""
+        return max(self.high - self.value, self.value - self.low)
+
+    def around(self, value: Fraction) -> Interval:
+        """The interval for another value, to which it reaches."""
+        return Interval(value, min(self.low, value), max(self.high, value))
+
+
+def half_of(parts: Sequence[Part], alpha: Fraction) -> Fraction:
+    """An h that the sum of the noise exceeds with a chance of at most alpha."""
+    return combined_half(tuple(parts), alpha)
+
+
+def value_of(weighted: Weighted) -> Fraction:
+    """The weighted sum of published figures. Raises ValueError where one is suppressed."""
+    total = Fraction(0)
+    for figures, weights in weighted:
+        for place, weight in weights.items():
+            value = figures.values[place]
+            if value is None:
+                raise ValueError("suppressed")
+            total += weight * value
+    return total
+
+
+def rounding_of(weighted: Weighted) -> Fraction:
+    """How far the weighted sum may be off by rounding."""
+    return sum(
+        (figures.rounding * sum(map(abs, weights.values())) for figures, weights in weighted),
+        Fraction(0),
+    )
+
+
+def sum_interval(published: Published, weighted: Weighted, alpha: Fraction) -> Interval:
+    """The interval of a weighted sum of linear figures."""
+    half = half_of(published.noise_of(weighted), alpha) + rounding_of(weighted)
+    steps = [abs(w) * figures.unit for figures, weights in weighted for w in weights.values() if w]
+    grid = Fraction(gcd(*(s.numerator for s in steps)), lcm(*(s.denominator for s in steps)))
+    half = half // grid * grid  # the sum and the true one are multiples of it
+    value = value_of(weighted)
+    return Interval(value, value - half, value + half)
+
+
+def mean_of(figures: Figures, places: Sequence[int]) -> Fraction | None:
+    """The mean over cells together, by the numbers behind; None where nothing is known of one."""
+    total = weighed = Fraction(0)
+    for place in places:
+        mean, count = figures.values[place], figures.share and figures.share.behind.values[place]
+        if mean is None or count is None or count <= 0:
+            return None
+        total, weighed = total + count, weighed + mean * count
+    return weighed / total
+
+
+def mean_interval(
+    published: Published, figures: Figures, places: Sequence[int], alpha: Fraction
+) -> Interval | None:
+    """The interval of a mean or proportion over cells together, weighted by the numbers behind.
+
+    None where nothing is known: where a number may be 0, or a mean of several is at its bounds.
+    """
+    share = figures.share
+    if share is None:
+        raise ValueError("no share of two sums")
+    span, counts, means = share.high - share.low, share.behind, []
+    for place in places:
+        mean, count = figures.values[place], counts.values[place]
+        clipped = len(places) > 1 and mean in {share.low, share.high}
+        if mean is None or count is None or count <= counts.rounding or clipped:
+            return None
+        means.append((mean, count))
+    total = sum((count for _, count in means), Fraction(0))
+    value = sum((mean * count for mean, count in means), Fraction(0)) / total
+    ones: Weights = dict.fromkeys(places, Fraction(1))
+    first = published.noise_of([(counts, ones)], row=0)
+    second = published.noise_of([(counts, ones)], row=1)
+    least = total - counts.rounding * len(places)
+    slack = figures.rounding
+    if len(places) > 1:
+        slack += span * counts.rounding * len(places) / least
+    centre = abs((value - share.low) / span - _HALF)
+    off_centre = centre + half_of(first, alpha) / least
+    knot = min(KNOTS, -(-(off_centre * 2 * KNOTS) // 1))
+    larger = _HALF + Fraction(knot, 2 * KNOTS)
+    mixed = [
+        *(part._replace(weight=part.weight * larger) for part in first),
+        *(part._replace(weight=part.weight * (1 - larger)) for part in second if larger < 1),
+    ]
+    half = span * half_of(tuple(mixed), alpha) / least + slack
+    return Interval(value, max(share.low, value - half), min(share.high, value + half))
+
+
+def quotient_interval(
+    published: Published, above: Weighted, below: Weighted, alpha: Fraction
+) -> Interval | None:
+    """The interval of a quotient of weighted sums; None where the lower one may be 0."""
+    divisor = value_of(below)
+    wide = half_of(published.noise_of(below), alpha) + rounding_of(below)
+    if abs(divisor) <= wide:
+        return None
+    value = value_of(above) / divisor
+
+    def reach(at: Fraction) -> Fraction:
+        at = at.limit_denominator(_FINE)
+        together = joined(above, below, -at)
+        half = half_of(published.noise_of(together), alpha) + rounding_of(together)
+        return (half + wide / _FINE) / abs(divisor)
+
+    low = high = value
+    for _ in range(_ROUNDS):
+        low, high = value - reach(low), value + reach(high)
+    low, high = min(low, value - reach(low)), max(high, value + reach(high))
+    return Interval(value, low, high)
+
+
+def joined(one: Weighted, other: Weighted, factor: Fraction) -> Weighted:
+    """The first weighted sum and ``factor`` times the second."""
+    total: dict[tuple[str, str], tuple[Figures, dict[int, Fraction]]] = {}
+    for weighted, times in ((one, Fraction(1)), (other, factor)):
+        for figures, weights in weighted:
+            held = total.setdefault((figures.table, figures.name), (figures, {}))[1]
+            for place, weight in weights.items():
+                held[place] = held.get(place, Fraction(0)) + times * weight
+    return [(figures, _without_zeros(weights)) for figures, weights in total.values()]
+
+
+def _without_zeros(weights: Mapping[int, Fraction]) -> Weights:
+    return {place: weight for place, weight in weights.items() if weight}

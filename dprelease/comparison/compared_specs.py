@@ -1,0 +1,109 @@
+"""What a change of spec does to the guarantee, and to what is released."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import field
+from fractions import Fraction
+from typing import Any
+
+from dprelease.comparison.guarantee_changes import guarantee_changes
+from dprelease.comparison.output_changes import figure_changes
+from dprelease.comparison.spec_changes import Change, Kind, Pair
+from dprelease.errors import ExitCode
+from dprelease.frozen import dataclass
+from dprelease.ledger.identity import run_id
+from dprelease.model import Plan, Release
+from dprelease.release.plan import plan
+from dprelease.reports.text.notebook import shown_table
+from dprelease.reports.text.shown_numbers import upward
+from dprelease.specfile import load
+
+Spec = str | os.PathLike[str] | Mapping[str, Any] | Release
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is different between two specs.
+
+    ``weaker``: the guarantee of the new one is weaker in some way. ``same_release``: a run of it
+    costs nothing where the old one was run. ``changes`` are weaker ones first; each has its kind,
+    what changed, the old and new value, and why it matters.
+    """
+
+    weaker: bool
+    same_release: bool
+    changes: tuple[Change, ...]
+    plans: Pair = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in JSON values, as ``dprelease diff --json`` prints it, less the files' names.
+
+        ``exit_code`` is what the command ends with.
+        """
+        return {
+            "schema": "dprelease/diff/1",
+            "exit_code": int(ExitCode.FINDINGS if self.weaker else ExitCode.DONE),
+            "weaker": self.weaker,
+            "same_release": self.same_release,
+            "changes": [_facts(self.plans.new, change) for change in self.changes],
+        }
+
+    def __repr__(self) -> str:
+        """Whether it is weaker, and how many changes there are."""
+        verdict = "weaker" if self.weaker else "not weaker"
+        return f"<Comparison: the guarantee is {verdict}; {len(self.changes)} changes>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (str(change.kind), change.what, _text(change.old), _text(change.new), change.why)
+            for change in self.changes
+        ]
+        heads = ("kind", "what", "old", "new", "why")
+        return shown_table(repr(self).strip("<>"), heads, rows)
+
+
+def diff(
+    old: Spec, new: Spec, *, period: str | None = None, allow_outside_lists: bool = False
+) -> Comparison:
+    """Do what the package's ``diff`` says."""
+    releases = (
+        one
+        if isinstance(one, Release)
+        else load(one, period=period, allow_outside_lists=allow_outside_lists)
+        for one in (old, new)
+    )
+    return compared(*map(plan, releases))
+
+
+def compared(old: Plan, new: Plan) -> Comparison:
+    """Compare two plans."""
+    pair = Pair(old, new)
+    changed = [*guarantee_changes(pair), *figure_changes(pair)]
+    changes = [change for kind in Kind for change in changed if change.kind is kind]
+    weaker = any(change.kind is Kind.WEAKER for change in changes)
+    again = run_id(old.release) == run_id(new.release)
+    if not again and not changes:  # whatever it is, it is not nothing
+        changes = [Change(Kind.OTHER, "the spec", "as it was", "as it is")]
+    again = again and all(change.what != "ledger" for change in changes)
+    return Comparison(weaker, again, tuple(changes), pair)
+
+
+def _text(value: str | int | Fraction | None) -> object:
+    return upward(value) if isinstance(value, Fraction) else value
+
+
+def _facts(new: Plan, change: Change) -> dict[str, object]:
+    place = new.release.place(change.key)
+    return {
+        "kind": str(change.kind),
+        "mark": change.mark,
+        "what": change.what,
+        "old": _text(change.old),
+        "new": _text(change.new),
+        "why": change.why or None,
+        "key": change.key or None,
+        "line": place.line if place else None,
+        "column": place.column if place else None,
+    }

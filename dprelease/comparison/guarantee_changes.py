@@ -1,0 +1,181 @@
+"""Changes of the guarantee: what is protected, how much may be lost, and where that is added up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dprelease.comparison.spec_changes import (
+    Change,
+    Kind,
+    Pair,
+    changed,
+    elsewhere,
+    figure_changed,
+    listed,
+)
+from dprelease.ledger.guarantee import (
+    OF_NULLS,
+    differences_in_words,
+    unit_definition,
+    unit_differences,
+)
+from dprelease.model import Adjacency, Bounding, Privacy, Query
+
+_ADJACENCY = {
+    Adjacency.ADD_REMOVE: (
+        "whether a unit is in the table is now protected; what its rows say only by twice epsilon"
+    ),
+    Adjacency.REPLACE_ONE: "whether a unit is in the table, and their number, is now public",
+}
+
+
+def guarantee_changes(pair: Pair) -> Iterator[Change]:
+    """Every change that weakens the guarantee, strengthens it, or says otherwise what it is."""
+    yield from _unit(pair)
+    yield from _losses(pair)
+    yield from _caps(pair)
+    yield from _books(pair)
+    yield from _private_keys(pair)
+
+
+def _unit(pair: Pair) -> Iterator[Change]:
+    old, new = (release.privacy for release in pair.releases)
+    if _protected(old) != _protected(new):
+        yield _other_unit(old, new)
+    else:
+        yield from _definition(pair)
+    yield from changed(
+        "adjacency", str(old.adjacency), str(new.adjacency), _ADJACENCY[new.adjacency],
+        "privacy.adjacency", Kind.WEAKER,
+    )  # fmt: skip
+    yield from changed(
+        "unit_description", old.unit_description, new.unit_description,
+        "is it still the same unit?", "privacy.unit_description",
+    )  # fmt: skip
+    yield from changed(
+        "population", old.population, new.population,
+        "delta is judged by it; the guarantee does not change", "privacy.population",
+    )  # fmt: skip
+    yield from changed(
+        "bounding", _bounding(old.bounding), _bounding(new.bounding),
+        "noise follows it, so the guarantee does not change", "privacy.bounding",
+    )  # fmt: skip
+
+
+def _other_unit(old: Privacy, new: Privacy) -> Change:
+    people = old.unit == "row" and new.unit == "column"
+    if people:
+        why = "all rows of one person are now protected together"
+    elif new.unit == "row":
+        why = "a person's rows are now protected one by one"
+    else:
+        why = "other rows are now protected together; the losses can't be compared"
+    kind = Kind.STRONGER if people else Kind.WEAKER
+    key = "privacy.unit" if old.unit != new.unit else "privacy.unit_column"
+    return Change(kind, "unit", _protected(old), _protected(new), why, key)
+
+
+def _protected(privacy: Privacy) -> str:
+    if privacy.unit_column is None:
+        return "one row"
+    return f"all rows of one {privacy.unit_column}"
+
+
+def _definition(pair: Pair) -> Iterator[Change]:
+    """The unit has the same name: whether the same rows are one unit, as the ledger compares it."""
+    old, new = (unit_definition(release) for release in pair.releases)
+    differences = unit_differences(old or {}, new or {})
+    if len({release.privacy.adjacency for release in pair.releases}) > 1:
+        # Whether these are part of the definition depends on the neighbours.
+        differences = [name for name in differences if name not in OF_NULLS]
+    if set(differences) - {"nulls"} - OF_NULLS or (differences and "nulls" not in differences):
+        person = pair.new.release.privacy.unit_column is not None
+        what = "who counts as one person" if person else "what counts as one record"
+        why = (
+            f"{what} is worked out otherwise ({differences_in_words(differences)}); the losses "
+            "can't be compared, and the ledger does not add them up"
+        )
+        words = ("as the column was defined" if person else "as the file was read", "as it is now")
+        key = "privacy.unit_column" if person else "data"
+        yield Change(Kind.WEAKER, "unit", *words, why, key)
+    elif differences:
+        words = ("one unit together", "left out")
+        kind, why = Kind.OTHER, "the ledger does not add up the losses of the two"
+        if new is not None and new["nulls"] == "one unit":
+            words = words[::-1]
+            kind = Kind.WEAKER
+            why = "whose rows these are, they are now used too, as those of one person more"
+        key = f"columns.{pair.new.release.privacy.unit_column}.nulls"
+        yield Change(kind, "rows without a unit", *words, why, key)
+
+
+def _bounding(limits: Bounding | None) -> str | None:
+    if limits is None:
+        return None
+    return f"rows {limits.rows}, groups {limits.groups}, rows in one group {limits.per_group}"
+
+
+def _losses(pair: Pair) -> Iterator[Change]:
+    old, new = pair.old.loss, pair.new.loss
+    yield from figure_changed("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
+    yield from figure_changed("delta", old.delta, new.delta, "privacy.delta")
+    if any(release.privacy.rho is not None for release in pair.releases):
+        yield from figure_changed("rho", old.rho, new.rho, "privacy.rho")
+    else:
+        why = "the same loss in zCDP, by which the ledger may add up"
+        yield from changed("rho", old.rho, new.rho, why, "privacy")
+    yield from _stated(pair)
+    methods = pair.old.method, pair.new.method
+    yield from changed("method of adding up", *methods, "", "privacy.accounting")
+
+
+def _stated(pair: Pair) -> Iterator[Change]:
+    """What [privacy] says of the total: it can change while what is charged does not."""
+    for name in ("epsilon", "delta", "rho", "accounting"):
+        was, now = (getattr(release.privacy, name) for release in pair.releases)
+        charged = (getattr(plan.loss, name, None) for plan in (pair.old, pair.new))
+        if len(set(charged)) == 1:
+            yield from changed(f"stated {name}", was, now, "", f"privacy.{name}")
+
+
+def _caps(pair: Pair) -> Iterator[Change]:
+    old, new = (release.ledger for release in pair.releases)
+    yield from figure_changed("epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap")
+    yield from figure_changed("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
+    yield from figure_changed("rho_cap", old.rho_cap, new.rho_cap, "ledger.rho_cap")
+
+
+def _books(pair: Pair) -> Iterator[Change]:
+    before, after = pair.releases
+    old, new = before.ledger, after.ledger
+    why = "what was spent before is not added up with what is spent from now on"
+    yield from changed("dataset", old.dataset, new.dataset, why, "ledger.dataset", Kind.WEAKER)
+    if books := elsewhere(pair, old.path, new.path):
+        yield Change(Kind.WEAKER, "ledger", *books, why, "ledger.path")
+    witnesses = (settings.witness or f"{settings.path}.witness" for settings in (old, new))
+    if (places := elsewhere(pair, *witnesses)) and not books:
+        why = "move the file too: a run asks the ledger's witness, and refuses without it"
+        yield Change(Kind.OTHER, "witness", *places, why, "ledger.witness")
+    kind, why = Kind.STRONGER, "the losses of all periods are added up"
+    if new.disjoint_periods:
+        kind, why = Kind.WEAKER, "only true if no unit has records in two periods"
+    was, now = ("disjoint" if book.disjoint_periods else "added up" for book in (old, new))
+    yield from changed("periods", was, now, why, "ledger.disjoint_periods", kind)
+
+
+def _private_keys(pair: Pair) -> Iterator[Change]:
+    old, new = (_keys(plan.release.queries) for plan in (pair.old, pair.new))
+    opened = sorted(name for name in new.keys() & old.keys() if old[name] and not new[name])
+    closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
+    for name in opened:
+        why = "is the list public, and not taken from the data?"
+        yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, f"columns.{name}")
+    if closed:
+        why = "which groups are shown now depends on the data, up to delta"
+        what, key = f"keys of {listed(closed)}", f"columns.{closed[0]}"
+        yield Change(Kind.OTHER, what, "public", "private", why, key)
+
+
+def _keys(queries: Sequence[Query]) -> dict[str, bool]:
+    """Each grouping column, and whether its keys are private: to all queries, or to none."""
+    return {group.column: group.private for query in queries for group in query.groups}

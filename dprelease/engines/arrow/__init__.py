@@ -1,1 +1,0 @@
-"""Arrow files: record batches, with a footer that says where they are."""

@@ -1,1 +1,0 @@
-"""Bounding of units: the rule, and the ways to follow it."""

@@ -1,0 +1,114 @@
+"""The DuckDB engine: which reader answers a request, streaming, in bounded memory, exact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
+from typing import TYPE_CHECKING
+
+from dprelease.engines.duckdb.duckdb_errors import Stream, after_charge
+from dprelease.engines.duckdb.duckdb_session import (
+    ROOM_FOR_POINTS,
+    ROOM_FOR_UNITS,
+    check_memory,
+    check_zones,
+    session,
+)
+from dprelease.model import (
+    AggregateRequest,
+    ExactRecords,
+    ExactTable,
+    InputColumn,
+    RecordRequest,
+    Source,
+)
+from dprelease.sources.shared.data_failures import Share
+from dprelease.sources.shared.read_share import UNTOLD, ReadShare
+from dprelease.sources.shared.request_content import held_at_once
+from dprelease.sources.source_format import LaidOut, Table, lay_out
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from dprelease.engines.duckdb.execute import Answer
+
+
+class DuckDB:
+    """See ``Engine``. A format's fast reader is asked first, where it has one.
+
+    ``laid_out`` finds the table of a source: that of a registered format, if nothing else is said.
+    """
+
+    name = "duckdb"
+
+    def __init__(self, laid_out: LaidOut = lay_out) -> None:
+        self._laid_out = laid_out
+
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+        """Check names and types against headers and footers; raises Failure(DATA)."""
+        check_memory()
+        check_zones(inputs)
+        self._laid_out(source, inputs)
+
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
+        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        read = ReadShare(share)
+        with after_charge(request.source):
+            # either reader makes the same of every record
+            table = self._laid_out(request.source, request.inputs)
+            answer = fast(request, table, read) or careful(request, table, read)
+        read.finish()
+        return answer.table
+
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
+        """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
+        from dprelease.engines.duckdb.record_codes import batches
+
+        return ExactRecords(batches(request, ReadShare(share), self._laid_out))
+
+
+ENGINE = DuckDB()
+
+
+def _session(
+    request: AggregateRequest, paths: Sequence[str]
+) -> AbstractContextManager[DuckDBPyConnection]:
+    """A session with memory for all aggregates, for units or points, and for joined texts."""
+    # Imported here for start-up, as the execution is.
+    from dprelease.engines.duckdb.measures import count_joined_at_once
+
+    room = 0 if request.points is None else ROOM_FOR_POINTS
+    room = room if request.bound is None else ROOM_FOR_UNITS
+    joined = count_joined_at_once(request)
+    return session(paths, held_at_once(request), room, joined=joined)
+
+
+def fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer | None:
+    """The answer by a reader of DuckDB's own, if the format has one and it is right."""
+    from dprelease.engines.duckdb.execute import exact_answer
+    from dprelease.engines.duckdb.field_reader import FieldReader, measured
+
+    own = table.fast()
+    if own is None:
+        return None
+    with _session(request, table.paths) as connection, measured(connection, table.paths, share):
+        reader = FieldReader(
+            connection, own.fields, True, cheap=True, record_count=own.record_count, share=share
+        )
+        answer, confirms = own.beside(connection, lambda: exact_answer(request, reader), share)
+    if answer is None or answer.records is None or not confirms(answer.records):
+        return None
+    return answer
+
+
+def careful(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer:
+    """The answer from a stream of records, which is opened anew for each statement."""
+    from dprelease.engines.duckdb.execute import exact_answer
+
+    stream = Stream()
+    with (
+        closing(table.stream()) as records,
+        _session(request, ()) as connection,
+        stream.explained(),
+    ):
+        return exact_answer(request, records.read_by(connection, stream, share))

@@ -1,0 +1,150 @@
+"""What an error of DuckDB means, by its exact class. Its text is never looked at.
+
+The text quotes lines and values of the data, so nothing of it may reach a message. Every class that
+is not known to come of the data or the machine is taken for a bug of ours: a statement that
+DuckDB refuses to parse or bind must not look like a damaged disk, nor be hidden by a
+slower reader that happens to ask in another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from dprelease.errors import ExitCode, Failure, InternalError
+from dprelease.files.system import NoMoreThreads
+from dprelease.model import Source
+from dprelease.sources.shared.data_failures import lost, out_of_memory
+from dprelease.sources.shared.files import resolve
+
+if TYPE_CHECKING:
+    import duckdb
+
+T = TypeVar("T")
+
+CSV_LINES = frozenset(
+    {"Error", "InternalException", "InvalidInputException", "NotImplementedException"}
+)
+"""A line that is no record to DuckDB's CSV reader, or one at which its threads don't meet.
+
+An exception of C++ and a failed check of its own are included: only its buffers and what is in them
+lead there. What the statement itself leads to, the careful reader's statement does too.
+"""
+
+PACKED_LINES = CSV_LINES | {"IOException"}
+"""The same, or what DuckDB can't unpack."""
+
+PARQUET_VALUES = CSV_LINES | {
+    "ConversionException",
+    "IOException",  # a compression that it doesn't know is one, too
+    "OutOfMemoryException",
+    "OutOfRangeException",
+}
+"""A value, a page or another column that DuckDB's reader of Parquet takes for an error."""
+
+OF_THE_SPEC = frozenset({"E410", "E411", "E413"})
+"""Refusals that no change of the files brings about."""
+
+
+def means(problem: duckdb.Error, classes: frozenset[str]) -> bool:
+    """Whether the error is of exactly one of the classes of DuckDB."""
+    import duckdb
+
+    return any(type(problem) is getattr(duckdb, name, None) for name in classes)
+
+
+def explained(problem: duckdb.Error, source: Source) -> Failure | InternalError:
+    """What to raise for an error that no other reader can help with, ``from None``.
+
+    Memory and files that can't be read are a Failure after the charge; all else is a bug.
+    """
+    if means(problem, frozenset({"OutOfMemoryException"})):
+        return out_of_memory()
+    if means(problem, frozenset({"IOException"})):
+        return lost()
+    # DuckDB takes the name of a file that is gone for that of a folder, which it may not look into.
+    if means(problem, frozenset({"PermissionException"})) and not _there(source):
+        return lost()
+    return InternalError(type(problem).__name__)
+
+
+def since_inspected(problem: Failure) -> Failure | InternalError:
+    """What to raise after the charge for what the look at the structure should have refused.
+
+    The files are not those any more that were looked at; or, where the spec is what is refused,
+    a check of ours has a hole.
+    """
+    if problem.exit_code is ExitCode.AFTER_CHARGE:
+        return problem
+    of_spec = any(complaint.code in OF_THE_SPEC for complaint in problem.complaints)
+    return InternalError(type(problem).__name__) if of_spec else lost()
+
+
+@contextmanager
+def after_charge(source: Source) -> Iterator[None]:
+    """What comes of reading after the charge: a Failure, an InternalError or an interruption."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as problem:
+        raise explained(problem, source) from None
+    except Failure as problem:
+        raise since_inspected(problem) from None
+    except NoMoreThreads:
+        raise
+    except OSError:
+        raise lost() from None
+    except MemoryError:
+        raise out_of_memory() from None
+    except RuntimeError as problem:
+        # What DuckDB makes of Ctrl-C; Python's own are of other classes, or come of another.
+        if type(problem) is RuntimeError and problem.__context__ is None:
+            raise KeyboardInterrupt from None
+        raise InternalError(type(problem).__name__) from None
+
+
+def _there(source: Source) -> bool:
+    try:
+        return bool(resolve(source))
+    except Failure:
+        return False
+
+
+class Stream:
+    """Remembers what stopped a stream of ours that DuckDB reads.
+
+    DuckDB makes one class of error out of whatever a stream raises, an interruption included.
+    """
+
+    raised: BaseException | None = None
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Raise what stopped the stream, if anything did, in place of what DuckDB makes of it."""
+        try:
+            yield
+        except (Exception, KeyboardInterrupt):
+            problem = self.raised
+            if problem is None:
+                raise
+            if isinstance(problem, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            if isinstance(problem, Failure):
+                raise problem from None
+            if isinstance(problem, MemoryError):
+                raise out_of_memory() from None
+            if isinstance(problem, OSError):
+                raise lost() from None
+            raise InternalError(type(problem).__name__) from None
+
+    def watch(self, batches: Iterator[T]) -> Iterator[T]:
+        """The same batches."""
+        try:
+            yield from batches
+        except GeneratorExit:
+            raise
+        except BaseException as problem:
+            self.raised = problem
+            raise

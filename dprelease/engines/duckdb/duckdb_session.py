@@ -1,0 +1,168 @@
+"""A private DuckDB: in memory, locked down, closed whatever happens."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.expressions.growth import LONGEST_JOINED
+from dprelease.expressions.sqltext import Value, array, literal
+from dprelease.model import InputColumn
+from dprelease.sources.shared.data_failures import bad_data
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# The optimizer must not put the data on the side of a join that is held in memory, and must not
+# believe the statistics in a Parquet file: they leave out NaN, and they may be wrong. Filters that
+# its reader is handed are tried on statistics first. And it must not hand TRY_CAST to the CSV
+# reader, which would fail where null is meant (DuckDB issue 23818).
+NEVER = (
+    "join_order",
+    "build_side_probe_side",
+    "statistics_propagation",
+    "join_filter_pushdown",
+    "filter_pushdown",
+    "type_pushdown",
+)
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]i?B)", re.IGNORECASE)
+_UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+VECTOR = 2048  # values that DuckDB computes at once, in a thread
+BYTES_AN_INTEGER = 60  # measured, with the table's own needs and a third to spare
+MOST_THREADS = 8
+LEAST_MEMORY = 100 * 10**6
+MEMORY = "400MB"  # override with DPRELEASE_MEMORY, such as 2GB
+# More than that by default, so that a million units, and as many points, take one pass.
+ROOM_FOR_UNITS = 1100 * 10**6
+ROOM_FOR_POINTS = 600 * 10**6
+
+
+@contextmanager
+def session(
+    paths: Sequence[str],
+    integers: int = 0,
+    room: int = 0,
+    threads: int | None = None,
+    joined: int = 0,
+) -> Iterator[DuckDBPyConnection]:
+    """A connection that may read the given files and nothing else, and can't be reconfigured.
+
+    It has as many ``threads`` as there are cores, up to a limit, if nothing else is said.
+
+    ``integers`` is how many aggregates the statement holds at once, ``joined`` how many joined
+    texts it computes of a record: memory for them, and ``room`` bytes, are added to the limit, so
+    that it depends on the request and never on the data.
+    What doesn't fit into memory fails: there is no scratch directory, so nothing of the data is
+    ever on a disk, where a killed process would leave it.
+    """
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
+    threads = threads or _threads()
+    try:
+        _disable(connection)
+        room += joined * threads * VECTOR * LONGEST_JOINED
+        settings = _settings(paths, integers, room, threads).items()
+        connection.execute("; ".join(f"SET {name} = {literal(value)}" for name, value in settings))
+        yield connection
+    finally:
+        connection.close()
+
+
+def _disable(connection: DuckDBPyConnection) -> None:
+    """Turn off what the optimizer must not do; what this DuckDB doesn't know, it doesn't do."""
+    import duckdb
+
+    try:
+        connection.execute(f"SET disabled_optimizers = {literal(','.join(NEVER))}")
+    except (duckdb.ParserException, duckdb.InvalidInputException):
+        optimizers = connection.execute("SELECT name FROM duckdb_optimizers()").fetchall()
+        never = ",".join(name for name in NEVER if (name,) in optimizers)
+        connection.execute(f"SET disabled_optimizers = {literal(never)}")
+
+
+def _settings(paths: Sequence[str], integers: int, room: int, threads: int) -> dict[str, Value]:
+    """Name and value of each setting; the last two close the door."""
+    # A path with pattern characters is both matched and opened.
+    allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
+    return {
+        "enable_progress_bar_print": False,
+        "enable_progress_bar": True,  # how far a statement is can be asked
+        "memory_limit": os.environ.get("DPRELEASE_MEMORY", _enough(integers * threads, room)),
+        "threads": threads,
+        "preserve_insertion_order": False,
+        "temp_directory": "",
+        "max_temp_directory_size": "0KB",
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "arrow_large_buffer_size": True,  # texts of a batch may be longer than 2 GiB
+        "allow_persistent_secrets": False,  # nothing of the user's home is looked at
+        "python_enable_replacements": False,  # a name is no variable of ours
+        "allowed_paths": array(allowed),
+        "enable_external_access": False,
+        "lock_configuration": True,
+    }
+
+
+def memory_of(connection: DuckDBPyConnection) -> int | None:
+    """The connection's limit in bytes, as precisely as it says; None if it doesn't."""
+    ((shown,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    match = _SIZE.fullmatch(str(shown).strip())
+    if match is None:
+        return None
+    thousand = 1024 if len(match[2]) == 3 else 1000  # MiB, or MB
+    return int(float(match[1]) * thousand ** (1 + "KMGT".index(match[2][0].upper())))
+
+
+def check_memory() -> None:
+    """Refuse, before anything is charged, a limit that is no size; raises Failure(SPEC)."""
+    given = os.environ.get("DPRELEASE_MEMORY", MEMORY)
+    match = _SIZE.fullmatch(given.strip())
+    if match is None or float(match[1]) * _UNITS[match[2].upper()[0]] < LEAST_MEMORY:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E413",
+                "the environment variable DPRELEASE_MEMORY is no amount of memory to work in",
+                "write at least 100MB, such as 400MB or 2GB",
+            ),
+        )
+
+
+def check_zones(inputs: Sequence[InputColumn]) -> None:
+    """Refuse, before anything is charged, a zone without rules here; raises Failure(DATA)."""
+    import duckdb
+
+    zones = {column.zone for column in inputs if column.zone is not None} - {"UTC"}
+    if not zones:
+        return
+    try:
+        with session((), threads=1) as connection:
+            rows = connection.execute("SELECT name FROM pg_timezone_names()").fetchall()
+    except duckdb.CatalogException:
+        rows = []  # built without them
+    for zone in sorted(zones - {name for (name,) in rows}):
+        hint = 'write another name of it, such as "Europe/Berlin", or leave it out'
+        raise bad_data("E425", f'this DuckDB knows no time zone "{zone}"', hint)
+
+
+def _enough(integers: int, room: int) -> str:
+    """The usual limit and room for the aggregates that all threads may hold for a while."""
+    room += integers * BYTES_AN_INTEGER
+    return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
+
+
+def literal_path(path: str) -> str:
+    """The path, with the characters that DuckDB would take for a pattern made literal."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
+def _threads() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return min(len(os.sched_getaffinity(0)), MOST_THREADS)
+    return min(os.cpu_count() or 1, MOST_THREADS)

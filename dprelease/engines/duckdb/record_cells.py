@@ -1,0 +1,107 @@
+"""One row a record with its cell, before and after units have been bounded.
+
+A row has column ``c``: the number of its cell among the leading groups, NULL if it lies in none or
+is not kept; ``a``: its place among the groups after them, NULL if it has none (only if there are
+such groups); and those of ``Rows`` that are counted, with conditions that are never null (what is
+null doesn't hold). Private groups add nothing to the numbers:
+their keys ``g0..`` are part of the cell themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from math import prod
+
+from dprelease.engines.duckdb.group_keys import look_up, numbered
+from dprelease.engines.duckdb.typed_rows import Rows
+from dprelease.expressions.sqltext import Sql, call, case, col
+from dprelease.frozen import dataclass
+from dprelease.model import AggregateRequest, Expression, MeasureKind
+from dprelease.sources.shared.request_content import content_of, leading_of
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The rows, and which columns of them stand for what.
+
+    ``weight`` is the column that says how many records are to be accounted for by a row, if not
+    one; in its cell it is one row all the same.
+    ``firsts`` are columns that are true for one row of each unit in each cell for which the
+    condition holds.
+    ``units`` are the units alone, column ``u``, of these rows and maybe of others that are in no
+    cell, where they can be read without the other columns.
+    """
+
+    relation: Sql
+    rows: Rows
+    later: bool  # whether there is an a
+    keys: tuple[str, ...]  # the private keys
+    leading: tuple[str, ...]  # those among the leading groups
+    weight: str | None = None
+    firsts: Mapping[Expression | None, str] = field(default_factory=dict)
+    units: Sql | None = None
+
+    @property
+    def counted(self) -> tuple[str, ...]:
+        """The columns that are counted in cells."""
+        rows = self.rows
+        return (*rows.quantities.values(), *rows.conditions.values(), *rows.values.values())
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The columns that tell the cells in which units are bounded, in canonical order."""
+        return ("c", *self.leading)
+
+    @property
+    def content(self) -> tuple[str, ...]:
+        """All that is counted of a row, in canonical order: see ``request_content``."""
+        later = tuple(key for key in self.keys if key not in self.leading)
+        return (*self.place, *(("a",) if self.later else ()), *later, *self.counted)
+
+    def within(self, condition: Sql | None) -> Cells:
+        """Only the rows for which the condition is true."""
+        return replace(self, relation=self.relation.only(condition))
+
+
+def firsts_of(request: AggregateRequest) -> dict[Expression | None, str]:
+    """The column ``firsts`` of each condition under which units are counted."""
+    wheres = (measure.where for measure in request.measures if measure.kind is MeasureKind.UNITS)
+    return {where: f"z{place}" for place, where in enumerate(dict.fromkeys(wheres))}
+
+
+def public_cells(request: AggregateRequest, start: int, end: int) -> int:
+    """Number of combinations of the public labels of some groups."""
+    return prod(len(group.labels) for group in request.groups[start:end] if not group.private)
+
+
+def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
+    """The rows with their cells; with ``everything`` also those that lie in none."""
+    groups, content = request.groups, content_of(request)
+    places = range(len(groups))
+    cell = numbered(groups, places[: content.leading])
+    if request.where is not None:
+        cell = case([(col("f"), cell)])
+    if request.bound is not None and not request.bound.null_unit:
+        cell = case([(col("u").not_null(), cell)])
+    columns = {"c": cell}
+    if content.later:
+        columns["a"] = numbered(groups, places[content.leading :])
+    leading, later = (
+        tuple(f"g{place}" for place in keys) for keys in (content.leading_keys, content.later_keys)
+    )
+    cells = Cells(rows.relation, rows, content.later, (*leading, *later), leading)
+    copied = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
+    columns.update({key: col(key) for key in copied})
+    for key in rows.conditions.values():
+        columns[key] = call("COALESCE", col(key), False)
+    cells = replace(cells, relation=look_up(rows.relation, groups).layer(columns, keep=False))
+    return cells if everything else cells.within(col("c").not_null())
+
+
+def cell_number(request: AggregateRequest, cells: Cells) -> Sql:
+    """The number of the whole cell, NULL for rows of none."""
+    if not cells.later:
+        return col("c")
+    later = public_cells(request, leading_of(request), len(request.groups))
+    return col("c") * later + col("a")

@@ -1,0 +1,78 @@
+"""Answers on their way: which columns they have, how they are added up, and the exact table.
+
+An answer has the columns that ``measures`` writes. Sums can be wider than 64 bits, and Arrow has no
+integers of 128: they cross as texts of decimal digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dprelease.engines.duckdb.duckdb_session import session
+from dprelease.engines.duckdb.results import tallies_of
+from dprelease.engines.spark.spark_messages import BUCKET, ROWS, Message, rows_in
+from dprelease.expressions.sqltext import Sql, call, col, literal
+from dprelease.model import AggregateRequest, ExactTable
+from dprelease.sources.shared.request_content import additive_places
+
+
+class Answer:
+    """The columns of an answer to the measures at ``places``, to scores or to points.
+
+    ``names`` are all in order, ``own`` those that tell one row from another, ``wide`` sums.
+    """
+
+    def __init__(self, request: AggregateRequest, places: Sequence[int]) -> None:
+        keys = [f"g{place}" for place, group in enumerate(request.groups) if group.private]
+        self.own = ["cell", *keys]
+        self.wide = [f"m{place}" for place in places]
+        self.names = ["cell", "records", *self.wide, *keys]
+        if request.points is not None:
+            self.own.append("point")
+            self.names = ["cell", "records", "point", "often", *keys]
+        elif request.scores is not None:
+            self.own.append("j")
+            self.names = ["cell", "records", *self.wide, "j", *keys]
+
+    def handed_on(self, sql: Sql, bucket: Sql) -> Sql:
+        """SQL of the rows of cells in the answer to a statement, to be sent somewhere."""
+        source = sql.subquery("answer", self.names)
+        columns = [
+            col(name).cast("VARCHAR").alias(name) if name in self.wide else col(name)
+            for name in self.names
+        ]
+        return source.select([*columns, bucket], where=col("cell") >= 0)
+
+    def added_up(self, source: Sql) -> Sql:
+        """SQL that adds up rows that were sent, to be sent to the driver."""
+        columns = []
+        for name in self.names:
+            if name in self.own:
+                columns.append(col(name))
+            elif name in self.wide:
+                total = call("SUM", col(name).cast("HUGEINT"))
+                columns.append(total.cast("VARCHAR").alias(name))
+            else:
+                columns.append(call("SUM", col(name)).cast("BIGINT").alias(name))
+        return source.select([*columns, literal(0).alias(BUCKET)], [col(name) for name in self.own])
+
+    def received(self, relation: str) -> Sql:
+        """SQL of the rows that were sent, as ``measures`` writes them."""
+        return col(relation).select(
+            [
+                col(name).cast("HUGEINT").alias(name) if name in self.wide else col(name)
+                for name in self.names
+            ]
+        )
+
+
+def exact_table(request: AggregateRequest, messages: Iterable[Message]) -> ExactTable:
+    """What the answers of all buckets add up to."""
+    tallies = tallies_of(request)
+    with session((), threads=1) as connection:
+        for message in messages:
+            places = (additive_places(request) or ()) if message.kind == ROWS else (message.kind,)
+            connection.register("answer", rows_in([message.body]))
+            sql = Answer(request, places).received("answer")
+            tallies.add(connection.execute(str(sql)), places)
+    return tallies.table()

@@ -1,0 +1,164 @@
+"""The Spark engine: what tasks are asked, that all of them answered once, and the exact table."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from dprelease.engines.duckdb.duckdb_errors import after_charge
+from dprelease.engines.duckdb.duckdb_session import check_memory, check_zones
+from dprelease.engines.spark.cluster import Cluster, ClusterError, Stage
+from dprelease.engines.spark.partial_results import exact_table
+from dprelease.engines.spark.spark_messages import DONE, FAILED, Message
+from dprelease.engines.spark.splits import splits_of
+from dprelease.engines.spark.tasks import Work, bound, merge, read
+from dprelease.engines.spark.versions import versions
+from dprelease.errors import Failure, InternalError
+from dprelease.model import (
+    AggregateRequest,
+    ExactRecords,
+    ExactTable,
+    InputColumn,
+    RecordRequest,
+    Source,
+)
+from dprelease.sources.shared.data_failures import (
+    OUT_OF_MEMORY,
+    Share,
+    cluster_failed,
+    lost,
+    out_of_memory,
+    unended,
+)
+from dprelease.sources.shared.read_share import ReadShare
+from dprelease.sources.shared.request_content import distinct_places, held_at_once
+from dprelease.sources.source_format import Table, lay_out
+
+PARTITION = 1 << 26  # bytes of the table for each partition of a shuffle
+BUCKETS = 4  # for each partition: a hash deals them, and would deal few unevenly
+FEW = 1 << 18  # integers that one task adds up
+TASK_MEMORY = "spark.executorEnv.DPRELEASE_MEMORY"  # a setting of Spark
+ATTEMPTS = 4  # each with twice as many partitions, and with splits of half the size
+
+
+class Spark:
+    """See ``Engine``. Tasks read the files by themselves, and hand on packed rows."""
+
+    name = "spark"
+
+    def __init__(self, cluster: Cluster | None = None) -> None:
+        self._cluster = self._given = cluster
+
+    def on(self, session: object) -> Spark:
+        """The engine in a Spark session of the caller's."""
+        from dprelease.engines.spark.spark_session import SparkCluster
+
+        return Spark(SparkCluster(session))
+
+    def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
+        """Check names and types, and that all executors can do the work; raises Failure(DATA)."""
+        check_memory()
+        check_zones(inputs)
+        self._ready().check(lay_out(source, inputs).paths)
+
+    def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
+        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        with after_charge(request.source):
+            table, cluster = lay_out(request.source, request.inputs), self._ready()
+            problem: Failure = out_of_memory(TASK_MEMORY)
+            done = ReadShare(share)
+            for attempt in range(ATTEMPTS):
+                done.begin(1)
+                try:
+                    messages = messages_of(cluster, request, table, 1 << attempt, done.read)
+                except ClusterError:
+                    problem = cluster_failed()
+                    if not cluster.answers():
+                        self._cluster = self._given  # another run looks for another session
+                        break
+                    continue
+                codes = {word.body.decode() for word in messages if word.kind == FAILED}
+                if not codes:
+                    answer = exact_table(request, messages)
+                    done.finish()
+                    return answer
+                problem = failure_of(codes)
+                if problem.complaints[0].code != OUT_OF_MEMORY:
+                    break
+            raise problem
+
+    def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
+        """No such table is read here: a spec with one is refused."""
+        raise InternalError("records")
+
+    def _ready(self) -> Cluster:
+        if self._cluster is not None:
+            return self._cluster
+        # Not kept: whoever has begun the machine's session may have stopped it since.
+        from dprelease.engines.spark.spark_session import cluster_of_machine
+
+        return cluster_of_machine()
+
+
+ENGINE = Spark()
+
+
+def failure_of(codes: set[str]) -> Failure:
+    """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
+    of_tasks = (out_of_memory(TASK_MEMORY), lost(), unended())
+    failures = {failure.complaints[0].code: failure for failure in of_tasks}
+    failures["E416"] = cluster_failed()
+    for code in sorted(codes - set(failures)):
+        raise InternalError(code)
+    return failures[max(codes)]
+
+
+def messages_of(
+    cluster: Cluster,
+    request: AggregateRequest,
+    table: Table,
+    finer: int,
+    share: Share,
+) -> Sequence[Message]:
+    """The messages of the last stage; with a larger ``finer`` there are more and smaller tasks.
+
+    Raises ClusterError, also for tasks that were not done, or were done twice.
+    """
+    splits, size = splits_of(table, finer)
+    if not splits:
+        return ()
+    partitions = finer * -(-size // PARTITION)
+    integers = held_at_once(request) * (len(splits) if request.bound is None else partitions)
+    few = request.points is None and not request.private and not distinct_places(request)
+    adding = 1 if few and integers <= FEW else partitions
+    work = Work(request, table, splits, BUCKETS * partitions, versions())
+    answering = replace(work, buckets=1 if adding == 1 else BUCKETS * adding)
+    later = [Stage(adding, partial(merge, answering))]
+    if request.bound is not None:
+        later.insert(0, Stage(partitions, partial(bound, answering)))
+    reading = answering if request.bound is None else work
+    messages = cluster.run(len(splits), partial(read, reading), later, share)
+    if not any(message.kind == FAILED for message in messages):
+        check_complete(messages, len(splits))
+    return [message for message in messages if message.kind != DONE]
+
+
+def check_complete(messages: Sequence[Message], splits: int) -> None:
+    """Check that each split was read once, and that one task had all of a bucket.
+
+    And that as many messages arrived as were sent. Raises ClusterError.
+    """
+    done = [json.loads(message.body) for message in messages if message.kind == DONE]
+    places = Counter((task["stage"], place) for task in done for place in task["places"])
+    moved: Counter[str] = Counter()
+    for task in done:
+        moved["sent"] += task["sent"]
+        moved["received"] += task["received"]
+    last = sum(message.kind not in (DONE, FAILED) for message in messages)
+    complete = {("read", place) for place in range(splits)} <= set(places)
+    once = set(places.values()) == {1}
+    if not (complete and once and moved["sent"] == moved["received"] + last):
+        raise ClusterError("incomplete")

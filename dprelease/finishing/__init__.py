@@ -1,1 +1,0 @@
-"""What is done to noisy figures before they are published: free, deterministic, without data."""

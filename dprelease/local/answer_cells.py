@@ -1,0 +1,204 @@
+"""Cells and columns of a record-level table: the same values in CSV and in Parquet.
+
+Labels are written as those of other tables are: with one label to a cell a column has its declared
+type in Parquet if all its labels fit it, else it is text. Sets of labels are text. A number is
+written in plain notation, with as many places in every cell as its column needs.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import chain
+from math import comb
+
+from dprelease.frozen import dataclass
+from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
+from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
+from dprelease.output.csv_table import FORMULA, escaped
+from dprelease.output.key_types import KeyValue, published_type, typed_labels
+from dprelease.postprocess.intervals.fixed_point import decimals_of, placed
+
+SEPARATORS = "|;/&~^#%!?:*_., "
+DOUBLE_DIGITS = 10**15  # whole numbers up to here come back from doubles, scaled by a power of ten
+WHOLE = 2**63 - 1
+MOST_SETS = 1 << 14  # of more sets than that, a cell is written as the numbers of its labels
+DECIMAL_DIGITS = 10**38 - 1
+REACH = 64  # scales: of Laplace noise, e^-64 of the draws are beyond
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCells:
+    """Cells that hold one label, or ``size`` of them in declared order with a separator between.
+
+    Without a separator a set is written as the numbers of its labels, counted from 1 in declared
+    order: rising, a blank between, all equally wide. That is for sets of which there are very many.
+    ``values`` are the labels by ``type``, in order: what Parquet holds if ``size`` is 1.
+    """
+
+    labels: tuple[str, ...]
+    size: int
+    separator: str | None  # None with size 1, and of numbers
+    type: ColumnType
+    values: tuple[KeyValue, ...]
+
+    @property
+    def numbered(self) -> bool:
+        """Whether cells are the numbers of labels."""
+        return self.size > 1 and self.separator is None
+
+    @property
+    def wide(self) -> int:
+        """How many digits the number of a label has."""
+        return len(str(len(self.labels)))
+
+    @property
+    def csv_labels(self) -> tuple[str, ...]:
+        """The labels as they begin a cell of a CSV file: none that a spreadsheet would run."""
+        if self.type is not ColumnType.STRING:
+            return self.labels
+        return tuple(map(escaped, self.labels))
+
+
+@dataclass(frozen=True, slots=True)
+class NumberCells:
+    """Cells that hold a decimal of ``places`` places, and what each grid integer k or level says.
+
+    A cell is ``m * 10^-places`` for an integer m. Laplace: m = k * ``factor``. Windows: m is
+    ``levels[j]`` for the level number j, where two levels can stand for the same. ``parquet``:
+    "int64", "double" (nearest to the decimal; it comes back exactly), "decimal" of 38 digits.
+    """
+
+    places: int
+    factor: int
+    levels: tuple[int, ...] | None
+    parquet: str
+
+    def text(self, scaled: int) -> str:
+        """The decimal of m."""
+        return placed(scaled, self.places)
+
+
+Cells = LabelCells | NumberCells
+
+
+def cells_of(response: Response) -> Cells:
+    """How the cells of a column are written. Raises ValueError where they can't be."""
+    law = response.law
+    if isinstance(law, SubsetLaw):
+        return _labelled(response, law)
+    grid = grid_of(response)
+    if isinstance(law, WindowLaw):
+        return _of_levels(level_values(law, grid), grid.step)
+    return _of_grid(law, grid)
+
+
+def grid_of(response: Response) -> Grid:
+    """The grid of a numeric column. Raises ValueError where there is none."""
+    if response.column.quantity is None:
+        raise ValueError("the law of numbers for a column without bounds")
+    return response.column.quantity.grid
+
+
+def separator_of(labels: Sequence[str]) -> str:
+    """A character that stands in no label, and that no spreadsheet takes for a formula's first.
+
+    Raises ValueError where every character is taken.
+    """
+    taken = frozenset(chain.from_iterable(labels)) | frozenset(FORMULA)
+    for symbol in chain(SEPARATORS, _other_characters()):
+        if symbol not in taken:
+            return symbol
+    raise ValueError("the labels hold every character that could stand between them")
+
+
+def _other_characters() -> Iterator[str]:
+    """Symbols and punctuation beyond ASCII, which stay as they are however accents are encoded."""
+    for point in range(0xA1, 0x3000):
+        char = chr(point)
+        stable = all(unicodedata.normalize(form, char) == char for form in ("NFC", "NFKC"))
+        if stable and unicodedata.category(char)[0] in "SP" and not unicodedata.combining(char):
+            yield char
+
+
+def level_values(law: WindowLaw, grid: Grid) -> tuple[Fraction, ...]:
+    """What each level stands for, in grid integers: those of the first window, then the other's."""
+    windows = [law.first] if law.second is None else [law.first, law.second]
+    return tuple(value for window in windows for value in _levels(window, grid))
+
+
+def _levels(window: Window, grid: Grid) -> Iterator[Fraction]:
+    middle = Fraction(grid.lower + grid.upper, 2)
+    half_gap = window.gap * Fraction(grid.upper - grid.lower, 4)
+    for level in range(window.levels):
+        yield middle + (2 * level - (window.levels - 1)) * half_gap
+
+
+def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
+    group = response.column.group
+    if group is None or len(group.labels) != law.labels:
+        raise ValueError("the law of labels for a column that has not so many")
+    if law.size > 1:
+        numbered = comb(law.labels, law.size) > MOST_SETS
+        between = None if numbered else separator_of(group.labels)
+        return LabelCells(group.labels, law.size, between, ColumnType.STRING, group.labels)
+    # of bins the labels are texts, whatever the column's type is
+    kind = ColumnType.STRING if group.edges is not None else group.type
+    column = OutputColumn(response.column.name, "key", group.labels, "", type=kind)
+    if published_type(column) is ColumnType.STRING:
+        return LabelCells(group.labels, 1, None, ColumnType.STRING, group.labels)
+    kind, values = typed_labels(column)
+    return LabelCells(group.labels, 1, None, kind, tuple(values[label] for label in group.labels))
+
+
+def _of_levels(values: Sequence[Fraction], step: Fraction) -> NumberCells:
+    exact = [value * step for value in values]
+    places = max(map(decimals_of, exact))
+    scaled = tuple(int(number * 10**places) for number in exact)
+    return NumberCells(places, 0, scaled, _parquet_type(max(map(abs, scaled)), places))
+
+
+def _of_grid(law: LaplaceLaw, grid: Grid) -> NumberCells:
+    places = decimals_of(grid.step)
+    factor = int(grid.step * 10**places)
+    reach = grid.magnitude + int(REACH * law.scale) + REACH
+    return NumberCells(places, factor, None, _parquet_type(reach * factor, places))
+
+
+def _parquet_type(reach: int, places: int) -> str:
+    if places == 0 and reach <= WHOLE:
+        return "int64"
+    if places > 0 and reach <= DOUBLE_DIGITS:
+        return "double"
+    if reach <= DECIMAL_DIGITS and places <= 38:
+        return "decimal"
+    raise ValueError("the noise is too large for a table's numbers")
+
+
+def described(step: RecordStep, about: About) -> OutputTable:
+    """Describe the table: its columns, and for values the labels that they can hold."""
+    columns = tuple(_column(response) for response in step.responses)
+    return OutputTable(step.perturb.name, columns, about.title or about.name)
+
+
+def _column(response: Response) -> OutputColumn:
+    name, cells = response.column.name, cells_of(response)
+    if not isinstance(cells, LabelCells):
+        words = f"{name} of one record, with noise of its own ({response.mechanism})"
+        kind = "number" if cells.places else "integer"
+        return OutputColumn(name, kind, (), words, decimals=cells.places)
+    if cells.numbered:
+        words = (
+            f"numbers of {cells.size} of the {len(cells.labels)} labels of {name}, counted from 1 "
+            "in declared order: the true one is more often among them than any other"
+        )
+        return OutputColumn(name, "text", (), words)
+    if cells.size > 1:
+        words = (
+            f'{cells.size} of the {len(cells.labels)} labels of {name}, with "{cells.separator}" '
+            "between them: the true one is more often among them than any other"
+        )
+        return OutputColumn(name, "text", cells.labels, words)
+    words = f"{name} of one record, or another label in its place ({response.mechanism})"
+    return OutputColumn(name, "label", cells.labels, words, type=cells.type)

@@ -1,0 +1,160 @@
+"""Which counts can be planned together: those over the same rows, and conditions on these.
+
+A block holds counts over the rows that pass one filter, each with its groups, and counts over these
+rows that meet a condition besides. Groups are completed, so that every table adds up to the same
+total, whatever its own labels leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from math import prod
+
+from dprelease.frozen import dataclass
+from dprelease.model import Expression, Group
+from dprelease.planning.budget_request import Demand, demand_of
+from dprelease.planning.steps import Draft
+from dprelease.statistics.statistic_registry import statistic_of
+
+MOST_CELLS = 10**8
+"""A strategy that would have more cells is not tried."""
+
+
+MOST_JOINED = 10**6
+"""Cells of a table into which others are joined."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Counts that may be planned together, each a draft of one integer for each cell.
+
+    ``tables`` count rows that pass ``where`` by their groups, perhaps none; ``conditions`` count
+    those that meet another filter, in the cells of ``groups``, which all of them have.
+    """
+
+    where: Expression | None
+    tables: tuple[Draft, ...]
+    conditions: tuple[Draft, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def drafts(self) -> tuple[Draft, ...]:
+        """All of them."""
+        return (*self.tables, *self.conditions)
+
+    @property
+    def budget(self) -> Demand:
+        """What its drafts have together."""
+        return demand_of([read.query for draft in self.drafts for read in draft.reads])
+
+    @property
+    def is_small(self) -> bool:
+        """Whether a table with all groups has no more cells than a joined one may have."""
+        groups = {group for draft in self.drafts for group in completed(draft.query.groups)}
+        return prod(len(group.labels) for group in groups) <= MOST_JOINED
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether there is anything to plan together."""
+        return len(self.drafts) > 1
+
+
+def completed(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The groups, each with a label for every record."""
+    return tuple(group.completed() for group in groups)
+
+
+def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
+    """Gather the drafts that may be planned together, for one budget.
+
+    Tables over the same rows are one block. Of a filter that has no several tables, a count without
+    groups is a condition on all rows, and counts with the same groups are conditions in each of
+    their cells. Rows of people that are counted by several filters are not the same rows.
+    """
+    counts = [draft for draft in drafts if _is_plain_count(draft) and not _family(draft)]
+    # in an order that does not depend on that of the spec: what is added up in floats depends on it
+    counts.sort(key=_canonical)
+    tables: dict[tuple[Expression | None, str], list[Draft]] = {}
+    conditions: dict[tuple[tuple[Group, ...], str], list[Draft]] = {}
+    groups_of: dict[Expression | None, set[tuple[Group, ...]]] = {}
+    filters_of: dict[tuple[Group, ...], set[Expression | None]] = {}
+    for query in (draft.query for draft in counts):
+        groups_of.setdefault(query.where, set()).add(query.groups)
+        filters_of.setdefault(query.groups, set()).add(query.where)
+    for draft in counts:
+        query = draft.query
+        tables_alike, siblings = groups_of[query.where], filters_of[query.groups]
+        if query.where is None or not _is_condition(draft, tables_alike, siblings):
+            tables.setdefault((query.where, query.mechanism), []).append(draft)
+        else:
+            conditions.setdefault((query.groups, query.mechanism), []).append(draft)
+    blocks = []
+    for (groups, mechanism), members in conditions.items():
+        tables.setdefault((None, mechanism), [])
+        if groups:
+            whole = [d for d in tables[None, mechanism] if d.query.groups == groups]
+            tables[None, mechanism] = [d for d in tables[None, mechanism] if d not in whole]
+            blocks.append(Block(None, tuple(whole), tuple(members), groups))
+    for (where, mechanism), members in tables.items():
+        free = conditions.get(((), mechanism), []) if where is None else []
+        blocks.append(Block(where, tuple(members), tuple(free)))
+    families: dict[tuple[str, Expression | None, str], list[Draft]] = {}
+    for draft in sorted(drafts, key=_canonical):
+        if _is_plain_count(draft) and _family(draft):
+            query = draft.query
+            families.setdefault((_family(draft), query.where, query.mechanism), []).append(draft)
+    blocks += [Block(where, tuple(members)) for (_, where, _), members in families.items()]
+    return sorted((block for block in blocks if block.adds_up), key=_order)
+
+
+def _canonical(draft: Draft) -> tuple[list[tuple[str, tuple[str, ...]]], str, str]:
+    query = draft.query
+    where = query.where.text if query.where is not None else ""
+    return [(group.column, group.labels) for group in query.groups], where, query.statistic
+
+
+def _order(block: Block) -> tuple[str, list[str], str]:
+    where = block.where.text if block.where is not None else ""
+    return where, [group.column for group in block.groups], block.drafts[0].query.mechanism
+
+
+def _is_condition(
+    draft: Draft, tables_alike: Set[tuple[Group, ...]], siblings: Set[Expression | None]
+) -> bool:
+    """Whether a filtered count is one of several conditions rather than one of several tables.
+
+    ``tables_alike``: the groups of all counts with its filter; ``siblings``: the filters of all
+    with its groups.
+    """
+    if len(tables_alike - {()}) > 1 or draft.neighbours.people:
+        return False
+    return not draft.query.groups or not siblings <= {None, draft.query.where}
+
+
+def _family(draft: Draft) -> str:
+    """The name of the query with a budget of its own whose table it is, one of several; or none."""
+    query = draft.query
+    return query.column_name if draft.demand.stated and query.one_of_several else ""
+
+
+def _is_plain_count(draft: Draft) -> bool:
+    """Whether it counts records by public keys, for a share of the total or of its family's."""
+    query = draft.query
+    return (
+        statistic_of(query.statistic).combines
+        and query.survey_weight is None
+        and draft.demand.kind in {"weight", "epsilon", "rho"}
+        and (draft.demand.kind == "weight" or _family(draft) != "")
+        and draft.released.transform == ((1,),)
+        and not draft.released.axes
+        and not (draft.selects or query.private or query.axis)
+        and _keeps_the_same_rows(draft)
+        and draft.sensitivity.l1 > 0
+        and all(not read.rows for read in draft.reads)
+    )
+
+
+def _keeps_the_same_rows(draft: Draft) -> bool:
+    """Whether as many rows are kept of a unit, whatever the cells that they lie in."""
+    limits = draft.neighbours.contribution
+    return limits.groups == limits.per_group == limits.rows

@@ -1,0 +1,99 @@
+"""Record-level tables: what each column may cost, and what the table costs one unit.
+
+A unit's rows and their columns are answered apart, so their losses add up. A column's share of the
+row's epsilon and delta is its weight's.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.model import (
+    LaplaceLaw,
+    Loss,
+    Perturb,
+    PerturbedColumn,
+    RecordStep,
+    Release,
+    Response,
+)
+from dprelease.model.record_tables import WIDEST_SCALE, WIDEST_VALUE
+from dprelease.privacy.zcdp import rho_of_pure
+
+_ZERO = Fraction(0)
+
+
+def record_steps(release: Release) -> tuple[RecordStep, ...]:
+    """Plan every ``[[perturb]]``. Raises Failure (exit code 2) where a column can't be had so."""
+    bounding = release.privacy.bounding
+    rows = 1 if bounding is None else bounding.rows
+    return tuple(_step(release, perturb, rows) for perturb in release.perturbs)
+
+
+def together(first: Loss, second: Loss) -> Loss:
+    """The sum of two losses."""
+    rho = None if first.rho is None or second.rho is None else first.rho + second.rho
+    return Loss(first.epsilon + second.epsilon, first.delta + second.delta, rho)
+
+
+def added(steps: tuple[RecordStep, ...]) -> Loss:
+    """The sum of their losses."""
+    return reduce(together, (step.loss for step in steps), Loss(_ZERO, _ZERO, _ZERO))
+
+
+def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
+    whole = sum((column.weight for column in perturb.columns), _ZERO)
+    epsilon, delta = perturb.epsilon, perturb.delta
+    if epsilon is None and perturb.truth is None:  # nothing else is asked
+        epsilon, delta = release.privacy.epsilon, release.privacy.delta
+        if release.privacy.accounting in {"pure", "zcdp"}:
+            delta = _ZERO
+    responses = tuple(
+        _response(
+            release,
+            perturb,
+            column,
+            (epsilon or _ZERO) * column.weight / whole / rows,
+            delta * column.weight / whole / rows,
+        )
+        for column in perturb.columns
+    )
+    total = Loss(
+        rows * sum((response.loss.epsilon for response in responses), _ZERO),
+        rows * sum((response.loss.delta for response in responses), _ZERO),
+    )
+    rho = rho_of_pure(total.epsilon) if total.delta == 0 else None
+    return RecordStep(perturb, responses, rows, Loss(total.epsilon, total.delta, rho))
+
+
+def _response(
+    release: Release, perturb: Perturb, column: PerturbedColumn, epsilon: Fraction, delta: Fraction
+) -> Response:
+    # Imported here for start-up: it needs arrays, and most releases have no table of records.
+    from dprelease.local.calibrate import respond
+
+    try:
+        response = respond(column, epsilon, delta, perturb.truth)
+        _check_usable(response)
+    except ValueError:
+        key = f"perturb[{perturb.number}]"
+        kind = "labels" if column.group is not None else "a grid"
+        message = f'"{column.name}" has {kind} that "{column.mechanism}" can\'t answer so'
+        hint = "give it a larger epsilon, a coarser step, or let its mechanism be auto"
+        complaint = Complaint("E319", message, hint, release.place(key), key)
+        raise Failure(ExitCode.SPEC, complaint) from None
+    return response
+
+
+def _check_usable(response: Response) -> None:
+    """Raise ValueError for answers that could not be drawn or written: a run would pay for them."""
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.local.answer_cells import cells_of, grid_of
+
+    if isinstance(response.law, LaplaceLaw) and (
+        response.law.scale > WIDEST_SCALE or grid_of(response).magnitude >= WIDEST_VALUE
+    ):
+        raise ValueError("noisy values that might leave 64 bits")
+    cells_of(response)

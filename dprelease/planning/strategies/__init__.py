@@ -1,1 +1,0 @@
-"""Strategies: figures that are planned together, where that errs less."""

@@ -1,0 +1,347 @@
+"""Ways to release a block, each as pieces with noise of their own, and figures made of these.
+
+Sets of tables, with n_i the labels of axis i:
+
+* *Centred*: for every set B of axes that lies in some table the cells of B, centred along each
+  axis; for no axis the total. The cell of a table over A is the sum of the pieces of all B in A,
+  each centred once more and over the product of n_i in A and in B. Pieces are orthogonal, so that
+  no estimate from them has less variance (ResidualPlanner, arXiv 2305.08175).
+* *Nested*: tables each of which has the axes of the one before and one more: the cells of the
+  coarsest one, and of each other one the cells with its new axis centred.
+* *Plain*: some tables as they are: those of the spec, those of them that lie in no other, or a few
+  into which they are joined. Every figure is the best estimate from all of them (``estimates``).
+
+Conditions: twice the count less the total for each, and the total.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import combinations, pairwise
+from math import prod
+from typing import Protocol
+
+from dprelease.frozen import dataclass
+from dprelease.model import (
+    CENTRED,
+    EACH,
+    Adjacency,
+    AxisMatrix,
+    Group,
+    Measure,
+    MeasureKind,
+    Query,
+    Sensitivity,
+    Term,
+)
+from dprelease.planning.blocks import MOST_CELLS, MOST_JOINED, Block, completed
+from dprelease.planning.linear_estimates import Estimates
+from dprelease.privacy import strategy_sensitivity
+from dprelease.statistics.shared.statistic import Neighbours, Released
+from dprelease.statistics.statistic_registry import statistic_of
+
+MOST_PIECES = 4096
+MOST_CONDITIONS = 1000
+"""Of one piece, whose matrix has their square of entries. Several pieces err as one would."""
+
+Axes = frozenset[int]
+"""Places of groups, in an order of those of all tables."""
+
+Figures = Mapping[Axes, Sequence[Term]]
+"""The terms of each table's figures; steps are named by the place of their piece."""
+
+Amounts = Mapping[Axes, Mapping[int, float]]
+"""How much of the variance of each piece's noise is in the figures of each table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is released at once: cells mixed along axes, or conditions in the cells of groups.
+
+    Without ``axes`` the cells are released as they are. ``conditions`` are places in the block's.
+    """
+
+    groups: tuple[Group, ...]
+    axes: tuple[AxisMatrix, ...] = ()
+    conditions: tuple[int, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What it is, in a few words."""
+        what = " x ".join(group.column for group in self.groups) or "total"
+        return f"conditions in {what}" if self.conditions else what
+
+
+class Reading(Protocol):
+    """How figures are read from pieces, given the variances of their noise."""
+
+    def figures(self, variances: Sequence[float]) -> Figures:
+        """Give the terms of each table."""
+
+    def amounts(self, variances: Sequence[float]) -> Amounts:
+        """Give what is in each table of the noise of each piece."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Figures that are read alike, whatever the variances."""
+
+    terms: Figures
+    shares: Amounts
+
+    def figures(self, variances: Sequence[float]) -> Figures:
+        """Give the terms of each table."""
+        return self.terms
+
+    def amounts(self, variances: Sequence[float]) -> Amounts:
+        """Give what is in each table of the noise of each piece."""
+        return self.shares
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Pieces, those of conditions last, and how the figures of a block are read from them.
+
+    ``tables``: the groups of each of the block's tables, in order; ``total``: of the table that
+    conditions are read with.
+    """
+
+    pieces: tuple[Piece, ...]
+    reading: Reading
+    tables: tuple[Axes, ...]
+    total: Axes
+
+    def terms(self, variances: Sequence[float]) -> list[list[Term]]:
+        """Give the terms of the figures of each draft of the block, in order."""
+        figures = self.reading.figures(variances)
+        made = [list(figures[axes]) for axes in self.tables]
+        for number, row in self._own():
+            groups = tuple(range(len(self.pieces[number].groups)))
+            halved = (replace(term, factor=term.factor / 2) for term in figures[self.total])
+            made.append([Term(str(number), _HALF, row, groups), *halved])
+        return made
+
+    def amounts(self, variances: Sequence[float]) -> list[dict[int, float]]:
+        """Give what of the noise of each piece is in the figures of each draft, in order."""
+        amounts = self.reading.amounts(variances)
+        made = [dict(amounts[axes]) for axes in self.tables]
+        for number, _ in self._own():
+            quarters = {piece: amount / 4 for piece, amount in amounts[self.total].items()}
+            made.append({number: 0.25, **quarters})
+        return made
+
+    def _own(self) -> list[tuple[int, int]]:
+        """The piece of each condition, in order, and its place in it."""
+        own = {
+            place: (number, row)
+            for number, piece in enumerate(self.pieces)
+            for row, place in enumerate(piece.conditions)
+        }
+        return [own[place] for place in sorted(own)]
+
+
+_HALF = Fraction(1, 2)
+
+
+def candidates_of(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
+    """Give the ways to release a block, but for today's.
+
+    Where losses are ``concentrated`` nothing is better than centred pieces.
+    """
+    sets = [completed(draft.query.groups) for draft in block.tables]
+    whole = completed(block.groups)
+    order = sorted({*whole, *(g for groups in sets for g in groups)}, key=_name)
+    places = {group: place for place, group in enumerate(order)}
+    tables = tuple(Axes(places[group] for group in groups) for groups in sets)
+    total = Axes(places[group] for group in whole)
+    wanted = sorted({*tables, *([total] if block.conditions else [])}, key=sorted)
+    by_weight: dict[Fraction, list[int]] = {}
+    for place, draft in enumerate(block.conditions):
+        by_weight.setdefault(draft.demand.weight, []).append(place)
+    conditions = [
+        Piece(whole, conditions=part)
+        for members in by_weight.values()
+        for part in _parts(members, MOST_CONDITIONS)
+    ]
+    for pieces, reading in _readings(wanted, order, concentrated=concentrated):
+        yield Candidate((*pieces, *conditions), reading, tables, total)
+
+
+def _parts(places: Sequence[int], most: int) -> list[tuple[int, ...]]:
+    """The places in order, in as few parts as may be, about as many in each."""
+    number = -(-len(places) // most)
+    ends = [len(places) * part // number for part in range(number + 1)]
+    return [tuple(places[start:end]) for start, end in pairwise(ends)]
+
+
+def _name(group: Group) -> tuple[str, tuple[str, ...]]:
+    return group.column, group.labels
+
+
+def _readings(
+    tables: Sequence[Axes], order: Sequence[Group], *, concentrated: bool
+) -> Iterator[tuple[Sequence[Piece], Reading]]:
+    sizes = [len(group.labels) for group in order]
+    if len(tables) > 1:
+        for maker in (_centred, _nested):
+            made = maker(tables, order, sizes)
+            if made is not None:
+                yield made
+    if len(tables) == 1 or not concentrated:
+        for released in _plain(tables, sizes):
+            pieces = [Piece(tuple(order[place] for place in sorted(one))) for one in released]
+            yield pieces, Estimates(tables, released, sizes)
+
+
+Made = tuple[Sequence[Piece], Reading]
+
+
+def _cells(axes: Iterable[int], sizes: Sequence[int]) -> int:
+    return prod(sizes[place] for place in axes)
+
+
+def _all_of(place: int, number: int, factor: Fraction) -> Term:
+    """The cells of a piece, all of whose groups, so many, the figure has."""
+    return Term(str(place), factor, 0, tuple(range(number)))
+
+
+def _centred(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]) -> Made | None:
+    closure: dict[Axes, int] = {}
+    for axes in tables:
+        if _cells(axes, sizes) > MOST_CELLS:
+            return None
+        mixable = [place for place in sorted(axes) if sizes[place] > 1]
+        for number in range(len(mixable) + 1):
+            for inner in map(Axes, combinations(mixable, number)):
+                closure.setdefault(inner, len(closure))
+                if len(closure) > MOST_PIECES:
+                    return None
+    pieces = [
+        Piece(tuple(order[place] for place in sorted(inner)), (CENTRED,) * len(inner))
+        for inner in closure
+    ]
+    terms: dict[Axes, list[Term]] = {}
+    shares: dict[Axes, dict[int, float]] = {}
+    for axes in tables:
+        whole = _cells(axes, sizes)
+        inside = [(inner, place) for inner, place in closure.items() if inner <= axes]
+        terms[axes] = [
+            _all_of(place, len(inner), Fraction(1, whole * _cells(inner, sizes)))
+            for inner, place in inside
+        ]
+        shares[axes] = {
+            place: prod((sizes[at] - 1) / sizes[at] for at in inner) / whole**2
+            for inner, place in inside
+        }
+    return pieces, Fixed(terms, shares)
+
+
+def _nested(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]) -> Made | None:
+    chain = sorted(tables, key=len)
+    if any(len(more - less) != 1 or not less < more for less, more in pairwise(chain)):
+        return None
+    first = sorted(chain[0])
+    pieces = [Piece(tuple(order[place] for place in first))]
+    terms = {chain[0]: [_all_of(0, len(first), Fraction(1))]}
+    shares = {chain[0]: {0: 1.0}}
+    for less, more in pairwise(chain):
+        (new,) = more - less
+        whole, size = sorted(more), sizes[new]
+        axes = tuple(CENTRED if place == new else EACH for place in whole)
+        coarser = [replace(term, factor=term.factor / size) for term in terms[less]]
+        terms[more] = [_all_of(len(pieces), len(whole), Fraction(1, size**2)), *coarser]
+        shares[more] = {place: share / size**2 for place, share in shares[less].items()}
+        shares[more][len(pieces)] = (size - 1) / size**3
+        pieces.append(Piece(tuple(order[place] for place in whole), axes))
+    return pieces, Fixed(terms, shares)
+
+
+MOST_PLAIN = 64
+"""More tables than these are not joined, nor estimated from each other as they are."""
+
+
+def _plain(tables: Sequence[Axes], sizes: Sequence[int]) -> list[list[Axes]]:
+    """Which tables may be released as they are: all, the largest ones, or a few joined ones."""
+    if len(tables) > MOST_PLAIN:
+        return []
+    largest = [axes for axes in tables if not any(axes < other for other in tables)]
+    options = [list(tables), largest, _joined(tables, sizes)]
+    return [option for place, option in enumerate(options) if option not in options[:place]]
+
+
+def _joined(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
+    """Join the two tables from which most is gained, as long as that errs less."""
+    cells = lru_cache(maxsize=None)(partial(_cells, sizes=sizes))
+
+    def need(released: Sequence[Axes]) -> float:
+        """About the error of all figures where losses are pure: the sum of cube roots.
+
+        Each is read from the released table with the fewest cells.
+        """
+        parts = dict.fromkeys(released, 0.0)
+        for axes in tables:
+            source = min((other for other in released if axes <= other), key=cells)
+            parts[source] += cells(source) / cells(axes)
+        return sum(math.cbrt(part) for part in parts.values())
+
+    released = sorted(tables, key=sorted)
+    while len(released) > 1:
+        unions = {one | two for one, two in combinations(released, 2)}
+        options = [
+            [*(other for other in released if not other <= union), union]
+            for union in sorted(unions, key=sorted)
+            if cells(union) <= MOST_JOINED
+        ]
+        best = min(options, key=need, default=released)
+        if need(best) >= need(released):
+            break
+        released = best
+    return released
+
+
+def query_of(block: Block, piece: Piece, name: str) -> Query:
+    """The query that a piece answers: a count that no spec asks for."""
+    first = min((draft.query for draft in block.drafts), key=lambda query: query.number)
+    return Query(
+        name,
+        "count",
+        first.table,
+        groups=piece.groups,
+        where=block.where,
+        mechanism=first.mechanism,
+        number=first.number,
+        implied=True,
+    )
+
+
+def released_by(block: Block, piece: Piece) -> Released:
+    """What a piece releases, as a step states it."""
+    records = Measure(MeasureKind.RECORDS, None, block.where)
+    if not piece.conditions:
+        return Released((records,), axes=piece.axes)
+    filters = [block.conditions[place].query.where for place in piece.conditions]
+    counted = [Measure(MeasureKind.RECORDS, None, condition) for condition in filters]
+    number = len(counted)
+    others = (0,) * (number - 1)
+    transform = tuple((*others[:row], 2, *others[row:], -1) for row in range(number))
+    return Released((*counted, records), transform, (Fraction(1),) * number)
+
+
+def sensitivity_of(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
+    """How far a unit moves what a piece releases."""
+    replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
+    sizes = [len(group.labels) for group in piece.groups]
+    contribution = neighbours.contribution
+    if piece.conditions:
+        return strategy_sensitivity.of_conditions(
+            contribution, len(piece.conditions), prod(sizes), replaced=replaced
+        )
+    if piece.axes:
+        return strategy_sensitivity.of_axes(contribution, sizes, piece.axes, replaced=replaced)
+    query = query_of(block, piece, "")
+    statistic = statistic_of(query.statistic)
+    return statistic.sensitivity(query, neighbours)

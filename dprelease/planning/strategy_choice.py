@@ -1,0 +1,216 @@
+"""Which blocks are planned together, and with what weights of their pieces.
+
+A strategy is taken where it takes something off the weighted error, and no figure of the release
+errs more than it would otherwise. Where some would, their weights are raised, within bounds. All of
+that is a search in floats: what the plan loses is derived from the drafts that come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from dprelease.frozen import dataclass
+from dprelease.model import Expression, Read, Reading, Release, Sensitivity
+from dprelease.planning.blocks import Block, blocks_of
+from dprelease.planning.budget_request import Demand, root
+from dprelease.planning.figure_errors import Errors, errors_of, expected
+from dprelease.planning.shared_releases import added_up
+from dprelease.planning.steps import Draft
+from dprelease.planning.strategy_candidates import (
+    Candidate,
+    candidates_of,
+    query_of,
+    released_by,
+    sensitivity_of,
+)
+
+WORTH = 0.995
+"""A strategy is taken where the weighted error is no more than this of what it was."""
+
+_ROUNDS = 12
+_CLOSE = 0.9995
+_LEAST = Fraction(1, 10**6)
+_SETTLED = 0.02
+"""Estimates are for noise that differs from what they come to by no more than this part."""
+
+_DIGITS = 12
+
+
+def together(
+    release: Release, bases: Sequence[Draft], drafts: Sequence[Draft], *, concentrated: bool
+) -> list[Draft] | None:
+    """Plan blocks of counts together where that pays; None where it does nowhere.
+
+    ``drafts`` are what would be released otherwise, and must share the total by weight to be
+    compared; ``bases`` are the same before any is added up from another. ``concentrated``: losses
+    compose by rho, or about so.
+    """
+    blocks = blocks_of(bases)
+    if not blocks:
+        return None
+    today = errors_of(drafts, expected(drafts, concentrated=concentrated))
+    search = _Search(release, drafts, today, concentrated)
+    made: list[Draft] = []
+    best: list[Draft] | None = None
+    least = WORTH * search.weighted(search.today)
+    used: set[Expression | None] = set()
+    for number, block in enumerate(blocks, start=1):
+        people = block.drafts[0].neighbours.people
+        if people and (block.where in used or not block.is_small):
+            continue  # all that counts the same rows of people is asked for in one table
+        inside = {draft.name for draft in block.drafts}
+        rest = [draft for draft in bases if draft.name not in inside]
+        options = [
+            option
+            for candidate in candidates_of(block, concentrated=concentrated)
+            if (option := search.adjusted(block, candidate, number, rest, made)) is not None
+        ]
+        if not options:
+            continue
+        error, pieces = min(options, key=lambda option: option[0])
+        if error <= least:
+            bases, made, least = rest, [*made, *pieces], WORTH * error
+            used.add(block.where)
+            best = search.complete(rest, made)
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    release: Release
+    drafts: Sequence[Draft]
+    today: Errors
+    concentrated: bool
+
+    def weighted(self, errors: Errors) -> float:
+        """The weighted mean of what the errors are of today's."""
+        weights = {query.name: float(query.weight) for query in self.release.queries}
+        today = self.today
+        return sum(
+            weights[name] * error / today[name] for name, error in errors.items() if today[name]
+        ) / sum(weights[name] for name in errors if today[name])
+
+    def complete(self, rest: Sequence[Draft], pieces: Sequence[Draft]) -> list[Draft]:
+        """The pieces, and the drafts that are in no strategy, as they are released without one."""
+        drafts = [*added_up(self.release, rest), *pieces]
+        return sorted(drafts, key=lambda draft: draft.query.number)
+
+    def adjusted(
+        self,
+        block: Block,
+        candidate: Candidate,
+        number: int,
+        rest: Sequence[Draft],
+        others: Sequence[Draft],
+    ) -> tuple[float, list[Draft]] | None:
+        """The pieces with weights such that no figure errs more; None if none are found."""
+        today, remaining = self.today, self.complete(rest, others)
+        factors = {draft.name: 1.0 for draft in block.drafts}
+        variances = [1.0] * len(candidate.pieces)
+        for attempt in range(_ROUNDS):
+            amounts = candidate.amounts(variances)
+            pieces = self.pieces(block, candidate, number, amounts, factors)
+            weights = [piece.demand.weight for piece in pieces if not piece.free]
+            if not weights or min(weights) < _LEAST * max(weights):
+                return None  # another candidate does without what is hardly used
+            noise = expected([*remaining, *pieces], concentrated=self.concentrated)
+            settled, variances = variances, [noise[piece.name] for piece in pieces]
+            errors = dict(errors_of(remaining, noise))
+            for draft, shares in zip(block.drafts, amounts, strict=True):
+                error = sum(share * variances[place] for place, share in shares.items())
+                errors |= {read.query.name: error for read in draft.reads}
+            if attempt == 0:
+                continue  # the estimates were for noise of one size
+            ratios = {name: errors[name] / today[name] for name in errors if today[name]}
+            if max(ratios.values()) <= 1 and _close(variances, settled):
+                return self.weighted(errors), _with_reads(block, candidate, variances, pieces)
+            above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
+            if not above and max(ratios.values()) > 1:
+                return None
+            factors |= {name: factors[name] * ratio**2 * 1.01 for name, ratio in above.items()}
+        return None
+
+    def pieces(
+        self,
+        block: Block,
+        candidate: Candidate,
+        number: int,
+        amounts: Sequence[Mapping[int, float]],
+        factors: Mapping[str, float],
+    ) -> list[Draft]:
+        """Drafts of the pieces, each weighted by what its noise does to the figures."""
+        matters = [0.0] * len(candidate.pieces)
+        for draft, shares in zip(block.drafts, amounts, strict=True):
+            worth = factors[draft.name] * float(draft.demand.weight) / draft.sensitivity.l1**2
+            for place, share in shares.items():
+                matters[place] += worth * share
+        neighbours = block.drafts[0].neighbours
+        moves = [sensitivity_of(block, piece, neighbours) for piece in candidate.pieces]
+        # rounded, so that pieces alike have equal weights, whatever the order of what was added up
+        weights = [
+            Fraction(f"{matter * change.l1**2:.{_DIGITS}g}")
+            for matter, change in zip(matters, moves, strict=True)
+        ]
+        names = _names(candidate, number)
+        return [
+            Draft(
+                query_of(block, piece, name),
+                released_by(block, piece),
+                change,
+                neighbours,
+                demand=demand,
+            )
+            for piece, name, change, demand in zip(
+                candidate.pieces, names, moves, _demands(block.budget, weights, moves), strict=True
+            )
+        ]
+
+
+def _demands(
+    budget: Demand, weights: Sequence[Fraction], moves: Sequence[Sensitivity]
+) -> list[Demand]:
+    """What each piece demands: a weight, or of a stated budget the share that its weight gives."""
+    if not budget.stated:
+        return [Demand(weight=weight) for weight in weights]
+    roots = [root(weight, 3) for weight in weights]
+    if budget.rho is not None:
+        # of a squared L2 norm, where weights are of the L1 norm
+        pairs = zip(weights, moves, strict=True)
+        roots = [root(weight * Fraction(m.l2_squared, m.l1**2 or 1), 2) for weight, m in pairs]
+    whole = sum(roots, Fraction(0))
+    shares = [(part / whole).limit_denominator(10**_DIGITS) for part in roots]
+    shares = [share / max(sum(shares, Fraction(0)), Fraction(1)) for share in shares]
+    if budget.rho is not None:
+        return [Demand(rho=budget.rho * share) for share in shares]
+    return [Demand(epsilon=(budget.epsilon or Fraction(0)) * share) for share in shares]
+
+
+def _names(candidate: Candidate, number: int) -> list[str]:
+    """Names that no query of a spec can have, and that don't depend on the order of a spec."""
+    names: list[str] = []
+    for piece in candidate.pieces:
+        name = f"together {number}: {piece.title}"
+        same = sum(other == name or other.startswith(f"{name} #") for other in names)
+        names.append(f"{name} #{same + 1}" if same else name)
+    return names
+
+
+def _with_reads(
+    block: Block, candidate: Candidate, variances: Sequence[float], pieces: Sequence[Draft]
+) -> list[Draft]:
+    """The pieces with all that is read of them, each figure with the first one that it is of."""
+    reads: dict[str, list[Read]] = {}
+    for draft, terms in zip(block.drafts, candidate.terms(variances), strict=True):
+        named = tuple(replace(term, step=pieces[int(term.step)].name) for term in terms)
+        first = named[0].step
+        reads.setdefault(first, []).extend(
+            Read(read.query, first, (), Reading.COMBINED, terms=named) for read in draft.reads
+        )
+    return [replace(piece, reads=tuple(reads.get(piece.name, ()))) for piece in pieces]
+
+
+def _close(variances: Sequence[float], others: Sequence[float]) -> bool:
+    pairs = zip(variances, others, strict=True)
+    return all(abs(one - other) <= _SETTLED * other for one, other in pairs)

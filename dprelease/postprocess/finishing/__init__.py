@@ -1,0 +1,1 @@
+"""Noisy figures made to agree, to be 0 or more, rounded or hidden."""

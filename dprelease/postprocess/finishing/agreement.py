@@ -1,0 +1,492 @@
+"""Tables of the same records made to agree: least squares, then exactly, from coarse to fine.
+
+*Least squares.* What is observed are arrays of noisy integers, each with noise of its own that is
+independent and alike in all its cells: tables as they are, or the pieces that tables planned
+together are read from (``Counts``). The tables that are wanted are estimated from all of them at
+once, given that no record has a label that none of the tables publishes: the weighted least squares
+with that constraint. So a figure never errs more than any unbiased reading of the same integers,
+such as the plan's own.
+
+A table is a sum of parts, one for each set B of its axes: what varies along all of B and is alike
+along all others. Every array that has the axes B observes that part, added up along its other axes:
+a plain one of N cells, of variance v each, with a precision in proportion to 1 / (v N). Along a
+CENTRED axis of n labels, m of them published, an integer is n times a cell less the sum of all; so
+what is common to the m cells is read with weights 1, ..., 1, -m. Parts that the same arrays observe
+alike are estimated together, as those of one node of a lattice (``lattice``), with weights in
+proportion to the precisions. A node is then moved by what it is off at the coarser ones, spread
+evenly over its further cells.
+
+*Exactly.* Nodes are set from the total on, each to add up to those that it is built up from: moved
+to 0 or more, and to whole units, where that is asked for (``projection``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain, combinations, product
+from math import frexp, ldexp, log, prod, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from dprelease.postprocess.finishing.lattice import NONE, Axes, corrections, nodes_of, scheme_of
+from dprelease.postprocess.finishing.projection import Cells, adjusted, crossed, rounded
+
+WEIGHTS = 1 << 12
+"""Weights of few arrays are whole parts of this: any that add up to it are right on average."""
+FEW = 16
+FINER = 3
+"""Decimals beyond those of what is published, in which estimates are kept on the way."""
+MOST_KINDS = 10**6
+"""A cell's noise is described where no more kinds of integers are to be looked at."""
+
+
+class Counts(NamedTuple):
+    """Noisy integers of the same records, with independent noise of one variance.
+
+    ``cells`` are row-major over ``axes``, in 10^-places. A ``hidden`` axis has one label more, the
+    last, for records that no table shows. Along a ``centred`` axis of n labels an integer is n
+    times its cell less the sum of all n.
+    """
+
+    axes: tuple[int, ...]
+    cells: Sequence[int]
+    variance: Fraction
+    hidden: Axes = NONE
+    centred: Axes = NONE
+
+    def labels(self, axis: int, sizes: Sequence[int]) -> int:
+        """How many labels it has along an axis."""
+        return sizes[axis] + (axis in self.hidden)
+
+    def multiple(self, sizes: Sequence[int]) -> int:
+        """How often a cell is in the integer of its place and, added up, in others."""
+        return prod(self.labels(axis, sizes) for axis in self.centred)
+
+
+Tables = Sequence[tuple[int, ...]]
+"""The axes of tables, in order."""
+
+
+class Wanted(NamedTuple):
+    """What is wanted of figures with ``before`` decimals: how many afterwards, and none below 0."""
+
+    before: int
+    after: int
+    nonnegative: bool
+
+
+class Fit(NamedTuple):
+    """Which arrays are weighed into which part of tables of published ``sizes``.
+
+    ``weights``: of each node of the lattice, the precision with which each array observes its part;
+    ``shares``: the same in whole parts, for use.
+    """
+
+    tables: Tables
+    observed: Sequence[Counts]
+    sizes: Sequence[int]
+    weights: Mapping[Axes, Mapping[int, Fraction]]
+    shares: Mapping[Axes, Mapping[int, int]]
+
+
+def least_squares(tables: Tables, observed: Sequence[Counts], sizes: Sequence[int]) -> Fit:
+    """Weigh what was observed into tables.
+
+    Args:
+        tables: The axes of each table.
+        observed: What is known of the same records; ``cells`` may be empty.
+        sizes: How many labels of each axis are published.
+
+    Returns:
+        The weights of all arrays.
+
+    Raises:
+        ValueError: Some table can't be told from what was observed.
+
+    """
+    weights = {node: _weights(observed, node, sizes) for node in _nodes(tables, observed)}
+    shares = {node: _shares(parts) for node, parts in weights.items()}
+    return Fit(tables, observed, sizes, weights, shares)
+
+
+def agreed(fit: Fit, wanted: Wanted) -> list[list[int]]:
+    """Make tables agree with each other: the cells of each, row-major, in 10^-wanted.after.
+
+    Raises Circle where tables overlap in one.
+    """
+    scheme = scheme_of([frozenset(table) for table in fit.tables])
+    fine = max(wanted.before, wanted.after) + FINER
+    factor, unit = 10 ** (fine - wanted.before), 10 ** (fine - wanted.after)
+    estimates = _estimates(fit, factor)
+    exact: dict[Axes, Cells] = {}
+    for node, parents in scheme.parents.items():
+        exact[node] = _settle(node, parents, estimates[node], exact, unit, wanted.nonnegative)
+    for node in reversed(scheme.nodes):
+        if node in scheme.sums:
+            finer = scheme.sums[node]
+            exact[node] = _margin(exact[finer], finer, node)
+    return [_as_given(exact[frozenset(table)], table, unit) for table in fit.tables]
+
+
+def disagreement(fit: Fit, places: int = 0) -> float:
+    """How far two totals are from each other, or hidden cells from 0, in standard deviations.
+
+    Less what the largest of many comes to by chance: of noise X, for which at worst P(abs(X) > t)
+    is exp(-sqrt(2) t), one of n is further than log(n)/sqrt(2) more as seldom as a single one.
+    What was observed is in 10^-places.
+    """
+    totals, spreads = [], []
+    tensors = _tensors(fit, 1)
+    for place, weight in fit.weights[NONE].items():
+        counts = fit.observed[place]
+        total = int(_read(tensors[place], counts, NONE, fit.sizes))
+        totals.append(total / counts.multiple(fit.sizes))
+        spreads.append(float(1 / weight) if counts.variance else 0.0)
+    distances = [*_hidden(fit, tensors)]
+    distances += [
+        abs(total - other) / sqrt(spread + spreads[place])
+        for number, (total, spread) in enumerate(zip(totals, spreads, strict=True))
+        for place, other in enumerate(totals[:number])
+        if spread + spreads[place]
+    ]
+    largest: float = max(distances, default=0.0) / 10**places
+    return largest - log(max(len(distances), 1)) / sqrt(2)
+
+
+def _hidden(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float]:
+    """How far the sum of an array's hidden cells is from 0, of each that has them as they are."""
+    for counts, cells in zip(fit.observed, tensors, strict=True):
+        places = tuple(slice(fit.sizes[axis]) for axis in sorted(counts.axes))
+        published = np.asarray(cells[places])  # of an array without axes, this is a number
+        number = cells.size - published.size
+        if number and counts.variance and not counts.centred:
+            off = int(cells.sum()) - int(published.sum())
+            yield abs(off) / sqrt(counts.variance * number)
+
+
+def noise_left(fit: Fit) -> list[float]:
+    """Compute the variance of a cell of each table after least squares.
+
+    The part of node M, of dimension g(M), has in a cell of table A the variance g(M) / (N_A^2 P),
+    P the sum of the weights of M.
+    """
+    sizes = fit.sizes
+    parts: dict[Axes, int] = {}
+    for node in fit.weights:
+        below = sum(number for other, number in parts.items() if other < node)
+        parts[node] = prod(sizes[axis] for axis in node) - below
+    held = {
+        node: number / sum(fit.weights[node].values(), Fraction(0))
+        for node, number in parts.items()
+    }
+    variances = []
+    for table in fit.tables:
+        axes = frozenset(table)
+        variance = sum((part for node, part in held.items() if node <= axes), Fraction(0))
+        exact = any(
+            not (counts.variance or counts.centred) and axes <= {*counts.axes}
+            for counts in fit.observed
+        )
+        variances.append(0.0 if exact else float(variance / prod(sizes[i] for i in axes) ** 2))
+    return variances
+
+
+# --- least squares --------------------------------------------------------------------------------
+
+
+def _nodes(tables: Tables, observed: Sequence[Counts]) -> list[Axes]:
+    """The lattice of what tables are made of: sets of axes whose parts have weights of their own.
+
+    Whether an array of cells centred along an axis has a part depends on that axis too.
+    """
+    seen = [
+        frozenset(counts.axes) - left_out
+        for counts in observed
+        for left_out in _subsets(counts.centred)
+    ]
+    wanted = [frozenset(table) for table in tables]
+    return [node for node in nodes_of([*wanted, *seen]) if any(node <= table for table in wanted)]
+
+
+def _subsets(axes: Axes) -> Iterator[Axes]:
+    places = sorted(axes)
+    sizes = range(len(places) + 1)
+    return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))
+
+
+_NEXT_TO_NONE = Fraction(1, 10**12)
+
+
+def _weight(counts: Counts, node: Axes, sizes: Sequence[int]) -> Fraction:
+    """Compute the precision with which an array with all axes of a node observes its part.
+
+    It is 1 / (v N) for N cells that are added up, or spread over, as they are. Along a centred axis
+    m / n^2 stands for m, and m / n where what is common to the m cells is observed by the hidden
+    one of n; without that nothing is. An array without noise is very precise.
+    """
+    spread = counts.variance or _NEXT_TO_NONE
+    for axis in counts.axes:
+        number = counts.labels(axis, sizes)
+        spread *= sizes[axis]
+        if axis in counts.centred:
+            if axis not in node and axis not in counts.hidden:
+                return Fraction(0)
+            spread /= number**2 if axis in node else number
+    return 1 / spread
+
+
+def _weights(observed: Sequence[Counts], node: Axes, sizes: Sequence[int]) -> dict[int, Fraction]:
+    """The weight of each array that observes the part of a node, by its place."""
+    weights = {
+        place: weight
+        for place, counts in enumerate(observed)
+        if node.issubset(counts.axes) and (weight := _weight(counts, node, sizes))
+    }
+    if not weights:
+        raise ValueError("no table tells what another is made of")
+    return weights
+
+
+def _tensors(fit: Fit, factor: int) -> list[Cells]:
+    """The integers as arrays, their axes in the order of their numbers."""
+    observed, sizes = fit.observed, fit.sizes
+    largest = max(
+        sum(map(abs, counts.cells)) * prod(sizes[axis] for axis in counts.centred)
+        for counts in observed
+    )
+    kind = np.int64 if largest * factor * _whole(len(observed)) < 1 << 61 else object
+    return [
+        np.array(counts.cells, dtype=kind)
+        .reshape([counts.labels(axis, sizes) for axis in counts.axes])
+        .transpose(np.argsort(counts.axes))
+        for counts in observed
+    ]
+
+
+def _estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
+    """Every node by least squares, times ``factor``, up to a few in the last place."""
+    observed, sizes, nodes = fit.observed, fit.sizes, [*fit.weights]
+    tensors = _tensors(fit, factor)
+    estimates: dict[Axes, Cells] = {}
+    for node, shares in fit.shares.items():
+        kind = tensors[0].dtype
+        mean: Cells = np.zeros([sizes[i] for i in sorted(node)], dtype=kind)
+        for place, share in shares.items():
+            counts = observed[place]
+            part = _read(tensors[place], counts, node, sizes)
+            part = factor * part // counts.multiple(sizes)
+            mean = np.asarray(mean + share * part, dtype=kind)
+        mean = np.asarray(mean // _whole(len(shares)), dtype=kind)
+        moves: Cells = np.zeros_like(mean)
+        for other, count in corrections(node, nodes).items():
+            if count:
+                spread = prod(sizes[i] for i in node - other)
+                off = np.asarray(estimates[other] - _margin(mean, node, other), dtype=kind)
+                moves = moves + count * _widen(off, other, node) // spread
+        estimates[node] = np.asarray(mean + moves, dtype=kind)
+    return estimates
+
+
+def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cells:
+    """Add up over the axes that a node has not, so that its part comes with ``multiple``.
+
+    Of the axes that it has, the hidden labels are left out.
+    """
+    for axis in sorted(counts.axes, reverse=True):
+        place = sorted(counts.axes).index(axis)
+        front = np.moveaxis(cells, place, 0)
+        published = front[: sizes[axis]]
+        if axis in node:
+            cells = np.moveaxis(published, 0, place)
+            continue
+        total = np.asarray(published.sum(axis=0), dtype=cells.dtype)
+        if axis in counts.centred and axis in counts.hidden:
+            total = total - sizes[axis] * front[sizes[axis]]
+        cells = np.asarray(total, dtype=cells.dtype)
+    return cells
+
+
+def _whole(number: int) -> int:
+    """What the weights of so many arrays are whole parts of."""
+    return WEIGHTS << (number // FEW).bit_length()
+
+
+def _shares(weights: Mapping[int, Fraction]) -> dict[int, int]:
+    """Whole parts in proportion to the weights."""
+    total, whole = sum(weights.values(), Fraction(0)), _whole(len(weights))
+    shares = {place: round(weight / total * whole) for place, weight in weights.items()}
+    largest = max(shares, key=shares.__getitem__)
+    shares[largest] += whole - sum(shares.values())
+    return shares
+
+
+def _margin(cells: Cells, axes: Axes, node: Axes) -> Cells:
+    """Add up over the axes that the coarser node has not."""
+    over = tuple(place for place, axis in enumerate(sorted(axes)) if axis not in node)
+    return np.asarray(cells.sum(axis=over), dtype=cells.dtype) if over else cells
+
+
+def _widen(cells: Cells, node: Axes, axes: Axes) -> Cells:
+    """Give an array of a coarser node a length of 1 along the further axes."""
+    missing = tuple(place for place, axis in enumerate(sorted(axes)) if axis not in node)
+    return np.expand_dims(cells, missing)
+
+
+# --- the law of a cell ----------------------------------------------------------------------------
+
+Kinds = Counter[float]
+"""How many integers enter a cell with a factor, up to its sign."""
+
+
+def entering(fit: Fit) -> list[dict[int, Kinds] | None]:
+    """List what enters a cell of each table after least squares, by the place of the array.
+
+    Factors are rounded up to 8 binary digits, so that few are different. None where there are too
+    many integers to look at.
+    """
+    of_total = {
+        place: _count_kinds(
+            _compute_factors(fit, NONE, place), fit.observed[place], NONE, fit.sizes
+        )
+        for place in fit.shares[NONE]
+    }
+    return [_list_entering(fit, frozenset(table), of_total) for table in fit.tables]
+
+
+def _list_entering(fit: Fit, table: Axes, of_total: Mapping[int, Kinds]) -> dict[int, Kinds] | None:
+    """List what enters a cell of one table; ``of_total`` is what enters the total."""
+    size = sum(3 ** len(counts.axes) for counts in fit.observed)
+    if size * sum(node <= table for node in fit.shares) > MOST_KINDS:
+        return None
+    cells = prod(fit.sizes[axis] for axis in table)
+    entered: dict[int, Kinds] = {}
+    for place, counts in enumerate(fit.observed):
+        if table.isdisjoint(counts.axes):
+            scaled = {factor / cells: draws for factor, draws in of_total.get(place, {}).items()}
+            entered[place] = Counter(scaled)
+        else:
+            factors = _compute_factors(fit, table, place)
+            entered[place] = _count_kinds(factors, counts, table, fit.sizes)
+    return entered
+
+
+def _compute_factors(fit: Fit, table: Axes, place: int) -> Cells:
+    """Compute the factors with which an array's integers enter a cell of a table.
+
+    Along each axis: those with the label of the cell, another one, or the hidden one.
+    """
+    counts, sizes = fit.observed[place], fit.sizes
+    axes, factors = Axes(counts.axes), np.zeros([1] * len(counts.axes))
+    for node, shares in fit.shares.items():
+        if place not in shares or not node <= table:
+            continue
+        inside: Cells = np.zeros([3] * len(node))
+        inside[(slice(2),) * len(node)] = _make_own_part(node, [*fit.shares], sizes)
+        share = shares[place] / _whole(len(shares)) / counts.multiple(sizes)
+        entered = share / prod(sizes[i] for i in table - node) * _widen(inside, node, axes)
+        for axis in counts.centred & counts.hidden - node:
+            common: Cells = np.array([1.0, 1.0, -sizes[axis]])
+            entered = entered * _widen(common, Axes({axis}), axes)
+        factors = factors + entered
+    return np.asarray(factors)
+
+
+def _make_own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> Cells:
+    """Make the part of a node in an array that is 1 in one cell: by its label, and by any other."""
+    part: Cells = np.zeros([2] * len(node))
+    part[(0,) * len(node)] = 1.0
+    for other, count in corrections(node, nodes).items():
+        same = [slice(0, 1) if axis in other else slice(None) for axis in sorted(node)]
+        part[tuple(same)] -= count / prod(sizes[axis] for axis in node - other)
+    return part
+
+
+def _count_kinds(factors: Cells, counts: Counts, table: Axes, sizes: Sequence[int]) -> Kinds:
+    """Count the integers that enter with each size of factor.
+
+    Along each axis they have the label of the cell, another, or the hidden one. Only a centred axis
+    that the table has not is read with its hidden label.
+    """
+    order, numbers = sorted(counts.axes), []
+    for at, axis in enumerate(order):
+        same = int(axis in table)
+        hidden = int(axis in counts.hidden & counts.centred)
+        numbers.append([same, sizes[axis] - same, hidden][: factors.shape[at]])
+        if factors.shape[at] == 1:  # all that are read enter alike
+            numbers[at] = [sizes[axis]]
+    kinds: Kinds = Counter()
+    none = _NO_FACTOR * float(abs(factors).max(initial=0.0))
+    for factor, draws in zip(factors.ravel().tolist(), product(*numbers), strict=True):
+        if prod(draws) and abs(factor) > none:
+            mantissa, exponent = frexp(abs(factor))
+            kinds[ldexp(-(-mantissa * 256 // 1), exponent - 8)] += prod(draws)
+    return kinds
+
+
+_NO_FACTOR = 1e-9
+"""This part of the largest factor is none: floats have not cancelled to 0."""
+
+
+# --- exactly --------------------------------------------------------------------------------------
+
+
+def _settle(  # noqa: PLR0913, PLR0917 - a node with all that decides it
+    node: Axes,
+    parents: Sequence[Axes],
+    estimate: Cells,
+    exact: Mapping[Axes, Cells],
+    unit: int,
+    nonnegative: bool,
+) -> Cells:
+    """Make a node add up to its parents, in multiples of ``unit``."""
+    if not parents:
+        total = (2 * int(estimate) + unit) // (2 * unit) * unit
+        return np.asarray(max(total, 0) if nonnegative else total, dtype=estimate.dtype)
+    union, cells = parents[0], exact[parents[0]]
+    for parent in parents[1:]:
+        joint, common = union | parent, union & parent
+        order = [sorted(common), sorted(union - common), sorted(parent - common)]
+        target = _arrange(_margin(estimate, node, joint), joint, order)
+        rows, columns = (
+            _arrange(cells, union, order[:2]),
+            _arrange(exact[parent], parent, [order[0], order[2]]),
+        )
+        met = crossed(target, rows, columns, unit, nonnegative=nonnegative)
+        shape = _margin(estimate, node, joint)
+        cells, union = _put_back(met, shape, joint, order), joint
+    if union == node:
+        return cells
+    order = [sorted(union), sorted(node - union)]
+    target = _arrange(estimate, node, order)
+    spread = adjusted(target, cells.reshape(-1), nonnegative=nonnegative)
+    return _put_back(rounded(spread, unit), estimate, node, order)
+
+
+def _places(axes: Axes, order: Sequence[Sequence[int]]) -> list[int]:
+    place = {axis: at for at, axis in enumerate(sorted(axes))}
+    return [place[axis] for part in order for axis in part]
+
+
+def _arrange(cells: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
+    """An array with one dimension for each part of the order."""
+    place = {axis: at for at, axis in enumerate(sorted(axes))}
+    lengths = [prod(cells.shape[place[axis]] for axis in part) for part in order]
+    return cells.transpose(_places(axes, order)).reshape(lengths)
+
+
+def _put_back(cells: Cells, like: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
+    """The reverse of ``_arrange``, of an array that had the shape of ``like``."""
+    places = _places(axes, order)
+    lengths = [like.shape[place] for place in places]
+    return cells.reshape(lengths).transpose(np.argsort(places))
+
+
+def _as_given(cells: Cells, axes: Sequence[int], unit: int) -> list[int]:
+    """In units, row-major, with the axes in the order of the table."""
+    place = {axis: at for at, axis in enumerate(sorted(axes))}
+    row_major = cells.transpose([place[axis] for axis in axes]).reshape(-1)
+    values: list[int] = (row_major // unit).tolist()
+    return values

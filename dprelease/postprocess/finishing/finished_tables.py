@@ -1,0 +1,519 @@
+"""Tables with all that their queries say is done to figures: from noisy ones to those published.
+
+Pure: it sees published columns and what is publicly known of their noise. Of every figure that was
+changed the one as it was released is handed on too, but where it is hidden.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from fractions import Fraction
+from math import ceil, prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from dprelease.frozen import dataclass
+from dprelease.language import say
+from dprelease.model import (
+    AS_RELEASED,
+    Finish,
+    Group,
+    NoisyTable,
+    OutputColumn,
+    OutputTable,
+    Plan,
+    Query,
+    Read,
+)
+from dprelease.model.outputs import SUPPRESSED
+from dprelease.postprocess.finishing.lattice import axes_of, rows_of
+from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
+from dprelease.postprocess.intervals.estimate_columns import flag_meaning, flags_of
+from dprelease.postprocess.intervals.fixed_point import decimals_of
+from dprelease.postprocess.intervals.number_text import number
+from dprelease.statistics.read_release import Piece, figure_noise, figure_variance, pieces_of
+
+if TYPE_CHECKING:
+    from dprelease.postprocess.finishing.agreement import Counts, Fit
+
+HALF, RANKS, FLAG, COUNT = "_noise_moe", "_rank_moe", "_flag", "_count"
+LOW, HIGH = "_low", "_high"
+AGREED_PLACES = 2
+"""Decimals that figures have besides their own where several are weighed into one."""
+TOO_FAR = 6
+"""Standard deviations by which noise hardly ever sets the totals of two tables apart."""
+
+Figures = Sequence[str | int | None]
+
+
+class Noisy(NamedTuple):
+    """A query whose figures are published, and the step that they are read from.
+
+    ``variance`` and ``noise`` are of a figure, if they are the same for all. ``pieces`` are what a
+    figure that was planned together with others is read from, with ``integers`` by their name.
+    """
+
+    query: Query
+    step: str
+    variance: Fraction | None
+    noise: tuple[Part, ...] = ()
+    pieces: Sequence[Piece] = ()
+    integers: Mapping[str, Sequence[int]] = {}
+
+
+def noisy_figures(
+    plan: Plan, reads: Sequence[Read], released: NoisyTable | None = None
+) -> list[Noisy]:
+    """Queries of a plan with what is known of their noise, and what was released for them."""
+    integers = {} if released is None else _first_rows(released)
+    return [
+        Noisy(
+            read.query,
+            read.step,
+            figure_variance(read, plan),
+            figure_noise(read, plan) or (),
+            pieces_of(read, plan),
+            integers,
+        )
+        for read in reads
+    ]
+
+
+def _first_rows(released: NoisyTable) -> dict[str, Sequence[int]]:
+    return {name: rows[0] for name, rows in released.values.items() if rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The tables as they are published.
+
+    ``raw`` holds the figures of changed columns as they were released, in 10^-decimals, by table
+    and column, with those decimals. ``remarks`` are on what the noisy figures themselves show.
+    """
+
+    tables: tuple[OutputTable, ...]
+    raw: Mapping[tuple[str, str], tuple[Figures, int]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+def finished(
+    tables: Sequence[OutputTable], figures: Sequence[Noisy], interval: Fraction
+) -> Finished:
+    """Do to the figures of all queries what their ``finish`` says; intervals are of this level."""
+    if all(noisy.query.finish == AS_RELEASED for noisy in figures):
+        return Finished(tuple(tables))
+    columns = {(table.name, column.name): column for table in tables for column in table.columns}
+    changed: dict[tuple[str, str], OutputColumn] = {}
+    groups: dict[object, list[Noisy]] = {}
+    for noisy in figures:
+        groups.setdefault(group_of(noisy.query), []).append(noisy)
+    groups.pop(None, None)
+    remarks = [
+        remark
+        for members in groups.values()
+        for remark in _adjust(members, columns, interval, changed)
+    ]
+    shown = columns | changed  # conditions look at all figures before any is hidden or rounded
+    final: dict[tuple[str, str], OutputColumn] = {}
+    raw: dict[tuple[str, str], tuple[Figures, int]] = {}
+    for noisy in figures:
+        finish, table = noisy.query.finish, noisy.query.table
+        if finish == AS_RELEASED:
+            continue
+        for name, members in figures_of(noisy.query, tables).items():
+            visible = _visible(finish, table, name, shown)
+            for column in _published(finish, table, name, members, shown, visible):
+                final[table, column.name] = column
+            before = columns.get((table, name))
+            if before is not None and before.kind != "text" and _changes(finish):
+                raw[table, name] = _hidden(before.values, visible), before.decimals
+    return Finished(
+        tuple(
+            replace(
+                table,
+                columns=tuple(
+                    final.get((table.name, column.name), column) for column in table.columns
+                ),
+            )
+            for table in tables
+        ),
+        raw,
+        tuple(remarks),
+    )
+
+
+def _changes(finish: Finish) -> bool:
+    """Whether figures may become others."""
+    return finish.is_adjusted or finish.round_to is not None
+
+
+def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
+    """The columns of a query by its figures: several of several quantiles, else one for all."""
+    table = next(table for table in tables if table.name == query.table)
+    names = [column.name for column in table.columns if column.query == query.name]
+    figures = [name for name in names if f"{name}{FLAG}" in names] or [query.column_name]
+    if len(figures) == 1:
+        return {figures[0]: names}
+    return {figure: [name for name in names if name in _about(figure)] for figure in figures}
+
+
+def _about(figure: str) -> tuple[str, ...]:
+    return tuple(figure + ending for ending in ("", HALF, FLAG, RANKS))
+
+
+# --- agreement, 0 or more, whole ------------------------------------------------------------------
+
+
+def group_of(query: Query) -> object:
+    """What figures that are adjusted together have in common; None where nothing is adjusted."""
+    finish = query.finish
+    if finish.consistent:
+        return rows_of(query)
+    return query.name if finish.nonnegative or finish.integer else None
+
+
+def places_after(finish: Finish, before: int, *, several: bool) -> int:
+    """Decimals of a figure that was released with ``before`` of them."""
+    if finish.integer:
+        return 0
+    return before + AGREED_PLACES if several else before
+
+
+def _adjust(
+    members: Sequence[Noisy],
+    columns: Mapping[tuple[str, str], OutputColumn],
+    interval: Fraction,
+    changed: dict[tuple[str, str], OutputColumn],
+) -> list[str]:
+    """Put the adjusted columns of a group into ``changed``, and remark on totals far apart."""
+    from dprelease.postprocess.finishing.agreement import (
+        Wanted,
+        agreed,
+        disagreement,
+        least_squares,
+    )
+
+    queries = [noisy.query for noisy in members]
+    places = [(query.table, query.column_name) for query in queries]
+    before = [columns[place] for place in places]
+    if not all(column.values for column in before):
+        return []
+    decimals, finish = max(column.decimals for column in before), queries[0].finish
+    cells = [_scaled(column.values, decimals - column.decimals) for column in before]
+    group = observed_of(members, [len(column.values) for column in before], cells, decimals)
+    after = places_after(finish, decimals, several=len(members) > 1)
+    wanted = Wanted(decimals, after, finish.nonnegative)
+    fit = least_squares(group.tables, group.observed, group.sizes)
+    results = agreed(fit, wanted)
+    for place, column, values in zip(places, before, results, strict=True):
+        kind = "number" if after else "integer"
+        changed[place] = replace(column, values=values, decimals=after, kind=kind)
+    if len(members) > 1:
+        leasts = _halves_after(fit, group.noises, interval, after)
+        for (table, name), least in zip(places, leasts, strict=True):
+            half = _with_decimals(columns[table, name + HALF], after)
+            sizes = [max(size, least) for size in half.values if isinstance(size, int)]
+            changed[table, half.name] = replace(half, values=sizes)
+    if disagreement(fit, decimals) > TOO_FAR:
+        names = " and ".join(dict.fromkeys(query.table for query in queries))
+        return [
+            say(
+                "finish.agree.totals_far_apart",
+                names=names,
+            )
+        ]
+    return []
+
+
+def _halves_after(
+    fit: Fit, noises: Sequence[tuple[Part, ...]], interval: Fraction, places: int
+) -> Iterator[int]:
+    """The half-widths after least squares in 10^-places, or 0 where the law is not looked at.
+
+    That is where very many draws are added up: both figures are then all but Gaussian, and the
+    half-width of the one that varies more holds for the other.
+    """
+    from dprelease.postprocess.finishing.agreement import entering
+
+    laws = list(dict.fromkeys(noises))
+    numbers = [laws.index(noise) for noise in noises]
+    for entered in entering(fit):
+        draws: Counter[tuple[int, float]] = Counter()
+        for place, kinds in (entered or {}).items():
+            for factor, times in kinds.items():
+                draws[numbers[place], factor] += times
+        parts = combined(
+            Part(part.noise, part.weight * Fraction(factor), part.draws * times)
+            for (law, factor), times in draws.items()
+            for part in laws[law]
+        )
+        yield ceil(combined_half(parts, 1 - interval) * 10**places)
+
+
+class Observed(NamedTuple):
+    """A group of tables that are adjusted together: their axes, and what is known of them.
+
+    ``sizes`` are those of the axes; ``noises`` are of each integer that was observed.
+    """
+
+    tables: list[tuple[int, ...]]
+    sizes: list[int]
+    observed: list[Counts]
+    noises: list[tuple[Part, ...]]
+
+
+def observed_of(
+    members: Sequence[Noisy],
+    lengths: Sequence[int],
+    figures: Sequence[Sequence[int]] = (),
+    decimals: int = 0,
+) -> Observed:
+    """Say what is known of the tables of a group.
+
+    These are the pieces that tables planned together are read from, and other tables as they are,
+    but for those that a finer one, read from the same step, repeats. A table alone has one axis.
+
+    Args:
+        members: The queries of the tables.
+        lengths: The number of cells of each.
+        figures: Their figures, in 10^-decimals; none before there are any.
+        decimals: Of all that was observed.
+
+    """
+    from dprelease.postprocess.finishing.agreement import Counts
+
+    cells = figures or [()] * len(members)
+    if len(members) == 1:
+        (noisy,) = members
+        counts = Counts((0,), cells[0], noisy.variance or Fraction(1))
+        return Observed([(0,)], [lengths[0]], [counts], [noisy.noise])
+    queries = [noisy.query for noisy in members]
+    numbers, tables = axes_of(queries)
+    sizes = [len(labels) for _, labels in numbers]
+    if [prod(sizes[i] for i in table) for table in tables] != list(lengths):
+        raise ValueError("a table that agrees with others has a row for every cell")
+    axis_of = {
+        group.completed(): axis
+        for query, table in zip(queries, tables, strict=True)
+        for group, axis in zip(query.groups, table, strict=True)
+    }
+    group = Observed(tables, sizes, [], [])
+    pieces: dict[str, None] = {}
+    for at, (noisy, table) in enumerate(zip(members, tables, strict=True)):
+        read = [_piece_counts(piece, noisy, axis_of, sizes, decimals) for piece in noisy.pieces]
+        if read and None not in read:
+            for piece, counted in zip(noisy.pieces, read, strict=True):
+                if piece.name not in pieces and counted is not None:
+                    pieces[piece.name] = None
+                    group.observed.append(counted[0])
+                    group.noises.append(counted[1])
+            continue
+        repeated = any(
+            noisy.step == other.step and (set(table) < set(finer) or (table == finer and i < at))
+            for i, (other, finer) in enumerate(zip(members, tables, strict=True))
+        )
+        if not repeated and noisy.variance is not None:
+            group.observed.append(Counts(table, cells[at], noisy.variance))
+            group.noises.append(noisy.noise)
+    return group
+
+
+def _piece_counts(
+    piece: Piece,
+    noisy: Noisy,
+    axis_of: Mapping[Group, int],
+    sizes: Sequence[int],
+    decimals: int,
+) -> tuple[Counts, tuple[Part, ...]] | None:
+    """What a piece tells of tables with the known axes, added up over its other groups.
+
+    None of a piece that can't be added up, or has an axis twice.
+    """
+    import numpy as np
+
+    from dprelease.postprocess.finishing.agreement import Counts
+
+    lengths = [len(group.labels) for group in piece.groups]
+    others = tuple(place for place, group in enumerate(piece.groups) if group not in axis_of)
+    axes = [axis_of[group] for group in piece.groups if group in axis_of]
+    if len(set(axes)) < len(axes) or any(piece.centred[place] for place in others):
+        return None
+    added = prod(lengths[place] for place in others)
+    cells: list[int] = []
+    if noisy.integers:
+        integers = np.array(noisy.integers[piece.name], dtype=object).reshape(lengths)
+        cells = np.reshape(integers.sum(axis=others) * 10**decimals, -1).tolist()
+    hidden, centred = set(), set()
+    for place, group in enumerate(piece.groups):
+        if place not in others:
+            axis = axis_of[group]
+            hidden |= {axis} if lengths[place] > sizes[axis] else set()
+            centred |= {axis} if piece.centred[place] else set()
+    noise = (Part(piece.noise, Fraction(1), added),)
+    spread = piece.variance * added
+    counts = Counts(tuple(axes), cells, spread, frozenset(hidden), frozenset(centred))
+    return counts, noise
+
+
+def _scaled(values: Figures, places: int) -> list[int]:
+    factor = 10**places
+    whole = [value for value in values if isinstance(value, int)]
+    return whole if factor == 1 else [value * factor for value in whole]
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+def _visible(
+    finish: Finish, table: str, name: str, shown: Mapping[tuple[str, str], OutputColumn]
+) -> list[bool] | None:
+    """Which rows show a figure; None for all."""
+    if finish.hide_below is not None:
+        column = shown[table, name]
+        least = finish.hide_below * 10**column.decimals
+        return [isinstance(value, int) and value >= least for value in column.values]
+    if finish.publish_if is None:
+        return None
+    # Imported here for start-up: the parser is large.
+    from dprelease.postprocess.finishing.conditions import holds, read
+
+    own = {"value": name, "noise_moe": name + HALF, "count": name + COUNT}
+    beside = shown.get((table, name + COUNT))
+    if beside is None or beside.query != shown[table, name].query:  # or a query of that name
+        own["count"] = name
+    names = {other for at, other in shown if at == table} | {*own}
+    node = read(finish.publish_if.text, sorted(names))
+    read_columns = [shown[table, own.get(other, other)] for other in node.columns()]
+    return holds(node, [(column.values, column.decimals) for column in read_columns])
+
+
+def _hidden(values: Figures, visible: Sequence[bool] | None) -> Figures:
+    if visible is None:
+        return values
+    return [value if shows else None for value, shows in zip(values, visible, strict=True)]
+
+
+def _published(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
+    finish: Finish,
+    table: str,
+    name: str,
+    members: Sequence[str],
+    shown: Mapping[tuple[str, str], OutputColumn],
+    visible: Sequence[bool] | None,
+) -> list[OutputColumn]:
+    """The columns of a figure as they are published."""
+    columns = {member: shown[table, member] for member in members}
+    if name in columns and columns[name].kind != "text":
+        columns |= _estimate(finish, name, columns)
+    if visible is not None:
+        flag = columns[name + FLAG]
+        columns = {
+            member: replace(column, values=_hidden(column.values, visible))
+            for member, column in columns.items()
+        }
+        said = [
+            value if shows else SUPPRESSED
+            for value, shows in zip(flag.values, visible, strict=True)
+        ]
+        described = say(
+            "flags.suppressed",
+            description=flag.description,
+            suppressed=SUPPRESSED,
+        )
+        columns[flag.name] = replace(flag, values=said, description=described)
+    return list(columns.values())
+
+
+def _estimate(
+    finish: Finish, name: str, columns: Mapping[str, OutputColumn]
+) -> dict[str, OutputColumn]:
+    """A figure rounded for display, with a half-width that allows for that, and its flag."""
+    value, half, flag = columns[name], columns.get(name + HALF), columns.get(name + FLAG)
+    if half is not None:
+        half = _with_decimals(half, value.decimals)
+    if finish.round_to is not None:
+        value, half = _rounded(value, half, finish.round_to)
+    described = "; ".join(filter(None, (value.description, ", ".join(deeds(finish)))))
+    made = {name: replace(value, description=described)}
+    if half is None:
+        return made
+    made[half.name] = half
+    if finish.round_to is not None:
+        made |= _rounded_ends(name, columns, finish.round_to)
+    if flag is not None and any(size is not None for size in half.values):
+        share = finish.flag_unreliable_at
+        flags = flags_of(_integers(value.values), _integers(half.values), share)
+        made[flag.name] = replace(flag, values=flags, description=flag_meaning(name, share))
+    return made
+
+
+def _integers(values: Figures) -> list[int | None]:
+    return [value if isinstance(value, int) else None for value in values]
+
+
+def deeds(finish: Finish) -> list[str]:
+    """Name what is done to figures, in a word or two each."""
+    said = {
+        say("finish.words.agree"): finish.consistent,
+        say("finish.words.nonnegative"): finish.nonnegative,
+        say("finish.words.integer"): finish.integer,
+    }
+    words = [word for word, done in said.items() if done]
+    if finish.round_to is not None:
+        words.append(say("finish.words.round", multiple=number(finish.round_to, 12)))
+    return words
+
+
+def _with_decimals(half: OutputColumn, places: int) -> OutputColumn:
+    """A half-width with so many decimals, rounded up where it had more."""
+    up, down = 10 ** max(places - half.decimals, 0), 10 ** max(half.decimals - places, 0)
+    if up == down:
+        return half
+    values = [-(-size * up // down) if isinstance(size, int) else None for size in half.values]
+    kind = "number" if places else "integer"
+    return replace(half, values=values, decimals=places, kind=kind)
+
+
+def _rounded_ends(
+    name: str, columns: Mapping[str, OutputColumn], step: Fraction
+) -> dict[str, OutputColumn]:
+    """The ends of intervals as multiples of ``step``, outward: they hold the rounded figure."""
+    made = {}
+    for end, sign in ((LOW, 1), (HIGH, -1)):
+        if (column := columns.get(name + end)) is None:
+            continue
+        after, grain = decimals_of(step), step * 10**column.decimals
+        multiples = (
+            None if value is None else sign * (sign * value // grain)
+            for value in _integers(column.values)
+        )
+        size, kind = int(step * 10**after), "number" if after else "integer"
+        values = [None if number is None else int(number) * size for number in multiples]
+        made[column.name] = replace(column, values=values, decimals=after, kind=kind)
+    return made
+
+
+def _rounded(
+    value: OutputColumn, half: OutputColumn | None, step: Fraction
+) -> tuple[OutputColumn, OutputColumn | None]:
+    """The nearest multiples of ``step``, and half-widths wider by half of it."""
+    after, before = decimals_of(step), value.decimals
+    # in 10^-before a step is top/bottom, in 10^-after it is size
+    grain, size = step * 10**before, int(step * 10**after)
+    top, bottom = grain.numerator, grain.denominator
+    values = [
+        (2 * one * bottom + top) // (2 * top) * size if isinstance(one, int) else None
+        for one in value.values
+    ]
+    kind = "number" if after else "integer"
+    shown = replace(value, values=values, decimals=after, kind=kind)
+    if half is None:
+        return shown, None
+    halves = [
+        -(-(2 * one * 10**after + size * 10**before) // (2 * 10**before))
+        if isinstance(one, int)
+        else None
+        for one in half.values
+    ]
+    return shown, replace(half, values=halves, decimals=after, kind=kind)

@@ -1,0 +1,451 @@
+"""Flags and empty cells that the plan and the noisy figures of other columns decide.
+
+A quantile is known within ranks, and a name by how much its count may fall short of the largest.
+Both say little where that is much beside the number of records, of which a noisy count in the
+release tells. If the count holds records without a value too, it can show that a figure is
+unreliable, but not that it is reliable: then the flag is empty.
+
+A share, a mean or a quantile of a group whose count, of records or of units, is within its noise of
+0 says nothing of the group, if there is one. Such cells are empty.
+
+Where each unit counts with a part of its rows only, figures lie below those of all rows, and no
+noise interval covers that. How much was cut would cost budget to tell, so that all figures that the
+limits can cut have the flag ``bounded``: it depends on the spec alone. Unreliable ones have both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+from dprelease.language import say
+from dprelease.model import Bounding, Form, OutputColumn, OutputTable, Plan, Query
+from dprelease.model.outputs import BOUNDED, OK, UNRELIABLE
+from dprelease.postprocess.finishing.finished_tables import COUNT, FLAG, HALF, RANKS
+from dprelease.postprocess.intervals.number_text import percent
+from dprelease.statistics.statistic_registry import statistic_of
+
+FEW_RECORDS = 10
+"""Ranks are many where they exceed the count divided by so much."""
+
+Change = Callable[[OutputTable, Query], dict[str, OutputColumn | None]]
+
+
+class CountBeside(NamedTuple):
+    """A column with the number of a figure's records, in its table.
+
+    ``of_values``: it holds none that lack a value of the figure's column.
+    """
+
+    name: str
+    of_values: bool
+
+
+def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> CountBeside | None:
+    """Find the column with the number of a figure's records, if its table has one.
+
+    ``by_condition``: a count of the records whose value is not null will do, too.
+    """
+    every = [read.query for read in plan.reads]
+    alike = [
+        mate
+        for mate in every
+        if (mate.table, mate.groups) == (query.table, query.groups)
+        and mate.survey_weight == query.survey_weight
+    ]
+    mates = [mate for mate in alike if mate.where == query.where]
+    for mate in mates:
+        if mate.column == query.column and COUNT in statistic_of(mate.statistic).suffixes:
+            return CountBeside(f"{mate.column_name}{COUNT}", of_values=True)
+    for mate in alike if by_condition else ():
+        if statistic_of(mate.statistic).combines and _counts_values(mate, query, plan):
+            return CountBeside(mate.column_name, of_values=True)
+    counts = (mate.column_name for mate in mates if statistic_of(mate.statistic).combines)
+    name = next(counts, None)
+    return None if name is None else CountBeside(name, of_values=False)
+
+
+def units_beside(query: Query, plan: Plan) -> str | None:
+    """Find the column that counts the units with a record behind a figure, if its table has one.
+
+    Ranks are of records, of which a unit may have many: they are not held against it.
+    """
+    for read in plan.reads:
+        mate = read.query
+        alike = (mate.table, mate.groups, mate.where) == (query.table, query.groups, query.where)
+        if alike and statistic_of(mate.statistic).counts_units:
+            return mate.column_name
+    return None
+
+
+def _counts_values(count: Query, query: Query, plan: Plan) -> bool:
+    """Whether a count is of just the records that have a value of the figure's column."""
+    column = query.column
+    if column is None:
+        return False
+    if column.null_value is not None:  # which a record without a value has
+        return count.where == query.where
+    if count.where is None:
+        return False
+    # Imported here for start-up: the parser is large.
+    from dprelease.expressions import ExpressionError
+    from dprelease.expressions.canonical import canonical
+
+    wanted = f'"{column.name}" IS NOT NULL'
+    if query.where is not None:
+        wanted = f"({query.where.text}) AND ({wanted})"
+    types = {name: one.type for name, one in plan.release.columns.items()}
+    try:
+        return canonical(count.where.text, types) == canonical(wanted, types)
+    except ExpressionError:  # such as a name that can't be quoted
+        return False
+
+
+# --- flags of what has no half-width of its own ---------------------------------------------------
+
+
+def with_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Flag quantiles and names by the counts of their records in the release."""
+    by_name = {table.name: table for table in tables}
+
+    def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+        if statistic_of(query.statistic).in_ranks:
+            return _rank_flags(table, query, count_beside(query, plan))
+        return _name_flags(table, query, plan, by_name) if is_chosen(query, plan) else {}
+
+    return _changed(tables, plan, flagged)
+
+
+def with_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Say of quantiles among listed candidates what held in version 0.2, which moved no value."""
+
+    def described(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+        if query.points is None:
+            return {}
+        return {
+            column.name: replace(
+                column,
+                description=say(
+                    "flags.if_values_are_listed",
+                    description=column.description,
+                ),
+            )
+            for column in table.columns
+            if column.query == query.name and column.beside == RANKS
+        }
+
+    return _changed(tables, plan, described)
+
+
+def with_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Flag quantiles alone, by counts that may hold records without a value, as version 0.2 did."""
+
+    def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+        if not statistic_of(query.statistic).in_ranks:
+            return {}
+        beside = count_beside(query, plan, by_condition=False)
+        return _rank_flags(table, query, beside and beside._replace(of_values=True))
+
+    return _changed(tables, plan, flagged)
+
+
+def _rank_flags(
+    table: OutputTable, query: Query, beside: CountBeside | None
+) -> dict[str, OutputColumn | None]:
+    if beside is None:
+        return {}
+    columns = {column.name: column for column in table.columns}
+    made: dict[str, OutputColumn | None] = {}
+    for name in _flags_of(table, query):
+        ranks = columns[name.removesuffix(FLAG) + RANKS]
+        described = say(
+            "flags.ranks.beside_count",
+            ranks=ranks.name,
+            count=beside.name,
+        )
+        if not beside.of_values:
+            described = say(
+                "flags.ranks.beside_count_with_gaps",
+                ranks=ranks.name,
+                count=beside.name,
+            )
+        weak = _exceeds(ranks, columns[beside.name], Fraction(1, FEW_RECORDS))
+        flags = _judged(weak, OK if beside.of_values else None)
+        made[name] = replace(columns[name], values=flags, description=described)
+    return made
+
+
+def is_chosen(query: Query, plan: Plan) -> bool:
+    """Whether figures are names of which nothing else was released."""
+    (read,) = [read for read in plan.reads if read.query == query]
+    names = statistic_of(query.statistic).names and not read.terms
+    return names and plan.step(read).form is Form.CHOICE
+
+
+def _name_flags(
+    table: OutputTable, query: Query, plan: Plan, tables: Mapping[str, OutputTable]
+) -> dict[str, OutputColumn | None]:
+    """Judge names by the counts of their own, or of all records that could have them."""
+    columns = {column.name: column for column in table.columns}
+    (flag,) = (columns[name] for name in _flags_of(table, query))
+    short, share = columns[query.column_name + HALF], query.finish.flag_unreliable_at
+    own, beside = count_of_names(query, plan), count_beside(query, plan)
+    if own is not None:
+        counts = _counts_of_names(table, query, tables[own.table], own)
+        described = say(
+            "flags.score.beside_count",
+            short=short.name,
+            share=percent(share),
+            count=own.column_name,
+            table=own.table,
+        )
+        flags = _judged(_exceeds(short, counts, share), OK)
+    elif beside is not None and query.axis is not None:
+        described = say(
+            "flags.score.beside_other_count",
+            short=short.name,
+            share=percent(share),
+            count=beside.name,
+        )
+        flags = _judged(_exceeds(short, columns[beside.name], share), None)
+    else:
+        return {}
+    return {flag.name: replace(flag, values=flags, description=described)}
+
+
+def count_of_names(query: Query, plan: Plan) -> Query | None:
+    """Find a count of the same records by their names too, in whichever table it is."""
+    if query.axis is None or query.private:
+        return None
+    groups = {*query.groups, query.axis}
+    for mate in (read.query for read in plan.reads):
+        same = (mate.where, mate.survey_weight) == (query.where, query.survey_weight)
+        if statistic_of(mate.statistic).combines and same and set(mate.groups) == groups:
+            return mate
+    return None
+
+
+def _counts_of_names(
+    table: OutputTable, query: Query, counted: OutputTable, count: Query
+) -> OutputColumn:
+    """Give for each row the least count of the names that it shows."""
+    numbers = next(column for column in counted.columns if column.name == count.column_name)
+    names = [c for c in table.columns if c.query == query.name and not c.beside]
+    groups = [group.column for group in count.groups]
+    by_labels = dict(zip(_labels(counted, groups), numbers.values, strict=True))
+    axis = None if query.axis is None else query.axis.column
+    least: list[int] = []
+    for row in range(table.rows):
+        labels = {c.name: c.values[row] for c in table.columns if c.kind == "key"}
+        shown = [
+            by_labels[tuple((labels | {axis: name.values[row]})[group] for group in groups)]
+            for name in names
+            if name.values[row] is not None
+        ]
+        least.append(min((int(number or 0) for number in shown), default=0))
+    return replace(numbers, values=least)
+
+
+def _labels(table: OutputTable, groups: Sequence[str]) -> Iterable[tuple[object, ...]]:
+    keys = {column.name: column.values for column in table.columns if column.kind == "key"}
+    return zip(*(keys[group] for group in groups), strict=True)
+
+
+def _judged(weak: Sequence[bool], other: str | None) -> list[str | None]:
+    return [UNRELIABLE if one else other for one in weak]
+
+
+def _exceeds(errors: OutputColumn, counts: OutputColumn, share: Fraction) -> list[bool]:
+    """Whether an error is more than a share of a count; of one below 0 it always is."""
+    scaled = share * Fraction(10**errors.decimals, 10**counts.decimals)
+    return [
+        int(error or 0) > scaled * max(int(count or 0), 0)
+        for error, count in zip(errors.values, counts.values, strict=True)
+    ]
+
+
+# --- empty cells, and cells at their ends ---------------------------------------------------------
+
+
+def without_empty_groups(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+    """Leave figures out of groups that may well have no records: they would be noise alone.
+
+    Those are shares, means, spreads and quantiles, where a count of their records is within its
+    noise of 0.
+    """
+    return _changed(tables, plan, lambda table, query: _leave_out_empty(table, query, plan))
+
+
+def _leave_out_empty(
+    table: OutputTable, query: Query, plan: Plan
+) -> dict[str, OutputColumn | None]:
+    """Change the columns of a query's figures; none if no group may be empty."""
+    statistic = statistic_of(query.statistic)
+    count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
+    if statistic.in_ranks:
+        beside = count_beside(query, plan)
+        count = units_beside(query, plan) if beside is None else beside.name
+    columns = {column.name: column for column in table.columns}
+    if count is None or count + HALF not in columns:
+        return {}
+    empty = [
+        int(number or 0) <= int(half or 0)
+        for number, half in zip(columns[count].values, columns[count + HALF].values, strict=True)
+    ]
+    made: dict[str, OutputColumn | None] = {}
+    for column in table.columns:  # described so whether or not a cell is empty this time
+        if column.query != query.name or column.suffix.startswith(COUNT) or column.beside == RANKS:
+            continue
+        nothing = UNRELIABLE if column.beside == FLAG else None
+        values = [nothing if e else value for e, value in zip(empty, column.values, strict=True)]
+        described = column.description
+        if not column.beside:
+            described = say(
+                "flags.empty_near_zero",
+                description=column.description,
+                count=count,
+            )
+        made[column.name] = replace(column, values=values, description=described)
+    return made
+
+
+def within_ends(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
+    """Move figures that noise made impossible, such as a ratio below 0, to the nearest end.
+
+    The true figure is no further from there, so that the half-width holds. They are unreliable.
+    """
+    return tuple(_within_ends(table) for table in tables)
+
+
+def _within_ends(table: OutputTable) -> OutputTable:
+    columns = {column.name: column for column in table.columns}
+    beside = {(column.figure, column.beside): column for column in table.columns}
+    for name, column in list(columns.items()):
+        low, high = (beside.get((name, end)) for end in ("_low", "_high"))
+        if low is None or high is None:
+            continue
+        values = [
+            min(max(value, least), most)
+            if isinstance(value, int) and isinstance(least, int) and isinstance(most, int)
+            else value
+            for value, least, most in zip(column.values, low.values, high.values, strict=True)
+        ]
+        columns[name] = replace(column, values=values)
+        if (flag := beside.get((name, FLAG))) is not None:
+            pairs = zip(flag.values, column.values, values, strict=True)
+            flags = [said if old == new else UNRELIABLE for said, old, new in pairs]
+            columns[flag.name] = replace(flag, values=flags)
+    return replace(table, columns=tuple(columns.values()))
+
+
+# --- limits on a unit's rows ----------------------------------------------------------------------
+
+
+def with_bounded(
+    tables: Sequence[OutputTable], plan: Plan, *, with_others: bool = True
+) -> tuple[OutputTable, ...]:
+    """Mark what the limits on a unit's rows can cut, and leave out flags that would be empty.
+
+    Not ``with_others``: in place of ok alone, as version 0.2 did.
+    """
+    flags: dict[object, str] = {None: BOUNDED, OK: BOUNDED}
+    if with_others:
+        flags[UNRELIABLE] = f"{BOUNDED} {UNRELIABLE}"
+    return _changed(tables, plan, lambda table, query: _bounded(table, query, plan, flags))
+
+
+def limits_cut(query: Query, bounding: Bounding | None) -> bool:
+    """Whether some unit can have more rows, or more groups, than may count in a figure."""
+    if bounding is None:
+        return False
+    if not statistic_of(query.statistic).counts_units:
+        return True
+    return query.private or query.cells > min(bounding.rows, bounding.groups)
+
+
+def _bounded(
+    table: OutputTable, query: Query, plan: Plan, marks: Mapping[object, str]
+) -> dict[str, OutputColumn | None]:
+    bounding = plan.release.privacy.bounding
+    if bounding is None or not limits_cut(query, bounding):
+        hides = query.finish.publish_if is not None or query.finish.hide_below is not None
+        empty = not hides and _says_nothing(query, plan)
+        return dict.fromkeys(_flags_of(table, query) if empty else ())
+    made: dict[str, OutputColumn | None] = {}
+    meaning = _bounded_means(query, plan, with_others=UNRELIABLE in marks)
+    for column in table.columns:
+        if column.query != query.name:
+            continue
+        if column.beside == FLAG:
+            flags = [marks.get(flag, flag) for flag in column.values]
+            described = "; ".join(filter(None, (column.description, meaning)))
+            made[column.name] = replace(column, values=flags, description=described)
+        elif not column.beside:
+            described = f"{column.description}; {_limits(bounding)}"
+            made[column.name] = replace(column, description=described)
+    return made
+
+
+def _bounded_means(query: Query, plan: Plan, *, with_others: bool) -> str:
+    """Say what the flag stands for: of a figure that nothing judges it is no ``ok``."""
+    if not with_others:
+        return say("flags.bounded.for_ok")
+    by_count = statistic_of(query.statistic).in_ranks or is_chosen(query, plan)
+    if by_count and judge_of(query, plan) is None:
+        return say("flags.bounded.for_empty_and_low_reliability")
+    return say("flags.bounded.for_ok_and_low_reliability")
+
+
+def _limits(bounding: Bounding) -> str:
+    return say(
+        "flags.bounded.rows_that_count",
+        rows=bounding.rows,
+        groups=bounding.groups,
+        within=bounding.per_group,
+    )
+
+
+def _says_nothing(query: Query, plan: Plan) -> bool:
+    """Whether the plan leaves every flag of a query empty."""
+    if statistic_of(query.statistic).in_ranks:
+        return count_beside(query, plan) is None
+    return is_chosen(query, plan) and not _is_counted(query, plan)
+
+
+def judge_of(query: Query, plan: Plan) -> str | None:
+    """Name the count by which quantiles or names can be found reliable; None where there is none.
+
+    A figure with a half-width is judged by that itself.
+    """
+    if statistic_of(query.statistic).in_ranks:
+        beside = count_beside(query, plan)
+        return beside.name if beside is not None and beside.of_values else None
+    count = count_of_names(query, plan) if is_chosen(query, plan) else None
+    return None if count is None else count.column_name
+
+
+def _is_counted(query: Query, plan: Plan) -> bool:
+    """Whether names can be judged by some count."""
+    beside = query.axis is not None and count_beside(query, plan) is not None
+    return beside or count_of_names(query, plan) is not None
+
+
+def _flags_of(table: OutputTable, query: Query) -> list[str]:
+    columns = (column for column in table.columns if column.query == query.name)
+    return [column.name for column in columns if column.beside == FLAG]
+
+
+def _changed(tables: Sequence[OutputTable], plan: Plan, change: Change) -> tuple[OutputTable, ...]:
+    """Make other columns of those of each query; None leaves a column out."""
+    made = []
+    for table in tables:
+        new: dict[str, OutputColumn | None] = {}
+        for read in plan.reads:
+            if read.query.table == table.name:
+                new |= change(table, read.query)
+        columns = (new.get(column.name, column) for column in table.columns)
+        remaining = tuple(column for column in columns if column is not None)
+        made.append(replace(table, columns=remaining))
+    return tuple(made)

@@ -1,0 +1,160 @@
+"""Which tables count the same records, what they have in common, and who follows from whom.
+
+A table of counts is a set of axes, the columns that it is grouped by. Two tables that count the
+same records must agree on the table of the axes that they share. Closed under that, the tables are
+a lattice: its nodes are set from the coarse to the fine, each so that it adds up to those below it.
+
+A node with one node below it is spread out over its further axes. One with several is built up from
+them, if they can be ordered so that what each shares with all before it lies in one of these: then
+whole numbers of 0 and more that add up to all of them always exist. Where they run in a circle, as
+all pairs of three axes do, a node that no other table needs is added up from the finer one instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from dprelease.model import Query
+from dprelease.statistics.statistic_registry import statistic_of
+
+Axes = frozenset[int]
+NONE: Axes = frozenset()
+
+
+class Circle(ValueError):
+    """Tables overlap in a circle that no table holds: nothing makes sure that they can agree."""
+
+    def __init__(self, tables: Sequence[Axes]) -> None:
+        super().__init__("tables overlap in a circle")
+        self.tables = tables
+
+
+class Scheme(NamedTuple):
+    """How tables are made to agree.
+
+    ``nodes``: all, the coarse ones first. ``parents``: those that a node is built up from, in
+    order. ``sums``: nodes that are added up from a finer one instead, with that.
+    """
+
+    nodes: tuple[Axes, ...]
+    parents: Mapping[Axes, tuple[Axes, ...]]
+    sums: Mapping[Axes, Axes]
+
+
+def scheme_of(tables: Collection[Axes]) -> Scheme:
+    """Say how the tables are made to agree.
+
+    Where they run in a circle, all are added up from the one that has all axes. Raises Circle where
+    there is none.
+    """
+    nodes = nodes_of(tables)
+    finest = nodes[-1]
+    try:
+        return _built_up(nodes)
+    except Circle:
+        if not all(node <= finest for node in nodes):
+            raise
+    sums = dict.fromkeys(nodes[1:-1], finest)
+    return Scheme(nodes, {NONE: (), finest: (NONE,)}, sums)
+
+
+def _built_up(nodes: Sequence[Axes]) -> Scheme:
+    sums: dict[Axes, Axes] = {}
+    parents: dict[Axes, tuple[Axes, ...]] = {}
+    for node in nodes:
+        while node not in sums:
+            settled = [other for other in nodes if other not in sums]
+            below = [other for other in settled if other < node]
+            highest = [n for n in below if not any(n < other for other in below)]
+            chain, rest = _chained(highest)
+            if not rest:
+                parents[node] = chain
+                break
+            # one of those below that nothing but this needs, or else this one, is added up
+            follows = ((one, _needed_by(one, settled)) for one in (*rest, *chain, node))
+            pair = next(((one, finer) for one, finer in follows if finer is not None), None)
+            if pair is None:
+                raise Circle(_ordered(highest))
+            sums[pair[0]] = pair[1]
+    return Scheme(tuple(nodes), {node: parents[node] for node in nodes if node not in sums}, sums)
+
+
+def _needed_by(node: Axes, settled: Iterable[Axes]) -> Axes | None:
+    """The one finer node that is part of all finer ones, if there is one."""
+    finer = [other for other in settled if node < other]
+    least = min(finer, key=len, default=NONE)
+    return least if finer and all(least <= other for other in finer) else None
+
+
+def nodes_of(tables: Iterable[Axes]) -> tuple[Axes, ...]:
+    """List the tables, what any of them share, and the total, the coarse ones first."""
+    nodes = {NONE}
+    for table in dict.fromkeys(tables):
+        nodes |= {table, *(table & node for node in nodes)}
+    return _ordered(nodes)
+
+
+def _ordered(nodes: Iterable[Axes]) -> tuple[Axes, ...]:
+    return tuple(sorted(nodes, key=lambda node: (len(node), sorted(node))))
+
+
+def _chained(nodes: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[Axes, ...]]:
+    """Order nodes so that what each shares with all before lies in one of these; and the rest.
+
+    The next is one that shares most, which finds an order wherever there is one.
+    """
+    remaining, chain = list(nodes), [*nodes[:1]]
+    remaining = remaining[1:]
+    union = nodes[0] if nodes else NONE
+    while remaining:
+        best = max(remaining, key=lambda node: len(node & union))
+        if not any(best & union <= node for node in chain):
+            return tuple(chain), tuple(remaining)
+        remaining.remove(best)
+        chain.append(best)
+        union |= best
+    return tuple(chain), ()
+
+
+def corrections(node: Axes, nodes: Iterable[Axes]) -> dict[Axes, int]:
+    """How often what each coarser node is off by counts in correcting a node.
+
+    Minus the Moebius function of the lattice: what is common to several is corrected once.
+    """
+    below = sorted((other for other in nodes if other < node), key=len, reverse=True)
+    counts: dict[Axes, int] = {}
+    for other in below:
+        counts[other] = 1 - sum(count for finer, count in counts.items() if other < finer)
+    return counts
+
+
+class Rows(NamedTuple):
+    """What tables must have in common to agree: statistic, column, condition and survey weight."""
+
+    statistic: str
+    column: str | None
+    where: str | None
+    weight: str | None
+
+
+def rows_of(query: Query) -> Rows:
+    """Say which records a figure that adds up over cells is of, and what it is of them."""
+    counted, column = statistic_of(query.statistic).counts, query.column
+    where = None if query.where is None else query.where.text
+    weight = None if query.survey_weight is None else query.survey_weight.name
+    return Rows(counted, None if counted or column is None else column.name, where, weight)
+
+
+Axis = tuple[str, tuple[str, ...]]
+"""A column that is grouped by, and its labels."""
+
+
+def axes_of(queries: Iterable[Query]) -> tuple[dict[Axis, int], list[tuple[int, ...]]]:
+    """Number the axes of all queries, and give those of each; the same bins are the same axis."""
+    numbers: dict[Axis, int] = {}
+    axes = []
+    for query in queries:
+        names = [(group.column, group.labels) for group in query.groups]
+        axes.append(tuple(numbers.setdefault(name, len(numbers)) for name in names))
+    return numbers, axes

@@ -1,0 +1,1 @@
+"""Post-processing: everything here sees noisy integers and public facts only."""

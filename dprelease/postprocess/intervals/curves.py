@@ -1,0 +1,278 @@
+"""Curves of densities, read from noisy integers of bins, and the intervals of their figures.
+
+*The curve.* A record in a bin with centre c adds to the density at t the kernel K(t - c), a normal
+density with the bandwidth as its standard deviation. What of it would lie beyond the bounds a and b
+is mirrored there, as K(t + c - 2a) and so on: all of it integrates to 1 over the bounds.
+
+*Reading.* Of integers y = A x of the bins, x is estimated by A^T (A A^T)^-1 y, the least one that
+fits; the curve of that, W A^T (A A^T)^-1 y, has the least noise of all that equal W x for every x
+that A can tell. A ridge far below the noise keeps the inverse from losing digits. A figure is
+r = N/n, N the curve of all records and n their number, both read from the same integers.
+
+*Interval.* With noise X, N - r n = (w - r v) X for the true r, w and v the factors of N and n. Its
+1 - alpha quantile is q(r) = g times the length of w - r v, or less, and q(r) <= q(r') +
+abs(r - r') q_n, q_n that of n alone. So where n > q_n, the true r lies within q(N/n)/(n - q_n) of
+N/n with at least the asked probability (Fieller's argument). Else nothing is known of it.
+
+*What A can't tell.* A record of a bin adds R A to the curve that is read with factors R, not W. No
+curve of such records is further from the other one than B, the largest difference over all bins,
+nor their number by a larger part than E. So a ratio differs by B + E r at most, r the one that is
+read: half-widths are larger by that.
+
+*Ranges of values.* Where a bin is a range of values, W has the mean of the kernel over the range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache, reduce
+from math import prod
+from typing import TYPE_CHECKING, NamedTuple
+
+from dprelease.model import AxisMatrix, CurveAxis, Noise, NoiseFamily
+from dprelease.postprocess.intervals.long_sums import quantile_per_length
+from dprelease.postprocess.intervals.noise_mixture import LATTICE_SLACK
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Mixed = tuple[tuple[CurveAxis, AxisMatrix], ...]
+"""The columns of a curve, each with the matrix that mixes its bins."""
+
+_MIRRORED = 3
+"""More often than a bandwidth as wide as the bounds has anything left."""
+
+_RIDGE = 1e-9
+
+_TRIED = {1: 8, 2: 3}
+"""At so many points of each column the shape of the noise is looked at."""
+
+_UP = 1 + 1e-9
+
+
+class Reader(NamedTuple):
+    """Factors of released integers: a row for each point of the curve, and those of the total.
+
+    ``off``: by how much the curve of a record is off at each point, at most; ``high``: how high it
+    is; ``total_off``: by how much a record is off in the number of all.
+    """
+
+    rows: Floats
+    total: Floats
+    off: Floats
+    high: Floats
+    total_off: float
+
+
+def curve_figures(
+    mixed: Mixed, noise: Noise, integers: Sequence[int], interval: Fraction, places: int
+) -> tuple[list[int | None], list[int | None]]:
+    """Read the curve of each group, and its half-widths, in units of 10^-``places``.
+
+    None where the number of records can't be clear from 0.
+    """
+    import numpy as np
+
+    readers = [reader(*part) for part in mixed]
+    curves = np.array(integers, dtype=np.float64).reshape(-1, *(len(one.total) for one in readers))
+    totals = curves
+    for one in readers:
+        curves = np.tensordot(curves, one.rows, axes=(1, 1)).astype(np.float64)
+        totals = np.tensordot(totals, one.total, axes=(1, 0)).astype(np.float64)
+    curves = curves.reshape(len(totals), -1)
+    ratios = curves / np.where(totals > 0, totals, 1.0)[:, None]
+    law = _law(mixed, noise, interval, _steepest(float(abs(ratios).max())))
+    spare = totals - law.of_total
+    halves = law.at(ratios) / np.where(spare > 0, spare, 1.0)[:, None]
+    off, total_off = _off(readers)
+    halves += off + total_off * (abs(ratios) + halves)
+    sure = np.repeat(spare > 0, curves.shape[1]).tolist()
+    scale = 10.0**places
+    values = (ratios * scale).ravel().tolist()
+    widths = (halves * scale).ravel().tolist()
+    return (
+        [round(value) if clear else None for value, clear in zip(values, sure, strict=True)],
+        [math.ceil(w * _UP) + 1 if clear else None for w, clear in zip(widths, sure, strict=True)],
+    )
+
+
+def curve_half(
+    mixed: Mixed, noise: Noise, interval: Fraction, records: int, even: Fraction
+) -> float | None:
+    """The largest half-width where so many records have the density ``even``; None for too few."""
+    import numpy as np
+
+    law = _law(mixed, noise, interval, _steepest(float(even)))
+    spare = records - law.of_total
+    if spare <= 0:
+        return None
+    halves = law.at(np.array(float(even))) / spare
+    off, total_off = _off([reader(*part) for part in mixed])
+    return float((halves + off + total_off * (float(even) + halves)).max())
+
+
+def steepness(axis: CurveAxis) -> float:
+    """How far the curve of a record may be moved by what its bin does not tell of its value.
+
+    As a part of the height of a kernel.
+    """
+    import numpy as np
+
+    reach = (np.array(axis.values) - 1) / 2 * float(axis.step)
+    ends = [_kernels(axis, part * reach) for part in (-1.0, 0.0, 1.0)]
+    moved = max(float(np.abs(end - _curve(axis)).max()) for end in ends)
+    return moved * float(axis.bandwidth) * math.sqrt(2 * math.pi)
+
+
+def _steepest(ratio: float) -> float:
+    """The next power of two, so that few laws are looked up."""
+    return 2.0 ** math.ceil(math.log2(ratio)) if ratio else 0.0
+
+
+def curve_spread(mixed: Mixed) -> float:
+    """The mean square, over the points, of the factors of the curve."""
+    return prod(float((reader(*part).rows ** 2).sum(axis=1).mean()) for part in mixed)
+
+
+@lru_cache(maxsize=64)
+def reader(axis: CurveAxis, matrix: AxisMatrix) -> Reader:
+    """How the curve, and the number of records, are read from the integers of a matrix."""
+    import numpy as np
+
+    rows = np.array(matrix.entries, dtype=np.float64)
+    gram = rows @ rows.T
+    gram += np.eye(len(gram)) * (_RIDGE * np.trace(gram) / len(gram))
+    wanted = np.vstack([_curve(axis), np.ones(len(axis.centres))])
+    factors: Floats = np.linalg.solve(gram, rows @ wanted.T).T.astype(np.float64)
+    readings = factors @ rows
+    off = abs(readings - wanted).max(axis=1) * axis.smooth
+    high = np.maximum(abs(readings), wanted).max(axis=1)
+    return Reader(factors[:-1], factors[-1], off[:-1], high[:-1], float(off[-1]))
+
+
+def _off(readers: Sequence[Reader]) -> tuple[Floats, float]:
+    """By how much the curve of a record, and their number, are off at most: of all columns."""
+    import numpy as np
+
+    first, *others = readers
+    off, high, total_off = first.off, first.high, first.total_off
+    for one in others:
+        off = np.add(_product(off, one.high), _product(high, one.off))
+        high = _product(high, one.high)
+        total_off += one.total_off + total_off * one.total_off
+    return off, total_off
+
+
+_FEW_VALUES = 5
+"""More values in a range are taken as a whole stretch, at so many places of Gauss and Legendre."""
+
+
+def _curve(axis: CurveAxis) -> Floats:
+    """What a record of each bin adds to the density at each point."""
+    import numpy as np
+
+    if not axis.smooth:
+        return _kernels(axis, np.zeros(len(axis.centres)))
+    values, nodes = np.array(axis.values), np.polynomial.legendre.leggauss(_FEW_VALUES)
+    # as wide as so many values are by their variance
+    half = np.sqrt(values**2 - 1) / 2
+    few = values <= _FEW_VALUES
+    if max(axis.values) == 1:
+        return _kernels(axis, np.zeros(len(values)))
+    curve: Floats = np.zeros((len(axis.points), len(axis.centres)))
+    for number, (place, weight) in enumerate(zip(*nodes, strict=True)):
+        moved = np.where(few, number - (values - 1) / 2, half * place)
+        weights = np.where(few, (number < values) / values, weight / 2)
+        curve += weights * _kernels(axis, moved * float(axis.step))
+    return curve
+
+
+def _kernels(axis: CurveAxis, moved: Floats) -> Floats:
+    """What a record so far from the middle of each bin adds to the density at each point."""
+    import numpy as np
+
+    lower, width = axis.lower, float(axis.upper - axis.lower)
+    points = np.array([float(point - lower) for point in axis.points])[:, None]
+    centres = np.array([float(centre - lower) for centre in axis.centres]) + moved
+    bandwidth = float(axis.bandwidth)
+    distances = (
+        points - sign * centres - 2 * times * width
+        for sign in (1, -1)
+        for times in range(-_MIRRORED, _MIRRORED + 1)
+    )
+    kernels = np.stack([np.exp(-((distance / bandwidth) ** 2) / 2) for distance in distances])
+    curve: Floats = kernels.sum(axis=0) / (bandwidth * math.sqrt(2 * math.pi))
+    return curve
+
+
+class _Law(NamedTuple):
+    """The noise of a curve at all points: parts of its squared length, and what coupling adds.
+
+    The length of w - r v, squared, is ``own`` - 2 r ``shared`` + r^2 ``total``. Its quantile is
+    that times ``quantile``, and at most ``slack`` + abs(r) ``total_slack`` more.
+    """
+
+    own: Floats
+    shared: Floats
+    total: float
+    quantile: float
+    slack: Floats
+    total_slack: float
+
+    @property
+    def of_total(self) -> float:
+        """The quantile of the number of records."""
+        return self.quantile * math.sqrt(self.total) + self.total_slack
+
+    def at(self, ratio: Floats) -> Floats:
+        """q(r) at each point."""
+        import numpy as np
+
+        squares = self.own - 2 * ratio * self.shared + ratio**2 * self.total
+        lengths = np.sqrt(np.maximum(squares, 0) + 1e-12 * self.own)
+        at: Floats = self.quantile * lengths + self.slack + abs(ratio) * self.total_slack
+        return at
+
+
+def _product(one: Floats, other: Floats) -> Floats:
+    """The tensor product."""
+    import numpy as np
+
+    return np.kron(one, other).astype(np.float64)
+
+
+@lru_cache(maxsize=16)
+def _law(
+    mixed: Mixed,
+    noise: Noise,
+    interval: Fraction,
+    steepest: float,
+) -> _Law:
+    """The noise at all points, for ratios up to ``steepest``."""
+    import numpy as np
+
+    readers = [reader(*part) for part in mixed]
+
+    def over_points(parts: list[Floats]) -> Floats:
+        return reduce(_product, parts)
+
+    chosen = [
+        one.rows[np.unique(np.linspace(0, len(one.rows) - 1, _TRIED[len(mixed)]).astype(int))]
+        for one in readers
+    ]
+    rows, total = reduce(_product, chosen), reduce(_product, [one.total for one in readers])
+    tried = np.vstack([*(rows - share * steepest * total for share in (0.0, 1.0)), total])
+    coupled = LATTICE_SLACK if noise.family is NoiseFamily.GAUSSIAN else 0.0
+    return _Law(
+        over_points([(one.rows**2).sum(axis=1) for one in readers]),
+        over_points([one.rows @ one.total for one in readers]),
+        prod(float((one.total**2).sum()) for one in readers),
+        quantile_per_length(noise, tried, 1 - interval),
+        coupled * over_points([abs(one.rows).sum(axis=1) for one in readers]),
+        coupled * prod(float(abs(one.total).sum()) for one in readers),
+    )

@@ -1,0 +1,165 @@
+"""The columns of an estimate: value, half-width of its noise interval, flag, and its ends.
+
+The ends are published where not every value is possible, and lie within what is: an interval that
+is cut there still holds the true figure, if it did before.
+
+Tables in which nothing can be told from noise are named: often the sign of a spec that misses the
+data. That looks at published figures only, so saying it costs no privacy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from dprelease.frozen import dataclass
+from dprelease.language import say
+from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
+from dprelease.model.outputs import OK, UNRELIABLE
+from dprelease.model.queries import column_name
+from dprelease.postprocess.intervals.number_text import percent
+
+UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
+"""A value whose noise half-width is more than this share of it is flagged low_reliability."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How an estimate is published: name of the query, decimal places, meaning, interval level."""
+
+    name: str
+    places: int
+    meaning: str
+    interval: Fraction
+
+
+class Ends(NamedTuple):
+    """The ends of intervals, by cell; None where nothing can be told from noise."""
+
+    low: Sequence[int | None]
+    high: Sequence[int | None]
+
+
+def clipped(
+    values: Sequence[int | None],
+    halves: Sequence[int | None],
+    least: int | None = None,
+    most: int | None = None,
+) -> Ends:
+    """Give the ends of the intervals around values, both between ``least`` and ``most``."""
+    pairs = list(zip(values, halves, strict=True))
+    ends = (
+        [None if v is None or h is None else v + sign * h for v, h in pairs] for sign in (-1, 1)
+    )
+    low, high = (_between(of_all, least, most) for of_all in ends)
+    return Ends(low, high)
+
+
+def _between(
+    values: Sequence[int | None], least: int | None, most: int | None
+) -> Sequence[int | None]:
+    if least is not None:
+        values = [value if value is None or value > least else least for value in values]
+    if most is not None:
+        values = [value if value is None or value < most else most for value in values]
+    return values
+
+
+def end_columns(
+    name: str, query: str, places: int, interval: Fraction, ends: Ends
+) -> list[OutputColumn]:
+    """Lay out the ends of the intervals of a figure as published."""
+    kind, level = "number" if places else "integer", percent(interval)
+    low = say(
+        "tables.columns.low",
+        level=level,
+        name=name,
+    )
+    high = say(
+        "tables.columns.high",
+        level=level,
+        name=name,
+    )
+    return [
+        OutputColumn(f"{name}_low", kind, ends.low, low, places, query),
+        OutputColumn(f"{name}_high", kind, ends.high, high, places, query),
+    ]
+
+
+def estimate_columns(
+    layout: Layout,
+    values: Sequence[int | None],
+    halves: Sequence[int | None] | int,
+    ends: Ends | None = None,
+) -> list[OutputColumn]:
+    """Lay out an estimate as published.
+
+    ``values`` and ``halves`` are fixed-point integers with ``places`` decimals, one per cell;
+    ``halves`` is a single one where all cells have the same. None, in both at once, says that
+    nothing can be told from noise. Raises ValueError where there are more of one than of the other.
+    """
+    name, places = column_name(layout.name), layout.places
+    kind = "number" if places else "integer"
+    if isinstance(halves, int):
+        halves = [halves] * len(values)
+    flags = flags_of(values, halves, UNRELIABLE_AT)
+    level = percent(layout.interval)
+    return [
+        OutputColumn(name, kind, values, layout.meaning, places, layout.name),
+        OutputColumn(
+            f"{name}_noise_moe",
+            kind,
+            halves,
+            f"half-width of the {level} noise interval of {name}: "
+            "the noise alone, no sampling or measurement error",
+            places,
+            layout.name,
+        ),
+        OutputColumn(
+            f"{name}_flag",
+            "text",
+            flags,
+            flag_meaning(name, UNRELIABLE_AT),
+            0,
+            layout.name,
+        ),
+        *(() if ends is None else end_columns(name, layout.name, places, layout.interval, ends)),
+    ]
+
+
+def flags_of(
+    values: Sequence[int | None], halves: Sequence[int | None], share: Fraction
+) -> list[str]:
+    """Flag the values whose half-width exceeds that share of them, or of which nothing is known."""
+    top, bottom = share.numerator, share.denominator
+    return [
+        UNRELIABLE if value is None or half is None or half * bottom > abs(value) * top else OK
+        for value, half in zip(values, halves, strict=True)
+    ]
+
+
+def flag_meaning(name: str, share: Fraction) -> str:
+    """Describe the column of an estimate's flags."""
+    return f"ok, or low_reliability where the noise half-width exceeds {percent(share)} of {name}"
+
+
+def blank_figures(table: OutputTable) -> list[str]:
+    """Name the columns of a table whose figures all lie within their noise of zero.
+
+    Those are numbers with a half-width beside them; one of which nothing is known lies within its
+    noise of every number.
+    """
+    halves = {column.figure: column for column in table.columns if column.beside == "_noise_moe"}
+    return [
+        column.name
+        for column in table.columns
+        if not column.beside
+        and column.kind != "text"
+        and (half := halves.get(column.name)) is not None
+        and column.query == half.query
+        and all(
+            not (isinstance(value, int) and isinstance(size, int)) or abs(value) <= size
+            for value, size in zip(column.values, half.values, strict=True)
+        )
+    ]

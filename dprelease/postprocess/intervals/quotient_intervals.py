@@ -1,0 +1,124 @@
+"""Intervals of shares A / (A + B) and ratios N / D of noisy integers, by Fieller's argument.
+
+*Share.* With A = a + X and B = b + Y, X and Y independent draws of the same noise, and the true
+share m = a / (a + b): A - m (A + B) = (1 - m) X - m Y whatever a and b are. So with q(m) the
+quantile of abs((1 - m) X - m Y), the share lies within q(m) / (A + B) of A / (A + B) with at least
+the asked probability, whenever A + B > 0 (Fieller's argument). q is largest at m = 0 and m = 1; the
+first, widest interval bounds m, and the quantile at the worst m inside it gives the final one.
+
+Where A + B <= 0 nothing is known: the share is given as 1/2 with half-width 1/2.
+
+*Ratio.* With N = n + X and D = d + Y, X and Y independent draws of the same noise, and the true
+ratio rho = n/d, d not 0: N - rho D = X - rho Y whatever n and d are, of whatever sign. So with
+q(rho) the quantile of abs(X - rho Y), the ratio lies among the numbers with abs(N - rho D) <=
+q(rho) with at least the asked probability (Fieller). That is abs(rho - N/D) <= q(rho)/abs(D).
+
+*Bounded or not.* q(rho) grows like abs(rho) times the quantile of abs(Y). Where abs(D) is no larger
+than that, the sign of d can't be told from noise, and arbitrarily large ratios can't be ruled out:
+there is no interval then, and the ratio means nothing.
+
+*Half-width.* q rises with abs(rho) (Birnbaum 1948), and q(rho) <= (1 + abs(rho)) times its value at
+0, since the quantile of a mix w X - (1-w) Y is largest at w = 1. So all of the set
+lies within h of N/D with h = q(0) (1 + abs(N/D))/(abs(D) - q(0)); and if it lies within h, then
+within q(abs(N/D) + h)/abs(D) as well, which is repeated. The limit is the distance to the end of
+the set that lies further from 0, and so from N/D.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from dprelease.model import Noise
+from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+KNOTS = 256
+_ROUNDS = 12
+
+
+def shares(
+    first: NDArray[Any] | Sequence[int],
+    second: NDArray[Any] | Sequence[int],
+    noise: Noise,
+    interval: Fraction,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate A / (A + B) for each cell: the shares, inside [0, 1], and their half-widths.
+
+    Post-processing, in floats. Coverage is at least ``interval`` for every cell with a record.
+    """
+    import numpy as np
+
+    a = np.asarray(first, dtype=np.float64)
+    total = a + np.asarray(second, dtype=np.float64)
+    positive = total > 0
+    safe = np.where(positive, total, 1.0)
+    raw = np.where(positive, a / safe, 0.5)
+    off_centre = np.abs(raw - 0.5) + _quantile(noise, interval, KNOTS) / safe
+    knots = np.ceil(np.minimum(off_centre, 0.5) * 2 * KNOTS).astype(np.int64)
+    half = np.where(positive, _quantiles(noise, interval, knots) / safe, 0.5)
+    share = np.clip(raw, 0.0, 1.0)
+    return share, np.minimum(half, np.maximum(share, 1.0 - share))
+
+
+def ratios(
+    above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction, scale: Fraction
+) -> tuple[list[int | None], list[int | None]]:
+    """Ratios times ``scale``, rounded, and half-widths, widened by the rounding; None for none."""
+    factor = float(scale)
+    halves = [
+        math.ceil(half * factor * (1 + 2.0**-50)) + 1 if math.isfinite(half) else None
+        for half in ratio_halves(above, below, noise, interval).tolist()
+    ]
+    top, bottom = scale.numerator, scale.denominator
+    values = [
+        None if half is None else (2 * n * top + d * bottom) // (2 * d * bottom)
+        for n, d, half in zip(above, below, halves, strict=True)
+    ]
+    return values, halves
+
+
+def ratio_halves(
+    above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction
+) -> NDArray[np.float64]:
+    """Half-widths of the noise intervals of above/below, infinite where there is none."""
+    import numpy as np
+
+    size = abs(np.asarray(below, dtype=np.float64))
+    widest = _quantile(noise, interval, KNOTS)
+    bounded = size > widest
+    safe = np.where(bounded, size, 1.0)
+    ratio = abs(np.asarray(above, dtype=np.float64)) / safe
+    spare = np.where(bounded, size - widest, 1.0)
+    half = widest * (1 + ratio) / spare
+    for _ in range(_ROUNDS):
+        furthest = ratio + half
+        larger = np.maximum(furthest, 1.0) / (1 + furthest)
+        knots = np.minimum(np.ceil((larger - 0.5) * 2 * KNOTS), KNOTS).astype(np.int64)
+        half = np.minimum(half, (1 + furthest) * _quantiles(noise, interval, knots) / safe)
+    # doubles hold the ratio itself to one part in 2^52
+    halves: NDArray[np.float64] = np.where(bounded, half + ratio * 2.0**-50, np.inf)
+    return halves
+
+
+def _quantiles(noise: Noise, interval: Fraction, knots: NDArray[Any]) -> NDArray[np.float64]:
+    """The quantiles at these knots; each knot is looked up once."""
+    import numpy as np
+
+    table = np.zeros(KNOTS + 1)
+    for knot in np.flatnonzero(np.bincount(knots)).tolist():
+        table[knot] = _quantile(noise, interval, knot)
+    quantiles: NDArray[np.float64] = table[knots]
+    return quantiles
+
+
+@lru_cache(maxsize=64 * KNOTS)
+def _quantile(noise: Noise, interval: Fraction, knot: int) -> float:
+    """The quantile of abs(w X - (1 - w) Y) at w = 1/2 + knot / (2 KNOTS); rises with the knot."""
+    return quantile_of_mix(noise, 1 - interval, 0.5 + knot / (2 * KNOTS))

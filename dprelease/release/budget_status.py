@@ -1,0 +1,357 @@
+"""The budget of each dataset of a ledger: what was spent, on what, and what is left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from dprelease.frozen import dataclass
+from dprelease.ledger.entries import Account, Run, SetCap
+from dprelease.ledger.guarantee import DESCRIPTION, definition_in
+from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, whole
+from dprelease.ledger.reservation import stated_caps
+from dprelease.ledger.store import Ledger
+from dprelease.ledger.totals import meets, remaining, running, total
+from dprelease.model import LedgerSettings, Loss, Release, is_server
+from dprelease.reports.text.notebook import shown_table
+from dprelease.reports.text.shown_numbers import downward, number_or_none, upward
+from dprelease.specfile import load
+
+Number = int | float
+BY = ("year", "period", "snapshot")
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A run that was charged. Losses are rounded up."""
+
+    release: str
+    charged_at: str
+    epsilon: Number
+    delta: Number
+    rho: Number | None
+    snapshot: str | None
+    period: str | None
+    state: str  # "charged", "sealed", "published" or "burnt"
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """An epsilon and a delta; None: no cap, or no limit to what is left.
+
+    ``rho`` is that of a cap of rho, and of what is left under it; None where there is no such cap.
+    """
+
+    epsilon: Number | None
+    delta: Number | None
+    rho: Number | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetBudget:
+    """What was spent on a dataset, rounded up, and what is left, rounded down.
+
+    ``spent`` are plain sums; what is left is what the caps leave, with losses composed as the
+    ledger does it. Under caps on neither, it is None.
+    """
+
+    dataset: str
+    runs: tuple[Charged, ...]
+    spent: Amounts
+    cap: Amounts
+    remaining: Amounts
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The datasets of a ledger, in the order of their first charge or cap."""
+
+    ledger: str
+    datasets: tuple[DatasetBudget, ...]
+    _facts: Mapping[str, Any] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it in JSON values, as ``dprelease budget show --json`` prints it."""
+        return dict(self._facts)
+
+    def __repr__(self) -> str:
+        """Each dataset with what was spent and what is left."""
+        spent = "; ".join(
+            f"{one.dataset}: epsilon {one.spent.epsilon} spent, {_text(one.remaining)} left"
+            for one in self.datasets
+        )
+        return f"<Budget in {self.ledger}: {spent or 'nothing was charged yet'}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.dataset, len(one.runs), one.spent.epsilon, one.spent.delta,
+             _text(one.cap), _text(one.remaining))
+            for one in self.datasets
+        ]  # fmt: skip
+        heads = ("dataset", "runs", "epsilon spent", "delta spent", "cap", "left")
+        return shown_table(f"Budget in {self.ledger}", heads, rows)
+
+
+def _text(amounts: Amounts) -> str:
+    if amounts.epsilon is not None:
+        return str(amounts.epsilon)
+    return "no cap" if amounts.rho is None else f"rho {amounts.rho}"
+
+
+def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
+    ledger: str | os.PathLike[str] | Mapping[str, Any] | Release,
+    *,
+    dataset: str | None = None,
+    by: str | None = None,
+    last: int | None = None,
+    period: str | None = None,
+    witness: str | os.PathLike[str] | None = None,
+) -> Budget:
+    """Do what the package's ``budget`` says."""
+    if (by is not None and by not in BY) or (last is not None and last < 1):
+        raise ValueError(f"by is one of {BY}, and last at least 1")
+    place = None if witness is None else os.fspath(witness)
+    caps = of_period = None
+    settings = _settings(ledger, period)
+    if isinstance(settings, str):
+        path = settings
+    else:
+        path, place = settings.path, settings.witness if place is None else place
+        dataset = settings.dataset if dataset is None else dataset
+        if dataset == settings.dataset:
+            caps = stated_caps(settings)
+            of_period = None if period is None else (period, settings.disjoint_periods)
+    with Ledger.read(path, witness=place) as book:
+        facts = history(book, dataset, caps, by, last, of_period)
+    return Budget(path, tuple(map(_budget_of, facts["datasets"])), facts)
+
+
+def _settings(
+    ledger: str | os.PathLike[str] | Mapping[str, Any] | Release, period: str | None
+) -> LedgerSettings | str:
+    """The [ledger] of a spec, else the path of a ledger.
+
+    It is the same for all periods, so that one need not be given. Of lists nothing is shown.
+    """
+    if isinstance(ledger, Release):
+        return ledger.ledger
+    if not isinstance(ledger, Mapping) and not os.fspath(ledger).endswith(".toml"):
+        return os.fspath(ledger)
+    return load(ledger, period=period or "any", allow_outside_lists=True).ledger
+
+
+def ledger_and_witness(ledger: str, witness: str | None) -> tuple[str, str | None]:
+    """The place of a ledger, or of that which a spec names, and its witness if it is elsewhere."""
+    settings = _settings(ledger, None)
+    if isinstance(settings, str):
+        return settings, witness
+    return settings.path, settings.witness if witness is None else witness
+
+
+def _budget_of(facts: Mapping[str, Any]) -> DatasetBudget:
+    names = Charged.__dataclass_fields__
+    runs = (Charged(**{name: run[name] for name in names}) for run in facts["runs"])
+    amounts = (
+        Amounts(facts[part].get("epsilon"), facts[part].get("delta"), facts[part].get("rho"))
+        for part in ("spent", "cap", "left")
+    )
+    return DatasetBudget(facts["dataset"], tuple(runs), *amounts)
+
+
+def shown_place(ledger: str) -> str:
+    """A ledger's place, whole: a file's, or the variable with the URL of its server."""
+    return ledger if is_server(ledger) else os.path.abspath(ledger)
+
+
+def history(  # noqa: PLR0913, PLR0917 - what is shown of it
+    book: Ledger,
+    dataset: str | None,
+    caps: Caps | None,
+    by: str | None = None,
+    last: int | None = None,
+    of_period: tuple[str, bool] | None = None,
+) -> dict[str, Any]:
+    """State every run of a ledger and every dataset's account; ``caps`` override the last ones.
+
+    ``by`` adds runs up in groups besides; ``last`` leaves out all but so many runs and groups.
+    Sums and what is left are of all, or what is left is for a run of the period that is
+    ``of_period``, and whether that is declared disjoint.
+    """
+    runs, set_caps, head = book.entries(), book.caps(), book.head()
+    names = dict.fromkeys([run.dataset for run in runs] + [cap.dataset for cap in set_caps])
+    if dataset is not None:
+        names = {dataset: None}
+    return {
+        "schema": "dprelease/budget/1",
+        "ledger": shown_place(book.path),
+        "witness": os.path.abspath(book.witness),
+        "head": {"entries": head.seq, "hash": head.hash},
+        "charges": len(runs),
+        "datasets": [
+            _dataset(
+                Account(name, tuple(run for run in runs if run.dataset == name)),
+                [cap for cap in set_caps if cap.dataset == name],
+                caps,
+                by,
+                last or 0,
+                of_period,
+            )
+            for name in names
+        ],
+    }
+
+
+def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
+    account: Account,
+    set_caps: Sequence[SetCap],
+    caps: Caps | None,
+    by: str | None,
+    last: int,
+    of_period: tuple[str, bool] | None,
+) -> dict[str, object]:
+    name, runs = account.dataset, account.runs
+    if caps is None:
+        caps = runs[-1].caps if runs else Caps()
+        caps = _over(set_caps[-1].caps, caps) if set_caps else caps
+    elif set_caps:
+        caps = set_caps[-1].caps.lowered(caps)
+    after = list(running([run.terms for run in runs], caps))
+    plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
+    counting = account.terms
+    if of_period is not None:
+        planned = Terms(Loss(ZERO), whole(Loss(ZERO)), *of_period)
+        counting = tuple(terms for terms in counting if meets(terms, planned))
+    return {
+        "dataset": name,
+        "runs": [
+            _run(run) | {"spent": amounts(sums), "composed": _total(then)}
+            for run, (sums, then) in zip(runs, after, strict=True)
+        ][-last:],
+        **({} if by is None else {"by": by, "groups": _groups(runs, by)[-last:]}),
+        "spent": amounts(plain),
+        "composed": _total(total) if total else None,
+        "cap": amounts(caps) | _rho(caps.rho),
+        "kept": upward(total.reserve) if total else 0,
+        "left": {
+            name: left
+            for name, left in left_under(caps, counting).items()
+            if name != "rho" or caps.rho is not None
+        },
+        **({} if of_period is None else {"left_for": of_period[0]}),
+        "cap_changes": list(_changes(runs, set_caps, caps)),
+        "caps": [_set_cap(cap) for cap in set_caps],
+        "units": units_of(runs),
+    }
+
+
+def _run(run: Run) -> dict[str, object]:
+    return {
+        "entry": run.seq,
+        "run_id": run.run_id,
+        "charged_at": run.charged_at,
+        "release": run.release,
+        "snapshot": run.detail.get("snapshot"),
+        "period": run.terms.period,
+        "disjoint_periods": run.terms.disjoint,
+        **amounts(run.loss),
+        "rho": number_or_none(run.loss.rho),
+        "state": "published" if run.published_at is not None else str(run.state),
+        "cap": amounts(run.caps),
+    }
+
+
+def _over(caps: Caps, others: Caps) -> Caps:
+    """These caps, and the others where there is none."""
+    pairs = ((getattr(caps, name), getattr(others, name)) for name in CAPS)
+    return Caps(*(other if cap is None else cap for cap, other in pairs))
+
+
+def _rho(amount: Fraction | None) -> dict[str, object]:
+    """Rho where it has a cap, which is seldom."""
+    return {} if amount is None else {"rho": upward(amount)}
+
+
+def left_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | None]:
+    """What is left of each cap in JSON values, rounded down."""
+    left = remaining(terms, caps)
+    return {name: downward(getattr(left, name)) for name in CAPS}
+
+
+def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
+    """Add up what runs cost, by the year of their charge, their period or snapshot, in order."""
+    keys: Mapping[str, Callable[[Run], Any]] = {
+        "year": lambda run: run.charged_at[:4],
+        "period": lambda run: run.terms.period,
+        "snapshot": lambda run: run.detail.get("snapshot"),
+    }
+    groups: dict[str | None, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(keys[by](run), []).append(run)
+    return [
+        {
+            by: name,
+            "releases": len(group),
+            **amounts(losses := total(run.loss for run in group)),
+            "rho": number_or_none(losses.rho),
+        }
+        for name, group in groups.items()
+    ]
+
+
+def _set_cap(cap: SetCap) -> dict[str, object]:
+    held = {name: number_or_none(getattr(cap.caps, name)) for name in CAPS}
+    return {"entry": cap.seq, "set_at": cap.set_at, **held, "reason": cap.reason}
+
+
+def _changes(
+    runs: Sequence[Run], set_caps: Sequence[SetCap], last: Caps
+) -> Iterator[dict[str, object]]:
+    """Where a run or the ledger has other caps than before; ``entry`` None: declared now."""
+    declared: list[tuple[int | None, Caps]] = []
+    both: list[Run | SetCap] = [*runs, *set_caps]
+    for one in sorted(both, key=lambda one: one.seq):
+        stands = declared and isinstance(one, SetCap)
+        declared.append((one.seq, _over(one.caps, declared[-1][1]) if stands else one.caps))
+    for (_, before), (entry, now) in pairwise([*declared, (None, last)]):
+        for what in CAPS:
+            old, new = getattr(before, what), getattr(now, what)
+            if old != new:
+                yield {
+                    "entry": entry,
+                    "cap": what,
+                    "from": number_or_none(old),
+                    "to": number_or_none(new),
+                    "raised": old is not None and (new is None or new > old),
+                }
+
+
+def units_of(runs: Sequence[Run]) -> list[dict[str, object]]:
+    """Tell the units that charges note, with the entries of each; usually it is one."""
+    units: list[dict[str, Any]] = []
+    for run in runs:
+        definition = definition_in(run.detail)
+        unit = {
+            "unit": run.detail.get("unit"),
+            "adjacency": run.detail.get("adjacency"),
+            "definition": None if definition is None else dict(definition),
+            "description": run.detail.get(DESCRIPTION),
+        }
+        same = next((noted for noted in units if unit.items() <= noted.items()), None)
+        if same is None:
+            units.append({**unit, "entries": [run.seq]})
+        else:
+            same["entries"].append(run.seq)
+    return units
+
+
+def amounts(of: Loss | Caps) -> dict[str, object]:
+    """Epsilon and delta of a loss or of caps in JSON values."""
+    return {"epsilon": number_or_none(of.epsilon), "delta": number_or_none(of.delta)}
+
+
+def _total(total: Total) -> dict[str, object]:
+    return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": total.by}

@@ -1,0 +1,179 @@
+"""Release of record-level tables: perturb, count, shuffle, write, store."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dprelease.errors import Failure
+from dprelease.files.atomic import new_file
+from dprelease.files.prefetch import ahead
+from dprelease.files.system import sync_directory
+from dprelease.kernel.noise.entropy import read_bits
+from dprelease.kernel.privatize.engine_requests import record_request
+from dprelease.kernel.privatize.record_tables import perturb, prepare
+from dprelease.local.answer_cells import described
+from dprelease.local.read_table import read_columns
+from dprelease.local.shuffle import Shuffler
+from dprelease.local.table_store import Unsealed, directory_of, place_of, tidy, whole_table
+from dprelease.local.tally import Tallier, usual_pairs
+from dprelease.local.write_table import write_records
+from dprelease.model import (
+    ExactRecords,
+    Law,
+    Plan,
+    RecordRequest,
+    RecordStep,
+    Release,
+    StoredTable,
+    SubsetLaw,
+    Tally,
+    WindowLaw,
+)
+from dprelease.output.staging import copy_file, remove_leftovers, staged
+from dprelease.output.table_files import file_name
+from dprelease.release.payload import Sealed
+from dprelease.release.single_draw import NoiseDraw
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Columns = tuple[npt.NDArray[Any], ...]
+
+PREFIX = ".dprelease-records-"
+_BYTE = 256
+
+
+def record_all(  # noqa: PLR0913, PLR0917 - all that a run has
+    plan: Plan,
+    run_id: str,
+    read: Callable[[RecordRequest], ExactRecords],
+    draw: NoiseDraw,
+    unsealed: Unsealed,
+    tell: Callable[[str], None],
+) -> dict[str, StoredTable]:
+    """Draw the record-level tables one by one. ``read`` asks the engine of a charged run.
+
+    A full disk and files that can't be read come from outside: they don't void the charge.
+    """
+    for step in plan.records:  # what fails here fails before there is a draw
+        prepare(step)
+    release = plan.release
+    bounded = release.privacy.bounding is not None
+    salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
+    tables = {}
+    for step in plan.records:
+        tell(f"perturb the records for {step.perturb.name}")
+        exact = read(record_request(release, step, salt))
+        with draw.guard(OSError, Failure):
+            tables[step.perturb.name] = record(step, exact, draw, unsealed, release, run_id)
+    return tables
+
+
+def record(  # noqa: PLR0913, PLR0917 - as above
+    step: RecordStep,
+    exact: ExactRecords,
+    draw: NoiseDraw,
+    unsealed: Unsealed,
+    release: Release,
+    run_id: str,
+) -> StoredTable:
+    """Draw a record-level table and keep it beside the ledger, durably, under its digest.
+
+    In memory that does not depend on the number of records. Raises OSError where the disk doesn't
+    take it, Failure where the data can't be read; then nothing is kept.
+    """
+    directory, form = directory_of(release.ledger.path), release.output.format
+    shuffler = Shuffler(draw, directory)
+    tallier = Tallier(step, usual_pairs(step))
+    for columns in ahead(perturb(exact, step, draw)):
+        tallier.add(columns)
+        shuffler.add(narrow(columns, step))
+    remove_leftovers(directory, PREFIX)
+    with staged(directory, PREFIX) as staging:
+        path = os.path.join(staging.content, "table")
+        with new_file(path) as sink:
+            write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
+        stored = _measured(path, form, tallier.tally())
+        stored = place_of(release.ledger.path, run_id, stored)
+        unsealed.keep(path, stored.path)
+        sync_directory(directory)
+        return stored
+
+
+def narrow(columns: Columns, step: RecordStep) -> Columns:
+    """The same numbers in as few bytes as hold all that the law can give."""
+    return tuple(
+        column.astype(np.uint8) if _fits_a_byte(response.law) else column
+        for column, response in zip(columns, step.responses, strict=True)
+    )
+
+
+def _fits_a_byte(law: Law) -> bool:
+    if isinstance(law, SubsetLaw):
+        return law.labels <= _BYTE
+    if isinstance(law, WindowLaw):
+        return law.first.levels + (law.second.levels if law.second else 0) <= _BYTE
+    return False
+
+
+def _measured(path: str, form: str, tally: Tally) -> StoredTable:
+    with open(path, "rb") as source:
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+    return StoredTable("", form, digest, os.path.getsize(path), tally)
+
+
+def located(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
+    """Find the stored tables of a sealed run, in the format that is asked for now.
+
+    What killed or overtaken processes have left is removed. Raises Failure where one is gone.
+    """
+    if not plan.records:
+        return sealed_run
+    release, ledger = plan.release, plan.release.ledger.path
+    sealed = {name: place_of(ledger, run_id, table) for name, table in sealed_run.records.items()}
+    tidy(ledger, run_id, sealed.values())
+    return replace(sealed_run, records=_in_format(plan, sealed, release.output.format))
+
+
+def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict[str, StoredTable]:
+    release = plan.release
+    tables = {}
+    for step in plan.records:
+        name = step.perturb.name
+        published = os.path.join(release.output.path, file_name(name, sealed[name].format))
+        stored = whole_table(sealed[name], published)
+        if stored.path == published:
+            stored = _kept_again(stored, sealed[name], release)
+        tables[name] = stored if stored.format == form else _converted(step, stored, release, form)
+    return tables
+
+
+def _kept_again(stored: StoredTable, lost: StoredTable, release: Release) -> StoredTable:
+    """Copy a table back to where it was kept: the published one may go, or be in another format."""
+    directory = directory_of(release.ledger.path)
+    with staged(directory, PREFIX) as staging:
+        path = os.path.join(staging.content, "table")
+        copy_file(stored, path, 0o600)
+        os.replace(path, lost.path)
+    sync_directory(directory)
+    return lost
+
+
+def _converted(step: RecordStep, stored: StoredTable, release: Release, form: str) -> StoredTable:
+    """Write the same rows in the other format, beside the ones that are sealed."""
+    directory = directory_of(release.ledger.path)
+    path = f"{stored.path}.{form}"
+    with staged(directory, PREFIX) as staging:
+        made = os.path.join(staging.content, "table")
+        with open(stored.path, "rb") as source, new_file(made) as sink:
+            rows = read_columns(source, stored.path, stored.format, step)
+            write_records(sink, step, described(step, release.about), rows, form)
+        converted = _measured(made, form, stored.tally)
+        os.replace(made, path)
+    return replace(converted, path=path)

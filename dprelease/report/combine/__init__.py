@@ -1,1 +1,0 @@
-"""Sums, differences, weighted means and shares of published figures, from a report alone."""

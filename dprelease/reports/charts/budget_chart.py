@@ -1,0 +1,223 @@
+"""Where the budget goes: by query, in the ledger, and over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from math import floor
+
+from dprelease.language import counted, number_text, say
+from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, bars, chart_of, cut, linear
+from dprelease.reports.facts.unit_facts import added
+from dprelease.reports.model.record_model import Number, RecordTable
+from dprelease.reports.model.report_model import Accounting, Ledger, LedgerStanding, Query
+from dprelease.reports.text.shown_numbers import shortened, written
+
+MOST_BARS = 12
+
+
+def paid(
+    queries: Sequence[Query], method: str, perturbs: Sequence[RecordTable] = ()
+) -> tuple[str, list[tuple[str, float]]]:
+    """List what is paid for once, with its cost: queries that share a release are one.
+
+    The costs are rho where the composition adds up rho, else epsilon. Of record-level tables
+    ``perturbs`` each column is paid for, for all rows of a unit.
+    """
+    in_rho = method == "zcdp" and not perturbs
+    in_rho = in_rho and all(query.rho is not None for query in queries)
+    names: dict[tuple[bool, str], list[str]] = {}
+    costs: dict[tuple[bool, str], float] = {}
+    for query in queries:
+        release = (query.lender is not None, query.lender or query.name)
+        names.setdefault(release, []).append(query.name)
+        costs.setdefault(release, query.rho if in_rho and query.rho is not None else query.epsilon)
+    of_records = [
+        (
+            say("words.labelled", label=part.name, text=column.name),
+            part.rows_per_unit * column.epsilon,
+        )
+        for part in perturbs
+        for column in part.columns
+    ]
+    of_queries = [(" + ".join(names[release]), cost) for release, cost in costs.items()]
+    return "rho" if in_rho else "epsilon", of_queries + of_records
+
+
+def budget_chart(
+    queries: Sequence[Query], accounting: Accounting, perturbs: Sequence[RecordTable] = ()
+) -> Chart:
+    """Draw a bar for each release, as a share of all; for each column of a record-level table."""
+    unit, costs = paid(queries, accounting.method, perturbs)
+    total = sum(cost for _, cost in costs) or 1
+    drawn = costs
+    if len(costs) > MOST_BARS:
+        rest = costs[MOST_BARS - 1 :]
+        drawn = [
+            *costs[: MOST_BARS - 1],
+            (say("charts.budget.more", number=len(rest)), sum(cost for _, cost in rest)),
+        ]
+    label, largest = max(costs, key=lambda paid_for: paid_for[1], default=("", 0.0))
+    rows = [(label, written(shortened(cost)), _of_total(cost, total)) for label, cost in costs]
+    drawing = bars(
+        [
+            (
+                cut(label, 38),
+                f"{written(shortened(cost))} · {_of_total(cost, total)}",
+                cost / total,
+            )
+            for label, cost in drawn
+        ],
+        "track",
+    )
+    by = (
+        say("words.query")
+        if not perturbs
+        else say("charts.budget.query_and_column")
+        if queries
+        else say("words.column")
+    )
+    sizes = {
+        "share": number_text(f"{largest / total * 100:.3g}"),
+        "label": label,
+        "method": added(accounting.method),
+        "epsilon": written(accounting.epsilon),
+    }
+    description = counted(
+        len(costs),
+        "charts.budget.parts",
+        **sizes,
+    )
+    title = say("charts.budget.title", parts=by, unit=unit)
+    return chart_of(
+        (("", drawing),), "chart-budget", title, description, (by, unit, say("words.share")), rows
+    )
+
+
+def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
+    """Draw one bar: spent before, this release, left up to the cap."""
+    spent = ledger.composed or ledger
+    before, after = float(spent.before.epsilon), float(spent.after.epsilon)
+    cap = ledger.cap.epsilon
+    longest = max(after, float(cap) if cap is not None else after) or 1.0
+    drawing = Drawing(84)
+    across = Scale(0, longest, 0, WIDTH)
+    drawing.box((0, 6), (WIDTH, 20), "track")
+    drawing.box((0, 6), (across.at(before), 20), "bar quiet")
+    drawing.box((across.at(before), 6), (across.at(after) - across.at(before), 20), "bar")
+    remaining = say("words.no_cap") if ledger.cap.rho is None else _capped(ledger.cap.rho)
+    if cap is not None:  # never more than there is
+        remaining_budget = max(0.0, float(cap) - after)
+        digits = floor(float(f"{remaining_budget:.12g}") * 10**6) / 10**6
+        remaining = say("charts.ledger.of_cap", amount=written(digits), cap=written(cap))
+    rows = (
+        (say("charts.ledger.spent_before"), _loss(before)),
+        (say("charts.ledger.this_release_adds"), _loss(after - before)),
+        (say("charts.ledger.left_under_cap"), remaining),
+    )
+    texts = [say("words.labelled", label=label, text=said) for label, said in rows]
+    for place, text in enumerate(texts):
+        y = 44.0 + 17 * place
+        drawing.box((0, y - 9), (12, 10), ("bar quiet", "bar", "track")[place])
+        drawing.text(18, y, text, "t")
+    return chart_of(
+        (("", drawing),),
+        "chart-ledger",
+        say("charts.ledger.title"),
+        "; ".join(texts) + f". {_counted(ledger)}",
+        (say("words.what"), say("words.epsilon")),
+        rows,
+        say("charts.ledger.description", composition=_counted(ledger)),
+    )
+
+
+def _capped(rho: Number) -> str:
+    """What holds the dataset where no cap of epsilon does."""
+    return say("charts.ledger.cap_of_rho", cap=written(rho))
+
+
+def _loss(value: float) -> str:
+    return written(shortened(float(f"{value:.12g}"), 6))
+
+
+def _counted(ledger: Ledger | LedgerStanding) -> str:
+    """How releases add up: a chart can't be read without that."""
+    said = say("charts.ledger.added_plainly")
+    if ledger.composed is not None and ledger.composed.after.by == "zCDP":
+        said = say("charts.ledger.composed_by_zcdp")
+    if ledger.disjoint_periods:
+        said += say("charts.ledger.disjoint_periods")
+    return said
+
+
+def spending_chart(ledger: Ledger) -> Chart | None:
+    """Draw epsilon over time, all charges of the dataset added up; None if none are known."""
+    history, cap = ledger.history, ledger.cap.epsilon
+    if not history:
+        return None
+    totals = [float(charge.epsilon) for charge in history]
+    times = _times([charge.at for charge in history])
+    x_start, x_end, top, bottom = 40.0, WIDTH - 8.0, 20.0, 150.0
+    up = linear([*totals, *([float(cap)] if cap is not None else [])], bottom, top)
+    across = Scale(times[0], times[-1], x_start + 6, x_end - 40)
+    drawing = Drawing(bottom + 22)
+    drawing.axis_up(up, x_start, x_end, "grid")
+    points, level = [(x_start, up.at(0))], 0.0
+    for time, total in zip(times, totals, strict=True):
+        x = across.at(time) if times[0] != times[-1] else (x_start + x_end) / 2
+        points += [(x, up.at(level)), (x, up.at(total))]
+        level = total
+    points.append((x_end, up.at(level)))
+    drawing.path(points, "stroke-1")
+    drawing.dot(*points[-2], 3.5, "bar")
+    if cap is not None:
+        drawing.line((x_start, up.at(float(cap))), (x_end, up.at(float(cap))), "limit")
+        drawing.text(
+            x_end, up.at(float(cap)) - 4, say("charts.timeline.cap", cap=written(cap)), anchor="end"
+        )
+    first, last = (history[place].at[:10] for place in (0, -1))
+    if first != last:
+        drawing.text(x_start, bottom + 16, first)
+    drawing.text(x_end, bottom + 16, last, anchor="end")
+    description = (
+        counted(
+            len(history),
+            "charts.timeline.charges",
+            epsilon=written(history[-1].epsilon),
+        )
+        + (
+            say("charts.timeline.under_cap", cap=written(cap))
+            if cap is not None
+            else say("charts.timeline.no_cap")
+            if ledger.cap.rho is None
+            else f"; {_capped(ledger.cap.rho)}."
+        )
+        + f" {_counted(ledger)}"
+    )
+    rows = [
+        (str(charge.entry), charge.at[:19].replace("T", " "), written(charge.epsilon))
+        for charge in history
+    ]
+    head = (
+        say("charts.timeline.columns.entry"),
+        say("charts.timeline.columns.charged_at"),
+        say("charts.timeline.columns.epsilon"),
+    )
+    return chart_of(
+        (("", drawing),), "chart-spending", say("charts.timeline.title"), description, head, rows
+    )
+
+
+def _times(texts: Sequence[str]) -> list[float]:
+    """Read times as seconds, or number the charges where one can't be read or they go back."""
+    try:
+        times = [datetime.fromisoformat(text).timestamp() for text in texts]
+    except ValueError:
+        times = []
+    if times and times == sorted(times) and all("T" in text or " " in text for text in texts):
+        return times
+    return [float(place) for place in range(len(texts))]
+
+
+def _of_total(cost: float, total: float) -> str:
+    return say("words.percent", share=number_text(f"{cost / total * 100:.3g}"))

@@ -1,0 +1,373 @@
+"""Which figures of a table are drawn, in which form, and what is said of the picture.
+
+The form follows the keys: an ordered key makes a line with a band, two keys without order a heat
+table or facets, quantiles a range plot, all else dots with intervals. Many rows without an order
+have no chart.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from math import prod
+from typing import NamedTuple
+
+from dprelease.language import number_text, say
+from dprelease.model import OutputColumn, OutputTable
+from dprelease.model.outputs import BESIDE, is_weak, place_columns
+from dprelease.postprocess.intervals.fixed_point import placed
+from dprelease.postprocess.intervals.number_text import Rounding, places_beside, rounded_text
+from dprelease.reports.charts.forms import (
+    Band,
+    Estimate,
+    estimates_across,
+    heat_grid,
+    line_with_band,
+    places_of,
+)
+from dprelease.reports.charts.svg import (
+    Chart,
+    Drawing,
+    HeatTable,
+    Scale,
+    VegaLite,
+    chart_of,
+    isolated,
+    linear,
+    short,
+)
+from dprelease.reports.charts.vega_lite import Layers, specification, vega_file
+from dprelease.reports.text.shown_names import column_title, key_text, title_with_unit
+
+MOST_LINES = 40
+"""Up to so many rows each gets a line of its own, with its label, in a chart or in a facet."""
+MOST_POINTS = 750
+"""Up to so many points are on a line: two years of days."""
+MOST_FACETS, MOST_IN_FACETS = 12, 2000
+MOST_CELLS = 600
+MOST_ACROSS = 16
+MOST_NUMBERS = 120
+"""Up to so many rows the numbers stand beside a chart; of more they are in the file alone."""
+ORDERED = frozenset({"integer", "float", "decimal", "date", "timestamp"})
+Values = Sequence[float | None]
+Orders = Mapping[str, frozenset[str]]
+"""The columns whose keys have an order, each with those of its labels that stand outside it."""
+
+
+class Figure(NamedTuple):
+    """A column of numbers with what stands beside it; several columns are quantiles of one."""
+
+    columns: tuple[OutputColumn, ...]
+    besides: tuple[Mapping[str, OutputColumn], ...]  # by ending, of each column
+
+    @property
+    def beside(self) -> Mapping[str, OutputColumn]:
+        """What stands beside the first column."""
+        return self.besides[0]
+
+    def all_beside(self, ending: str) -> list[OutputColumn]:
+        """Give what has this ending beside any of the columns."""
+        return [beside[ending] for beside in self.besides if ending in beside]
+
+    @property
+    def name(self) -> str:
+        """The column's name, or that of the query of several."""
+        first = self.columns[0]
+        return first.name if len(self.columns) == 1 else first.query or first.name
+
+    @property
+    def title(self) -> str:
+        """What people read: a title with its unit, or the name."""
+        first = self.columns[0]
+        if len(self.columns) == 1:
+            return title_with_unit(first)
+        return title_with_unit(replace(first, name=self.name))
+
+    def estimates(self, labels: Sequence[str]) -> list[Estimate]:
+        """Give each row as it is drawn."""
+        values = list(zip(*map(_floats, self.columns), strict=True))
+        flags = self.all_beside("_flag")
+        hollow = [any(is_weak(flag.values[row]) for flag in flags) for row in range(len(values))]
+        if len(self.columns) > 1:
+            return [
+                Estimate(label, None, None, flagged, tuple(v for v in row if v is not None))
+                for label, row, flagged in zip(labels, values, hollow, strict=True)
+            ]
+        return [
+            Estimate(label, value, interval, flagged)
+            for label, (value,), interval, flagged in zip(
+                labels, values, self._intervals([row[0] for row in values]), hollow, strict=True
+            )
+        ]
+
+    def _intervals(self, values: Values) -> list[tuple[float, float] | None]:
+        low, high = self.beside.get("_low"), self.beside.get("_high")
+        if low and high:
+            ends = list(zip(_floats(low), _floats(high), strict=True))
+        elif halves := self.beside.get("_noise_moe"):
+            ends = [
+                (None, None) if value is None or half is None else (value - half, value + half)
+                for value, half in zip(values, _floats(halves), strict=True)
+            ]
+        else:
+            return [None] * len(values)
+        return [
+            (least, most) if value is not None and least is not None and most is not None else None
+            for value, (least, most) in zip(values, ends, strict=True)
+        ]
+
+    def in_ranks(self) -> str:
+        """Say within how many ranks the values are right, if that is all that is known."""
+        columns = self.all_beside("_rank_moe")
+        values = [value for column in columns for value in column.values if isinstance(value, int)]
+        decimals = columns[0].decimals if columns else 0
+        places = places_beside(values, decimals) if decimals else 0  # weight has decimals
+        ranks = [Decimal(rounded_text(value, decimals, places, Rounding.UP)) for value in values]
+        if not ranks or "_noise_moe" in self.beside:
+            return ""
+        least, most = min(ranks), max(ranks)
+        if least < most:
+            return say(
+                "charts.figures.ranks.from_to",
+                least=least,
+                most=most,
+            )
+        return say(
+            "charts.figures.ranks.up_to",
+            most=most,
+        )
+
+
+_BEHIND = ("_count", "_mean")
+"""Figures that are published beside that of their query: the numbers behind it."""
+
+
+def figures_of(table: OutputTable) -> list[Figure]:
+    """Find the columns of numbers that are figures of their own, not beside another one."""
+    figures: dict[str, Figure] = {}
+    places = place_columns([(column.name, column.query) for column in table.columns])
+    for place, others in places.items():
+        column = table.columns[place]
+        if column.kind not in {"integer", "number"} or column.beside or column.suffix in _BEHIND:
+            continue
+        filled = {
+            ending: table.columns[other]
+            for ending, other in others.items()
+            if any(value is not None for value in table.columns[other].values)
+        }
+        beside = {ending: filled[ending] for ending in BESIDE if ending in filled}
+        query = column.query
+        is_quantile = column.suffix.startswith("_q")
+        if is_quantile and "_rank_moe" not in beside:
+            continue  # read from running counts: the same in all rows
+        together = query if is_quantile and query else column.name
+        before = figures.get(together, Figure((), ()))
+        figures[together] = Figure((*before.columns, column), (*before.besides, beside))
+    return list(figures.values())
+
+
+class Form(NamedTuple):
+    """How a table is drawn: "dots", "line" or "heat"; its facets are rows under a title."""
+
+    kind: str
+    parts: tuple[tuple[str, tuple[int, ...]], ...]
+    keys: tuple[OutputColumn, ...]  # those that name a row inside its facet
+
+
+def form_of(table: OutputTable, orders: Orders) -> Form | None:
+    """Choose the form for a table by its keys; None where no form suits its rows."""
+    keys = tuple(column for column in table.columns if column.kind == "key")
+    if not keys or table.rows < 2:
+        return None
+    is_line = keys[-1].name in orders and len(set(keys[-1].values)) > 2
+    whole = (("", tuple(range(table.rows))),)
+    if len(keys) == 1:
+        if is_line and table.rows <= MOST_POINTS:
+            return Form("line", whole, keys)
+        return Form("dots", whole, keys) if table.rows <= MOST_LINES else None
+    if kind := _faceted(table, keys, is_line):
+        rows_of: dict[str, list[int]] = {}
+        for row in range(table.rows):
+            rows_of.setdefault(_key(keys[0], row), []).append(row)
+        parts = tuple((title, tuple(rows)) for title, rows in rows_of.items())
+        return Form(kind, parts, keys[1:])
+    sizes = [len(set(key.values)) for key in keys]
+    is_small = len(keys) == 2 and min(sizes) <= MOST_ACROSS and prod(sizes) <= MOST_CELLS
+    return Form("heat", whole, keys) if is_small else None
+
+
+def _faceted(table: OutputTable, keys: Sequence[OutputColumn], is_line: bool) -> str:
+    """Say what each facet of the first key holds: "line", "dots"; "" where facets don't suit."""
+    rows = Counter(keys[0].values)
+    longest = max(rows.values())
+    if len(rows) > MOST_FACETS:
+        return ""
+    if is_line and len(keys) == 2 and table.rows <= MOST_IN_FACETS:
+        return "line"
+    suits = longest <= MOST_LINES and (len(keys) > 2 or table.rows <= MOST_LINES)
+    return "dots" if suits else ""
+
+
+def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it is published
+    table: OutputTable,
+    figure: Figure,
+    form: Form,
+    orders: Orders,
+    place: tuple[str, str],
+    level: float,
+    texts: Callable[[OutputColumn], Sequence[str]],
+    alone: bool = True,
+) -> Chart | HeatTable | None:
+    """Draw a figure; None where there is nothing to draw.
+
+    ``place`` is the name in the page and the file of the table; ``texts`` gives a column's figures
+    as the page shows them. ``alone`` tells that no table on the page holds all of the numbers.
+    """
+    name, file = place
+    labels = [_label(form.keys, row) for row in range(table.rows)]
+    rows = figure.estimates(labels)
+    drawn = [row for row in rows if row.ends()]
+    if not drawn:
+        return None
+    kind = "range" if len(figure.columns) > 1 else form.kind
+    if kind == "range" and (form.kind == "heat" or max(len(p[1]) for p in form.parts) > MOST_LINES):
+        return None
+    ends = [end for row in drawn for end in row.ends()]
+    scale = linear(ends, 0, 1, 4, zero=False)
+    said = _said(figure, kind, form, table, scale, level, any(row.flagged for row in drawn))
+    layers = Layers(
+        kind,
+        table,
+        file,
+        tuple(column.name for column in figure.columns),
+        {ending: column.name for ending, column in figure.beside.items() if ending != "_flag"},
+        tuple(flag.name for flag in figure.all_beside("_flag")),
+        tuple(key.name for key in form.keys),
+        next((key.name for key in table.columns if key.kind == "key" and key not in form.keys), ""),
+        orders,
+        (scale.low, scale.high),
+    )
+    content = specification(layers, figure.title, said)
+    vega = VegaLite(vega_file(table.name, figure.name, name), content)
+    if kind == "heat":
+        shown = list(texts(figure.columns[0]))
+        return heat_grid((name, figure.title, said, vega), form.keys, rows, shown)
+    panels = tuple(
+        (title, _panel(kind, [rows[row] for row in part], form, part, orders, scale))
+        for title, part in form.parts
+    )
+    head, numbers, note = _numbers(table, figure, file, alone)
+    return chart_of(panels, name, figure.title, said, head, numbers, note, vega)
+
+
+def _panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
+    kind: str,
+    rows: Sequence[Estimate],
+    form: Form,
+    part: Sequence[int],
+    orders: Orders,
+    scale: Scale,
+) -> Drawing:
+    if kind != "line":
+        return estimates_across(rows, scale)
+    key = form.keys[-1]
+    outside = orders[key.name]
+    outlying = [str(key.values[row]) in outside or key.values[row] is None for row in part]
+    inside = [row for row, is_apart in zip(rows, outlying, strict=True) if not is_apart]
+    others = [row for row, is_apart in zip(rows, outlying, strict=True) if is_apart]
+    keys = [str(key.values[row]) for row, out in zip(part, outlying, strict=True) if not out]
+    return line_with_band(Band(inside, places_of(keys), others), scale)
+
+
+def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
+    figure: Figure,
+    kind: str,
+    form: Form,
+    table: OutputTable,
+    scale: Scale,
+    level: float,
+    flagged: bool,
+) -> str:
+    has_interval = any(ending in figure.beside for ending in ("_noise_moe", "_low"))
+    said = []
+    if kind == "range":
+        wanted = ", ".join(
+            say(
+                "words.percent",
+                share=number_text(column.name.rpartition("_q")[2].replace("_", ".")),
+            )
+            for column in figure.columns
+        )
+        said.append(
+            say(
+                "charts.figures.quantile_bars",
+                quantiles=wanted,
+            )
+        )
+    elif kind == "heat":
+        said.append(say("charts.figures.heat_map"))
+    elif kind == "line" and has_interval:
+        said.append(
+            say("charts.figures.line",
+                level=level)
+        )  # fmt: skip
+    elif has_interval:
+        said.append(say("charts.figures.dots", level=level))
+    if len(form.parts) > 1:
+        key = next(column_title(column) for column in table.columns if column.kind == "key")
+        said.append(say("charts.figures.panels", key=key))
+    if flagged:
+        said.append(say("charts.figures.hollow_marks"))
+    if kind != "heat" and not scale.low <= 0 <= scale.high:
+        said.append(say("charts.figures.axis_begins", start=short(scale.low)))
+    said.append(figure.in_ranks())
+    return " ".join(filter(None, said))
+
+
+def _numbers(
+    table: OutputTable, figure: Figure, file: str, alone: bool
+) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
+    """Give the numbers for readers who can't see the picture, where no table shows them all."""
+    if not alone:
+        return (), [], ""
+    if table.rows > MOST_NUMBERS:
+        return (), [], say("charts.figures.all_rows", rows=table.rows, file=file)
+    keys = tuple(column for column in table.columns if column.kind == "key")
+    beside = [
+        column
+        for ending, column in figure.beside.items()
+        if ending in {"_noise_moe", "_low", "_high"}
+    ]
+    columns = [*figure.columns, *beside]
+    labels = [_label(keys, row) for row in range(table.rows)]
+    rows = list(zip(labels, *map(_written, columns), strict=True))
+    return (say("charts.figures.columns.key"), *map(column_title, columns)), rows, ""
+
+
+def _key(column: OutputColumn, row: int) -> str:
+    return isolated(key_text(column, column.values[row]))
+
+
+def _label(keys: Sequence[OutputColumn], row: int) -> str:
+    """Name a row by its keys."""
+    return " · ".join(_key(column, row) for column in keys)
+
+
+def _floats(column: OutputColumn) -> Values:
+    """Fixed-point figures as floats for drawing; None beyond what can be drawn."""
+    unit, most = 10**column.decimals, 10 ** (column.decimals + 100)
+    return [
+        value / unit if isinstance(value, int) and abs(value) < most else None
+        for value in column.values
+    ]
+
+
+def _written(column: OutputColumn) -> list[str]:
+    return [
+        number_text(placed(value, column.decimals))
+        if isinstance(value, int)
+        else say("words.empty")
+        for value in column.values
+    ]

@@ -1,0 +1,238 @@
+"""The forms of charts: dots with intervals, quantile ranges, lines with bands, heat tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import NamedTuple
+
+from dprelease.language import say
+from dprelease.model import OutputColumn
+from dprelease.reports.charts.svg import (
+    WIDTH,
+    Drawing,
+    HeatCell,
+    HeatTable,
+    Scale,
+    VegaLite,
+    cut,
+    isolated,
+    near,
+    room,
+)
+from dprelease.reports.text.shown_names import column_title, key_text
+
+
+class Estimate(NamedTuple):
+    """A value with its interval, or quantiles that rise; all may be missing."""
+
+    label: str
+    value: float | None
+    interval: tuple[float, float] | None
+    flagged: bool = False
+    quantiles: tuple[float, ...] = ()
+
+    def ends(self) -> tuple[float, ...]:
+        """Give what an axis must hold."""
+        if self.value is None:
+            return self.quantiles
+        return self.interval or (self.value,)
+
+
+LETTERS = 20  # of a label beside a row
+ROW = 18.0
+MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
+
+
+def estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "") -> Drawing:
+    """Draw a line for each estimate: its label, its interval, and a dot; hollow where flagged."""
+    x_start, x_end, top = 128.0, WIDTH - 20.0, 4.0
+    across = scale._replace(start=x_start, end=x_end)
+    bottom = top + ROW * len(estimates)
+    drawing = Drawing(bottom + 20)
+    for tick, label in across.ticks:
+        x, style = across.at(tick), "zero" if tick == 0 else "grid"
+        drawing.line((x, top), (x, bottom + 3), style)
+        drawing.text(x, bottom + 16, say(form, share=label) if form else label, anchor="middle")
+    for place, estimate in enumerate(estimates):
+        y = top + ROW * (place + 0.5)
+        drawing.text(0, y + 4, cut(estimate.label, LETTERS))
+        if not estimate.ends():
+            drawing.text(x_start + 4, y + 4, say("words.empty"))
+        elif estimate.value is None:
+            _quantiles(drawing, across, y, estimate)
+        else:
+            if estimate.interval is not None:
+                low, high = map(across.at, estimate.interval)
+                drawing.box((low, y - 2.5), (max(high - low, 1.0), 5), "interval")
+            _dot(drawing, (across.at(estimate.value), y), estimate.flagged)
+    return drawing
+
+
+def _dot(drawing: Drawing, place: tuple[float, float], flagged: bool, radius: float = 3.2) -> None:
+    drawing.dot(*place, radius, "hollow" if flagged else "bar")
+
+
+def _quantiles(drawing: Drawing, across: Scale, y: float, estimate: Estimate) -> None:
+    """Draw a bar from the lowest to the highest, and a stroke at each."""
+    low, high = across.at(min(estimate.quantiles)), across.at(max(estimate.quantiles))
+    style = "hollow" if estimate.flagged else "interval"
+    drawing.box((low, y - 3), (max(high - low, 1.0), 6), style)
+    for value in estimate.quantiles:
+        drawing.box((across.at(value) - 1, y - 6), (2, 12), "bar")
+
+
+class Band(NamedTuple):
+    """Estimates in order, each at its place from 0 to 1, and those whose keys have no place."""
+
+    inside: Sequence[Estimate]
+    places: Sequence[float]
+    others: Sequence[Estimate]
+
+
+def places_of(labels: Sequence[str]) -> list[float]:
+    """Place ordered keys between 0 and 1: numbers and dates by what they say, bins evenly."""
+    numbers = [_number(label) for label in labels]
+    rising = [number for number in numbers if number is not None]
+    if len(rising) < len(labels) or any(b <= a for a, b in pairwise(rising)):
+        rising = [float(place) for place in range(len(labels))]
+    if len(rising) < 2:
+        return [0.5] * len(rising)
+    return [(number - rising[0]) / (rising[-1] - rising[0]) for number in rising]
+
+
+def _number(label: str) -> float | None:
+    for read in (float, lambda text: datetime.fromisoformat(text).timestamp()):
+        try:
+            number = read(label)
+        except (ValueError, OverflowError):
+            continue
+        return number if math.isfinite(number) else None
+    return None
+
+
+def line_with_band(band: Band, scale: Scale) -> Drawing:
+    """Draw figures along an ordered key; keys without a place stand apart, on the right."""
+    start, right, top, bottom = 46.0, WIDTH - 12.0, 8.0, 158.0
+    up = scale._replace(start=bottom, end=top)
+    drawing = Drawing(bottom + 22)
+    drawing.axis_up(up, start, right)
+    end = right - (26 + 52.0 * len(band.others) if band.others else 6)
+    spots = [start + 8 + place * (end - start - 8) for place in band.places]
+    for run in _runs(band.inside, spots):
+        ends = [(x, row.interval) for x, row in run if row.interval is not None]
+        if len(ends) > 1:
+            above = [(x, up.at(high)) for x, (_, high) in ends]
+            below = [(x, up.at(low)) for x, (low, _) in reversed(ends)]
+            drawing.path([*above, *below], "interval", closed=True)
+    marks = []
+    for run in _runs(band.inside, spots):
+        points = [(x, up.at(row.value)) for x, row in run if row.value is not None]
+        drawing.path(points, "stroke-1")
+        for spot, (_, row) in zip(points, run, strict=True):
+            if len(spots) <= MOST_DOTS or len(points) == 1:
+                _dot(drawing, spot, row.flagged)
+            elif row.flagged:
+                marks.append(f"M{near(spot[0])} {near(spot[1] - 2)}l2 2l-2 2l-2-2z")
+    if marks:
+        drawing.shape("".join(marks), "hollow")
+    for place, row in enumerate(band.others):
+        x = end + 26 + 52.0 * (place + 0.5)
+        if row.value is not None:
+            if row.interval is not None:
+                low, high = map(up.at, row.interval)
+                drawing.box((x - 2.5, high), (5, max(low - high, 1.0)), "interval")
+            _dot(drawing, (x, up.at(row.value)), row.flagged)
+        drawing.text(x, bottom + 16, cut(row.label, 10), anchor="middle")
+    limit = end + 10 if band.others else WIDTH
+    _names_below(drawing, [row.label for row in band.inside], spots, (limit, bottom + 16))
+    return drawing
+
+
+def _runs(
+    estimates: Sequence[Estimate], spots: Sequence[float]
+) -> Iterable[list[tuple[float, Estimate]]]:
+    """Cut the line where a figure is missing."""
+    run: list[tuple[float, Estimate]] = []
+    for spot, estimate in zip(spots, estimates, strict=True):
+        if estimate.value is not None:
+            run.append((spot, estimate))
+        elif run:
+            yield run
+            run = []
+    if run:
+        yield run
+
+
+def _names_below(
+    drawing: Drawing,
+    labels: Sequence[str],
+    spots: Sequence[float],
+    corner: tuple[float, float],
+) -> None:
+    """Name the first, the last and as many others as have room, left of a corner."""
+    if not labels:
+        return
+    limit, y = corner
+    short = [cut(label, 16) for label in labels]
+    widths = [6.2 * room(label) for label in short]
+
+    def ends(place: int) -> tuple[float, float]:
+        middle = min(max(spots[place], widths[place] / 2), limit - widths[place] / 2)
+        return middle - widths[place] / 2, middle + widths[place] / 2
+
+    last = len(labels) - 1
+    shown = [0]
+    for place in range(1, last):
+        if ends(place)[0] > ends(shown[-1])[1] + 8 and ends(place)[1] < ends(last)[0] - 8:
+            shown.append(place)
+    for place in [*shown, last] if last else shown:
+        low, high = ends(place)
+        drawing.text((low + high) / 2, y, short[place], anchor="middle")
+
+
+STEPS = 5
+
+
+def heat_grid(
+    words: tuple[str, str, str, VegaLite],
+    keys: Sequence[OutputColumn],
+    estimates: Sequence[Estimate],
+    texts: Sequence[str],
+) -> HeatTable:
+    """Shade a figure by two keys; the one with fewer values is across.
+
+    ``words`` is the name, the title, the description and the specification.
+    """
+    values = [list(dict.fromkeys(key.values)) for key in keys]
+    down, across = (0, 1) if len(values[0]) >= len(values[1]) else (1, 0)
+    most = max((abs(row.value) for row in estimates if row.value is not None), default=0) or 1
+    cells = {
+        (keys[down].values[row], keys[across].values[row]): HeatCell(
+            texts[row],
+            0 if estimate.value is None else round(estimate.value / most * STEPS),
+            estimate.flagged,
+        )
+        for row, estimate in enumerate(estimates)
+    }
+    nothing = HeatCell("-", 0, False)
+    name, title, description, vega = words
+    return HeatTable(
+        name,
+        title,
+        description,
+        (
+            f"{column_title(keys[down])} \\ {column_title(keys[across])}",
+            *(isolated(key_text(keys[across], key)) for key in values[across]),
+        ),
+        tuple(
+            (
+                isolated(key_text(keys[down], key)),
+                tuple(cells.get((key, other), nothing) for other in values[across]),
+            )
+            for key in values[down]
+        ),
+        vega,
+    )

@@ -1,0 +1,342 @@
+"""How large noise is: twenty equally likely results, and errors against the size of a group."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import NamedTuple
+
+from dprelease.language import number_text, say
+from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, cut, linear, short
+from dprelease.reports.model.report_model import Column, Query
+from dprelease.reports.text.shown_numbers import shortened, written
+from dprelease.statistics.statistic_registry import statistic_of
+
+DOTS = 20
+MOST_STRIPS = 6
+WIDE = 30  # from so many steps of the grid on, a bell is that of the continuous law
+
+
+def has_dots(query: Query) -> bool:
+    """Whether a figure is one released number: the truth, and one draw of noise."""
+    return (
+        statistic_of(query.statistic).one_number
+        and query.lender is None
+        and query.threshold is None
+        and query.mechanism in {"laplace", "staircase", "gaussian"}
+        and query.scale > 0
+    )
+
+
+def twenty(query: Query) -> list[float]:
+    """Give the noise at the middles of twenty equally likely parts of its law, rising.
+
+    A value is a multiple of the query's granularity, and the quantile of the discrete law.
+    """
+    unit, scale = float(query.granularity), float(query.scale) / float(query.granularity)
+    upper = [
+        _on_stairs(query.stairs, scale, (2 * i + 1) / (2 * DOTS))
+        if query.stairs
+        else _quantile(query.mechanism, scale, (2 * i + 1) / (2 * DOTS))
+        for i in range(10, DOTS)
+    ]
+    return [-steps * unit for steps in reversed(upper)] + [steps * unit for steps in upper]
+
+
+def _quantile(mechanism: str, scale: float, share: float) -> int:
+    """Find the least k >= 0 with P(noise <= k) >= share, for a share above one half."""
+    if mechanism == "laplace":  # P(X > k) = p^(k+1) / (1 + p), p = e^(-1/scale)
+        stay = math.exp(-1 / scale)
+        return max(0, math.ceil(math.log((1 - share) * (1 + stay)) * -scale - 1 - 1e-9))
+    if scale > WIDE:
+        return max(0, math.ceil(NormalDist(0, scale).inv_cdf(share) - 0.5))
+    weights = [math.exp(-((k / scale) ** 2) / 2) for k in range(math.ceil(12 * scale) + 2)]
+    whole = 2 * math.fsum(weights) - 1
+    reached = (1 + 1 / whole) / 2  # P(X <= 0)
+    k = 0
+    while reached < share and k + 1 < len(weights):
+        k += 1
+        reached += weights[k] / whole
+    return k
+
+
+def _on_stairs(stairs: Sequence[int], scale: float, share: float) -> int:
+    """Find the same of a staircase; b is the ratio of its levels, W (1 - b) the sum of all weights.
+
+    P(X > k) = b^n (m (1 - b) + D b)/W, if the level n of k + 1 goes on for m integers from there.
+    """
+    stair, first = stairs
+    ratio = math.exp(-stair / scale)
+    whole = (2 * first - 1) * (1 - ratio) + 2 * stair * ratio
+
+    def reached(k: int) -> bool:
+        level = (k + 1 + stair - first) // stair
+        rest = first + level * stair - k - 1
+        outside = ratio**level * (rest * (1 - ratio) + stair * ratio) / whole
+        return outside <= (1 - share) * (1 + 1e-9)
+
+    return bisect_left(range(math.ceil(50 * scale) + stair), True, key=reached)
+
+
+def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
+    """Draw twenty equally likely results of the same truth; None where no query has any."""
+    dotted = [query for query in queries if has_dots(query)]
+    if not dotted:
+        return None
+    strips: dict[tuple[float, ...], list[Query]] = {}
+    for query in dotted:
+        strips.setdefault(tuple(twenty(query)), []).append(query)
+    strip = 92.0
+    drawing = Drawing(strip * min(len(strips), MOST_STRIPS))
+    for place, (values, alike) in enumerate(list(strips.items())[:MOST_STRIPS]):
+        unit = float(alike[0].granularity)
+        _strip(drawing, strip * place, ", ".join(query.name for query in alike), (values, unit))
+    description = say(
+        "charts.dots.description",
+        level=level,
+    )
+    rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
+    return chart_of(
+        (("", drawing),),
+        "chart-dots",
+        say("charts.dots.title"),
+        description,
+        (say("words.query"), say("charts.dots.axis")),
+        [(query.name, ", ".join(map(_signed, twenty(query)))) for query in dotted],
+        say(
+            "charts.more_queries",
+            description=description,
+            number=rest,
+        )
+        if rest > 0
+        else "",
+    )
+
+
+def _strip(
+    drawing: Drawing, top: float, names: str, noise: tuple[tuple[float, ...], float]
+) -> None:
+    """Draw results on a scale around the truth; ``noise`` is the results and their granularity."""
+    values, unit = noise
+    reach = max(map(abs, values)) or unit
+    across = linear([-reach, reach], 14, WIDTH - 14, 4)
+    base, size = top + 58, 8.6
+    drawing.text(0, top + 12, cut(names, 44), "t")
+    drawing.line((0, base + 5), (WIDTH, base + 5), "rule")
+    drawing.line((WIDTH / 2, top + 18), (WIDTH / 2, base + 8), "zero")
+    heights: dict[int, int] = {}
+    for value in values:
+        column = round((across.at(value) - WIDTH / 2) / size)
+        stack = heights.get(column, 0)
+        heights[column] = stack + 1
+        drawing.dot(WIDTH / 2 + column * size, base - stack * size * 0.62, 3.6, "dot")
+    for value, _ in across.ticks:
+        x = across.at(value)
+        drawing.line((x, base + 5), (x, base + 9), "rule")
+        at_end = "end" if value == across.high else "" if value == across.low else "middle"
+        place = {"end": WIDTH, "": 0.0}.get(at_end, x)
+        said = say("charts.dots.truth") if value == 0 else _signed(value)
+        drawing.text(place, base + 20, said, anchor=at_end)
+
+
+def _signed(value: float) -> str:
+    said = short(abs(value))
+    sign = "+" if value > 0 else "\u2212"
+    return "0" if said == "0" else f"{sign}{said}"
+
+
+class Falling(NamedTuple):
+    """An error that falls with the size of a group: ``share`` of a figure at one record."""
+
+    names: tuple[str, ...]
+    share: float
+    of: str
+    sizes: str  # what a size of a group counts
+
+
+def falling(
+    queries: Sequence[Query], columns: Sequence[Column], units: str = "people"
+) -> list[Falling]:
+    """Find the relative error of each query that has one; equal ones together, largest first."""
+    middles = {column.name: _middle(column) for column in columns}
+    names: dict[tuple[float, str, str], list[str]] = {}
+    for query in queries:
+        if query.survey_weight:
+            continue  # its error falls with the weight of a group, not with its size
+        statistic, half, example = (
+            statistic_of(query.statistic), query.noise_halfwidth, query.example_halfwidth
+        )  # fmt: skip
+        error = statistic.relative_error(
+            None if half is None else float(half),
+            None if example is None else float(example.halfwidth) * float(example.values),
+            middles.get(query.column or ""),
+            units,
+        )
+        if error is not None and error[0] > 0:
+            sizes = units if statistic.counts_units else say(statistic.counts or "words.records")
+            names.setdefault((*error, sizes), []).append(query.name)
+    lines = [Falling(tuple(equal), *error) for error, equal in names.items()]
+    return sorted(lines, key=lambda line: -line.share)
+
+
+def _middle(column: Column) -> float | None:
+    if column.lower is None or column.upper is None:
+        return None
+    return max(abs(float(column.lower)), abs(float(column.upper))) / 2
+
+
+SIZES = (10, 100, 1_000, 10_000, 100_000, 1_000_000)
+MOST_LINES = 5
+SAME_LINE = math.log10(1.25)  # lines nearer to each other than this are one to the eye
+LEGEND = 26  # letters of names in a line; the error stands beside them
+MOST_NAMES = 20
+UNRELIABLE = 0.3
+Line = tuple[float, list[str]]
+"""A line of the chart: its error at one record, and the names of all queries of that error."""
+
+
+def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Line], list[str]]:
+    """Choose lines that stand apart, from largest to smallest; and name the queries left out.
+
+    First the largest, then again and again what is farthest from all that are chosen.
+    """
+    names: dict[float, list[str]] = {}
+    for line in lines:
+        names.setdefault(line.share, []).extend(line.names)
+    places = {share: math.log10(share) for share in names}
+    chosen = [max(places)]
+    while len(chosen) < MOST_LINES:
+        gaps = {
+            share: min(abs(place - places[other]) for other in chosen)
+            for share, place in places.items()
+        }
+        farthest = max(gaps, key=lambda share: gaps[share])
+        if gaps[farthest] < SAME_LINE:
+            break
+        chosen.append(farthest)
+    drawn = [(share, names[share]) for share in sorted(chosen, reverse=True)]
+    return drawn, [name for share in names if share not in chosen for name in names[share]]
+
+
+def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str) -> Chart | None:
+    """Draw relative error against group size, both by powers of ten; None where none is known.
+
+    ``units``: what ``count_units`` counts.
+    """
+    lines = falling(queries, columns, units)
+    if not lines:
+        return None
+    drawn, rest = drawn_lines(lines)
+    x_start, x_end, top, bottom = 46.0, WIDTH - 10.0, 10.0, 210.0
+    across, up = Scale(1, 6, x_start, x_end, _counts()), Scale(-4, 0, bottom, top, _shares())
+    drawing = Drawing(bottom + 40 + 16 * len(drawn))
+    _powers(drawing, across, up)
+    for place, (share, names) in enumerate(drawn):
+        style = f"stroke-{place % 4 + 1}{' dash' if place >= 4 else ''}"
+        _fall(drawing, (across, up), math.log10(share), style, place + 1)
+        y = bottom + 46 + 16 * place
+        drawing.line((x_start, y - 4), (x_start + 22, y - 4), style)
+        drawing.text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", LEGEND))
+        drawing.text(
+            x_end,
+            y,
+            say("charts.error_by_size.at_thousand", share=_percent(share / 1000)),
+            anchor="end",
+        )
+    counted = {line.sizes for line in lines}
+    all_sizes = dict.fromkeys((say("words.records"), units, say("words.different_values")))
+    sizes = listed([name for name in all_sizes if name in counted])
+    drawing.text(
+        (x_start + x_end) / 2,
+        bottom + 28,
+        cut(say("charts.error_by_size.axis", things=sizes), 48),
+        anchor="middle",
+    )
+    description = say(
+        "charts.error_by_size.description",
+        things=sizes,
+    )
+    note = ""
+    if rest:
+        more = (
+            say("charts.error_by_size.and_more", number=len(rest) - MOST_NAMES)
+            if len(rest) > MOST_NAMES
+            else ""
+        )
+        others = f"{', '.join(rest[:MOST_NAMES])}{more}"
+        note = say(
+            "charts.error_by_size.not_drawn",
+            description=description,
+            others=others,
+        )
+    return chart_of(
+        (("", drawing),),
+        "chart-errors",
+        say("charts.error_by_size.title"),
+        description,
+        (
+            say("words.query"),
+            say("words.share"),
+            *(say("charts.error_by_size.columns.at_size", size=size) for size in SIZES[1:5]),
+        ),
+        [
+            (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
+            for line in lines
+        ],
+        note,
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Join alternatives as a sentence does."""
+    return say("words.or").join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+
+
+ACROSS = ((1, "10"), (2, "100"), (3, "1,000"), (4, "10k"), (5, "100k"), (6, "1M"))
+
+
+def _powers(drawing: Drawing, across: Scale, up: Scale) -> None:
+    """Draw the powers of ten on both axes, and shade what is flagged."""
+    drawing.axis_up(up, across.start, across.end, "grid")
+    for power, label in across.ticks:
+        x = across.at(power)
+        drawing.line((x, up.end), (x, up.start), "grid")
+        drawing.text(x, up.start + 14, label, anchor="end" if power == 6 else "middle")
+    limit = up.at(math.log10(UNRELIABLE))
+    drawing.box((across.start, up.end), (across.end - across.start, limit - up.end), "shade")
+    drawing.text(across.end - 4, up.end + 12, say("charts.error_by_size.flagged"), anchor="end")
+
+
+def _fall(
+    drawing: Drawing, frame: tuple[Scale, Scale], total: float, style: str, number: int
+) -> None:
+    """Draw a line of slope -1 as far as it lies inside the frame, and number it.
+
+    All along it log error + log size is ``total``.
+    """
+    across, up = frame
+    first, last = max(1.0, total), min(6.0, total + 4)
+    if first >= last:
+        return
+    drawing.path([(across.at(size), up.at(total - size)) for size in (first, last)], style)
+    # numbers stand apart even where lines lie close together
+    along = first + (last - first) * (0.15 + 0.1 * ((number - 1) % 8))
+    x, y = across.at(along), up.at(total - along)
+    drawing.dot(x, y, 6.5, "badge")
+    drawing.text(x, y + 3.5, str(number), anchor="middle")
+
+
+def _percent(share: float) -> str:
+    """Write a share of error in percent, rounded up, but for the dust of floats."""
+    return say("words.percent", share=written(shortened(float(f"{share * 100:.12g}"), 2)))
+
+
+def _counts() -> tuple[tuple[int, str], ...]:
+    return tuple((power, number_text(label)) for power, label in ACROSS)
+
+
+def _shares() -> tuple[tuple[int, str], ...]:
+    """Powers of ten, as they stand at the axis."""
+    return tuple((power, _percent(10.0**power)) for power in range(0, -5, -1))

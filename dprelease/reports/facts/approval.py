@@ -1,0 +1,146 @@
+"""What an approval of a plan holds a run to, what it leaves open, and what a plan's page has."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from dprelease.language import ENGLISH, say
+from dprelease.model import AS_RELEASED, Database, Expression, Plan, Release, Review
+from dprelease.reports.facts.explanations import told_warnings
+from dprelease.reports.model.report_model import (
+    Approval,
+    Cap,
+    ComposedTotals,
+    LedgerStanding,
+    PlannedLedger,
+    Scalar,
+    Spent,
+)
+from dprelease.reports.text.shown_names import stated_names
+from dprelease.reports.text.shown_numbers import text
+
+LEFT_OPEN = (
+    "approval.open.data",
+    "approval.open.machine",
+    "approval.open.time",
+    "approval.open.spec_keys",
+)
+
+
+def left_open(release: Release) -> tuple[str, ...]:
+    """Say what an approval leaves open, where the spec has it."""
+    if release.review == Review():
+        return tuple(map(say, LEFT_OPEN))
+    return (*map(say, LEFT_OPEN), say("approval.open.review"))
+
+
+def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
+    """State what an approval of a plan holds a run to, by the names of the spec's keys.
+
+    Paths are as the spec writes them, or as they were given instead: the same on every machine.
+    """
+    about, data, privacy = release.about, release.data, release.privacy
+    ledger, output = release.ledger, release.output
+    path = ledger.path if ledger.written_path is None else ledger.written_path
+    witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
+    caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
+    texts = ("title", "curator", "contact", "purpose", "region", "sector")
+    language = release.report_language
+    return {
+        "ledger.path": path,
+        "ledger.witness": f"{path}.witness" if witness is None else witness,
+        "ledger.dataset": ledger.dataset,
+        **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
+        **({} if ledger.rho_cap is None else {"ledger.rho_cap": text(ledger.rho_cap)}),
+        "ledger.disjoint_periods": ledger.disjoint_periods,
+        "data.path": data.written_path,
+        "data.snapshot": data.snapshot,
+        **_database(data.source.database),
+        "data.engine": data.engine,
+        **({} if data.design_effect is None else {"data.design_effect": text(data.design_effect)}),
+        "period": release.period,
+        "output.path": output.path if output.written_path is None else output.written_path,
+        "output.format": output.format,
+        "output.interval": text(output.interval),
+        "report.formats": tuple(release.report_formats),
+        **({"report.language": language} if language != ENGLISH else {}),
+        "privacy.unit_description": privacy.unit_description,
+        **({} if privacy.population is None else {"privacy.population": privacy.population}),
+        **{f"release.{name}": getattr(about, name) for name in texts},
+        **({} if about.licence is None else {"release.licence": about.licence}),
+        **({} if about.previous is None else {"release.previous": about.previous}),
+        **_review_held(release),
+        **_finishes(release),
+        **{
+            f"query.{query.name}.max_unreadable": text(query.max_unreadable)
+            for query in release.queries
+            if query.max_unreadable is not None
+        },
+        **{stated.key: stated.name for stated in stated_names(release)},
+        **{
+            f"columns.{name}.source": column.source
+            for name, column in release.columns.items()
+            if column.source is not None
+        },
+    }
+
+
+def _database(database: Database | None) -> dict[str, Scalar | tuple[str, ...]]:
+    if database is None:
+        return {}
+    return {"data.uri_env": database.uri_env, "data.table": database.table}
+
+
+def _review_held(release: Release) -> dict[str, Scalar]:
+    """State what is written in ``[review]`` before the signature, as far as it is."""
+    review = release.review
+    names = ("reviewer", "role", "legal_basis", "necessity")
+    texts = {name: getattr(review, name) for name in names}
+    texts |= {f"attestations.{name}": text for name, text in review.attestations.items()}
+    return {f"review.{name}": text for name, text in texts.items() if text is not None}
+
+
+def _finishes(release: Release) -> dict[str, Scalar]:
+    """State what is done to noisy figures, where they are not published as they are."""
+    held: dict[str, Scalar] = {}
+    for query in release.queries:
+        usual = {field.name: getattr(AS_RELEASED, field.name) for field in fields(AS_RELEASED)}
+        for name, value in usual.items():
+            now = getattr(query.finish, name)
+            if now != value:
+                said = now.text if isinstance(now, Expression) else now
+                key = f"query.{query.name}.{name}"
+                held[key] = said if isinstance(said, bool | str) else text(said)
+    return held
+
+
+def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
+    """State what the page of a plan has beside its facts."""
+    release = plan.release
+    return Approval(
+        interval=text(release.output.interval),
+        digest=digest,
+        holds=held_facts(release),
+        leaves_open=left_open(release),
+        ledger=None
+        if ledger is None
+        else LedgerStanding(
+            before=Spent(
+                epsilon=ledger.epsilon_spent,
+                delta=ledger.delta_spent,
+                rho=None if ledger.rho is None else ledger.rho.spent,
+            ),
+            after=Spent(
+                epsilon=ledger.epsilon_after,
+                delta=ledger.delta_after,
+                rho=None if ledger.rho is None else ledger.rho.after,
+            ),
+            composed=ComposedTotals(before=ledger.composed.now, after=ledger.composed.after),
+            cap=Cap(
+                epsilon=ledger.epsilon_cap,
+                delta=ledger.delta_cap,
+                rho=None if ledger.rho is None else ledger.rho.cap,
+            ),
+        ),
+        notes=(*plan.notes, *told_warnings(plan)),
+    )

@@ -1,0 +1,260 @@
+"""What a choice, a quantile or a private key promises, in sentences with their numbers.
+
+And the warning of minima and maxima that say nothing of the end of the values, and all warnings
+in the language of the report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dprelease.errors import Complaint
+from dprelease.language import ENGLISH, number_text, say, spoken
+from dprelease.mechanisms.mechanism_registry import law_of
+from dprelease.model import Form, NoiseFamily, Plan, Step
+from dprelease.postprocess.intervals.number_text import number, percent
+from dprelease.reports.model.report_model import Threshold
+from dprelease.reports.text.shown_numbers import root, shortened, text, upward, written
+from dprelease.statistics.read_release import views
+from dprelease.statistics.statistic_registry import statistic_of
+
+
+def explained(step: Step, interval: Fraction) -> list[str]:
+    """Explain what a table of scales can't; empty for plain noise on public cells."""
+    said: list[str] = []
+    if (threshold := threshold_facts(step, interval)) is not None:
+        said.append(_threshold(threshold, interval))
+    elif step.query.private:
+        said.append(_selected(step))
+    if step.form is Form.CHOICE:
+        said.append(_choice(step, interval))
+    elif step.form is Form.QUANTILES:
+        said.append(_quantiles(step, interval))
+    elif step.query.axis is not None:
+        said.append(_largest(step, interval))
+    if step.noise.family is NoiseFamily.STAIRCASE:
+        said.append(_stairs(step))
+    if words := statistic_of(step.query.statistic).words(step):
+        said.append(words)
+    return said
+
+
+def _stairs(step: Step) -> str:
+    """Flat in the middle, and on every stair."""
+    noise, unit = step.noise, step.unit[0]
+    error = root(law_of(noise.family).variance(noise) * unit**2)
+    rms = written(shortened(error))
+    return say(
+        "explanations.staircase",
+        first=number((noise.first - 1) * unit, 6),
+        width=number(noise.stair * unit, 6),
+        factor=number(noise.stair / noise.parameter),
+        rms=rms,
+    )
+
+
+def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
+    """State what the count that selects private keys promises; None for all other steps."""
+    selection = step.query.key_selection
+    if step.threshold is None or selection is None:
+        return None
+    half = statistic_of(step.query.statistic).halfwidth(step, interval) or 0
+    return Threshold(
+        at_least=step.threshold,
+        delta=upward(selection.delta),
+        counts="people" if statistic_of(step.query.statistic).counts_units else "rows",
+        shown_from=math.ceil(step.threshold + half),
+        hidden_below=max(2, math.floor(step.threshold - half)),
+    )
+
+
+def _threshold(threshold: Threshold, interval: Fraction) -> str:
+    people = threshold.counts == "people"
+    many, one = (
+        (say("words.people"), say("words.person"))
+        if people
+        else (say("words.rows"), say("words.row"))
+    )
+    return say(
+        "explanations.private_keys",
+        units=many,
+        at_least=threshold.at_least,
+        unit=one,
+        delta=written(threshold.delta),
+        shown_from=threshold.shown_from,
+        hidden_below=threshold.hidden_below,
+        interval=percent(interval),
+    )
+
+
+def _selected(step: Step) -> str:
+    """Noise on a 0 can be seen to be small; a name or a value says nothing of how it came about."""
+    said = say("explanations.keys_of_count")
+    if step.form is Form.NUMBERS and step.query.axis is None:
+        return said
+    one = say("words.value") if step.form is Form.QUANTILES else say("words.name")
+    return say(
+        "explanations.keys_by_chance",
+        choice=said,
+        noun=one,
+    )
+
+
+def _choice(step: Step, interval: Fraction) -> str:
+    """The bound of ``mechanisms.exponential.shortfall``, with its numbers."""
+    query, change = step.query, step.sensitivity
+    flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
+    several = query.picks > 1
+    epsilon = step.noise.parameter * change.choice_l1 * (1 if change.monotone else 2)
+    law = "1 - (1 - (1 - p)^R)/(R p)" if flips else "(R - 1) p/(1 + (R - 1) p)"
+    missed = written(upward(1 - interval))
+    if several:
+        missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
+    said = say(
+        "explanations.choice.scores",
+        mechanism="permute-and-flip" if flips else say("explanations.choice.exponential"),
+        in_turn=say("explanations.choice.in_turn") if several else "",
+        privacy=_error(step, interval),
+        factor="" if change.monotone else "2 ",
+        chance=law,
+        miss=missed,
+        shift=number(change.choice_l1 * step.unit[0], 6, up=True),
+        direction=say("explanations.choice.one_way")
+        if change.monotone
+        else say("explanations.choice.both_ways"),
+        candidates=candidates_of(step),
+        epsilon=written(upward(epsilon)),
+        each=say("explanations.choice.for_each_pick") if several else "",
+    )
+    if query.candidates is None:
+        return said
+    grid = query.candidates.grid
+    upper = number(grid.upper * grid.step, 12)
+    return say(
+        "explanations.choice.score_steps",
+        choice=said,
+        step=number(grid.step, 12),
+        upper=upper,
+    )
+
+
+def _largest(step: Step, interval: Fraction) -> str:
+    """Top k by noisy counts."""
+    return say(
+        "explanations.choice.largest_counts",
+        picks=step.query.picks,
+        privacy=_error(step, interval),
+    )
+
+
+def _quantiles(step: Step, interval: Fraction) -> str:
+    query = step.query
+    among = say("explanations.quantiles.grid", values=candidates_of(step))
+    if query.points is not None:
+        among = say("explanations.quantiles.listed", values=candidates_of(step))
+    said = say(
+        "explanations.quantiles.chosen",
+        candidates=among,
+    )
+    if len(query.quantiles) > 1:
+        said += say("explanations.quantiles.in_turn")
+    error = statistic_of(query.statistic).expected_error(step, interval).partition(";")[0]
+    said += say(
+        "explanations.quantiles.within",
+        ranks=error,
+        interval=percent(interval),
+    )
+    statistic = statistic_of(query.statistic)
+    if statistic.end:
+        needed = statistic.meaningful_from(step, interval)
+        said += say(
+            "explanations.quantiles.stand_for_end",
+            quantiles=number_text(text(query.quantiles[0])),
+            end=say(statistic.end),
+            needed=needed,
+        )
+    return said
+
+
+def _error(step: Step, interval: Fraction) -> str:
+    """The statistic's own words, as the beginning of a sentence."""
+    said = statistic_of(step.query.statistic).expected_error(step, interval)
+    return said[0].upper() + said[1:]
+
+
+def candidates_of(step: Step) -> int:
+    """Among how many a choice or a quantile is taken in each cell; 0 for all else."""
+    query = step.query
+    if query.candidates is not None:
+        return len(query.candidates.texts)
+    if query.axis is not None:
+        return len(query.axis.labels)
+    if step.points is not None:
+        return len(query.points) if query.points is not None else step.points.grid.width + 1
+    return 0
+
+
+MANY = 10_000
+"""A number of values that the groups of many a table do not have."""
+
+
+def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
+    """Warn of what only the plan shows: a function of the spec, as the plan is."""
+    return tuple(_warnings(plan))
+
+
+def told_warnings(plan: Plan) -> tuple[str, ...]:
+    """All warnings as a report says them: those of a spec, which are English, by what they are."""
+    return tuple(
+        say("warnings.line", key=warning.key, meaning=say(what), code=warning.code)
+        if spoken() != ENGLISH and (what := OF_SPEC.get(int(warning.code[1:])))
+        else warning.message
+        for warning in (*plan.release.warnings, *plan_warnings(plan))
+    )
+
+
+# by the number of the code: the codes themselves are the spec's
+OF_SPEC = {
+    201: "warnings.no_cap",
+    202: "warnings.unit_not_described",
+    203: "warnings.no_source",
+    204: "warnings.period_without_place",
+    205: "warnings.key_matches_nothing",
+    206: "warnings.delta_without_cap",
+    207: "warnings.large_delta",
+    208: "warnings.arithmetic_with_unit",
+    209: "warnings.more_groups_than_rows",
+    210: "warnings.more_rows_in_group_than_in_all",
+    211: "warnings.more_rows_than_groups_hold",
+    212: "warnings.more_groups_than_tables",
+    213: "warnings.large_bound",
+    214: "warnings.unused_bounds",
+    215: "warnings.neighbours_of_records",
+    216: "warnings.bound_on_missing_groups",
+    217: "warnings.unknown_sector",
+    218: "warnings.unit_is_double",
+    220: "warnings.different_records",
+}
+
+
+def _warnings(plan: Plan) -> Iterator[Complaint]:
+    for step in views(plan):
+        query, statistic = step.query, statistic_of(step.query.statistic)
+        needed = statistic.meaningful_from(step, plan.release.output.interval)
+        if needed is not None and needed > MANY:
+            key = f"query[{query.number}].statistic"
+            yield Complaint(
+                "W301",
+                say(
+                    "explanations.quantiles.small_groups",
+                    needed=needed,
+                    name=query.name,
+                    end=say(statistic.end),
+                ),
+                "give it more epsilon, a larger step or a short list of candidates; or ask for a "
+                "quantile further inside",
+                plan.release.place(key),
+                key,
+            )

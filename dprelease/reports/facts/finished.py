@@ -1,0 +1,204 @@
+"""What is done to a query's figures after the noise, in sentences, and how it biases them.
+
+Numbers are of the plan alone: no figure is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import pi, sqrt
+from typing import NamedTuple
+
+from dprelease.language import counted, say
+from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
+from dprelease.model.outputs import SUPPRESSED
+from dprelease.postprocess.finishing.finished_tables import (
+    Noisy,
+    deeds,
+    group_of,
+    noisy_figures,
+    observed_of,
+)
+from dprelease.postprocess.intervals.number_text import listing, number, percent
+from dprelease.reports.model.report_model import Finishing
+from dprelease.reports.text.shown_numbers import text
+
+MOST_TABLES = 12
+RAW = "finish.raw"
+
+
+def finishings(plan: Plan) -> dict[str, Finishing]:
+    """State what is done to the figures of each query, by name, where anything is."""
+    groups: dict[object, list[Read]] = {}
+    for read in plan.reads:
+        if read.query.finish != AS_RELEASED:
+            groups.setdefault(group_of(read.query) or read.query.name, []).append(read)
+    stated = {}
+    for reads in groups.values():
+        figures = noisy_figures(plan, reads)
+        deviations = [sqrt(noisy.variance or 0) for noisy in figures]
+        after = _after(figures) if len(reads) > 1 else deviations
+        tables = list(dict.fromkeys(read.query.table for read in reads))
+        for read, before, final in zip(reads, deviations, after, strict=True):
+            upward = UPWARD.get(plan.step(read).noise.family, 0.5)
+            agrees_with = reads[0].query.name if read is not reads[0] else None
+            words = _words(read.query, _Noise(before, final, upward, tables, agrees_with))
+            stated[read.query.name] = _stated(read.query.finish, tuple(words))
+    return stated
+
+
+def _stated(finish: Finish, explained: tuple[str, ...]) -> Finishing:
+    usual = finish.flag_unreliable_at == AS_RELEASED.flag_unreliable_at
+    return Finishing(
+        consistent=finish.consistent,
+        nonnegative=finish.nonnegative,
+        integer=finish.integer,
+        publish_if=condition_of(finish),
+        round_to=None if finish.round_to is None else text(finish.round_to),
+        flag_unreliable_at=None if usual else text(finish.flag_unreliable_at),
+        explained=explained,
+    )
+
+
+def finishing_words(plan: Plan) -> list[str]:
+    """Say in short what is done to figures, once for all queries that have it alike."""
+    queries: dict[str, dict[str, None]] = {}
+    for query in (read.query for read in plan.reads):
+        condition = condition_of(query.finish)
+        parts = deeds(query.finish) + (
+            [] if condition is None else [say("finish.shown_if", condition=condition)]
+        )
+        if parts:
+            queries.setdefault(", ".join(parts), {})[query.column_name] = None
+    return [
+        say("finish.after_noise", names=listing([*names]), changes=what)
+        for what, names in queries.items()
+    ]
+
+
+def condition_of(finish: Finish) -> str | None:
+    """Write the condition on which a figure is shown."""
+    if finish.hide_below is not None:
+        return f"value >= {text(finish.hide_below)}"
+    return None if finish.publish_if is None else finish.publish_if.text
+
+
+class _Noise(NamedTuple):
+    """Standard deviations of a cell's noise before and after agreement, and what it is about.
+
+    ``upward``: the mean of what is above 0 of the noise, as a share of that. ``tables`` agree:
+    they are told of with the first query, which is ``agrees_with`` of all others.
+    """
+
+    before: float
+    after: float
+    upward: float
+    tables: Sequence[str]
+    agrees_with: str | None
+
+
+def _agreement(noise: _Noise) -> Iterator[str]:
+    """Say what agrees: with the first query by the names of all tables, then by that query."""
+    if noise.agrees_with is not None:
+        yield say(
+            "finish.agree.with_query",
+            query=noise.agrees_with,
+        )
+        return
+    more = len(noise.tables) - MOST_TABLES
+    tables = [
+        *noise.tables[:MOST_TABLES],
+        *([say("words.more", number=more)] if more > 0 else []),
+    ]
+    yield counted(
+        len(tables),
+        "finish.agree.with_tables",
+        tables=listing(tables),
+    )
+    yield say("finish.agree.least_squares")
+
+
+def _words(query: Query, noise: _Noise) -> Iterator[str]:
+    finish = query.finish
+    if finish.consistent:
+        yield from _agreement(noise)
+        if noise.before:
+            yield say(
+                "finish.agree.deviation",
+                before=_size(noise.before),
+                after=_size(noise.after),
+            )
+    if finish.nonnegative and noise.after:
+        yield from _nonnegative(query, noise.after * noise.upward, alone=not finish.consistent)
+    if finish.integer:
+        yield say("finish.integer")
+    if finish.consistent or finish.nonnegative or finish.integer:
+        yield (
+            say(
+                "finish.halfwidth.or_agreed",
+                raw=say(RAW),
+            )
+            if finish.consistent
+            else say("finish.halfwidth.of_noisy", raw=say(RAW))
+        )
+    if (condition := condition_of(finish)) is not None:
+        yield say(
+            "finish.hidden.condition",
+            condition=condition,
+            suppressed=SUPPRESSED,
+        )
+        yield say("finish.hidden.reliability")
+    if finish.round_to is not None:
+        yield say(
+            "finish.round.nearest",
+            multiple=number(finish.round_to, 12),
+            allowance=number(finish.round_to / 2, 12),
+        )
+        yield say("finish.round.need_not_add_up", raw=say(RAW))
+    if finish.flag_unreliable_at != AS_RELEASED.flag_unreliable_at:
+        share = percent(finish.flag_unreliable_at)
+        yield say(
+            "finish.flagged",
+            share=share,
+        )
+
+
+UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 * pi))
+"""The mean of max(0, X), X the noise, is at most so much of its standard deviation.
+
+1 / sqrt(2 pi) for Gaussian noise and mixtures of it, of which Laplace noise is one; else 1/2.
+"""
+
+
+def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
+    """Say how cells are biased; what all cells of a table are lowered by makes it only less."""
+    bias = (
+        say("finish.nonnegative.at_most", bias=_size(upward))
+        if alone
+        else say("finish.nonnegative.about", bias=_size(upward))
+    )
+    if not query.groups:
+        yield say(
+            "finish.nonnegative.set_to_zero",
+            bias=bias,
+        )
+        return
+    yield say("finish.nonnegative.keeps_total")
+    yield say(
+        "finish.nonnegative.small_cells",
+        bias=bias,
+    )
+
+
+def _after(group: Sequence[Noisy]) -> list[float]:
+    """The standard deviations of cells' noise after least squares."""
+    # Imported here for start-up: most releases are published as they are.
+    from dprelease.postprocess.finishing.agreement import least_squares, noise_left
+
+    joint = observed_of(group, [noisy.query.cells for noisy in group])
+    return list(map(sqrt, noise_left(least_squares(joint.tables, joint.observed, joint.sizes))))
+
+
+def _size(value: float) -> str:
+    return number(Fraction(value), 3, up=True)

@@ -1,0 +1,375 @@
+"""The privacy hazards that NIST SP 800-226 asks a reviewer to go through, one row each.
+
+``checked``: the tool rules it out for this release, by how it works or by a check before any data
+is read. ``stated``: people say so in the spec, and the tool can't know. ``not checked``: nobody
+says anything of what the tool can't know. ``attention``: somebody should look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from dprelease.language import say
+from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
+from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
+from dprelease.reports.model.meaning_model import TotalLoss
+from dprelease.reports.model.report_model import Hazard
+from dprelease.reports.text.shown_numbers import loss_text, shortened, upward, written
+from dprelease.statistics.read_release import views
+from dprelease.statistics.statistic_registry import statistic_of
+
+CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
+HIGH_EPSILON = 3
+MOST_WEAK = 0.1
+"""A release with a larger share of figures that are too noisy or hidden should be looked at."""
+NO_FLAGS: Mapping[str, int] = {}
+SMALL_DELTA = Fraction(1, 10**9)
+FEW_PUBLISHED = Fraction(1, 100)
+"""So many units at most may a small delta publish the rows of, on average, in all the population.
+
+That is the chance, at most, that there is a single one of them.
+"""
+
+
+class Row(NamedTuple):
+    """A hazard, how it stands, and why; ``key`` is its name in ``[review.attestations]``."""
+
+    hazard: str
+    status: str
+    note: str
+    key: str = ""
+
+
+def hazards(
+    plan: Plan,
+    totals: Sequence[TotalLoss],
+    records: Sequence[tuple[str, ...]] = (),
+    flags: Mapping[str, int] = NO_FLAGS,
+) -> tuple[Hazard, ...]:
+    """Go through the hazards for this release; ``records`` are those of record-level tables.
+
+    ``totals`` are the losses of the dataset, ``flags`` says how many figures have which.
+    """
+    rows = (
+        _size_of_epsilon(plan, totals),
+        _size_of_delta(plan, totals),
+        _unit(plan.release),
+        *_framing(plan.release.data.source.dialect),
+        _repeated(plan),
+        _declared(plan),
+        *_built_in(plan),
+        *_figure_hazards(plan),
+        *_utility(flags),
+        *(Row(*record) for record in records),
+        *_beyond_the_tool(),
+    )
+    return tuple(_attested(row, plan.release.review) for row in rows)
+
+
+def _attested(row: Row, review: Review) -> Hazard:
+    """Let a statement of the reviewer stand for what the tool can't check."""
+    text = review.attestations.get(row.key)
+    if text is None:
+        return Hazard(hazard=row.hazard, status=row.status, note=row.note)
+    note = say("hazards.reviewer_states", reviewer=review.reviewer, text=text)
+    return Hazard(hazard=row.hazard, status=STATED, note=note)
+
+
+def _attention(doubtful: bool) -> str:
+    return ATTENTION if doubtful else CHECKED
+
+
+def _size_of_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+    """What a person may lose is the total of the dataset, in the end its cap."""
+    here = plan.loss.epsilon
+    notes = [say("hazards.epsilon.of_release", epsilon=written(shortened(upward(here))))]
+    for total in totals:
+        epsilon = written(shortened(total.epsilon))
+        if total.of == "cap":
+            notes.append(say("hazards.epsilon.of_cap", epsilon=epsilon))
+        else:
+            said = say("hazards.epsilon.of_dataset", epsilon=epsilon)
+            notes.append(said)
+    high = max(here, *(Fraction(str(total.epsilon)) for total in totals)) >= HIGH_EPSILON
+    if high:
+        notes.append(say("hazards.epsilon.large", limit=HIGH_EPSILON))
+    else:
+        notes.append(say("hazards.epsilon.small", limit=HIGH_EPSILON))
+    return Row(say("hazards.epsilon.title"), _attention(high), " ".join(notes))
+
+
+def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+    """Judge delta by the population that the spec states; where it states none, by 1e-9."""
+    so_far = [Fraction(str(total.delta or 0)) for total in totals if total.of != "cap"]
+    delta, privacy = max(plan.loss.delta, *so_far, Fraction(0)), plan.release.privacy
+    hazard = say("hazards.delta.title")
+    if not delta:
+        return Row(hazard, CHECKED, say("hazards.delta.none"))
+    shown = written(shortened(upward(delta)))
+    worst = say("hazards.delta.of_all", delta=shown)
+    if privacy.population is not None:
+        expected = delta * privacy.population
+        note = say(
+            "hazards.delta.population",
+            population=privacy.population,
+            people=written(shortened(upward(expected))),
+            limit=written(upward(FEW_PUBLISHED)),
+        )
+        status = STATED if expected <= FEW_PUBLISHED else ATTENTION
+        return Row(hazard, status, f"{worst} {note}")
+    if delta <= SMALL_DELTA:
+        return Row(hazard, CHECKED, say("hazards.delta.small", delta=loss_text(delta)))
+    if privacy.unit_column is None:
+        published = say("hazards.delta.publishes_row", n=int(1 / delta))
+    else:
+        published = say("hazards.delta.publishes_person", n=int(1 / delta))
+    note = say(
+        "hazards.delta.should_be",
+        limit=written(upward(FEW_PUBLISHED)),
+    )
+    return Row(hazard, ATTENTION, f"{worst} {published} {note}")
+
+
+def _unit(release: Release) -> Row:
+    hazard = say("hazards.unit.title")
+    described, column = release.privacy.unit_description, release.privacy.unit_column
+    if column is None:
+        note = say("hazards.unit.row")
+        if described:
+            sentence = say("hazards.unit.row_described", description=described)
+        else:
+            sentence = say("hazards.unit.row_not_described")
+        return Row(hazard, ATTENTION, f"{note} {sentence}")
+    note = say("hazards.unit.people", column=column)
+    if described:
+        sentence = say("hazards.unit.value_described", description=described)
+        return Row(hazard, STATED, f"{note} {sentence}")
+    sentence = say("hazards.unit.value_not_described")
+    return Row(hazard, ATTENTION, f"{note} {sentence}")
+
+
+def _framing(dialect: Dialect) -> Iterator[Row]:
+    """Say what it rests on which lines of a file are one record."""
+    if dialect.max_lines > 1:
+        note = say(
+            "hazards.multiline.note",
+            n=dialect.max_lines,
+        )
+        yield Row(say("hazards.multiline.title"), NOT_CHECKED, note)
+
+
+def _repeated(plan: Plan) -> Row:
+    caps, hazard = plan.release.ledger, say("hazards.repeated.title")
+    said = say("hazards.repeated.ledger")
+    if caps.epsilon_cap is None and caps.rho_cap is None:
+        return Row(hazard, ATTENTION, f"{said} {say('hazards.repeated.no_cap')}")
+    if plan.loss.delta and caps.delta_cap is None and caps.rho_cap is None:
+        return Row(hazard, ATTENTION, f"{said} {say('hazards.repeated.no_cap_of_delta')}")
+    note = say("hazards.repeated.cap")
+    return Row(hazard, STATED, f"{said} {note}")
+
+
+def _declared(plan: Plan) -> Row:
+    """Say whether what the spec declares comes with the source that it was taken from."""
+    hazard, release = say("hazards.public.title"), plan.release
+    declared = [
+        column
+        for column in release.columns.values()
+        if (column.step_chosen or column.grid or column.keys or column.edges)
+        and str(column.type) != "boolean"
+        and column.state_of is None
+    ]
+    sources = [column.source for column in declared if column.source is not None]
+    silent = [column.name for column in declared if column.source is None]
+    silent += [
+        say("hazards.public.candidates", query=query.name)
+        for query in release.queries
+        if query.candidates is not None
+    ]
+    silent += [
+        say("hazards.public.bins", column=group.column, query=query.name)
+        for query in release.queries
+        for group in (
+            *statistic_of(query.statistic).published(query),
+            *((query.axis,) if query.axis else ()),
+        )
+        if group.edges is not None
+        and (column := release.columns.get(group.column)) is not None
+        and column.edges != group.edges
+    ]
+    notes = []
+    if any(step.threshold is not None for step in plan.steps):
+        notes = [say("hazards.public.private_keys")]
+    if silent:
+        names = ", ".join(dict.fromkeys(silent))
+        sentence = say("hazards.public.no_source", names=names)
+        return Row(hazard, ATTENTION, " ".join([sentence, *notes]))
+    if not sources:
+        sentence = say("hazards.public.nothing_declared")
+        return Row(hazard, CHECKED, " ".join([sentence, *notes]))
+    sentence = say("hazards.public.sources")
+    return Row(hazard, STATED, " ".join([sentence, *notes]))
+
+
+def _keys(plan: Plan) -> Row:
+    hazard = say("hazards.groups.title")
+    thresholds = [
+        say(
+            "hazards.groups.threshold",
+            table=step.query.table,
+            count=step.threshold,
+            delta=written(upward(selection.delta)),
+        )
+        for step in plan.steps
+        if step.threshold is not None and (selection := step.query.key_selection) is not None
+    ]
+    if thresholds:
+        note = say(
+            "hazards.groups.private_keys",
+            thresholds=", ".join(thresholds),
+        )
+        return Row(hazard, ATTENTION, note)
+    if plan.reads:
+        note = say("hazards.groups.public")
+        return Row(hazard, CHECKED, note)
+    return Row(hazard, CHECKED, say("hazards.groups.none"))
+
+
+def _built_in(plan: Plan) -> Iterator[Row]:
+    arithmetic = say("hazards.floats.laws")
+    sensitivity = say("hazards.sensitivity.cells")
+    if plan.reads:
+        arithmetic = say("hazards.floats.integers")
+        sensitivity = say("hazards.sensitivity.bounds")
+    yield Row(say("hazards.floats.title"), CHECKED, arithmetic)
+    yield Row(say("words.sensitivity"), CHECKED, sensitivity)
+    yield _keys(plan)
+    drawn = say("hazards.truncated.note")
+    yield Row(say("hazards.truncated.title"), CHECKED, drawn)
+    exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
+    exact += [say("hazards.exact.rows_of_table", table=step.perturb.name) for step in plan.records]
+    note = say("hazards.exact.none")
+    if exact:
+        note = say(
+            "hazards.exact.equal",
+            names=", ".join(exact),
+        )
+    yield Row(say("hazards.exact.title"), _attention(bool(exact)), note)
+
+
+def _beyond_the_tool() -> Iterator[Row]:
+    """What the tool can't check: a text of the reviewer can state it."""
+    for hazard, note, key in (
+        (
+            say("hazards.side_channels.title"),
+            say("hazards.side_channels.note"),
+            "side_channels",
+        ),
+        (
+            say("hazards.access.title"),
+            say("hazards.access.note"),
+            "security_and_access",
+        ),
+        (
+            say("hazards.collection.title"),
+            say("hazards.collection.note"),
+            "data_collection_and_minimisation",
+        ),
+        (
+            say("hazards.staff.title"),
+            say("hazards.staff.note"),
+            "staff_who_see_the_data",
+        ),
+    ):
+        yield Row(hazard, NOT_CHECKED, note, key)
+
+
+def _figure_hazards(plan: Plan) -> Iterator[Row]:
+    """What the bounding of people and the statistics of this release have."""
+    limits = plan.release.privacy.bounding
+    if plan.reads and limits is not None:
+        note = say(
+            "hazards.bounding.note",
+            rows=limits.rows,
+            groups=limits.groups,
+        )
+        yield Row(say("hazards.bounding.title"), ATTENTION, note)
+    if plan.reads:
+        yield _bias(plan)
+    interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
+    for step in views(plan):
+        for hazard in statistic_of(step.query.statistic).hazards(step, interval):
+            subjects.setdefault(hazard[:3], []).append(hazard.subject)
+    for (_, title, note), names in sorted(subjects.items()):
+        yield Row(title, ATTENTION, say("words.labelled", label=note, text=", ".join(names)))
+
+
+def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
+    """Say how many of the published figures are too noisy or not shown."""
+    figures, weak = sum(flags.values()), flags.get(UNRELIABLE, 0)
+    hidden = flags.get(SUPPRESSED, 0)
+    if figures:
+        note = say(
+            "hazards.utility.note",
+            judged=figures,
+            weak=weak,
+            hidden=hidden,
+        )
+        useless = (weak + hidden) / figures > MOST_WEAK
+        yield Row(say("hazards.utility.title"), _attention(useless), note)
+
+
+def _bias(plan: Plan) -> Row:
+    """What moves figures one way, as far as the plan knows."""
+    notes = []
+    if columns := bounded_columns(plan):
+        sentence = "hazards.bias.clamped"
+        notes.append(say(sentence, columns=", ".join(columns)))
+    if plan.release.privacy.bounding is not None:
+        notes.append(say("hazards.bias.bounded"))
+    declared = plan.release.columns.values()
+    states = {column.name for column in declared if column.state_of is not None}
+    groups = {
+        group.column
+        for step in views(plan)
+        for group in statistic_of(step.query.statistic).published(step.query)
+        if not (group.total or group.private or group.column in states)
+    }
+    if groups:
+        notes.append(
+            say(
+                "hazards.bias.undeclared",
+                columns=", ".join(sorted(groups)),
+            )
+        )
+    if any(step.threshold is not None for step in plan.steps):
+        notes.append(say("hazards.bias.private_keys"))
+    finishes = [query.finish for query in plan.release.queries]
+    if any(finish.nonnegative for finish in finishes):
+        notes.append(say("hazards.bias.nonnegative"))
+    if any(finish.publish_if or finish.hide_below is not None for finish in finishes):
+        notes.append(say("hazards.bias.hidden"))
+    if not notes:
+        sentence = say("hazards.bias.none")
+        return Row(say("hazards.bias.title"), CHECKED, sentence)
+    notes.append(say("hazards.bias.no_interval"))
+    return Row(say("hazards.bias.title"), ATTENTION, " ".join(notes))
+
+
+def bounded_columns(plan: Plan) -> list[str]:
+    """Name the columns whose values are held within bounds, for some query."""
+    return list(dict.fromkeys(name for step in views(plan) for name in _bounded(step.query)))
+
+
+def _bounded(query: Query) -> Iterator[str]:
+    keys = statistic_of(query.statistic).keys
+    if query.column is not None and keys.numeric:
+        yield query.column.name
+    for part in (query.numerator, query.denominator):
+        if part is not None and part.column is not None:
+            yield part.column.name
+    yield from (axis.column.name for axis in query.curve)
+    if query.survey_weight is not None:
+        yield query.survey_weight.name

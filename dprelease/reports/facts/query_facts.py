@@ -1,0 +1,235 @@
+"""One query as plans and reports state it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from math import prod
+
+from dprelease.language import say
+from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
+from dprelease.model.plan_json import exact
+from dprelease.postprocess.finishing.flags import judge_of
+from dprelease.postprocess.intervals.number_text import listing, number
+from dprelease.reports.facts.explanations import candidates_of, explained, threshold_facts
+from dprelease.reports.facts.finished import finishings
+from dprelease.reports.facts.strategy_facts import Whole, wholes_of
+from dprelease.reports.model.json_form import from_json
+from dprelease.reports.model.report_model import (
+    Accounting,
+    Accuracy,
+    ExampleHalfwidth,
+    Finishing,
+    NoiseScale,
+    Query,
+    RatioPart,
+    Sensitivity,
+    Shares,
+)
+from dprelease.reports.model.strategy_model import LinearFigure, StrategyGroup
+from dprelease.reports.text.shown_numbers import root, text, upward
+from dprelease.statistics import read_release as reading
+from dprelease.statistics.shared.statistic import weight_step
+from dprelease.statistics.statistic_registry import statistic_of
+
+
+def _scale(step: Step, at: int = 0) -> int | float:
+    """Scale of the noise in values: b of the Laplace law, sigma of the Gaussian.
+
+    Of a choice it is 1/rate, in scores: P(candidate) is proportional to exp(score/scale), and
+    permute-and-flip is exponential noise of that scale on every score. Of quantiles it is 1/rate
+    in ranks, the largest where there are several, or in weight where records are weighted. ``at``:
+    of which released integer.
+    """
+    if step.scheme is not None:
+        rates = (selection.rate * selection.target.denominator for selection in step.scheme.steps)
+        return upward(weight_step(step.query) / min(rates))
+    return _scaled(step, step.unit[at])
+
+
+def _scaled(step: Step, unit: Fraction) -> int | float:
+    parameter = step.noise.parameter
+    if step.form is Form.CHOICE:
+        return upward(unit / parameter) if parameter else 0
+    if step.noise.family is NoiseFamily.GAUSSIAN:
+        return root(parameter * unit**2)
+    return upward(parameter * unit)
+
+
+def queries_facts(plan: Plan) -> tuple[Query, ...]:
+    """State every query of a plan, with what is done to its figures."""
+    done, wholes = finishings(plan), wholes_of(plan)
+    return tuple(
+        _query_facts(plan, read, done.get(read.query.name), wholes.get(read.query.name))
+        for read in plan.reads
+    )
+
+
+def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Whole | None) -> Query:
+    """State a query: mechanism, loss, sensitivity, scale, expected error.
+
+    Of a query that shares a release with others, loss, sensitivity and scale are those of that
+    release: it is paid for once, for all of ``shares.with``. Of queries planned together the loss
+    is that of all their steps, ``together`` the first of them, and the scale that of noise with the
+    figures' standard deviation. ``cells`` is None where keys are private.
+    """
+    interval = plan.release.output.interval
+    released = plan.step(read)
+    # what is planned together is told once, for all of it
+    together = () if whole else plan.shared_by(released)
+    others = [other.name for other in together if other != read.query]
+    step, query = reading.view(read, plan), read.query
+    loss = whole.loss if whole else step.loss
+    statistic, target = statistic_of(query.statistic), query.accuracy
+    groups = statistic.published(query)
+    linear = read.reading is Reading.LINEAR
+    unit = max(map(abs, read.factors)) if linear else step.unit[0]
+    half = reading.constant_half(read, plan, interval)
+    example = reading.example(read, plan, interval)
+    return Query(
+        name=query.name,
+        statistic=query.statistic,
+        table=query.table,
+        column=query.column.name if query.column else None,
+        by=tuple(group.column for group in groups),
+        where=query.where.text if query.where else None,
+        picks=query.picks,
+        quantiles=tuple(map(text, query.quantiles)) or None,
+        score=None if query.candidates is None else query.candidates.score.text,
+        numerator=_part(query.numerator),
+        denominator_part=_part(query.denominator),
+        among=query.among.text if query.among else None,
+        judged_by=judge_of(query, plan),
+        implied=query.implied,
+        cells=None if query.private else prod(len(group.labels) for group in groups),
+        candidates=candidates_of(step) or None,
+        form=str(step.form),
+        shares=Shares(release=read.step, with_=tuple(others)) if others else None,
+        mechanism=str(step.noise.family),
+        epsilon=upward(loss.epsilon),
+        epsilon_exact=text(loss.epsilon),
+        delta=upward(loss.delta),
+        rho=None if loss.rho is None else upward(loss.rho),
+        sensitivity=_sensitivity(step, unit),
+        scale=_scaled(step, unit) if linear else _scale(step),
+        granularity=upward(Fraction(1, 10**read.decimals) if whole else unit),
+        denominator=NoiseScale(scale=_scale(step, 1), granularity=upward(step.unit[1]))
+        if "denominator" in statistic.keys.needs
+        else None,
+        threshold=threshold_facts(step, interval),
+        accuracy=None
+        if target is None
+        else Accuracy(
+            within=upward(target.within),
+            confidence=text(target.confidence),
+            records=target.records,
+        ),
+        noise_halfwidth=None if half is None else upward(half),
+        example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
+        expected_error=reading.expected_error(read, plan, interval),
+        meaningful_from=statistic.meaningful_from(step, interval),
+        explained=(
+            *explained(step, interval),
+            *(_together_words(step) if whole else ()),
+            *_shared_words(plan, read, others),
+        ),
+        stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
+        finishing=finishing,
+        together=whole.first if whole else None,
+        survey_weight=None if query.survey_weight is None else query.survey_weight.name,
+    )
+
+
+def linear_figures(plan: Plan, read: Read) -> Iterator[LinearFigure]:
+    """State which released integers a figure is made of, and the law of their noise."""
+    step = plan.step(read)
+    share = statistic_of(read.query.statistic).range_of_share(read.query)
+    for column in reading.linear_columns(read, plan):
+        yield LinearFigure(
+            column=column.column,
+            step=read.step,
+            rows=column.rows,
+            factors=tuple(map(exact, column.factors)),
+            family=str(step.noise.family),
+            parameter=exact(step.noise.parameter),
+            stairs=(step.noise.stair, step.noise.first) if step.noise.stair else (),
+            merged=tuple(
+                StrategyGroup(column=group.column, labels=group.labels)
+                for group in (step.query.groups[place] for place in read.merged)
+            ),
+            share=() if share is None else tuple(map(exact, share)),
+        )
+
+
+def _together_words(step: Step) -> Iterator[str]:
+    """Explain the numbers of a figure that is combined of several released ones."""
+    yield say(
+        "queries.planned_together",
+        family=step.noise.family,
+    )
+
+
+def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str]:
+    """Explain what is read from a release that others share."""
+    if not others:
+        return
+    yield say(
+        "queries.shared_release",
+        step=read.step,
+        others=listing(others),
+    )
+    if read.merged:
+        groups = plan.step(read).query.groups
+        yield say(
+            "queries.added_up",
+            column=listing([groups[i].column for i in read.merged]),
+        )
+    if read.screened:
+        yield say("queries.nulls_counted")
+
+
+def _part(part: Part | None) -> RatioPart | None:
+    """The condition of a share, or a part of a ratio."""
+    if part is None:
+        return None
+    return RatioPart(
+        column=part.column.name if part.column else None,
+        where=part.where.text if part.where else None,
+    )
+
+
+def _sensitivity(step: Step, unit: Fraction) -> Sensitivity:
+    """How far neighbours move what is noised: figures, scores of a choice, ranks or weight."""
+    sensitivity, why = step.sensitivity, step.sensitivity.derivation
+    if step.form is Form.CHOICE:
+        l1, monotone = upward(sensitivity.choice_l1 * unit), sensitivity.monotone
+        return Sensitivity(l1=l1, l2=None, of="score", monotone=monotone, derivation=why)
+    if step.form is Form.QUANTILES:
+        if step.survey_weight is None:
+            return Sensitivity(l1=sensitivity.l1, l2=None, of="rows", derivation=why)
+        weight = upward(sensitivity.l1 * weight_step(step.query))
+        return Sensitivity(l1=weight, l2=None, of="weight", derivation=why)
+    grid = step.unit[0]
+    steps = (
+        "" if grid == 1 or sensitivity.l1 <= 1 else say("queries.in_steps", grid=number(grid, 6))
+    )
+    return Sensitivity(
+        l1=upward(sensitivity.l1 * unit),
+        l2=root(sensitivity.l2_squared * unit**2),
+        of="figures",
+        derivation=f"{why}{steps}",
+    )
+
+
+def accounting_facts(plan: Plan) -> Accounting:
+    """State the composed loss and what plain addition would have charged."""
+    return Accounting(
+        method=plan.method,
+        epsilon=upward(plan.loss.epsilon),
+        epsilon_exact=text(plan.loss.epsilon),
+        delta=upward(plan.loss.delta),
+        rho=None if plan.loss.rho is None else upward(plan.loss.rho),
+        basic_epsilon=upward(plan.basic.epsilon),
+        basic_delta=upward(plan.basic.delta),
+        advanced_epsilon=None if plan.advanced is None else upward(plan.advanced.epsilon),
+    )

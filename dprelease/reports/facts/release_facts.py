@@ -1,0 +1,487 @@
+"""The facts of a release: everything that a report may say of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, fields, replace
+
+from dprelease.files.uris import last_part
+from dprelease.frozen import dataclass
+from dprelease.language import say
+from dprelease.mechanisms.mechanism_registry import words_of
+from dprelease.model import (
+    AS_WRITTEN,
+    Adjacency,
+    Column,
+    ColumnNames,
+    Dialect,
+    Group,
+    OutputTable,
+    Plan,
+    Release,
+    Review,
+    StoredTable,
+)
+from dprelease.postprocess.intervals.number_text import listing
+from dprelease.reports.facts.explanations import told_warnings
+from dprelease.reports.facts.finished import finishing_words
+from dprelease.reports.facts.hazard_facts import bounded_columns, hazards
+from dprelease.reports.facts.query_facts import accounting_facts, linear_figures, queries_facts
+from dprelease.reports.facts.strategy_facts import strategies_of
+from dprelease.reports.facts.unit_facts import (
+    beliefs_of,
+    bounding_words,
+    group_privacy,
+    protected,
+    total_losses,
+    unit_facts,
+    unit_of,
+)
+from dprelease.reports.model.meaning_model import Meaning
+from dprelease.reports.model.record_model import RecordTable
+from dprelease.reports.model.report_model import (
+    Basic,
+    Composition,
+    DataFile,
+    Deployment,
+    Implementation,
+    Ledger,
+    LedgerStanding,
+    ListFile,
+    PlanFacts,
+    PrivacyLoss,
+    Provenance,
+    PublishedTable,
+    ReportFacts,
+    ReviewFacts,
+    TableColumn,
+)
+from dprelease.reports.model.report_model import Column as ColumnFacts
+from dprelease.reports.model.report_model import ColumnNames as NamesFacts
+from dprelease.reports.record_level.record_wording import record_words, table_words
+from dprelease.reports.text.shown_numbers import headline, text, upward, written
+from dprelease.sources.source_registry import SOURCES
+from dprelease.statistics.read_release import views
+from dprelease.statistics.statistic_registry import STATISTICS
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run knows beyond its plan; nothing of it depends on the private data."""
+
+    run_id: str
+    released_at: str
+    ledger: Ledger
+    versions: Mapping[str, str]
+    files: Mapping[str, str]  # table file -> sha256
+    tables: Sequence[PublishedTable]
+    plan_digest: str | None = None
+    flags: Mapping[str, int] = field(default_factory=dict)  # of published figures
+    remarks: tuple[str, ...] = ()  # on the published figures
+    records: Mapping[str, StoredTable] = field(default_factory=dict)
+
+
+def build(plan: Plan, outcome: Outcome) -> ReportFacts:
+    """Build the report of a release."""
+    release = plan.release
+    planned = planned_facts(plan, outcome.records, outcome.ledger, outcome.flags)
+    # a saved plan has no need of what figures are made of, for nothing is published yet
+    queries = tuple(
+        replace(query, linear=tuple(linear_figures(plan, read)))
+        for query, read in zip(planned.queries, plan.reads, strict=True)
+    )
+    return ReportFacts(
+        **{fact.name: getattr(planned, fact.name) for fact in fields(planned)}
+        | {"queries": queries},
+        tables=tuple(outcome.tables),
+        ledger=outcome.ledger,
+        notes=(*plan.notes, *outcome.remarks),
+        warnings=told_warnings(plan),
+        provenance=Provenance(
+            run_id=outcome.run_id,
+            released_at=outcome.released_at,
+            snapshot=release.data.snapshot,
+            period=release.period,
+            versions=dict(outcome.versions),
+            files=dict(outcome.files),
+            interval=text(release.output.interval),
+            plan=outcome.plan_digest,
+        ),
+        language=release.report_language,
+        rehearsal=release.rehearsal,
+    )
+
+
+def planned_facts(
+    plan: Plan,
+    records: Mapping[str, StoredTable] | None = None,
+    standing: Ledger | LedgerStanding | None = None,
+    flags: Mapping[str, int] | None = None,
+) -> PlanFacts:
+    """State what is known of a release before any data is opened, and of ``records`` if drawn.
+
+    ``standing`` is where the ledger stands, if that is known; ``flags`` those of published figures.
+    """
+    release, local = plan.release, record_words(plan)
+    source = release.data.source
+    totals = total_losses(release, standing)
+    private = {group.column for step in plan.steps for group in step.query.groups if group.private}
+    return PlanFacts(
+        deployment=_deployment(release, plan),
+        guarantee=_guarantee(plan) + local.guarantee,
+        bounding=(*(bounding_words(plan) if plan.reads else ()), *local.bounding),
+        queries=queries_facts(plan),
+        strategies=strategies_of(plan),
+        perturb=record_tables(plan, records),
+        accounting=accounting_facts(plan),
+        meaning=Meaning(
+            beliefs=beliefs_of(release.privacy, plan.loss),
+            of=unit_of(release.privacy).one,
+            groups=group_privacy(plan.loss.epsilon, plan.loss.delta),
+            totals=totals,
+        ),
+        not_protected=(*_not_protected(release, plan), *local.unprotected),
+        data=_data(release),
+        columns=tuple(
+            _column(column, column.name in private) for column in release.columns.values()
+        ),
+        lists=list_files(release),
+        processing=(
+            *(_figures(plan) if plan.reads else ()),
+            *finishing_words(plan),
+            *local.processing,
+            *([_csv_lines(source.dialect)] if source.format == "csv" else ()),
+        ),
+        hazards=hazards(plan, totals, local.hazards, flags or {}),
+        review=_review(release),
+    )
+
+
+def _review(release: Release) -> ReviewFacts | None:
+    review = release.review
+    if review == Review():
+        return None
+    return ReviewFacts(**{fact.name: getattr(review, fact.name) for fact in fields(ReviewFacts)})
+
+
+def record_tables(
+    plan: Plan, records: Mapping[str, StoredTable] | None = None
+) -> tuple[RecordTable, ...]:
+    """State the record-level tables; with what was drawn of them, their estimates too."""
+    if not plan.records:
+        return ()
+    # Imported here for start-up: most releases have no table of records.
+    from dprelease.reports.record_level.table_facts import drawn_table, planned_table
+
+    interval = plan.release.output.interval
+    tables = []
+    for step in plan.records:
+        explained = tuple(table_words(plan, step))
+        if records is None:
+            tables.append(planned_table(step, interval, explained))
+        else:
+            stored = records[step.perturb.name]
+            published = replace(stored, path=f"{step.perturb.name}.{stored.format}")
+            tables.append(drawn_table(step, published, interval, explained))
+    return tuple(tables)
+
+
+def table_facts(
+    table: OutputTable,
+    file: str,
+    raw: Mapping[tuple[str, str], tuple[Sequence[str | int | None], int]] | None = None,
+) -> PublishedTable:
+    """Describe a released table so that its file can be read again to the letter.
+
+    ``raw`` are figures as they were released, by table and column, in 10^-decimals.
+    """
+    return PublishedTable(
+        name=table.name,
+        file=file,
+        title=table.title,
+        rows=table.rows,
+        columns=tuple(
+            TableColumn(
+                name=column.name,
+                kind=column.kind,
+                decimals=column.decimals,
+                type=None if column.type is None else str(column.type),
+                query=column.query,
+                description=column.description,
+                raw=_raw((raw or {}).get((table.name, column.name))),
+                names=_names(column.names),
+            )
+            for column in table.columns
+        ),
+    )
+
+
+def _names(names: ColumnNames) -> NamesFacts | None:
+    """Names for people, None where there are none."""
+    if names == AS_WRITTEN:
+        return None
+    return NamesFacts(
+        title=names.title,
+        unit=names.unit,
+        decimals=names.decimals,
+        labels=names.labels or None,
+        bins=None if names.bins is None else str(names.bins),
+    )
+
+
+def _raw(
+    figures: tuple[Sequence[str | int | None], int] | None,
+) -> tuple[int | float | None, ...] | None:
+    if figures is None:
+        return None
+    values, decimals = figures
+    whole = (value if isinstance(value, int) else None for value in values)
+    scale: int = 10**decimals
+    return tuple(whole if not decimals else (v if v is None else v / scale for v in whole))
+
+
+def _deployment(release: Release, plan: Plan) -> Deployment:
+    about, model = release.about, "central"
+    if plan.records:  # noise is added to each record
+        model = "central and local" if plan.reads else "local"
+    return Deployment(
+        basic=Basic(
+            name=about.name,
+            title=about.title or about.name,
+            data_curator=about.curator,
+            contact=about.contact,
+            intended_use=about.purpose,
+            region=about.region,
+            sector=about.sector,
+            approved_by=about.approved_by,
+            licence=about.licence,
+        ),
+        privacy_unit=unit_facts(release),
+        dp_variant=_variant(plan),
+        privacy_loss=PrivacyLoss(
+            epsilon=upward(plan.loss.epsilon),
+            delta=upward(plan.loss.delta),
+            rho=None if plan.loss.rho is None else upward(plan.loss.rho),
+        ),
+        model=model,
+        accounting=Composition(composition=plan.method),
+        implementation=Implementation(
+            tool="dprelease",
+            mechanisms=(
+                *sorted(
+                    {say(words) for words in {words_of(step.noise.family) for step in plan.steps}}
+                ),
+                *record_words(plan).mechanisms,
+            ),
+        ),
+    )
+
+
+def _variant(plan: Plan) -> str:
+    """Name the notion of privacy: zCDP where the total is stated in rho, in which it is held."""
+    if plan.loss.delta == 0:
+        return "pure"
+    return "zero-concentrated" if _in_rho(plan) else "approximate"
+
+
+def _in_rho(plan: Plan) -> bool:
+    """Whether the budget is stated in rho: as the total, or else by all that is released."""
+    privacy, queries = plan.release.privacy, plan.release.queries
+    if plan.loss.rho is None or privacy.epsilon is not None:
+        return False
+    return privacy.rho is not None or (bool(queries) and all(query.rho for query in queries))
+
+
+def _guarantee(plan: Plan) -> str:
+    privacy = plan.release.privacy
+    loss = say("guarantee.loss.epsilon", epsilon=headline(upward(plan.loss.epsilon)))
+    if plan.loss.delta:
+        delta = say("guarantee.loss.delta", delta=headline(upward(plan.loss.delta)))
+        loss = say("guarantee.loss.both", epsilon=loss, delta=delta)
+    if plan.loss.rho is not None and _variant(plan) == "zero-concentrated":
+        rho = headline(upward(plan.loss.rho))
+        loss = say("guarantee.loss.zcdp", loss=loss, rho=rho)
+    neighbours = unit_of(privacy).neighbours
+    return say(
+        "guarantee.sentence",
+        loss=loss,
+        unit=protected(privacy),
+        neighbours=f"{neighbours[0].upper()}{neighbours[1:]}",
+    )
+
+
+def _not_protected(release: Release, plan: Plan) -> list[str]:
+    column = release.privacy.unit_column
+    said = [
+        say("guarantee.not_protected.spec"),
+        say("guarantee.not_protected.patterns"),
+        say("guarantee.not_protected.rows_of_person")
+        if column is None
+        else say(
+            "guarantee.not_protected.values_of_person",
+            column=column,
+        ),
+    ]
+    if release.privacy.adjacency is Adjacency.REPLACE_ONE and (
+        release.privacy.unit_column is not None or release.privacy.has_fixed_records
+    ):
+        many = say("words.people" if unit_of(release.privacy).people else "words.rows")
+        said.append(say("guarantee.not_protected.number", units=many))
+    said.extend(
+        say(
+            "guarantee.not_protected.exact",
+            figure=step.query.name,
+        )
+        for step in views(plan)
+        if step.noise.parameter == 0
+    )
+    return said
+
+
+KEYS_SHOWN = 100
+
+
+def _data(release: Release) -> DataFile:
+    """How the file is read: what counts as missing decides what is counted.
+
+    Of its path the last part alone: a report is public, and folders are nobody's business.
+    """
+    source, path = release.data.source, last_part(release.data.written_path)
+    stated = release.data.design_effect
+    effect = None if stated is None else float(stated)
+    if "encoding" not in SOURCES[source.format].options:
+        return DataFile(format=source.format, path=path, design_effect=effect)
+    dialect = source.dialect
+    return DataFile(
+        format=source.format,
+        path=path,
+        design_effect=effect,
+        delimiter=dialect.delimiter,
+        quote=dialect.quote,
+        encoding=dialect.encoding,
+        null_values=dialect.null_values,
+        header=dialect.header,
+        strip=dialect.strip,
+        decimal=dialect.decimal if dialect.decimal != "." else None,
+        thousands=dialect.thousands or None,
+        max_lines_per_record=dialect.max_lines if dialect.max_lines > 1 else None,
+    )
+
+
+def _column(column: Column, private: bool) -> ColumnFacts:
+    grid = column.grid
+    return ColumnFacts(
+        name=column.name,
+        type=str(column.type),
+        lower=None if grid is None else upward(grid.lower * grid.step),
+        upper=None if grid is None else upward(grid.upper * grid.step),
+        step=None if grid is None else upward(grid.step),
+        step_chosen_by_tool=column.step_chosen,
+        keys=None if column.keys is None else len(column.keys),
+        key_list=tuple(column.keys[:KEYS_SHOWN]) if column.keys else None,
+        private_keys=private,
+        bins=column.edges,
+        other=column.other,
+        nulls="drop" if column.null_value is None else column.null_value,
+        expression=_computed(column),
+        source=column.source,
+        written=" ".join(filter(None, (column.format, column.zone))) or None,
+    )
+
+
+def _computed(column: Column) -> str | None:
+    """Say what a column is computed from, if it is computed."""
+    if column.state_of is not None and column.state_of.expression is not None:
+        return say("guarantee.not_protected.values", column=column.state_of.name)
+    if column.state_of is not None:
+        return say("guarantee.not_protected.fields", column=column.state_of.name)
+    return column.expression.text if column.expression else None
+
+
+def _csv_lines(dialect: Dialect) -> str:
+    """Say what a record of a CSV file is."""
+    if dialect.max_lines == 1:
+        return say("data.csv.one_line")
+    return say(
+        "data.csv.multiline",
+        lines=dialect.max_lines,
+    )
+
+
+def _groups(plan: Plan) -> Iterator[Group]:
+    """All groups and axes of the queries."""
+    for step in views(plan):
+        yield from step.query.groups
+        if step.query.axis is not None:
+            yield step.query.axis
+
+
+def _figures(plan: Plan) -> list[str]:
+    """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
+    used = {step.query.statistic for step in views(plan)}
+    said = []
+    if bounded := bounded_columns(plan):
+        said = [
+            say(
+                "data.values.clamped",
+                columns=listing(bounded),
+            ),
+            say("data.values.rounded"),
+        ]
+    if bounded or any(group.keys or group.edges for group in _groups(plan)):
+        said.append(say("data.values.nulls"))
+    said.extend(_weights(plan))
+    words = [statistic.processing for name, statistic in STATISTICS.items() if name in used]
+    return [*said, *map(say, filter(None, dict.fromkeys(words)))]
+
+
+def _weights(plan: Plan) -> Iterator[str]:
+    """Say which figures are weighted, by what, and which are not; nothing where none are."""
+    names: dict[str | None, list[str]] = {}
+    columns: dict[str, Column] = {}
+    for query in plan.release.queries:
+        column = query.survey_weight
+        names.setdefault(None if column is None else column.name, []).append(query.column_name)
+        columns |= {} if column is None else {column.name: column}
+    for name, column in columns.items():
+        grid = column.grid
+        if grid is None:
+            raise ValueError("a survey weight has bounds")
+        none = (
+            say("data.weight.does_not_count")
+            if column.null_value is None
+            else say("data.weight.counts_as", weight=column.null_value)
+        )
+        yield say(
+            "data.weight.weighted",
+            names=listing(list(dict.fromkeys(names[name]))),
+            column=name,
+            lower=written(upward(grid.lower * grid.step)),
+            upper=written(upward(grid.upper * grid.step)),
+            unreadable=none,
+        )
+    if columns and None in names:
+        yield say(
+            "data.weight.not_weighted",
+            names=listing(list(dict.fromkeys(names[None]))),
+        )
+
+
+LINES = {
+    "keys_file": "data.source.label",
+    "candidates_file": "data.source.choice",
+}
+
+
+def list_files(release: Release) -> tuple[ListFile, ...]:
+    """State each file of public values that the release names: what its lines become."""
+    return tuple(
+        ListFile(
+            key=named.key,
+            name=named.name,
+            file=named.file,
+            lines=say(LINES[named.key]),
+            sha256=named.sha256,
+        )
+        for named in release.lists
+    )

@@ -1,0 +1,196 @@
+"""Counts planned together: what is released in their place, in sentences, and how much less errs.
+
+Numbers are of the plan alone: no figure is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from dprelease.language import counted, say
+from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
+from dprelease.postprocess.intervals.number_text import few, listing
+from dprelease.reports.model.strategy_model import (
+    CombinedQuery,
+    StrategyAxis,
+    StrategyFacts,
+    StrategyGroup,
+    StrategyStep,
+    StrategyTerm,
+)
+from dprelease.reports.text.shown_numbers import loss_text, root, upward
+from dprelease.statistics.read_release import figure_variance, loss_of
+
+
+class Whole(NamedTuple):
+    """Of a strategy the query that is named first, and the loss of all steps together."""
+
+    first: str
+    loss: Loss
+
+
+def wholes_of(plan: Plan) -> dict[str, Whole]:
+    """The strategy of each query that has one."""
+    wholes: dict[str, Whole] = {}
+    for strategy in plan.strategies:
+        members = set(strategy.queries)
+        first = next(query.name for query in plan.release.queries if query.name in members)
+        wholes |= dict.fromkeys(members, Whole(first, _loss(plan, strategy)))
+    return wholes
+
+
+def _loss(plan: Plan, strategy: Strategy) -> Loss:
+    own = set(strategy.steps)
+    return loss_of([step for step in plan.steps if step.query.name in own], plan.loss)
+
+
+def strategies_of(plan: Plan) -> tuple[StrategyFacts, ...]:
+    """State every strategy of a plan."""
+    return tuple(_strategy(plan, strategy) for strategy in plan.strategies)
+
+
+def _strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
+    members, own = set(strategy.queries), set(strategy.steps)
+    reads = [read for read in plan.reads if read.query.name in members]
+    steps = [step for step in plan.steps if step.query.name in own]
+    loss = _loss(plan, strategy)
+    groups = list(dict.fromkeys(group for step in steps for group in step.query.groups))
+    queries = tuple(_query(plan, read) for read in reads)
+    return StrategyFacts(
+        explained=tuple(_words(reads, steps, queries, loss)),
+        epsilon=upward(loss.epsilon),
+        delta=upward(loss.delta),
+        rho=None if loss.rho is None else upward(loss.rho),
+        groups=tuple(StrategyGroup(column=group.column, labels=group.labels) for group in groups),
+        steps=tuple(_step(step, groups) for step in steps),
+        queries=queries,
+    )
+
+
+def _query(plan: Plan, read: Read) -> CombinedQuery:
+    return CombinedQuery(
+        name=read.query.name,
+        deviation=root(figure_variance(read, plan) or Fraction(0)),
+        alone=root(plan.alone[read.query.name]),
+        decimals=read.decimals,
+        terms=tuple(
+            StrategyTerm(step=term.step, row=term.row, factor=str(term.factor), groups=term.groups)
+            for term in read.terms
+        ),
+    )
+
+
+def _step(step: Step, groups: Sequence[Group]) -> StrategyStep:
+    places: Mapping[Group, int] = {group: place for place, group in enumerate(groups)}
+    kinds = [StrategyAxis(kind=str(axis.kind), entries=axis.entries) for axis in step.axes]
+    return StrategyStep(
+        name=step.query.name,
+        where=step.query.where.text if step.query.where is not None else None,
+        groups=tuple(places[group] for group in step.query.groups),
+        axes=tuple(kinds or [StrategyAxis(kind="each") for _ in step.query.groups]),
+        rows=tuple(_integer(step, factors) for factors in step.transform),
+        family=str(step.noise.family),
+        parameter=str(step.noise.parameter),
+        epsilon=upward(step.loss.epsilon),
+        delta=upward(step.loss.delta),
+        rho=None if step.loss.rho is None else upward(step.loss.rho),
+    )
+
+
+def _integer(step: Step, factors: Sequence[int]) -> str:
+    """What one released integer of a cell counts."""
+    parts = []
+    for factor, measure in zip(factors, step.measures, strict=True):
+        if factor:
+            where = (
+                say("strategies.where", condition=measure.where.text)
+                if measure.where is not None
+                else ""
+            )
+            parts.append(("" if factor == 1 else f"{factor} x ") + say("words.records") + where)
+    return " + ".join(parts).replace("+ -1 x", "less")
+
+
+# --- sentences -----------------------------------------------------------------------------------
+
+
+def _words(
+    reads: Sequence[Read], steps: Sequence[Step], queries: Sequence[CombinedQuery], loss: Loss
+) -> Iterator[str]:
+    names = few(list(dict.fromkeys(read.query.column_name for read in reads)))
+    together = (
+        say("strategies.planned_together")
+        if len(queries) > 1
+        else say("strategies.read_from_other_counts")
+    )
+    yield say(
+        "strategies.released",
+        how=together,
+        names=names,
+        steps=listing(list(_released(steps))),
+    )
+    yield say("strategies.best_estimates")
+    percents = sorted(query.saved for query in queries)
+    least, most = percents[0], percents[-1]
+    size = say("strategies.gain.from_to", least=least, most=most)
+    if least == most:
+        size = say("words.percent", share=most)
+    yield say(
+        "strategies.gain.note",
+        gain=size,
+    )
+    cost = say("words.epsilon_of", epsilon=loss_text(loss.epsilon))
+    cost += say("strategies.loss.delta", delta=loss_text(loss.delta)) if loss.delta else ""
+    cost += say("strategies.loss.rho", rho=loss_text(loss.rho)) if loss.rho is not None else ""
+    yield say("strategies.loss.note", cost=cost)
+    if sum(read.query.where == steps[0].query.where for read in reads) > 1:
+        yield say("strategies.add_up")
+
+
+def _released(steps: Sequence[Step]) -> Iterator[str]:
+    """What is released in place of the figures, in a few words for all steps of one kind."""
+    plain = [step for step in steps if CENTRED not in step.axes]
+    if any(not step.query.groups and len(step.transform) == 1 for step in plain):
+        yield say("strategies.release.total")
+    tables = [step for step in plain if step.query.groups and step.measures[0].where == _of(step)]
+    if tables:
+        titles = few(list(map(_title, tables)))
+        yield counted(len(tables), "strategies.release.table", titles=titles)
+    mixed: dict[str, list[str]] = {}
+    for step in steps:
+        if CENTRED in step.axes:
+            centred = [
+                group.column
+                for group, axis in zip(step.query.groups, step.axes, strict=True)
+                if axis == CENTRED
+            ]
+            whole = len(centred) == len(step.axes)
+            along = say("strategies.release.every_axis") if whole else listing(centred)
+            mixed.setdefault(along, []).append(_title(step))
+    for along, mixes in mixed.items():
+        yield counted(
+            len(mixes),
+            "strategies.release.rest",
+            titles=few(mixes),
+            along=along,
+        )
+    for step in plain:
+        if step.measures[0].where != _of(step):
+            number = len(step.transform)
+            of = (
+                say("strategies.release.for_conditions", number=number)
+                if number > 1
+                else say("strategies.release.for_condition")
+            )
+            cells = say("strategies.release.by", keys=_title(step)) if step.query.groups else ""
+            yield say("strategies.release.halves", condition=of, keys=cells)
+
+
+def _of(step: Step) -> object:
+    return step.query.where
+
+
+def _title(step: Step) -> str:
+    return " x ".join(group.column for group in step.query.groups)

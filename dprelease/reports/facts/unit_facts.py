@@ -1,0 +1,280 @@
+"""The unit of privacy in words, and what a privacy loss means for it in numbers.
+
+A unit is a row, or a person with all rows of one value of a column. "Person" stands for whatever
+the column names (a patient, a household, a firm); the guarantee says which, in the curator's words.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from dprelease.frozen import dataclass
+from dprelease.language import counted, say
+from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
+from dprelease.reports.model.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
+from dprelease.reports.model.record_model import Number
+from dprelease.reports.model.report_model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
+from dprelease.reports.text.shown_numbers import upward
+from dprelease.statistics.statistic_registry import statistic_of
+
+NEIGHBOURS = {
+    Adjacency.ADD_REMOVE: "units.neighbours.add_remove_row",
+    Adjacency.REPLACE_ONE: "units.neighbours.replace_row",
+}
+PEOPLE_NEIGHBOURS = {
+    Adjacency.ADD_REMOVE: "units.neighbours.add_remove_person",
+    Adjacency.REPLACE_ONE: "units.neighbours.replace_person",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The nouns of a unit, and what neighbours and beliefs are about."""
+
+    one: str
+    neighbours: str
+    presence: str  # what add-remove protects first of all
+    content: str  # what is said, if it is there
+    people: bool
+
+
+def unit_of(privacy: Privacy) -> Unit:
+    """Choose the words for the unit of a release."""
+    if privacy.unit_column is None:
+        content = say("units.about.row_says")
+        words = (
+            "row",
+            say(NEIGHBOURS[privacy.adjacency]),
+            say("units.about.row_is_there"),
+        )
+    else:
+        content = say("units.about.person_says")
+        neighbours = say(PEOPLE_NEIGHBOURS[privacy.adjacency])
+        words = (
+            "person",
+            neighbours,
+            say("units.about.person_is_there"),
+        )
+    return Unit(*words, content, people=privacy.unit_column is not None)
+
+
+def protected(privacy: Privacy) -> str:
+    """Finish the sentence "differential privacy for one ..."."""
+    described, column = privacy.unit_description, privacy.unit_column
+    if column is None:
+        return say("units.row") + (
+            say("units.row_stands_for", described=described) if described else ""
+        )
+    rows = say("units.all_rows_of", column=column)
+    return (
+        say("units.person_described", described=described, rows=rows)
+        if described
+        else say("units.person_of_column", column=column, rows=rows)
+    )
+
+
+def unit_facts(release: Release) -> PrivacyUnit:
+    """State the unit."""
+    privacy, limits = release.privacy, release.privacy.bounding
+    return PrivacyUnit(
+        unit=privacy.unit,
+        unit_column=privacy.unit_column,
+        description=privacy.unit_description,
+        adjacency=str(privacy.adjacency),
+        bounding=None
+        if limits is None
+        else Bounding(
+            max_rows_per_unit=limits.rows,
+            max_groups_per_unit=limits.groups,
+            max_rows_per_unit_per_group=limits.per_group,
+        ),
+        population=privacy.population,
+    )
+
+
+def rows_cut(plan: Plan) -> dict[str, int]:
+    """Give of each table in which fewer rows of a person can count than in others how many.
+
+    A table that is planned together with others is a part of a finer one, where its cells do not
+    tell. Queries that count people count each once, whatever the rows.
+    """
+    limits = plan.release.privacy.bounding
+    if limits is None:
+        return {}
+    rows = {
+        read.query.table: limits.rows_in(read.query.cells)
+        for read in plan.reads
+        if not (read.terms or read.query.private or statistic_of(read.query.statistic).counts_units)
+    }
+    return {table: most for table, most in rows.items() if most < limits.rows}
+
+
+def bounding_words(plan: Plan) -> list[str]:
+    """Say what is kept of a person with many rows, and what that may bias; empty for rows."""
+    release = plan.release
+    privacy, limits = release.privacy, release.privacy.bounding
+    if limits is None:
+        return []
+    column = release.columns.get(privacy.unit_column or "")
+    lost = column is None or column.null_value is None
+    return [
+        say(
+            "units.bounds",
+            rows=counted(limits.rows, "words.rows_counted"),
+            groups=counted(limits.groups, "units.groups_counted"),
+            per_group=limits.per_group,
+        ),
+        *(
+            say(
+                "units.few_groups",
+                table=table,
+                rows=counted(rows, "words.rows_counted"),
+            )
+            for table, rows in rows_cut(plan).items()
+        ),
+        say("units.cut.counts"),
+        say("units.cut.means"),
+        say("units.cut.by_lot"),
+        say("units.cut.not_published"),
+        say("units.without_unit.rows", unit_column=privacy.unit_column)
+        + (say("units.without_unit.left_out") if lost else say("units.without_unit.one_person")),
+    ]
+
+
+PRIORS = (0.01, 0.1, 0.5, 0.9)
+GROUPS = (1, 2, 5, 10)
+
+
+def posterior(prior: float, epsilon: float) -> tuple[float, float]:
+    """Bounds on what an observer may believe afterwards who believed ``prior`` before.
+
+    Pure epsilon: pi / (pi + (1 - pi) e^eps) to pi / (pi + (1 - pi) e^-eps).
+    """
+    low = prior / (prior + (1 - prior) * math.exp(min(epsilon, 700.0)))
+    high = prior / (prior + (1 - prior) * math.exp(-epsilon))
+    return low, high
+
+
+def outward(prior: float, epsilon: float) -> tuple[float, float]:
+    """Round the bounds of ``posterior`` outward: to 4 decimals, or near 0 and 1 to two digits."""
+    low, opposite = (posterior(share, epsilon)[0] for share in (prior, 1 - prior))
+    return float(_down(low)), float(1 - _down(opposite))
+
+
+def _down(share: float) -> Decimal:
+    """Round a share down. What is less than 1e-12 is nothing."""
+    if share >= 0.001:
+        return Decimal(math.floor(share * 1e4)) / 10**4
+    floor = Context(prec=2, rounding=ROUND_FLOOR)
+    return floor.create_decimal(Decimal(math.floor(share * 10**12)) / 10**12)
+
+
+def beliefs(about: str, loss: Loss, steps: int) -> Beliefs:
+    """Tabulate prior and posterior beliefs about something that takes ``steps`` neighbours.
+
+    Rounded outward; but for the stated delta.
+    """
+    epsilon, delta = together(loss.epsilon, loss.delta, steps)
+    rows = []
+    for prior in PRIORS:
+        low, high = outward(prior, float(epsilon))
+        rows.append(Belief(prior=prior, posterior_low=low, posterior_high=high))
+    return Beliefs(about=about, epsilon=upward(epsilon), delta=delta, rows=tuple(rows))
+
+
+def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, float]:
+    """Loss between tables ``steps`` neighbours apart: k epsilon, delta times a growing sum."""
+    if not delta:
+        return epsilon * steps, 0.0
+    grown = sum(math.exp(min(float(epsilon) * i, 700.0)) for i in range(steps))
+    return epsilon * steps, min(1.0, float(delta) * grown)
+
+
+NO_PROTECTION = (0.999, 0.01)
+"""From a belief above the first, or a delta from the second on, a bound promises nothing."""
+
+
+def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
+    """Tabulate the loss for k units together: k epsilon, and delta (e^(k eps) - 1)/(e^eps - 1).
+
+    And the belief about all of them that 50% before may become.
+    """
+    rows = []
+    for size in GROUPS:
+        grown, failing = together(epsilon, delta, size)
+        _, high = outward(0.5, float(grown))
+        rows.append(
+            GroupLoss(
+                units=size,
+                epsilon=upward(grown),
+                delta=failing or 0,
+                posterior_high=high,
+                protected=high <= NO_PROTECTION[0] and failing < NO_PROTECTION[1],
+            )
+        )
+    return tuple(rows)
+
+
+def beliefs_of(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
+    """What somebody may come to believe, of each thing that the neighbours speak about.
+
+    Under add-remove, a unit with other contents is two steps away: it is taken out and another
+    one put in. Under replace-one it is one step, and that the unit is there is not protected.
+    """
+    unit = unit_of(privacy)
+    if privacy.adjacency is Adjacency.REPLACE_ONE:
+        return (beliefs(unit.content, loss, 1),)
+    there = (
+        say("units.people_in_table", people=unit.content)
+        if unit.people
+        else say("units.person_in_table", person=unit.content)
+    )
+    return beliefs(unit.presence, loss, 1), beliefs(there, loss, 2)
+
+
+def total_losses(
+    release: Release, standing: Ledger | LedgerStanding | None
+) -> tuple[TotalLoss, ...]:
+    """State the loss of all releases of the dataset, this one included, and that of its cap.
+
+    ``standing`` is where its ledger stands, None where that is not known. What is held against
+    the caps counts: plain sums, or composed where that is less.
+    """
+    settings = release.ledger
+    if standing is None:
+        spent, caps = None, (settings.epsilon_cap, settings.delta_cap)
+        cap = Cap(
+            epsilon=None if caps[0] is None else upward(caps[0]),
+            delta=None if caps[1] is None else upward(caps[1]),
+            rho=None if settings.rho_cap is None else upward(settings.rho_cap),
+        )
+    else:
+        spent = standing.after if standing.composed is None else standing.composed.after
+        cap = standing.cap
+    totals = (
+        []
+        if spent is None
+        else [_total(release, say("release.so_far"), spent.epsilon, spent.delta)]
+    )
+    if cap.epsilon is not None:
+        totals.append(_total(release, "cap", cap.epsilon, cap.delta))
+    return tuple(totals)
+
+
+def _total(release: Release, of: str, epsilon: Number, delta: Number | None) -> TotalLoss:
+    loss = Loss(Fraction(str(epsilon)), Fraction(str(delta or 0)))
+    about = beliefs_of(release.privacy, loss)
+    return TotalLoss(of=of, epsilon=epsilon, delta=delta, beliefs=about)
+
+
+def added(method: str) -> str:
+    """Say how the losses of the queries were added."""
+    if method == "zcdp":
+        return say("composition.zcdp")
+    if method == "pld":
+        return say("composition.numerical")
+    if method == "mixed":
+        return say("composition.partly_zcdp")
+    return say("composition.plain_sum")

@@ -1,0 +1,1 @@
+"""Descriptions of a release for catalogues and registries."""

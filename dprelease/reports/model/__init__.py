@@ -1,0 +1,1 @@
+"""The values of a report, which are what report.json holds."""

@@ -1,0 +1,56 @@
+"""What a privacy loss means, as values: beliefs, several units together, all releases so far.
+
+As in ``model.report_model``, fields have the names and the order of the keys of report.json.
+"""
+
+from __future__ import annotations
+
+from dprelease.reports.model.record_model import Fact, Number
+
+
+class Belief(Fact):
+    """What somebody may believe afterwards who believed ``prior`` before."""
+
+    prior: Number
+    posterior_low: Number
+    posterior_high: Number
+
+
+class Beliefs(Fact):
+    """Beliefs about one thing, before and after."""
+
+    about: str
+    epsilon: Number
+    delta: Number
+    rows: tuple[Belief, ...]
+
+
+class GroupLoss(Fact):
+    """The loss of so many units together, and the belief that 50% before may become."""
+
+    units: int
+    epsilon: Number
+    delta: Number
+    posterior_high: Number | None = None
+    protected: bool | None = None
+
+
+class TotalLoss(Fact):
+    """The loss of all releases of the dataset: "so far", or of its "cap" if that is used up.
+
+    ``delta`` None: no cap.
+    """
+
+    of: str
+    epsilon: Number
+    delta: Number | None
+    beliefs: tuple[Beliefs, ...]
+
+
+class Meaning(Fact):
+    """What the loss means; ``of`` is "row" or "person"."""
+
+    beliefs: tuple[Beliefs, ...]
+    of: str
+    groups: tuple[GroupLoss, ...]
+    totals: tuple[TotalLoss, ...] = ()

@@ -1,0 +1,517 @@
+"""The facts of a report as values: everything that the renderers may say, and nothing private.
+
+Fields have the names, and the order, of the keys of report.json (see report.schema.json). One
+without a default is always there; one with a default is left out where it has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dprelease.language import say
+from dprelease.reports.model.meaning_model import Meaning
+from dprelease.reports.model.record_model import Fact, Number, RecordTable
+from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts
+
+Scalar = str | int | float | bool | None
+
+
+class Basic(Fact):
+    """Who releases what, and for what."""
+
+    name: str
+    title: str
+    data_curator: str | None
+    contact: str | None
+    intended_use: str | None
+    region: str | None
+    sector: str | None
+    approved_by: str | None
+    licence: str | None = None
+
+
+class Bounding(Fact):
+    """How much of one unit counts in a table."""
+
+    max_rows_per_unit: int
+    max_groups_per_unit: int
+    max_rows_per_unit_per_group: int
+
+
+class PrivacyUnit(Fact):
+    """What is protected, and under which neighbours."""
+
+    unit: str
+    unit_column: str | None
+    description: str | None
+    adjacency: str
+    bounding: Bounding | None
+    population: int | None = None
+
+
+class PrivacyLoss(Fact):
+    """The loss of the whole release, rounded up."""
+
+    epsilon: Number
+    delta: Number
+    rho: Number | None
+
+
+class Composition(Fact):
+    """How the losses of the queries add up."""
+
+    composition: str
+
+
+class Implementation(Fact):
+    """The tool, and the mechanisms in words."""
+
+    tool: str
+    mechanisms: tuple[str, ...]
+
+
+class Deployment(Fact):
+    """The release in the terms of the registry of deployments."""
+
+    basic: Basic
+    privacy_unit: PrivacyUnit
+    dp_variant: str
+    privacy_loss: PrivacyLoss
+    model: str
+    accounting: Composition
+    implementation: Implementation
+
+
+class RatioPart(Fact):
+    """Numerator or denominator of a ratio."""
+
+    column: str | None
+    where: str | None
+
+
+class Shares(Fact):
+    """The release that a query reads together with other queries."""
+
+    release: str
+    with_: tuple[str, ...]
+
+
+class Sensitivity(Fact):
+    """How far neighbours move what is noised: figures, scores of a choice, rows or weight."""
+
+    l1: Number
+    l2: Number | None
+    of: str
+    monotone: bool | None = None
+    derivation: str
+
+
+class NoiseScale(Fact):
+    """Scale and granularity of the noise of a denominator."""
+
+    scale: Number
+    granularity: Number
+
+
+class Threshold(Fact):
+    """From which noisy count on a private key is published."""
+
+    at_least: int
+    delta: Number
+    counts: str | None = None
+    shown_from: int | None = None
+    hidden_below: int | None = None
+
+
+class Accuracy(Fact):
+    """The error that a query asks for."""
+
+    within: Number
+    confidence: str
+    records: int | None
+
+
+class ExampleHalfwidth(Fact):
+    """The half-width at so many values."""
+
+    values: int
+    halfwidth: Number
+
+
+class Finishing(Fact):
+    """What is done to a query's noisy figures before they are published, and what comes of it."""
+
+    consistent: bool = False
+    nonnegative: bool = False
+    integer: bool = False
+    publish_if: str | None = None
+    round_to: str | None = None
+    flag_unreliable_at: str | None = None
+    explained: tuple[str, ...]
+
+
+class Query(Fact):
+    """One query: what it computes, with which noise, at what loss."""
+
+    name: str
+    statistic: str
+    table: str
+    column: str | None
+    by: tuple[str, ...]
+    where: str | None
+    picks: int | None = None
+    quantiles: tuple[str, ...] | None = None
+    score: str | None = None
+    numerator: RatioPart | None = None
+    denominator_part: RatioPart | None = None
+    among: str | None = None
+    judged_by: str | None = None
+    implied: bool | None = None
+    cells: int | None
+    candidates: int | None
+    form: str
+    shares: Shares | None
+    mechanism: str
+    epsilon: Number
+    epsilon_exact: str
+    delta: Number
+    rho: Number | None
+    sensitivity: Sensitivity
+    scale: Number
+    granularity: Number
+    denominator: NoiseScale | None
+    threshold: Threshold | None
+    accuracy: Accuracy | None
+    noise_halfwidth: Number | None
+    example_halfwidth: ExampleHalfwidth | None
+    expected_error: str
+    meaningful_from: int | None
+    explained: tuple[str, ...]
+    stairs: tuple[int, ...] | None = None
+    finishing: Finishing | None = None
+    together: str | None = None
+    linear: tuple[LinearFigure, ...] = ()
+    survey_weight: str | None = None
+
+    @property
+    def lender(self) -> str | None:
+        """The query that states the cost of what several are read from; None where none share."""
+        return self.together or (None if self.shares is None else self.shares.release)
+
+    @property
+    def title(self) -> str:
+        """What the query computes, in a few words."""
+        what = self.statistic
+        if self.column:
+            what = say("names.statistic_of_column", statistic=what, column=self.column)
+        if self.survey_weight:
+            what = say("names.weighted", figure=what, weight=self.survey_weight)
+        where = self.where
+        return say("names.where", figure=what, condition=where) if where else what
+
+
+class Accounting(Fact):
+    """The composed loss, and what plain addition would have charged."""
+
+    method: str
+    epsilon: Number
+    epsilon_exact: str
+    delta: Number
+    rho: Number | None
+    basic_epsilon: Number
+    basic_delta: Number
+    advanced_epsilon: Number | None
+
+
+class DataFile(Fact):
+    """How the file is read; of Parquet there is only the path."""
+
+    format: str
+    path: str
+    delimiter: str | None = None
+    quote: str | None = None
+    encoding: str | None = None
+    null_values: tuple[str, ...] | None = None
+    header: bool | None = None
+    strip: bool | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    max_lines_per_record: int | None = None
+    design_effect: Number | None = None
+
+
+class Column(Fact):
+    """Where bounds and groups of a column come from."""
+
+    name: str
+    type: str
+    lower: Number | None
+    upper: Number | None
+    step: Number | None
+    step_chosen_by_tool: bool
+    keys: int | None
+    key_list: tuple[str, ...] | None
+    private_keys: bool
+    bins: tuple[str, ...] | None
+    other: str | None
+    nulls: Scalar
+    expression: str | None
+    source: str | None
+    written: str | None = None  # format and zone
+
+
+class ListFile(Fact):
+    """A file of public values that the release names."""
+
+    key: str
+    name: str
+    file: str
+    lines: str
+    sha256: str
+
+
+class Hazard(Fact):
+    """A hazard of NIST SP 800-226, how it stands, and why."""
+
+    hazard: str
+    status: str  # "checked" by the tool, "stated" by the spec's people, "not checked", "attention"
+    note: str
+
+
+class ReviewFacts(Fact):
+    """Who reviewed the release, and on which grounds it is made, in the words of the spec."""
+
+    reviewer: str | None = None
+    role: str | None = None
+    decision: str | None = None
+    date: str | None = None
+    reference: str | None = None
+    legal_basis: str | None = None
+    necessity: str | None = None
+
+
+class PlanFacts(Fact):
+    """What is known of a release before any data is opened."""
+
+    deployment: Deployment
+    guarantee: str
+    bounding: tuple[str, ...]
+    queries: tuple[Query, ...]
+    strategies: tuple[StrategyFacts, ...] = ()
+    perturb: tuple[RecordTable, ...] = ()
+    accounting: Accounting
+    meaning: Meaning
+    not_protected: tuple[str, ...]
+    data: DataFile
+    columns: tuple[Column, ...]
+    lists: tuple[ListFile, ...] = ()
+    processing: tuple[str, ...]
+    hazards: tuple[Hazard, ...]
+    review: ReviewFacts | None = None
+
+
+class ColumnNames(Fact):
+    """What people read of a published column in place of its name and keys."""
+
+    title: str | None = None
+    unit: str | None = None
+    decimals: int | None = None
+    labels: Mapping[str, str] | None = None
+    bins: str | None = None
+
+
+class TableColumn(Fact):
+    """A column of a published table; its file can be read again to the letter.
+
+    ``raw`` has the figures as released, where they were changed afterwards; None where hidden.
+    """
+
+    name: str
+    kind: str
+    decimals: int
+    type: str | None
+    query: str | None
+    description: str
+    raw: tuple[Number | None, ...] | None = None
+    names: ColumnNames | None = None
+
+
+class PublishedTable(Fact):
+    """A published table of statistics."""
+
+    name: str
+    file: str
+    title: str
+    rows: int
+    columns: tuple[TableColumn, ...]
+
+
+class Spent(Fact):
+    """A loss in the ledger; ``by`` says how it is composed where it is: "zCDP", "plain sums".
+
+    ``rho`` is told where a cap of rho is.
+    """
+
+    epsilon: Number
+    delta: Number
+    by: str | None = None
+    rho: Number | None = None
+
+
+class ComposedTotals(Fact):
+    """What is held against the caps, before and after this release."""
+
+    before: Spent
+    after: Spent
+
+
+class Cap(Fact):
+    """The most that the dataset may lose; None where there is no cap."""
+
+    epsilon: Number | None
+    delta: Number | None
+    rho: Number | None = None
+
+
+class PlannedRho(Fact):
+    """What is held against a cap of rho. ``spent`` and ``after`` None: a release has no bound."""
+
+    spent: Number | None
+    after: Number | None
+    cap: Number
+    left_after: Number
+
+
+class PlannedTotals(Fact):
+    """What is held against the caps now, and after a run of a plan."""
+
+    now: Spent
+    after: Spent
+
+
+class PlannedLedger(Fact):
+    """Where the ledger stands when a plan is made, and where a run would leave it.
+
+    What is spent is rounded up, what is left rounded down.
+    """
+
+    path: str
+    dataset: str
+    runs: int
+    epsilon_spent: Number
+    epsilon_after: Number
+    epsilon_cap: Number | None
+    epsilon_left_after: Number | None
+    delta_spent: Number
+    delta_after: Number
+    delta_cap: Number | None
+    delta_left_after: Number | None
+    delta_kept: Number
+    composed: PlannedTotals
+    already_charged: bool
+    released_at: str | None
+    refused: tuple[Mapping[str, object], ...]
+    rho: PlannedRho | None = None
+
+
+class Charge(Fact):
+    """A charge of the dataset, with the total so far."""
+
+    entry: int
+    at: str
+    epsilon: Number
+
+
+class LedgerStanding(Fact):
+    """Where the ledger stands around a release: charged, or only planned."""
+
+    before: Spent
+    after: Spent
+    composed: ComposedTotals | None = None
+    cap: Cap
+    disjoint_periods: bool | None = None
+
+
+class Ledger(Fact):
+    """The charge of a release in the ledger, and where that stood around it."""
+
+    dataset: str
+    entry: int
+    hash: str | None = None
+    before: Spent
+    after: Spent
+    composed: ComposedTotals | None = None
+    cap: Cap
+    disjoint_periods: bool | None = None
+    history: tuple[Charge, ...]
+
+
+class Provenance(Fact):
+    """The run, its versions, and the hashes of its plan and of what it published."""
+
+    run_id: str
+    released_at: str
+    snapshot: str | None
+    period: str | None
+    versions: Mapping[str, str]
+    files: Mapping[str, str]
+    interval: str
+    plan: str | None = None
+
+
+class Changed(Fact):
+    """Something that was one thing in the last release and is another now."""
+
+    what: str
+    before: str
+    now: str
+
+
+class FigureChange(Fact):
+    """A figure less that of the last release, and whether that is more than the noise of both."""
+
+    table: str
+    column: str
+    labels: tuple[str, ...]
+    difference: str
+    noise_halfwidth: str
+    real: bool
+
+
+class Changes(Fact):
+    """What changed since the last release; of very many figures the first."""
+
+    run_id: str
+    released_at: str
+    guarantee: tuple[Changed, ...]
+    new_tables: tuple[str, ...]
+    missing_tables: tuple[str, ...]
+    noise: tuple[Changed, ...]
+    compared: int
+    real: int
+    figures: tuple[FigureChange, ...]
+    redefined: tuple[str, ...] = ()
+
+
+class ReportFacts(PlanFacts):
+    """All facts of a release: what report.json holds."""
+
+    tables: tuple[PublishedTable, ...]
+    ledger: Ledger
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    provenance: Provenance
+    language: str = "en"
+    changes: Changes | None = None
+    rehearsal: bool = False
+
+
+class Approval(Fact):
+    """What the page of a plan has beside its facts: what an approval is of."""
+
+    interval: str
+    digest: str | None
+    holds: Mapping[str, Scalar | tuple[str, ...]]
+    leaves_open: tuple[str, ...]
+    ledger: LedgerStanding | None
+    notes: tuple[str, ...]

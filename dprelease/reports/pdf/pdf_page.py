@@ -1,0 +1,143 @@
+"""The report as a PDF: the HTML page, laid out on A4 by WeasyPrint.
+
+The page's own style sheet says how paper looks. The one beside this file says what is different
+here: page numbers, the run on each page, and no word that is broken. Nothing is loaded, and the
+same report gives the same bytes on a machine with the same fonts and versions.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.language import say
+from dprelease.reports.html.html_page import LOOKS as HTML_LOOKS
+from dprelease.reports.html.html_page import render as render_html
+from dprelease.reports.report_formats import FORMATS
+
+if TYPE_CHECKING:
+    from dprelease.reports.model.report_model import ReportFacts
+    from dprelease.reports.sections.document import Document
+
+LOOKS = Path(__file__).parent / "pdf.css"
+_VARIABLE = re.compile(r"(--[\w-]+)\s*:\s*([^;}]+)")
+_USE = re.compile(r"var\((--[\w-]+)\)")
+_SVG = re.compile(r"<svg\b[^>]*>")
+_DRAWING = re.compile(r'(<svg viewBox="0 0 (\S+) (\S+)">)(.*?</svg>)', re.DOTALL)
+_TEXT = re.compile(
+    r'<text class="([^"]*)" x="([^"]*)" y="([^"]*)"(?: text-anchor="(\w+)")?>([^<]*)</text>'
+)
+_SHAPED = re.compile(
+    "[\u0300-\u036f\u0590-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20ff"
+    "\u3099\u309a\ua800-\uabff\ud7b0-\ud7ff\ufb1d-\ufeff\U00010000-\U0001ffff]"
+)
+_CELL = re.compile(r"(?<=<t[dh])\b.*?(?=</t[dh]>)", re.DOTALL)
+_WHOLE = re.compile(r"(<[^>]*>|^[^>]*>|\b[0-9a-f]{64}\b)")
+_HASH = re.compile(r"\b[0-9a-f]{64}\b(?![^<]*>)")
+_LONG = re.compile(r"[^\s&;]{40}(?=[^\s&;]{24})")
+
+
+def prepare() -> None:
+    """Import what takes long. Raises Failure (exit 2) unless this machine can make a PDF."""
+    _weasyprint()
+
+
+def render(document: Document, facts: ReportFacts) -> bytes:
+    """Render a document. Raises Failure (exit 2) where the extra is missing."""
+    weasyprint = _weasyprint()
+    looks = f"{LOOKS.read_text(encoding='utf-8')}\n@page {{ {_margins(document, facts)} }}\n"
+    page = render_html(document).replace("</style>", f"{looks}</style>", 1)
+    chart_looks = f"<style>{_chart_looks()}</style>"
+    page = _DRAWING.sub(_drawing, _CELL.sub(_cell, page))
+    page = _SVG.sub(lambda svg: svg[0] + chart_looks, page)
+    page = _HASH.sub(r'<span class="hash">\g<0></span>', page)
+    content: bytes = weasyprint.HTML(string=page, url_fetcher=_load_nothing).write_pdf(
+        pdf_identifier=facts.provenance.run_id.encode(), pdf_tags=True
+    )
+    return content + FORMATS["pdf"].mark.encode()
+
+
+def _weasyprint() -> Any:
+    try:
+        import weasyprint
+    except (ImportError, OSError):  # OSError: Pango, which is no Python package
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E824",
+                "a report as PDF needs WeasyPrint and Pango, which are not here, or not all",
+                "pip install 'dprelease[pdf]'; Pango and fonts come from the system, as in apt "
+                "install libpango-1.0-0 libpangoft2-1.0-0 fonts-dejavu-core; or leave "
+                '"pdf" out of [report] formats',
+                key="report.formats",
+            ),
+        ) from None
+    return weasyprint
+
+
+def _load_nothing(url: str, *_: object, **__: object) -> NoReturn:
+    raise ValueError(f"a report loads nothing: {url[:80]}")
+
+
+def _margins(document: Document, facts: ReportFacts) -> str:
+    """What stands above and below each page."""
+    page = say("page.number", page="\0page\0", pages="\0pages\0").split("\0")
+    number = " ".join(
+        f"counter({part})" if part in ("page", "pages") else _string(part) for part in page
+    )
+    run = _string(say("page.run", run=facts.provenance.run_id))
+    return (
+        f"@top-left {{ content: {_string(document.title)} }} "
+        f"@bottom-left {{ content: {run} }} @bottom-right {{ content: {number} }}"
+    )
+
+
+def _drawing(drawing: re.Match[str]) -> str:
+    """A drawing whose letters that join or run to the left stand above it, as HTML.
+
+    WeasyPrint sets the letters of an SVG one by one, from the left.
+    """
+    start, width, height, inside = drawing.groups()
+    labels: list[str] = []
+
+    def lifted(text: re.Match[str]) -> str:
+        style, x, y, anchor, said = text.groups()
+        if not _SHAPED.search(said):
+            return text[0]
+        place = f"left: {_percent(x, width)}; top: {_percent(y, height)}"
+        labels.append(f'<span class="{style} {anchor or ""}" style="{place}">{said}</span>')
+        return ""
+
+    inside = _TEXT.sub(lifted, inside)
+    if not labels:
+        return drawing[0]
+    return f'<div class="drawn">{start}{inside}{"".join(labels)}</div>'
+
+
+def _percent(part: str, whole: str) -> str:
+    return f"{100 * float(part) / float(whole):.2f}%"
+
+
+def _cell(cell: re.Match[str]) -> str:
+    """Let a cell end its lines after underscores, and in a word that is longer than any hash."""
+    parts = _WHOLE.split(cell[0])
+    for place in range(0, len(parts), 2):  # what stands between tags and hashes
+        parts[place] = _LONG.sub(r"\g<0><wbr>", parts[place]).replace("_", "_<wbr>")
+    return "".join(parts)
+
+
+def _string(text: str) -> str:
+    """A text as a string of CSS, each character of which stands for itself."""
+    return '"' + "".join(f"\\{ord(char):x} " for char in text) + '"'
+
+
+def _chart_looks() -> str:
+    """The looks of charts: an SVG has its own style sheet here, which knows no variables."""
+    css = (HTML_LOOKS / "report.css").read_text(encoding="utf-8")
+    screen, _, paper = css.partition("@media print {")
+    colours = dict(_VARIABLE.findall(screen.partition("@media")[0])) | dict(
+        _VARIABLE.findall(paper)
+    )
+    return _USE.sub(lambda use: colours.get(use[1], "#000000").strip(), screen)

@@ -1,0 +1,110 @@
+"""A plan in JSON values."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.model import Plan
+from dprelease.planning.planner import what_if
+from dprelease.postprocess.intervals.number_text import as_budget
+from dprelease.reports.facts.approval import held_facts, left_open
+from dprelease.reports.facts.explanations import plan_warnings
+from dprelease.reports.facts.query_facts import accounting_facts, queries_facts
+from dprelease.reports.facts.release_facts import list_files, record_tables
+from dprelease.reports.facts.strategy_facts import strategies_of
+from dprelease.reports.facts.unit_facts import rows_cut, unit_facts
+from dprelease.reports.model.json_form import to_json
+from dprelease.reports.model.report_model import PlannedLedger
+from dprelease.reports.record_level.record_wording import record_words
+from dprelease.reports.text.shown_numbers import text, upward
+from dprelease.statistics import read_release as reading
+
+
+def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, object]:
+    """State all that a run would do and spend; ``ledger`` is where the ledger stands now."""
+    release = plan.release
+    privacy = release.privacy
+    shown = record_words(plan).unprotected
+    return {
+        "schema": "dprelease/plan/1",
+        "release": release.about.name,
+        "dataset": release.ledger.dataset,
+        **{key: fact for key, fact in to_json(unit_facts(release)).items() if key != "description"},
+        **({"rows_of_unit": cut} if (cut := rows_cut(plan)) else {}),
+        "interval": text(release.output.interval),
+        "approval": {
+            "holds": to_json(held_facts(release)),
+            "leaves_open": list(left_open(release)),
+        },
+        "declared": {
+            "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
+            "delta": text(privacy.delta),
+            "rho": None if privacy.rho is None else text(privacy.rho),
+        },
+        "total": to_json(accounting_facts(plan)),
+        "steps": to_json(queries_facts(plan)),
+        **({"strategies": to_json(strategies_of(plan))} if plan.strategies else {}),
+        **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
+        **({"lists": to_json(list_files(release))} if release.lists else {}),
+        **({"not_protected": list(shown)} if shown else {}),
+        "notes": list(plan.notes),
+        "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
+        "ledger": to_json(ledger),
+    }
+
+
+MOST_QUERIES = 100
+"""Of longer plans, five more would take too long."""
+
+
+def what_if_facts(plan: Plan) -> list[dict[str, object]]:
+    """State the expected error of each query at a quarter, half, once, twice, four times the total.
+
+    ``total`` is the one declared, "epsilon 2" or "rho 0.1"; without one "times 2", by which what
+    queries state is multiplied. ``errors`` and ``epsilon``, what the plan takes of the total, are
+    None where no plan is possible. Empty for plans of very many queries. With record-level tables
+    ``perturb`` has what an answer of each of their columns errs (see ``error_facts``).
+    """
+    if len(plan.release.queries) > MOST_QUERIES:
+        return []
+    interval = plan.release.output.interval
+    return [
+        {
+            "times": text(factor),
+            "total": _total(plan, factor),
+            "epsilon": None if other is None else upward(other.loss.epsilon),
+            "errors": None
+            if other is None
+            else {
+                read.query.name: reading.expected_error(read, other, interval)
+                for read in other.reads
+            },
+            **({"perturb": _answers(other)} if plan.records else {}),
+        }
+        for factor, other in what_if(plan)
+    ]
+
+
+def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
+    """The expected error of an answer, by table and column."""
+    if plan is None:
+        return None
+    from dprelease.reports.record_level.table_facts import answer_error
+
+    interval = plan.release.output.interval
+    return {
+        step.perturb.name: {
+            response.column.name: answer_error(response, interval).expected
+            for response in step.responses
+        }
+        for step in plan.records
+    }
+
+
+def _total(plan: Plan, factor: Fraction) -> str:
+    privacy = plan.release.privacy
+    if privacy.rho is not None:
+        return f"rho {as_budget(privacy.rho * factor)}"
+    if privacy.epsilon is not None:
+        return f"epsilon {as_budget(privacy.epsilon * factor)}"
+    return f"times {as_budget(factor)}"

@@ -1,0 +1,228 @@
+"""Record-level tables in words: each column, each table, and what they add to other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dprelease.language import counted, say
+from dprelease.model import Mechanism, PerturbedColumn, Plan, RecordStep
+from dprelease.reports.text.shown_numbers import loss_text, text
+
+Row = tuple[str, ...]
+
+MECHANISM_WORDS = {
+    Mechanism.RANDOMIZED_RESPONSE: "records.mechanism.randomised_response",
+    Mechanism.SUBSET_SELECTION: "records.mechanism.subset_selection",
+    Mechanism.LAPLACE: "records.mechanism.laplace",
+    Mechanism.PIECEWISE: "records.mechanism.piecewise",
+}
+
+
+class RecordWords(NamedTuple):
+    """Sentences of all record-level tables, and hazards with status and note."""
+
+    guarantee: str = ""
+    mechanisms: tuple[str, ...] = ()
+    unprotected: tuple[str, ...] = ()
+    bounding: tuple[str, ...] = ()
+    processing: tuple[str, ...] = ()
+    hazards: tuple[Row, ...] = ()
+
+
+def record_words(plan: Plan) -> RecordWords:
+    """Say what record-level tables add."""
+    if not plan.records:
+        return RecordWords()
+    used = {response.mechanism for step in plan.records for response in step.responses}
+    return RecordWords(
+        _guarantee(plan),
+        tuple(sorted(say(MECHANISM_WORDS[mechanism]) for mechanism in used)),
+        tuple(_unprotected(plan)),
+        tuple(_bounding(plan)),
+        tuple(_processing(plan)),
+        tuple(_hazards(plan)),
+    )
+
+
+def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
+    """How what one unit's cells lose adds up."""
+    cells = say("records.loss.one_answer")
+    if len(step.responses) > 1:
+        cells = say("records.loss.all_answers", answers=len(step.responses))
+    total = say("words.epsilon_of", epsilon=loss_text(step.loss.epsilon))
+    if step.loss.delta:
+        total += say("words.and_delta", delta=loss_text(step.loss.delta))
+    if plan.release.privacy.unit_column is None:
+        yield say(
+            "records.loss.row",
+            parts=cells,
+            loss=total,
+        )
+    elif step.rows == 1:
+        yield say(
+            "records.loss.person_of_one_row",
+            parts=cells,
+            loss=total,
+        )
+    else:
+        yield say(
+            "records.loss.person_of_rows",
+            rows=step.rows,
+            parts=cells,
+            loss=total,
+        )
+    if step.perturb.truth is not None:
+        yield say(
+            "records.budget.true_answers",
+            chance=text(step.perturb.truth),
+        )
+    columns = [response.column for response in step.responses]
+    if step.perturb.truth is None and len({column.weight for column in columns}) > 1:
+        shares = ", ".join(f"{column.name} {loss_text(column.weight)}" for column in columns)
+        yield say(
+            "records.budget.weights",
+            shares=shares,
+        )
+
+
+def _guarantee(plan: Plan) -> str:
+    """Say under which model the guarantee of record-level tables holds, and for which neighbours.
+
+    People who are replaced bring as many rows where one row of each is kept, and else need not.
+    """
+    said = say("records.guarantee.local", tables=_tables(plan))
+    if not _many_rows(plan):
+        return f"{said}."
+    return say(
+        "records.guarantee.same_rows",
+        guarantee=said,
+        rows=_rows(plan),
+    )
+
+
+def _unprotected(plan: Plan) -> Iterator[str]:
+    """Say what record-level tables show of themselves."""
+    tables = _tables(plan)
+    cut = "" if plan.release.privacy.unit_column is None else say("records.exact.but_by_limit")
+    yield counted(
+        len(plan.records),
+        "records.exact.number",
+        tables=tables,
+        cut=cut,
+    )
+    if _many_rows(plan):
+        yield say(
+            "records.exact.rows_of_person",
+            tables=tables,
+        )
+
+
+def _bounding(plan: Plan) -> Iterator[str]:
+    """Say which rows of one person a record-level table has; nothing for rows."""
+    if plan.release.privacy.unit_column is not None:
+        most = _rows(plan)
+        yield say(
+            "records.bounding.by_lot",
+            rows=say("records.bounding.one_row")
+            if most == 1
+            else say("records.bounding.rows", rows=most),
+        )
+
+
+def _processing(plan: Plan) -> Iterator[str]:
+    """Say what happens to a record before and after its answers are drawn."""
+    if not plan.reads and any(column.quantity is not None for column in _columns(plan)):
+        yield say("records.processing.clamped")
+    yield say("records.processing.drawn")
+    yield say("records.processing.none_left_out")
+    yield say("records.processing.estimates")
+
+
+def _hazards(plan: Plan) -> Iterator[Row]:
+    """Give hazard, status and note of what record-level tables have, and its key."""
+    tables = _tables(plan)
+    yield (
+        say("records.trust.title"),
+        "not checked",
+        say(
+            "records.trust.note",
+            tables=tables,
+        ),
+        "trust_in_the_local_model",
+    )
+    yield (
+        say("records.shuffle.title"),
+        "checked",
+        say("records.shuffle.note"),
+    )
+    many = _many_rows(plan)
+    equal = say("records.exact.because_equal")
+    if many:
+        equal = say("records.exact.because_same_rows")
+    yield (
+        say("words.number_of_records"),
+        "attention" if many else "checked",
+        say("records.exact.note", tables=tables, reason=equal),
+    )
+    if plan.release.privacy.unit_column is not None:
+        yield (
+            say("records.bounding.title"),
+            "attention",
+            say(
+                "records.bounding.note",
+                rows=_rows(plan),
+                tables=tables,
+            ),
+        )
+    yield from _without_label(plan)
+
+
+def _without_label(plan: Plan) -> Iterator[Row]:
+    columns = _columns(plan)
+    drawn = [
+        column.name
+        for column in columns
+        if (group := column.group) is not None
+        and len(group.labels) > 1
+        and (group.null_label is None or (group.other is None and str(group.type) != "boolean"))
+    ]
+    if drawn:
+        yield (
+            say("records.missing.title"),
+            "attention",
+            say("records.missing.note") + _listed(drawn),
+        )
+    filled = [column.name for column in columns if column.null_chosen]
+    if filled:
+        yield (
+            say("records.nulls.title"),
+            "attention",
+            say("records.nulls.note") + _listed(filled),
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
+
+
+def _tables(plan: Plan) -> str:
+    names = [step.perturb.name for step in plan.records]
+    return (
+        say("records.tables.single", names=", ".join(names))
+        if len(names) == 1
+        else say("records.tables.several", names=", ".join(names))
+    )
+
+
+def _columns(plan: Plan) -> list[PerturbedColumn]:
+    return [response.column for step in plan.records for response in step.responses]
+
+
+def _rows(plan: Plan) -> int:
+    """So many rows of one unit are kept at most."""
+    return max(step.rows for step in plan.records)
+
+
+def _many_rows(plan: Plan) -> bool:
+    return plan.release.privacy.unit_column is not None and _rows(plan) > 1

@@ -1,0 +1,160 @@
+"""Record-level tables as facts: their laws exactly, what an answer errs, and what they tell.
+
+Numbers that laws are made of stand exactly, as texts "p/q"; beside them stand numbers for
+people and programs, losses rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from fractions import Fraction
+
+from dprelease.local.answer_cells import LabelCells, cells_of
+from dprelease.local.estimates import chances, estimate_facts, estimates, rounded
+from dprelease.local.expected_error import expected
+from dprelease.local.share_intervals import quantile
+from dprelease.model import RecordStep, Response
+from dprelease.model.plan_json import exact, law_json
+from dprelease.model.record_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
+from dprelease.reports.model.json_form import from_json
+from dprelease.reports.model.record_model import (
+    AnswerError,
+    Asked,
+    Estimates,
+    Labels,
+    LaplaceResponse,
+    NumberGrid,
+    RecordColumn,
+    RecordsHalfwidth,
+    RecordTable,
+    ResponseLaw,
+    SubsetResponse,
+    Truth,
+    WindowsResponse,
+)
+from dprelease.reports.record_level.column_facts import column_words
+from dprelease.reports.text.shown_numbers import upward
+
+SIZES = (100, 1_000, 10_000, 100_000)
+"""Numbers of records at which the half-width of an estimate's interval is stated."""
+LAWS: dict[type, type[ResponseLaw]] = {
+    SubsetLaw: SubsetResponse,
+    LaplaceLaw: LaplaceResponse,
+    WindowLaw: WindowsResponse,
+}
+
+
+def drawn_table(
+    step: RecordStep, stored: StoredTable, interval: Fraction, explained: tuple[str, ...] = ()
+) -> RecordTable:
+    """State a table that was drawn: its laws, its file, and what it tells."""
+    return replace(
+        planned_table(step, interval, explained),
+        file=os.path.basename(stored.path),
+        format=stored.format,
+        sha256=stored.sha256,
+        bytes=stored.size,
+        rows=stored.tally.rows,
+        estimates=from_json(Estimates, estimate_facts(estimates(step, stored.tally, interval))),
+    )
+
+
+def planned_table(
+    step: RecordStep, interval: Fraction, explained: tuple[str, ...] = ()
+) -> RecordTable:
+    """State what is known of a table before any data is opened."""
+    perturb = step.perturb
+    return RecordTable(
+        name=perturb.name,
+        model="local",
+        rows_per_unit=step.rows,
+        epsilon=upward(step.loss.epsilon),
+        epsilon_exact=exact(step.loss.epsilon),
+        delta=upward(step.loss.delta),
+        delta_exact=exact(step.loss.delta),
+        asked_=Asked(
+            epsilon=None if perturb.epsilon is None else exact(perturb.epsilon),
+            delta=exact(perturb.delta),
+            truth=None if perturb.truth is None else exact(perturb.truth),
+        ),
+        columns=tuple(_column(response, interval) for response in step.responses),
+        explained=explained,
+    )
+
+
+def _column(response: Response, interval: Fraction) -> RecordColumn:
+    """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
+    column, loss, law, truth = response.column, response.loss, response.law, None
+    if isinstance(law, SubsetLaw):
+        own, other = chances(law)
+        truth = Truth(own=float(own), given_other=float(other), labels_in_answer=law.size)
+    quantity = column.quantity
+    facts = RecordColumn(
+        name=column.name,
+        mechanism=str(response.mechanism),
+        epsilon=upward(loss.epsilon),
+        epsilon_exact=exact(loss.epsilon),
+        delta=upward(loss.delta),
+        delta_exact=exact(loss.delta),
+        weight=exact(column.weight),
+        null_chosen=column.null_chosen,
+        labels=_labels(response),
+        grid=None
+        if quantity is None
+        else NumberGrid(
+            step=exact(quantity.grid.step),
+            lower=quantity.grid.lower,
+            upper=quantity.grid.upper,
+            null_fill=quantity.null_fill,
+        ),
+        law=from_json(LAWS[type(law)], law_json(law)),
+        truth=truth,
+        error=answer_error(response, interval),
+        explained=(),
+    )
+    return replace(facts, explained=tuple(column_words(facts)))
+
+
+def _labels(response: Response) -> Labels | None:
+    group, cells = response.column.group, cells_of(response)
+    if group is None or not isinstance(cells, LabelCells):
+        return None
+    return Labels(
+        type=str(group.type),
+        labels=tuple(group.labels),
+        keys=None if group.keys is None else len(group.keys),
+        bins=group.edges,
+        other=group.other,
+        null_label=group.null_label,
+        separator=cells.separator,
+    )
+
+
+def answer_error(response: Response, interval: Fraction) -> AnswerError:
+    """State what the answers of a column err, and what estimates from them do.
+
+    ``expected`` and ``floor`` are of one answer, the worst over all true values: with "chance" the
+    chance of a wrong label, with "distance" the mean distance from the truth, in units of the
+    column. ``floor`` is below what any mechanism of the same epsilon and delta has of it.
+    ``deviation`` is that of an estimate from one record, of a label's share or of the mean, the
+    worst over all records; from n records it is that over the square root of n. ``halfwidths`` are
+    those of its interval, about.
+    """
+    error = expected(response)
+    deviation = math.sqrt(error.variance)
+    z = quantile(interval)
+    return AnswerError(
+        of="chance" if response.column.group is not None else "distance",
+        expected=rounded(error.error),
+        floor=rounded(error.floor),
+        deviation=rounded(deviation),
+        typical_deviation=rounded(math.sqrt(error.typical)),
+        halfwidths=tuple(
+            RecordsHalfwidth(records=size, halfwidth=rounded(z * deviation / math.sqrt(size)))
+            for size in SIZES
+        ),
+        scale=None if error.scale is None else rounded(error.scale),
+        classical_scale=None if error.classical is None else rounded(error.classical),
+    )

@@ -1,0 +1,161 @@
+"""A report rendered again from the files of a release: report.json and its tables, nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+
+from dprelease.combination.combined_figures import Published
+from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.files.system import open_plain
+from dprelease.language import speaking
+from dprelease.model import OutputTable
+from dprelease.output.read_back import read_table
+from dprelease.output.released_tables import check_whole
+from dprelease.reports.model.json_form import REHEARSED, SCHEMA, report_from_json, to_json
+from dprelease.reports.model.record_model import RecordTable
+from dprelease.reports.model.report_model import PublishedTable, ReportFacts
+from dprelease.reports.report_formats import file_of, rendered
+
+REPORT = "report.json"
+
+
+def rendered_again(directory: str, form: str) -> bytes:
+    """Render a published release in a format: what the run wrote, or would have written.
+
+    Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
+    """
+    content, facts = _facts(directory)
+    try:
+        tables = {table.file: _table(directory, table, facts) for table in facts.tables}
+        for records in facts.perturb:
+            _check_records(directory, records, facts)
+        if file_of(form) == REPORT:  # of whatever version it is
+            return content
+        with speaking(facts.language):
+            (report,) = rendered(facts, tables, [form]).values()
+    except (Failure, MemoryError):
+        raise
+    except Exception:  # anybody may have written the file, with its hash: what it holds decides
+        raise _bad_report(directory, "does not hold what a report holds") from None
+    return report
+
+
+def read_release(directory: str) -> tuple[ReportFacts, Published]:
+    """Read the report and the figures of a published release.
+
+    Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
+    """
+    _, facts = _facts(directory)
+    try:
+        tables = {table.file: _table(directory, table, facts) for table in facts.tables}
+        published = Published(facts, tables)
+        len(published.figures)
+    except (Failure, MemoryError):
+        raise
+    except Exception:  # as above
+        raise _bad_report(directory, "does not hold what a report holds") from None
+    return facts, published
+
+
+def _facts(directory: str) -> tuple[bytes, ReportFacts]:
+    check_whole(directory)
+    path = os.path.join(directory, REPORT)
+    try:
+        with open_plain(path) as source:
+            content = source.read()
+        values = json.loads(content)
+    except OSError as problem:
+        raise Failure(
+            ExitCode.SPEC,
+            Complaint(
+                "E820",
+                f"{path} can't be read: {problem.strerror}",
+                'name the directory of a release; its spec needs "json" in [report] formats',
+            ),
+        ) from None
+    except (ValueError, RecursionError):
+        raise _bad_report(directory, "is not JSON") from None
+    if isinstance(values, dict) and values.get("schema") == REHEARSED:
+        hint = "run the spec itself, and name the folder of that release"
+        message = f"{path} is of a rehearsal: its records are made up"
+        raise Failure(ExitCode.SPEC, Complaint("E821", message, hint))
+    if isinstance(values, dict) and _is_newer(values.get("schema")):
+        message = f"{path} is of a newer schema than {SCHEMA}, which this version reads"
+        raise Failure(ExitCode.SPEC, Complaint("E821", message, "use a newer version of dprelease"))
+    if not isinstance(values, dict) or values.get("schema") != SCHEMA or "tables" not in values:
+        raise _bad_report(directory, f"is not of the schema {SCHEMA}")
+    if _released(directory) != hashlib.sha256(content).hexdigest():
+        raise _bad_report(directory, "is not the file that was released")
+    try:
+        return content, report_from_json(values)
+    except (ValueError, RecursionError):
+        raise _bad_report(directory, "does not hold what a report holds") from None
+
+
+def _is_newer(schema: object) -> bool:
+    family, _, number = SCHEMA.rpartition("/")
+    named = re.fullmatch(rf"{family}/([0-9]{{1,9}})", schema) if isinstance(schema, str) else None
+    return named is not None and int(named[1]) > int(number)
+
+
+def _released(directory: str) -> str | None:
+    """The hash of report.json by the release's own list of files."""
+    try:
+        with open_plain(os.path.join(directory, "datapackage.json")) as source:
+            listed = json.load(source)
+        hashes = {resource["path"]: resource["hash"] for resource in listed["resources"]}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        raise _bad_report(directory, "has no datapackage.json of its release beside it") from None
+    digest = hashes.get(REPORT)
+    return digest.removeprefix("sha256:") if isinstance(digest, str) else None
+
+
+def _table(directory: str, facts: PublishedTable, report: ReportFacts) -> OutputTable:
+    file, path = facts.file, _path(directory, facts.file)
+    try:
+        with open_plain(path) as source:
+            content = source.read()
+    except OSError as problem:
+        raise _bad_table(path, f"can't be read: {problem.strerror}") from None
+    if hashlib.sha256(content).hexdigest() != report.provenance.files[file]:
+        raise _bad_table(path, "is not the file that was released")
+    try:
+        return read_table(content, file.rpartition(".")[2], to_json(facts))
+    except ValueError:
+        raise _bad_table(path, "is not the table that the report describes") from None
+
+
+def _check_records(directory: str, facts: RecordTable, report: ReportFacts) -> None:
+    """A table of records must be the one that was released; what is said of it is in the report."""
+    if facts.file is None:
+        raise _bad_report(directory, "names no file of a table")
+    path = _path(directory, facts.file)
+    try:
+        with open(path, "rb") as source:
+            digest = hashlib.file_digest(source, "sha256").hexdigest()
+    except OSError as problem:
+        raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
+    if not digest == facts.sha256 == report.provenance.files[facts.file]:
+        raise _bad_table(path, "is not the file that was released")
+
+
+def _path(directory: str, file: str) -> str:
+    if os.path.basename(file) != file:
+        raise _bad_report(directory, "names a table elsewhere")
+    return os.path.join(directory, file)
+
+
+def _bad_report(directory: str, problem: str) -> Failure:
+    return _refused("E821", os.path.join(directory, REPORT), problem)
+
+
+def _bad_table(path: str, problem: str) -> Failure:
+    return _refused("E822", path, problem)
+
+
+def _refused(code: str, path: str, problem: str) -> Failure:
+    hint = "run the spec again: that is free, and writes the files anew"
+    return Failure(ExitCode.SPEC, Complaint(code, f"{path} {problem}", hint))

@@ -1,0 +1,127 @@
+"""The contents of a report, and of the page of a plan: which sections, in which order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from dprelease.combination.combined_figures import Published
+from dprelease.language import say
+from dprelease.model import OutputTable
+from dprelease.model.release import contact_address, licence_address
+from dprelease.reports.metadata.dcat import citation, dataset
+from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFacts
+from dprelease.reports.sections.budget_section import budget_section
+from dprelease.reports.sections.changes_section import changes_parts
+from dprelease.reports.sections.data_section import data_section
+from dprelease.reports.sections.document import Document, Link, Section
+from dprelease.reports.sections.figures_section import figures_section
+from dprelease.reports.sections.guarantee_section import guarantee_section, meaning_section
+from dprelease.reports.sections.hazards_section import hazards_section
+from dprelease.reports.sections.how_to_read import errata_section, how_to_read_section
+from dprelease.reports.sections.noise_section import noise_section
+from dprelease.reports.sections.provenance_section import approval_section, provenance_section
+from dprelease.reports.sections.quotable import quotable_section
+from dprelease.reports.sections.summary_section import summary_section
+from dprelease.reports.sections.use_figures import use_section
+
+ORIGIN = "title.origin"
+
+REHEARSAL = "title.rehearsal"
+
+
+def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Document:
+    """Lay out the report of a release; ``tables`` are the published ones by file name.
+
+    Neither has a field for an exact figure or a record: no renderer can show what it isn't given.
+    """
+    released_at = facts.provenance.released_at.replace("T", " ").replace("+00:00", " UTC")
+    return Document(
+        facts.deployment.basic.title,
+        say("title.report"),
+        say("title.report_of_release"),
+        (
+            *_basics(facts),
+            (
+                say("title.rehearsed_at") if facts.rehearsal else say("title.released_at"),
+                released_at,
+            ),
+            *(() if facts.rehearsal else ((say("title.cite_as"), citation(facts)),)),
+        ),
+        tuple(_report_sections(facts, tables)),
+        say(ORIGIN),
+        "" if facts.rehearsal else json.dumps(dataset(facts)),
+        say(REHEARSAL) if facts.rehearsal else "",
+    )
+
+
+def plan_document(facts: PlanFacts, approval: Approval) -> Document:
+    """Lay out a plan for approval: all of a report that needs no data."""
+    level = float(approval.interval) * 100
+    return Document(
+        facts.deployment.basic.title,
+        say("title.plan"),
+        say("title.plan_for_approval"),
+        tuple(_basics(facts)),
+        (
+            summary_section(facts, approval.digest),
+            guarantee_section(facts),
+            meaning_section(facts),
+            *_records(facts, level),
+            *((noise_section(facts, level, released=False),) if facts.queries else ()),
+            budget_section(facts, approval.ledger),
+            data_section(facts),
+            hazards_section(facts),
+            approval_section(approval),
+        ),
+        say(ORIGIN),
+    )
+
+
+def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
+    level = float(facts.provenance.interval) * 100
+    yield summary_section(facts, facts.provenance.plan, changes_parts(facts, tables, level))
+    if facts.queries:
+        yield figures_section(tables, level, facts.deployment.basic.title, facts.columns)
+        published = Published(facts, tables)
+        yield from filter(None, [quotable_section(published, level)])
+        yield how_to_read_section(facts)
+        yield from filter(None, [use_section(facts, published, level)])
+    yield from _records(facts, level)
+    yield errata_section(facts)
+    yield guarantee_section(facts)
+    yield meaning_section(facts)
+    if facts.queries:
+        yield noise_section(facts, level, released=True)
+    yield budget_section(facts, facts.ledger)
+    yield data_section(facts)
+    yield hazards_section(facts)
+    yield provenance_section(facts)
+
+
+def _records(facts: PlanFacts, level: float) -> Iterator[Section]:
+    if facts.perturb:
+        # Imported here for start-up: most releases have no table of records.
+        from dprelease.reports.sections.record_tables_section import records_section
+
+        yield records_section(facts, f"{level:g}")
+
+
+def _basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
+    basic = facts.deployment.basic
+    address, licence = contact_address(basic.contact or ""), basic.licence
+    for label, value in (
+        (say("title.release"), basic.name),
+        (say("title.curator"), basic.data_curator),
+        (
+            say("title.contact"),
+            Link(basic.contact, address) if basic.contact and address else basic.contact,
+        ),
+        (say("title.purpose"), basic.intended_use),
+        (say("title.region"), basic.region),
+        (say("title.sector"), basic.sector),
+        (say("title.approved_by"), basic.approved_by),
+        (say("title.licence"), licence and Link(licence, licence_address(licence))),
+    ):
+        if value:
+            yield label, value

@@ -1,0 +1,117 @@
+"""Data, bounds and groups: where they come from, and what happens to values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+from dprelease.language import say
+from dprelease.reports.model.report_model import Column, DataFile, PlanFacts
+from dprelease.reports.sections.document import Bullets, Details, Heading, Section, Table
+from dprelease.reports.text.shown_numbers import written
+
+COLUMNS = (
+    "words.column",
+    "data.columns.type",
+    "data.columns.bounds",
+    "data.columns.groups",
+    "words.nulls",
+    "data.columns.source",
+)
+
+
+def data_section(facts: PlanFacts) -> Section:
+    """Say where bounds and groups come from, what is left out, and what happens to values."""
+    lists = Table(
+        "lists",
+        say("data.lists.title"),
+        (say("words.file"), say("data.lists.named_by"), say("data.lists.lines"), "SHA-256"),
+        tuple(
+            (
+                named.file,
+                say("data.key_of", key=named.key, name=named.name),
+                named.lines,
+                named.sha256,
+            )
+            for named in facts.lists
+        ),
+    )
+    file = say("data.reading.title")
+    return Section(
+        "data",
+        say("data.title_with_groups"),
+        say("data.title"),
+        (
+            Table(
+                "columns",
+                say("data.sources.title"),
+                tuple(map(say, COLUMNS)),
+                tuple(map(_column, facts.columns)),
+            ),
+            *((lists,) if facts.lists else ()),
+            *(
+                (Heading(say("data.left_out.title")), Bullets(facts.bounding))
+                if facts.bounding
+                else ()
+            ),
+            Heading(say("data.processing.title")),
+            Bullets(facts.processing, code=True),
+            Details(
+                file,
+                (
+                    Table(
+                        "file",
+                        file,
+                        (say("words.what"), say("data.reading.how")),
+                        tuple(_file(facts.data)),
+                    ),
+                ),
+            ),
+        ),
+    )
+
+
+def _column(column: Column) -> tuple[str | int | float | None, ...]:
+    return (
+        column.name,
+        " ".join(filter(None, (column.type, column.written))),
+        _bounds(column),
+        _groups(column),
+        column.nulls,
+        column.source or column.expression or say("data.sources.none"),
+    )
+
+
+def _bounds(column: Column) -> str:
+    if column.lower is None or column.upper is None or column.step is None:
+        return "-"
+    chosen = say("data.bounds.chosen_by_tool") if column.step_chosen_by_tool else ""
+    step = say("data.bounds.in_steps", step=written(column.step), origin=chosen)
+    return say(
+        "data.bounds.range",
+        lower=written(column.lower),
+        upper=written(column.upper),
+        step=step,
+    )
+
+
+def _groups(column: Column) -> str:
+    """Say what groups a column has."""
+    if column.bins:
+        return say("data.groups.bins", bins=len(column.bins) - 1)
+    if column.private_keys:
+        return say("data.groups.private_keys")
+    if column.keys:
+        other = say("data.groups.others_as", other=column.other) if column.other else ""
+        return say("data.groups.keys", keys=column.keys, other=other)
+    return "-"
+
+
+def _file(data: DataFile) -> Iterator[tuple[str, str]]:
+    """Say how the file was read."""
+    for fact in fields(data):
+        value = getattr(data, fact.name)
+        if value is not None:
+            many = isinstance(value, tuple)
+            text = ", ".join(map(repr, value)) if many else str(value)
+            yield fact.name, text.lower() if isinstance(value, bool) else text

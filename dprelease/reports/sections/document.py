@@ -1,0 +1,185 @@
+"""A report as a neutral document: what stands in it and in which order, for every renderer.
+
+A renderer lays these parts out and words nothing. Texts are plain; where ``code`` is set, what
+stands between backticks is code. Numbers are those of the facts, None is nothing to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from dprelease.reports.charts.svg import Chart, HeatTable
+
+
+class Heading(NamedTuple):
+    """A heading inside a section."""
+
+    text: str
+
+
+class Paragraph(NamedTuple):
+    """A paragraph; ``style`` is "lead" for the sentence that counts, "small" for an aside."""
+
+    text: str
+    style: str = ""
+
+
+class Bullets(NamedTuple):
+    """A list of sentences."""
+
+    lines: tuple[str, ...]
+    code: bool = False
+
+
+class Tile(NamedTuple):
+    """A figure that is seen first. A link ends the label: its text, and the name of a section."""
+
+    figure: str | int | float
+    label: str
+    link: tuple[str, str] | None = None
+
+
+class Tiles(NamedTuple):
+    """The figures that are seen first."""
+
+    tiles: tuple[Tile, ...]
+
+
+class Status(NamedTuple):
+    """A cell that says how something stands.
+
+    ``name`` is "checked", "stated", "not checked" or "attention", ``text`` its word.
+    """
+
+    name: str
+    text: str
+
+
+class Link(NamedTuple):
+    """A cell that leads to an address: of the web, of mail, or of a file beside the report."""
+
+    text: str
+    address: str
+
+
+Cell = str | int | float | Status | Link | None
+
+
+class Table(NamedTuple):
+    """A table; its first column names the rows, and ``numbers`` are the places of figures.
+
+    ``name`` is unique in a document, and safe in an id.
+    """
+
+    name: str
+    caption: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    numbers: tuple[int, ...] = ()
+
+
+class FigureColumn(NamedTuple):
+    """A column of a published table."""
+
+    name: str
+    description: str
+    number: bool
+
+
+class Figure(NamedTuple):
+    """A published figure, what the noise does to it, and whether it is flagged."""
+
+    figure: str
+    noise: str = ""
+    flag: str = ""
+
+
+class FigureTable(NamedTuple):
+    """The beginning of a published table: ``keys`` columns of names, then figures."""
+
+    name: str
+    caption: str
+    head: tuple[FigureColumn, ...]
+    keys: int
+    rows: tuple[tuple[Figure, ...], ...]
+
+
+class Definitions(NamedTuple):
+    """Labels, and what is said of each."""
+
+    rows: tuple[tuple[str, str | int | float], ...]
+
+
+class Details(NamedTuple):
+    """Parts that may be folded up under a title, which ``name`` comes before if there is one."""
+
+    title: str
+    parts: tuple[Part, ...]
+    name: str = ""
+
+
+class Group(NamedTuple):
+    """Parts that belong together, and how they are laid out where there is room.
+
+    "pair" side by side, "stack" one below the other, "charts" over the whole width, "told" a
+    table of estimates and its chart; "" no other way than alone.
+    """
+
+    layout: str
+    parts: tuple[Part, ...]
+
+
+Part = (
+    Heading
+    | Paragraph
+    | Bullets
+    | Tiles
+    | Table
+    | FigureTable
+    | Definitions
+    | Details
+    | Group
+    | Chart
+    | HeatTable
+)
+
+
+class Section(NamedTuple):
+    """A section; ``short`` is its title in a table of contents."""
+
+    name: str
+    title: str
+    short: str
+    parts: tuple[Part, ...]
+
+
+class Document(NamedTuple):
+    """A report, or the page of a plan: ``form`` says which, ``kind`` says it in a sentence.
+
+    ``linked_data`` is JSON-LD that says the same to programs. ``mark`` is said before all else, and
+    stays in view.
+    """
+
+    title: str
+    form: str
+    kind: str
+    basics: tuple[tuple[str, str | Link], ...]
+    sections: tuple[Section, ...]
+    origin: str
+    linked_data: str = ""
+    mark: str = ""
+
+
+def charts_of(document: Document) -> Iterator[Chart | HeatTable]:
+    """Give every chart of a document."""
+    for section in document.sections:
+        yield from _charts(section.parts)
+
+
+def _charts(parts: tuple[Part, ...]) -> Iterator[Chart | HeatTable]:
+    for part in parts:
+        if isinstance(part, Chart | HeatTable):
+            yield part
+        elif isinstance(part, Details | Group):
+            yield from _charts(part.parts)

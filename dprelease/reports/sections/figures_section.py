@@ -1,0 +1,330 @@
+"""The published figures: the beginning of each table, with its noise, and charts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from urllib.parse import quote
+
+from dprelease.language import counted, number_text, say
+from dprelease.model import OutputColumn, OutputTable
+from dprelease.model.outputs import (
+    BOUNDED,
+    SUPPRESSED,
+    UNRELIABLE,
+    is_weak,
+    place_columns,
+    split_flag,
+)
+from dprelease.postprocess.intervals.number_text import Rounding, few, places_beside, rounded_text
+from dprelease.reports.charts.figure_charts import ORDERED, figure_chart, figures_of, form_of
+from dprelease.reports.charts.svg import Chart, HeatTable
+from dprelease.reports.model.report_model import Column
+from dprelease.reports.sections.document import (
+    Figure,
+    FigureColumn,
+    FigureTable,
+    Group,
+    Heading,
+    Link,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+)
+from dprelease.reports.text.shown_names import key_text, title_with_unit
+
+ROWS_SHOWN = 24
+MOST_CHARTS = 24
+_PACKAGE = "datapackage.json"
+_NUMBERS = frozenset({"integer", "number"})
+
+
+def figures_section(
+    tables: Mapping[str, OutputTable], level: float, title: str, columns: Sequence[Column]
+) -> Section:
+    """Lay out every published table, by file name; ``title`` is the release's.
+
+    ``columns`` are those of the spec: they tell which keys have an order.
+    """
+    parts: list[Part] = [
+        Paragraph(
+            say(
+                "figures.note",
+                level=f"{level:g}",
+            )
+        )
+    ]
+    orders = {
+        column.name: frozenset(
+            str(label) for label in (column.other, column.nulls) if label is not None
+        )
+        for column in columns
+        if column.type in ORDERED
+    }
+    drawn, undrawn = 0, 0
+    for number, (file, table) in enumerate(tables.items(), 1):
+        figures = figures_of(table)
+        form = form_of(table, orders) if table.rows > 1 else None
+        charts: list[Chart | HeatTable] = []
+        for place, figure in enumerate(figures if form else [], 1):
+            if form is None or drawn >= MOST_CHARTS:
+                undrawn += 1
+                continue
+            chart = figure_chart(
+                table,
+                figure,
+                form,
+                orders,
+                (f"chart-{number}-{place}", file),
+                level,
+                partial(shown_texts, table),
+                table.rows > ROWS_SHOWN,
+            )
+            if chart is not None:
+                charts.append(chart)
+                drawn += 1
+        parts += [
+            Heading(file if table.title == title else table.title),
+            *_laid_out(_figure_table(file, table, number), file, table, charts),
+        ]
+        if form is None and table.rows > 1 and figures:
+            parts.append(
+                Paragraph(
+                    say(
+                        "figures.no_chart",
+                        file=file,
+                        rows=table.rows,
+                    ),
+                    "small",
+                )
+            )
+    if undrawn:
+        text = counted(
+            undrawn,
+            "figures.more_without_chart",
+        )
+        parts.append(Paragraph(text, "small"))
+    parts += _worse(tables)
+    files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
+    described = (Link(_PACKAGE, _PACKAGE), say("figures.files.metadata"))
+    head = (say("words.file"), say("figures.files.what"))
+    parts.append(Table("files", say("figures.files.title"), head, (*files, described)))
+    return Section("tables", say("figures.title"), say("figures.short_title"), tuple(parts))
+
+
+def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
+    """Say which groups get the worse figures, by the flags of published figures."""
+    cells: dict[tuple[str, str], list[int]] = {}
+    for table in tables.values():
+        judged = [
+            column.values
+            for column in table.columns
+            if column.beside == "_flag" and UNRELIABLE in column.description
+        ]
+        for key in (column for column in table.columns if column.kind == "key"):
+            if judged and len(set(key.values)) > 1:
+                pairs = (zip(key.values, flags, strict=True) for flags in judged)
+                weak = Counter(value for value, flag in chain(*pairs) if is_weak(flag))
+                for value, often in Counter(key.values).items():
+                    totals = cells.setdefault((title_with_unit(key), key_text(key, value)), [0, 0])
+                    totals[:] = totals[0] + weak[value], totals[1] + often * len(judged)
+    ordered = sorted(cells.items(), key=lambda group: -group[1][0] / group[1][1])
+    if not any(weak for _, (weak, _) in ordered):
+        return
+    yield Heading(say("figures.weak.title"))
+    rows = tuple(
+        (
+            *group,
+            say("figures.weak.of_judged", weak=weak, judged=judged),
+            say("words.percent", share=f"{100 * weak / judged:.0f}"),
+        )
+        for group, (weak, judged) in ordered[:ROWS_SHOWN]
+    )
+    caption = say(
+        "figures.weak.caption",
+        shown=len(rows),
+        groups=len(ordered),
+    )
+    head = (
+        say("words.column"),
+        say("figures.weak.group"),
+        say("figures.weak.low_or_hidden"),
+        say("words.share"),
+    )
+    yield Table("worse", caption, head, rows)
+
+
+def _laid_out(
+    shown: FigureTable, file: str, table: OutputTable, charts: Sequence[Chart | HeatTable]
+) -> Iterator[Part]:
+    notes: list[Paragraph] = []
+    if not table.rows:
+        notes.append(Paragraph(say("figures.no_keys")))
+    if names := _bounded(table):
+        limited = say(
+            "figures.bounded",
+            names=few(names),
+        )
+        notes.append(Paragraph(limited, "small"))
+    if table.rows > ROWS_SHOWN:
+        more = counted(
+            table.rows - ROWS_SHOWN,
+            "figures.more_rows",
+            file=file,
+        )
+        notes.append(Paragraph(more, "small"))
+    yield Group("", (shown, *notes))
+    drawn = tuple(chart for chart in charts if _is_narrow(chart))
+    if drawn:
+        yield Group("charts", drawn)
+    yield from (chart for chart in charts if not _is_narrow(chart))
+
+
+def _is_narrow(chart: Chart | HeatTable) -> bool:
+    """Whether a chart is one drawing, which needs no more than a part of the width."""
+    return isinstance(chart, Chart) and chart.svg.count("<svg") == 1
+
+
+def shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
+    """Give all figures of a column as the page shows them."""
+    decimals = _decimals(column, table.columns, table.rows)
+    return [
+        "-" if value is None else _grouped(value) or "-"
+        for value in _texts(column, decimals, table.rows)
+    ]
+
+
+def _bounded(table: OutputTable) -> list[str]:
+    """The figures that the limits on a unit's rows can cut."""
+    return [
+        column.figure
+        for column in table.columns
+        if column.beside == "_flag" and any(BOUNDED in split_flag(flag) for flag in column.values)
+    ]
+
+
+def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
+    columns = table.columns
+    beside = place_columns([(column.name, column.query) for column in columns])
+    # The bin beside an edge says it in words.
+    main = [place for place in beside if columns[place].kind != "edge"]
+    caption = say("figures.all_rows", file=file)
+    if table.rows > ROWS_SHOWN:
+        caption = say(
+            "figures.first_rows",
+            shown=ROWS_SHOWN,
+            rows=table.rows,
+            file=file,
+        )
+    return FigureTable(
+        f"table-{number}",
+        caption,
+        tuple(
+            FigureColumn(
+                title_with_unit(columns[place]),
+                columns[place].description,
+                columns[place].kind in _NUMBERS,
+            )
+            for place in main
+        ),
+        sum(columns[place].kind == "key" for place in main),
+        tuple(
+            tuple(_figure(row, place, beside[place], columns, at) for place in main)
+            for at, row in enumerate(first_rows(columns, ROWS_SHOWN))
+        ),
+    )
+
+
+def _figure(
+    row: Sequence[object],
+    place: int,
+    beside: Mapping[str, int],
+    columns: Sequence[OutputColumn],
+    at: int,
+) -> Figure:
+    """A figure of a row, which is number ``at``, with what stands ``beside`` it."""
+    value, column = row[place], columns[place]
+    figure = _grouped(value) if column.kind in _NUMBERS else value
+    said = {
+        ending: _grouped(row[other]) if columns[other].kind in _NUMBERS else row[other]
+        for ending, other in beside.items()
+        if ending != "_flag"
+    }
+    half, noise = said.get("_noise_moe"), ""
+    exact = {ending: columns[other].values[at] for ending, other in beside.items()}
+    if value is not None and "_low" in said and not _is_even(column.values[at], exact):
+        noise = say("figures.interval", low=said["_low"], high=said["_high"])
+    elif half is not None and value is not None:
+        noise = f"± {half}"
+        if column.kind == "text":
+            noise = say("figures.score", distance=half)
+    elif said.get("_rank_moe") is not None:
+        noise = say("figures.ranks", ranks=said["_rank_moe"])
+    flag = row[beside["_flag"]] if "_flag" in beside else None
+    return Figure(
+        "-" if figure is None else str(figure),
+        noise,
+        next((say(mark) for weak, mark in _MARKS.items() if weak in split_flag(flag)), ""),
+    )
+
+
+_MARKS = {UNRELIABLE: "figures.flag.low_reliability", SUPPRESSED: "figures.flag.suppressed"}
+"""Of flags that a figure bears by itself; ``bounded`` holds for a whole column."""
+
+
+def _is_even(value: object, beside: Mapping[str, str | int | None]) -> bool:
+    """Whether an interval reaches as far below the figure as above it."""
+    ends = [beside.get(ending) for ending in ("_noise_moe", "_low", "_high")]
+    if not isinstance(value, int):
+        return False
+    half, low, high = ends
+    return isinstance(half, int) and (low, high) == (value - half, value + half)
+
+
+def _grouped(value: object) -> str | None:
+    """Separate the thousands of a plain number."""
+    if value is None:
+        return None
+    whole, point, rest = str(value).partition(".")
+    sign = "\u2212" if whole.startswith("-") else ""
+    return number_text(f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}")
+
+
+def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[object, ...]]:
+    """Give the first rows, figures as texts, rounded to what the noise leaves of them."""
+    texts = [_texts(column, _decimals(column, columns, most), most) for column in columns]
+    yield from zip(*texts, strict=True)
+
+
+def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
+    if column.kind not in _NUMBERS:
+        shown = column.values[:most]
+        return [None if value is None else key_text(column, value) for value in shown]
+    # a half-width is rounded up, an interval outward: they must not look smaller than they are
+    rounding = _OUTWARD.get(column.beside, Rounding.NEAREST)
+    return [
+        rounded_text(value, column.decimals, places, rounding) if isinstance(value, int) else value
+        for value in column.values[:most]
+    ]
+
+
+_OUTWARD = {
+    "_noise_moe": Rounding.UP,
+    "_rank_moe": Rounding.UP,
+    "_low": Rounding.DOWN,
+    "_high": Rounding.UP,
+}
+
+
+def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
+    """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
+    if column.beside == "_rank_moe" and column.decimals:  # of weight
+        return places_beside(column.values[:most], column.decimals)
+    if column.names.decimals is not None and not column.suffix.endswith("_count"):
+        return min(column.decimals, column.names.decimals)
+    halves = {half.figure: half for half in columns if half.beside == "_noise_moe"}
+    own = halves.get(column.figure)
+    return column.decimals if own is None else places_beside(own.values[:most], column.decimals)

@@ -1,0 +1,213 @@
+"""The guarantee, and what it means for a person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from dprelease.language import counted, say
+from dprelease.model.queries import column_name
+from dprelease.postprocess.intervals.number_text import few
+from dprelease.reports.charts.beliefs import band_chart, people_chart
+from dprelease.reports.model.meaning_model import Beliefs, GroupLoss
+from dprelease.reports.model.record_model import Number
+from dprelease.reports.model.report_model import PlanFacts
+from dprelease.reports.sections.document import (
+    Bullets,
+    Details,
+    Group,
+    Heading,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+    Tile,
+    Tiles,
+)
+from dprelease.reports.sections.hazards_section import status_of
+from dprelease.reports.sections.summary_section import at_half, total_label
+from dprelease.reports.text.shown_numbers import belief_text, headline, shortened, written
+
+
+def guarantee_section(facts: PlanFacts) -> Section:
+    """State the guarantee, its parameters, and what is not protected."""
+    return Section(
+        "guarantee",
+        say("guarantee.title"),
+        say("guarantee.short_title"),
+        (
+            Paragraph(facts.guarantee, "lead"),
+            Tiles(tuple(_tiles(facts))),
+            Paragraph(" ".join(_fixed(facts))),
+            Heading(say("guarantee.not_protected.title")),
+            Bullets(facts.not_protected),
+        ),
+    )
+
+
+def _fixed(facts: PlanFacts) -> Iterator[str]:
+    """Say what is fixed before any data is read, and which half-widths are not."""
+    yield say("guarantee.fixed.noise")
+    if any(query.threshold for query in facts.queries):
+        yield say("guarantee.fixed.groups_but_private")
+    elif any(query.by for query in facts.queries):
+        yield say("guarantee.fixed.groups")
+    fixed = [query.name for query in facts.queries if query.noise_halfwidth is not None]
+    computed = [
+        query.name
+        for query in facts.queries
+        if query.noise_halfwidth is None and query.example_halfwidth is not None
+    ]
+    if fixed:
+        yield say("guarantee.fixed.halfwidths", names=few(_columns(fixed)))
+    if computed:
+        yield say(
+            "guarantee.fixed.computed_halfwidths",
+            names=few(_columns(computed)),
+        )
+
+
+def _columns(names: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(map(column_name, names)))
+
+
+def _tiles(facts: PlanFacts) -> Iterator[Tile]:
+    """The loss, of all releases too, and the most that a belief can change about any of it."""
+    loss, last = facts.accounting, facts.meaning.beliefs[-1]
+    yield Tile(headline(loss.epsilon), say("guarantee.numbers.epsilon"))
+    for total in facts.meaning.totals:
+        label = say("guarantee.numbers.epsilon_so_far")
+        if total.of == "cap":
+            label = say("guarantee.numbers.epsilon_of_cap")
+        yield Tile(headline(total.epsilon), label)
+    slack = say("guarantee.numbers.delta")
+    yield Tile(headline(loss.delta), slack if loss.delta else say("guarantee.numbers.no_delta"))
+    odds = written(shortened(math.exp(min(float(last.epsilon), 700.0)), 3))
+    yield Tile(f"\u00d7 {odds}", say("guarantee.numbers.odds", about=last.about))
+    statuses = [status_of(row.status) for row in facts.hazards]
+    if unchecked := statuses.count("not checked"):
+        yield Tile(
+            unchecked,
+            say("guarantee.checklist.cannot_check"),
+            (say("guarantee.checklist.link"), "hazards"),
+        )
+    if attention := statuses.count("attention"):
+        label = counted(attention, "guarantee.checklist.hazards_ask")
+        yield Tile(attention, label, (say("guarantee.checklist.second_look"), "hazards"))
+
+
+def meaning_section(facts: PlanFacts) -> Section:
+    """Say what somebody may come to believe, and what several people together lose."""
+    meaning, delta = facts.meaning, facts.accounting.delta
+    title = say("guarantee.person.title")
+    loss, together = say("guarantee.people.title"), say("guarantee.people.column")
+    several = say("guarantee.people.note")
+    if meaning.of == "row":
+        title = say("guarantee.row.title")
+        loss, together = say("guarantee.rows.title"), say("guarantee.rows.column")
+        several = say("guarantee.rows.note")
+    slack = ""
+    if delta:
+        slack = say("guarantee.delta.slack")
+    charts = tuple(people_chart(table, at) for at, table in enumerate(meaning.beliefs, 1))
+    parts: tuple[Part, ...] = (
+        Paragraph(" ".join(filter(None, (_unit(facts), _belief(meaning.of), slack)))),
+        Group("pair", (Group("stack", charts), band_chart(meaning.beliefs))),
+        Group("pair", tuple(_beliefs(table, at) for at, table in enumerate(meaning.beliefs, 1))),
+        *((_totals(facts),) if meaning.totals else ()),
+        Heading(say("guarantee.several.title")),
+        Paragraph(several),
+        Table(
+            "groups",
+            loss,
+            (
+                together,
+                say("words.epsilon"),
+                say("words.delta"),
+                say("guarantee.beliefs.half_becomes"),
+                say("guarantee.several.protection"),
+            ),
+            tuple(map(_group, meaning.groups)),
+            (1, 2, 3),
+        ),
+        Details(
+            say("guarantee.mathematics.title"),
+            (Paragraph(say("guarantee.mathematics.definition")),),
+        ),
+    )
+    return Section("meaning", title, say("guarantee.meaning.title"), parts)
+
+
+def _unit(facts: PlanFacts) -> str:
+    """Say what a row is, as the spec describes it."""
+    described = facts.deployment.privacy_unit.description
+    if facts.meaning.of == "row" and described:
+        return say("guarantee.meaning.row", described=described)
+    return ""
+
+
+def _belief(of: str) -> str:
+    if of == "row":
+        return say("guarantee.meaning.belief_of_row")
+    return say("guarantee.meaning.belief_of_person")
+
+
+def _group(row: GroupLoss) -> tuple[str | int, ...]:
+    high = "" if row.posterior_high is None else belief_text(row.posterior_high)
+    protection = say("guarantee.several.none") if row.protected is False else ""
+    return row.units, headline(row.epsilon), written(shortened(row.delta)), high, protection
+
+
+def _totals(facts: PlanFacts) -> Table:
+    """What this release, all releases so far and a used-up cap mean for a belief of one half."""
+    meaning, loss = facts.meaning, facts.accounting
+    rows: list[tuple[str, Number, Number | None, tuple[Beliefs, ...]]] = [
+        (say("guarantee.beliefs.this_release"), loss.epsilon, loss.delta, meaning.beliefs),
+        *((total_label(of), of.epsilon, of.delta, of.beliefs) for of in meaning.totals),
+    ]
+    return Table(
+        "totals",
+        say("guarantee.beliefs.all_releases"),
+        (
+            say("words.what"),
+            say("words.epsilon"),
+            say("words.delta"),
+            *(table.about for table in meaning.beliefs),
+        ),
+        tuple(
+            (
+                label,
+                headline(epsilon),
+                say("words.no_cap") if delta is None else headline(delta),
+                *(belief_text(at_half(table).posterior_high) for table in tables),
+            )
+            for label, epsilon, delta, tables in rows
+        ),
+        tuple(range(1, 3 + len(meaning.beliefs))),
+    )
+
+
+def _beliefs(table: Beliefs, number: int) -> Table:
+    epsilon = headline(table.epsilon)
+    title = say("guarantee.beliefs.caption", about=table.about, epsilon=epsilon)
+    if table.delta:
+        title = say(
+            "guarantee.beliefs.caption_with_delta",
+            about=table.about,
+            epsilon=epsilon,
+            delta=written(shortened(table.delta, 2)),
+        )
+    return Table(
+        f"beliefs-{number}",
+        title,
+        (
+            say("guarantee.beliefs.before"),
+            say("guarantee.beliefs.least"),
+            say("guarantee.beliefs.greatest"),
+        ),
+        tuple(
+            tuple(map(belief_text, (row.prior, row.posterior_low, row.posterior_high)))
+            for row in table.rows
+        ),
+        (1, 2),
+    )

@@ -1,0 +1,57 @@
+"""The privacy checklist: what NIST SP 800-226 asks, and how it stands here."""
+
+from __future__ import annotations
+
+from dprelease.language import say
+from dprelease.reports.model.report_model import PlanFacts
+from dprelease.reports.sections.document import Paragraph, Section, Status, Table
+
+STATUS_WORDS = {
+    "checked": "hazards.status.checked",
+    "stated": "hazards.status.stated",
+    "not checked": "hazards.status.not_checked",
+    "attention": "hazards.status.attention",
+}
+
+OLD = {"pass": "checked", "attested": "not checked"}
+"""Words of version 0.2: nobody attested what it called so."""
+
+
+def status_of(status: str) -> str:
+    """Give the status of a hazard in today's words."""
+    return OLD.get(status, status)
+
+
+def hazards_section(facts: PlanFacts) -> Section:
+    """Go through the hazards of NIST SP 800-226."""
+    statuses = [status_of(row.status) for row in facts.hazards]
+    title = say("hazards.title")
+    counts = say(
+        "hazards.note",
+        checked=statuses.count("checked"),
+        stated=statuses.count("stated"),
+        unchecked=statuses.count("not checked"),
+        attention=statuses.count("attention"),
+    )
+    rows = zip(facts.hazards, statuses, strict=True)
+    return Section(
+        "hazards",
+        title,
+        say("hazards.short_title"),
+        (
+            Paragraph(counts),
+            Table(
+                "hazard-table",
+                title,
+                (
+                    say("hazards.columns.hazard"),
+                    say("hazards.columns.status"),
+                    say("hazards.columns.note"),
+                ),
+                tuple(
+                    (row.hazard, Status(status, say(STATUS_WORDS[status])), row.note)
+                    for row, status in rows
+                ),
+            ),
+        ),
+    )

@@ -1,0 +1,252 @@
+"""How the noise is made: each query's mechanism, sensitivity, scale and error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from dprelease.language import counted, number_text, say
+from dprelease.postprocess.intervals.number_text import listing
+from dprelease.reports.charts.noises import dots_chart, error_chart
+from dprelease.reports.model.report_model import Accuracy, PlanFacts, Query, Sensitivity
+from dprelease.reports.model.strategy_model import StrategyFacts, StrategyGroup, StrategyStep
+from dprelease.reports.sections.document import (
+    Definitions,
+    Details,
+    Group,
+    Heading,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+)
+from dprelease.reports.text.shown_numbers import shortened, written
+
+HEAD = (
+    "words.query",
+    "noise.columns.statistic",
+    "noise.columns.by",
+    "noise.columns.cells",
+    "noise.columns.noise",
+    "words.expected_error",
+)
+
+MOST_ROWS = 4
+
+
+def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
+    """Say how large the noise of each query is, and why."""
+    units = say("words.people") if facts.meaning.of == "person" else say("words.rows")
+    drawn = (dots_chart(facts.queries, level), error_chart(facts.queries, facts.columns, units))
+    charts = tuple(chart for chart in drawn if chart is not None)
+    choices = (
+        say("noise.sensitivity.choices")
+        if any(query.form != "numbers" for query in facts.queries)
+        else ""
+    )
+    ranks = say("noise.ranks") if any(query.form == "quantiles" for query in facts.queries) else ""
+    if any(query.form == "quantiles" and query.survey_weight for query in facts.queries):
+        weighted = say("reading.weighted_quantile")
+        ranks = f"{ranks} {weighted}"
+    parts: tuple[Part, ...] = (
+        Paragraph(
+            say(
+                "noise.expected_error",
+                level=level,
+            )
+            + ranks
+        ),
+        _queries(facts),
+        *_together(facts.strategies),
+        *((Group("pair", charts),) if charts else ()),
+        Heading(say("noise.sensitivity.title")),
+        Paragraph(
+            say(
+                "noise.sensitivity.note",
+                unit=say("words.person" if facts.meaning.of == "person" else "words.row"),
+                choices=choices,
+            )
+        ),
+        *(
+            Details(
+                query.title,
+                (Definitions(tuple(_detail(query))), *map(Paragraph, _sentences(query))),
+                query.name,
+            )
+            for query in facts.queries
+        ),
+    )
+    return Section(
+        "noise",
+        say("noise.title_after") if released else say("noise.title_before"),
+        say("noise.short_title"),
+        parts,
+    )
+
+
+def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
+    """Say what is planned together, what is released for it, and how much less that errs."""
+    if strategies:
+        yield Heading(say("strategies.planned_together"))
+    for number, strategy in enumerate(strategies, start=1):
+        yield Paragraph(" ".join(strategy.explained))
+        rows = tuple(
+            (
+                query.name,
+                *(written(shortened(size)) for size in sizes),
+                say("words.percent", share=query.saved),
+            )
+            for query in strategy.queries
+            for sizes in [(query.deviation, query.alone)]
+        )
+        yield Table(
+            f"together-{number}",
+            say("noise.strategies.deviation"),
+            (
+                say("words.query"),
+                say("noise.strategies.together"),
+                say("noise.strategies.alone"),
+                say("noise.strategies.less"),
+            ),
+            rows,
+            (1, 2, 3),
+        )
+        yield Details(
+            say("noise.strategies.released_for", number=number),
+            (
+                Table(
+                    f"together-{number}-released",
+                    say("noise.strategies.in_their_place"),
+                    (
+                        say("noise.strategies.released"),
+                        say("noise.strategies.each_cell"),
+                        say("noise.columns.noise"),
+                        say("words.epsilon"),
+                        say("words.delta"),
+                    ),
+                    tuple(_released(step, strategy.groups) for step in strategy.steps),
+                    (3, 4),
+                ),
+            ),
+        )
+
+
+def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str, ...]:
+    """Name what a strategy releases, how its cells are mixed, and its noise and cost."""
+    columns = [groups[place].column for place in step.groups]
+    mixed: dict[str, list[str]] = {}
+    for axis, column in zip(step.axes, columns, strict=True):
+        if axis.kind != "each":
+            mixed.setdefault(axis.kind, []).append(column)
+    what = (
+        "; ".join(step.rows)
+        if len(step.rows) < MOST_ROWS
+        else say("noise.strategies.integers", number=len(step.rows))
+    )
+    what += "".join(
+        say("noise.strategies.along", matrix=kind, names=listing(names))
+        for kind, names in mixed.items()
+    )
+    parameter = written(shortened(float(Fraction(step.parameter))))
+    law = (
+        say("noise.scale.sigma_squared") if step.family == "gaussian" else say("noise.scale.scale")
+    )
+    losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
+    return step.name, what, f"{step.family}, {law} {parameter}", *losses
+
+
+def _sentences(query: Query) -> tuple[str, ...]:
+    """What a table of scales can't explain, and what is done after the noise."""
+    return query.explained + (query.finishing.explained if query.finishing else ())
+
+
+def _queries(facts: PlanFacts) -> Table:
+    """List the queries with their costs: rho where that adds up to the total, else epsilon."""
+    in_rho = facts.accounting.method == "zcdp" and all(q.rho is not None for q in facts.queries)
+    costs = ("rho",) if in_rho else ("epsilon", "delta")
+    rows = tuple(_row(query, in_rho) for query in facts.queries)
+    return Table(
+        "queries",
+        say("noise.queries.title"),
+        (*map(say, HEAD), *costs),
+        rows,
+        (3, 6, 7)[: len(costs) + 1],
+    )
+
+
+def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
+    """What, in how many cells, how noisy, at what cost."""
+    return (
+        query.name,
+        query.title,
+        ", ".join(query.by) or say("noise.queries.overall"),
+        say("noise.queries.private") if query.cells is None else number_text(f"{query.cells:,}"),
+        query.mechanism,
+        query.expected_error,
+        *_paid(query, in_rho),
+    )
+
+
+def _paid(query: Query, in_rho: bool) -> tuple[str, ...]:
+    """The cost; of a shared release it is told once, with the query that lends it."""
+    if query.lender not in {None, query.name}:
+        lent = say("noise.queries.as", query=query.lender)
+        return (lent,) if in_rho else (lent, "")
+    if in_rho and query.rho is not None:
+        return (written(shortened(query.rho)),)
+    return written(shortened(query.epsilon)), written(shortened(query.delta))
+
+
+def _detail(query: Query) -> Iterator[tuple[str, str]]:
+    """List the mathematics of a query."""
+    if query.where:
+        yield say("noise.queries.condition"), query.where
+    yield say("words.mechanism"), query.mechanism
+    yield say("words.sensitivity"), _sensitivity(query.sensitivity)
+    yield say("noise.columns.because"), query.sensitivity.derivation
+    yield say("noise.scale.title"), written(query.scale)
+    yield say("noise.scale.granularity"), written(query.granularity)
+    if query.denominator:
+        yield say("noise.scale.denominator"), written(query.denominator.scale)
+    yield say("words.expected_error"), query.expected_error
+    yield say("noise.columns.epsilon"), number_text(query.epsilon_exact)
+    if query.delta:
+        yield "delta", written(query.delta)
+    if query.rho is not None:
+        yield "rho", written(query.rho)
+    if query.accuracy:
+        target = query.accuracy
+        yield (
+            say("noise.columns.asked_for"),
+            _asked(target, weighted=query.survey_weight is not None),
+        )
+    if query.threshold:
+        yield say("noise.columns.shown_from"), number_text(f"{query.threshold.at_least:,}")
+
+
+def _asked(target: Accuracy, *, weighted: bool) -> str:
+    values = {"within": written(target.within), "confidence": target.confidence}
+    if target.records is None:
+        return say("noise.target.any", **values)
+    if weighted:
+        return say(
+            "noise.target.weighted",
+            records=target.records,
+            **values,
+        )
+    return say(
+        "noise.target.values",
+        records=target.records,
+        **values,
+    )
+
+
+def _sensitivity(sensitivity: Sensitivity) -> str:
+    if sensitivity.l2 is None:
+        if sensitivity.of == "weight":
+            return say("noise.sensitivity.weight", size=written(sensitivity.l1))
+        if sensitivity.of == "rows":
+            return counted(int(sensitivity.l1), "noise.sensitivity.values")
+        size = written(sensitivity.l1)
+        return say("noise.sensitivity.score", size=size) if sensitivity.of == "score" else size
+    return f"L1 {written(sensitivity.l1)}, L2 {written(sensitivity.l2)}"

@@ -1,0 +1,250 @@
+"""Record-level tables: how records are perturbed, what estimates tell, and how to read them.
+
+Names of commands and columns stand between backticks in sentences about reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+
+from dprelease.language import counted, number_text, say
+from dprelease.reports.charts.record_charts import floor_chart, frequency_chart
+from dprelease.reports.model.record_model import (
+    AnswerError,
+    CrossCell,
+    Estimates,
+    LabelEstimate,
+    MeanEstimate,
+    Number,
+    RecordColumn,
+    RecordTable,
+)
+from dprelease.reports.model.report_model import PlanFacts
+from dprelease.reports.record_level.column_facts import (
+    answer_of,
+    expected_and_floor,
+    halfwidth_head,
+    halfwidth_rows,
+)
+from dprelease.reports.sections.document import (
+    Bullets,
+    Details,
+    Group,
+    Heading,
+    Paragraph,
+    Part,
+    Section,
+    Table,
+)
+from dprelease.reports.text.shown_numbers import percent, shortened, written
+
+Row = tuple[str, ...]
+
+ROWS_SHOWN = 100
+MOST_CHARTS = 12
+MOST_PLACES = 9
+HEAD = (
+    "words.column",
+    "words.mechanism",
+    "records.columns.answer",
+    "records.columns.truth",
+    "words.expected_error",
+    "words.least_possible",
+    "records.columns.classical",
+    "words.epsilon",
+    "words.delta",
+)
+TRUST = (
+    "records.local_model",
+    "records.trusted_run",
+    "records.random_order",
+    "records.later_questions",
+)
+"""Who need not be trusted, who must, and what the random order is not claimed for."""
+FIGURES = ("words.share", "records.columns.interval", "records.columns.number")
+"""An estimate as a share with its interval, and as a number with the same."""
+
+
+def records_section(facts: PlanFacts, level: str) -> Section:
+    """Say how records were perturbed, what is estimated from them, and how to read that."""
+    people = say("words.people") if facts.meaning.of == "person" else say("words.rows")
+    parts: list[Part] = [Paragraph(say(sentence, people=people)) for sentence in TRUST]
+    for number, table in enumerate(facts.perturb, 1):
+        parts += _table(table, number, level)
+    parts.append(Heading(say("records.reading.title")))
+    parts.append(Bullets(tuple(_how_to_read(facts, level)), code=True))
+    return Section("records", say("records.title"), say("records.short_title"), tuple(parts))
+
+
+def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
+    """Say what rows and estimates are, and how to make more of them; only what applies."""
+    columns = [column for table in facts.perturb for column in table.columns]
+    yield say("records.reading.random_answer")
+    yield say(
+        "records.reading.right_on_average",
+        level=level,
+    )
+    if any(column.labels for column in columns):
+        yield say("records.reading.negative")
+        yield say("records.reading.without_label")
+    if any(column.truth and column.truth.labels_in_answer > 1 for column in columns):
+        yield say("records.reading.several_labels")
+    if any(column.grid for column in columns):
+        yield say("records.reading.outside_bounds")
+    file = next((table.file for table in facts.perturb if table.file is not None), "TABLE")
+    yield say(
+        "records.reading.estimate",
+        file=file,
+    )
+
+
+def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
+    """Lay out one table: how it is perturbed, what it is worth, and what it tells."""
+    rows = ""
+    if table.rows is not None:
+        rows = counted(table.rows, "records.counted")
+    yield Heading(table.file or table.name)
+    yield Paragraph(rows + " ".join(table.explained))
+    yield Table(
+        f"perturbed-{number}",
+        say("records.columns.title", name=table.name),
+        tuple(map(say, HEAD)),
+        tuple(map(_column, table.columns)),
+        (3, 4, 5, 6, 7, 8),
+    )
+    yield Paragraph(say("records.columns.note"))
+    for column in table.columns:
+        yield Details(column.mechanism, tuple(map(Paragraph, column.explained)), column.name)
+    head = halfwidth_head(table)
+    yield Table(
+        f"halves-{number}",
+        say(
+            "records.halfwidths",
+            level=level,
+        ),
+        head,
+        tuple(halfwidth_rows(table)),
+        tuple(range(2, len(head))),
+    )
+    floors = floor_chart(table, f"chart-floors-{number}")
+    if floors is not None:
+        yield floors
+    if table.rows == 0:
+        yield Paragraph(say("records.no_records"))
+    elif table.estimates is not None:
+        yield Heading(say("records.estimates.title", file=table.file))
+        yield from _estimates(table.estimates, number, level, table.name)
+
+
+def _column(column: RecordColumn) -> Row:
+    """Give a row of ``HEAD``."""
+    return (
+        column.name,
+        column.mechanism,
+        answer_of(column),
+        "-" if column.truth is None else percent(column.truth.own),
+        *expected_and_floor(column),
+        _scale(column.error),
+        written(shortened(column.epsilon)),
+        written(shortened(column.delta)),
+    )
+
+
+def _scale(error: AnswerError) -> str:
+    if error.classical_scale is None:
+        return "-"
+    own = "-" if error.scale is None else _rough(error.scale)
+    return f"{own} ({_rough(error.classical_scale)})"
+
+
+def _rough(value: float) -> str:
+    return written(float(f"{value:.5g}"))
+
+
+def _estimates(estimates: Estimates, number: int, level: str, table: str) -> Iterator[Part]:
+    """Lay out means and frequencies with their charts, and cross tables folded up."""
+    place = 0
+    if estimates.means:
+        interval = say("records.columns.interval")
+        head: Row = (say("words.column"), say("words.mean"), interval, say("words.sum"), interval)
+        place += 1
+        rows = tuple(map(_mean, estimates.means))
+        yield Group(
+            "",
+            tuple(
+                _first(f"estimates-{number}-{place}", say("records.estimates.means"), head, rows)
+            ),
+        )
+    for count, frequencies in enumerate(estimates.frequencies):
+        rows = tuple((_named(cell.label), *_counted(cell)) for cell in frequencies.labels)
+        title, head = (
+            say("records.estimates.frequencies", column=frequencies.column),
+            (frequencies.column, *map(say, FIGURES), say("records.columns.interval")),
+        )
+        place += 1
+        shown = Group("", tuple(_first(f"estimates-{number}-{place}", title, head, rows)))
+        chart = None
+        if count < MOST_CHARTS:
+            name = f"chart-shares-{number}-{place - 1}"
+            chart = frequency_chart(frequencies, head, rows, (name, table), level)
+        yield shown if chart is None else Group("told", (shown, Group("stack", (chart,))))
+    for count, cross in enumerate(estimates.crosses, 1):
+        title, head = (
+            say("records.estimates.cross", rows=cross.columns[0], columns=cross.columns[1]),
+            (*cross.columns, *map(say, FIGURES), say("records.columns.interval")),
+        )
+        rows = tuple((*map(_named, cell.labels), *_counted(cell)) for cell in cross.cells)
+        parts = tuple(_first(f"crosses-{number}-{count}", title, head, rows, keys=2))
+        yield Details(say("records.estimates.cross_table", title=title), parts)
+
+
+def _first(
+    name: str, title: str, head: Row, rows: tuple[Row, ...], keys: int = 1
+) -> Iterator[Part]:
+    """Give the first rows, and say how many more there are; figures follow ``keys`` columns."""
+    more = len(rows) - ROWS_SHOWN
+    caption = say("records.estimates.first", title=title, rows=ROWS_SHOWN) if more > 0 else title
+    yield Table(name, caption, head, rows[:ROWS_SHOWN], tuple(range(keys, len(head))))
+    if more > 0:
+        yield Paragraph(say("records.estimates.more", number=more), "small")
+
+
+def _named(label: str) -> str:
+    return label or say("words.empty_label")
+
+
+def _mean(mean: MeanEstimate) -> Row:
+    return (
+        mean.column,
+        *_figure((mean.mean, mean.mean_lower, mean.mean_upper)),
+        *_figure((mean.sum, mean.sum_lower, mean.sum_upper)),
+    )
+
+
+def _counted(cell: LabelEstimate | CrossCell) -> Row:
+    shares = [100 * share for share in (cell.share, cell.share_lower, cell.share_upper)]
+    numbers = (cell.number, cell.number_lower, cell.number_upper)
+    return *_figure(shares, "words.percent"), *_figure(numbers)
+
+
+def _figure(values: Sequence[Number], form: str = "") -> Row:
+    """A figure and its interval, to two digits of the half-width; ends are rounded outward."""
+    value, lower, upper = (Decimal(repr(float(end))) for end in values)
+    wide = (upper - lower) / 2
+    places = min(MOST_PLACES, max(0, 1 - wide.adjusted())) if wide > 0 else MOST_PLACES
+    unit_of_last = Decimal(1).scaleb(-places)
+    numbers = [
+        number_text(
+            f"{end.quantize(unit_of_last, rounding) or Decimal(0).scaleb(-places):,f}".replace(
+                "-", "\u2212"
+            )
+        )
+        for end, rounding in (
+            (value, ROUND_HALF_EVEN),
+            (lower, ROUND_FLOOR),
+            (upper, ROUND_CEILING),
+        )
+    ]
+    texts = [say(form, share=number) for number in numbers] if form else numbers
+    return texts[0], say("records.estimates.range", low=texts[1], high=texts[2])

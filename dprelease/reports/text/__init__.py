@@ -1,0 +1,1 @@
+"""Numbers, names and tables as a report shows them."""

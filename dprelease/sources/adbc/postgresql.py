@@ -1,0 +1,195 @@
+"""PostgreSQL: typed columns where the driver can hold every value of the type, else texts.
+
+The driver stops at a date or time that it can't count, such as ``infinity``. So the server makes
+those outside of the calendar one that is outside of it too, and that can be counted. Numbers with
+decimals, and all that is read as a text, come as the server's text, which has one form whatever is
+set there: ``NaN`` and infinities are texts as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dprelease.model import NUMERIC_TYPES, ColumnType, Database, InputColumn
+from dprelease.sources.adbc.driver import (
+    TABLE_KEY,
+    URI_KEY,
+    Selected,
+    driver_errors,
+    field,
+    no_column,
+    no_table,
+    of_table,
+    quoted,
+    unreachable,
+)
+from dprelease.sources.shared.arrow_values import readable
+from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.files import CELL_LIMIT
+
+SETTINGS = {
+    "DateStyle": "ISO, YMD",
+    "TimeZone": "UTC",
+    "IntervalStyle": "postgres",
+    "bytea_output": "hex",
+    "extra_float_digits": "3",  # the shortest text that means the same number
+}
+BATCH_BYTES = 1 << 20
+# Encodings of a database, and in which one its texts are sent so that no text is an error.
+SENT_AS = {"UTF8": "UTF8", "LATIN1": "UTF8", "SQL_ASCII": "SQL_ASCII"}
+
+UNDEFINED_COLUMN, DENIED = "42703", "42501"
+NO_TABLE = frozenset({"42P01", "3F000", "42809", DENIED})
+
+_NUMBERS = frozenset({"int2", "int4", "int8", "float4", "float8", "numeric"})
+_FIXED = _NUMBERS | {"bool", "date", "timestamp", "timestamptz", "time", "timetz", "uuid", "oid"}
+_MOMENT = "timestamptz"
+_TYPED = {
+    "int2": "SMALLINT",
+    "int4": "INTEGER",
+    "int8": "BIGINT",
+    "float8": "DOUBLE",
+    "bool": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    _MOMENT: "TIMESTAMPTZ",
+}
+_READ_AS = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
+    ColumnType.BOOLEAN: frozenset({"bool"}) | _NUMBERS,
+    ColumnType.DATE: frozenset({"date", "timestamp", _MOMENT}),
+    ColumnType.TIMESTAMP: frozenset({"timestamp", _MOMENT}),
+}
+# Of the calendar the beginning and the end, and what lies outside of it in every zone.
+_FIRST, _LAST, _OUTSIDE = "0001-01-01", "9999-12-31 23:59:59.999999", "10000-01-02"
+_IN_CALENDAR = {
+    "date": (_FIRST, _LAST[:10], _OUTSIDE),
+    "timestamp": (_FIRST, _LAST, _OUTSIDE),
+    _MOMENT: (f"{_FIRST} 00:00:00+00", f"{_LAST}+00", f"{_OUTSIDE} 00:00:00+00"),
+}
+
+
+class PostgreSQL:
+    """See ``Driver``."""
+
+    def connect(self, uri: str) -> Any:
+        """See ``Driver``."""
+        from adbc_driver_postgresql import dbapi
+
+        return dbapi.connect(uri, autocommit=True)
+
+    def cursor(self, connection: Any) -> Any:
+        """See ``Driver``. Batches are small, so that one is read while others are worked on."""
+        size = {"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)}
+        return connection.cursor(adbc_stmt_kwargs=size)
+
+    def begin(self, cursor: Any) -> None:
+        """See ``Driver``."""
+        cursor.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        for name, value in SETTINGS.items():
+            cursor.execute(f"SET LOCAL {name} = '{value}'")
+        sent_as = SENT_AS.get(_encoding(cursor))
+        if sent_as is None:
+            message = "the database has an encoding that is not read"
+            raise bad_data("E408", message, f"use one in {', '.join(SENT_AS)}", URI_KEY)
+        cursor.execute(f"SET LOCAL client_encoding = '{sent_as}'")
+
+    def select(
+        self, cursor: Any, database: Database, inputs: Sequence[InputColumn]
+    ) -> dict[str, Selected]:
+        """See ``Driver``."""
+        names = _names(cursor, database)
+        types = {column.name: _type(cursor, database, column.name, names) for column in inputs}
+        for column in inputs:
+            if column.name not in names:
+                raise no_column(database, column.name, names)
+            _check(database, column, *types[column.name])
+        made = {column.name: _selected(column, types[column.name][0]) for column in inputs}
+        try:
+            parts = [part for selected in made.values() for part in selected.parts]
+            # No record is made for it, but the right to read is checked.
+            cursor.execute(of_table(database, parts or ["0"], " LIMIT 0"))
+        except driver_errors() as problem:
+            raise _refused(problem, database) from None
+        return made
+
+    def handed_on(self, parts: Sequence[Any], selected: Selected) -> Any:
+        """See ``Driver``."""
+        import pyarrow as pa
+
+        return parts[0] if selected.type else readable(parts[0], pa.string())
+
+
+def _encoding(cursor: Any) -> str:
+    cursor.execute("SELECT pg_catalog.current_setting('server_encoding')")
+    return str(cursor.fetchone()[0])
+
+
+def _type(cursor: Any, database: Database, name: str, names: frozenset[str]) -> tuple[str, bool]:
+    """The type of a column, and whether it is one of texts; raises Failure(DATA)."""
+    from pyarrow import types
+
+    try:
+        schema = cursor.adbc_execute_schema(of_table(database, [field(name)]))
+    except driver_errors() as problem:
+        if getattr(problem, "sqlstate", None) == UNDEFINED_COLUMN:
+            raise no_column(database, name, names) from None
+        raise _refused(problem, database) from None
+    (stored,) = schema
+    kind = (stored.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")
+    return kind, types.is_string(stored.type)  # an enumeration is one of texts too
+
+
+def _names(cursor: Any, database: Database) -> frozenset[str]:
+    """The names of the table's columns.
+
+    The server takes ``t."count"`` for ``count(t)`` where there is no such column, and so each
+    function of a record: one that adds up would make one record of all.
+    """
+    cursor.execute(
+        "SELECT a.attname FROM pg_catalog.pg_attribute AS a "
+        "WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped",
+        (".".join(map(quoted, database.table)),),
+    )
+    return frozenset(str(name) for (name,) in cursor.fetchall())
+
+
+def _refused(problem: Exception, database: Database) -> Exception:
+    of_table_alone = getattr(problem, "sqlstate", None) in NO_TABLE
+    return no_table(database) if of_table_alone else unreachable(database)
+
+
+def _check(database: Database, declared: InputColumn, kind: str, is_text: bool) -> None:
+    """Refuse a column whose values can't be of the declared type; raises Failure(DATA)."""
+    table = ".".join(database.table)
+    if declared.zone is not None and kind != _MOMENT:
+        raise bad_data(
+            "E412",
+            f'column "{declared.name}" of {table} has no zone: its type is not timestamptz',
+            f"leave zone out of [columns.{declared.name}]: what is stored is read as it is",
+            TABLE_KEY,
+        )
+    anything = declared.opaque or declared.type is ColumnType.STRING or is_text
+    if not anything and kind not in _READ_AS[declared.type]:
+        shown = "".join(char if char.isprintable() else "?" for char in kind[:80])
+        raise bad_data(
+            "E412",
+            f'column "{declared.name}" of {table} can\'t be read as {declared.type.value}: '
+            f"its type is {shown}",
+            "declare the type that the column has, or read a view that casts it",
+            TABLE_KEY,
+        )
+
+
+def _selected(declared: InputColumn, kind: str) -> Selected:
+    column = field(declared.name)
+    if kind in _TYPED and not declared.opaque and kind in _READ_AS.get(declared.type, ()):
+        if kind in _IN_CALENDAR:
+            first, last, outside = _IN_CALENDAR[kind]
+            inside = f"{column} IS NULL OR {column} BETWEEN '{first}' AND '{last}'"
+            column = f"CASE WHEN {inside} THEN {column} ELSE '{outside}' END"
+        return Selected((column,), _TYPED[kind])
+    text = f"CAST({column} AS text)"
+    if kind not in _FIXED:
+        text = f"CASE WHEN octet_length({text}) <= {CELL_LIMIT} THEN {text} END"
+    return Selected((text,))

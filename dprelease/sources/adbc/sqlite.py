@@ -1,0 +1,132 @@
+"""SQLite: every value as a text, whatever its type, for a column may hold values of several.
+
+The driver takes the type of a column from its first records, and stops at a later one that doesn't
+fit. So each column is read as three of which every value has one type and none is null: where the
+value is, a text, and a double, which is exact where the text of it would not be.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from dprelease.model import Database, InputColumn
+from dprelease.sources.adbc.driver import (
+    TABLE_KEY,
+    Selected,
+    driver_errors,
+    field,
+    no_column,
+    no_table,
+    of_table,
+    twice,
+    unreachable,
+)
+from dprelease.sources.shared.arrow_values import number_texts, readable
+from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.files import CELL_LIMIT
+
+READ_ONLY = "mode=ro"  # an option of URIs
+NULL, REAL, TEXT = range(3)  # where a value is: nowhere, in the double, in the text
+
+
+class SQLite:
+    """See ``Driver``."""
+
+    def connect(self, uri: str) -> Any:
+        """See ``Driver``. The file must be there: none is made, and nothing is written."""
+        from adbc_driver_sqlite import dbapi
+
+        return dbapi.connect(read_only(uri), autocommit=True)
+
+    def cursor(self, connection: Any) -> Any:
+        """See ``Driver``; these are the driver's own 1024."""
+        return connection.cursor()
+
+    def begin(self, cursor: Any) -> None:
+        """See ``Driver``: the first look at a table fixes what is seen."""
+        cursor.execute("PRAGMA trusted_schema = OFF")
+        cursor.execute("BEGIN")
+
+    def select(
+        self, cursor: Any, database: Database, inputs: Sequence[InputColumn]
+    ) -> dict[str, Selected]:
+        """See ``Driver``."""
+        names = _names(cursor, database)
+        for column in inputs:
+            _check(database, column, names)
+        return {column.name: _selected(field(column.name)) for column in inputs}
+
+    def handed_on(self, parts: Sequence[Any], selected: Selected) -> Any:
+        """See ``Driver``."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        places, texts, doubles = parts
+        if not len(places):  # without records the driver knows no types
+            return pa.array([], pa.string())
+        of_doubles = number_texts(doubles).cast(pa.large_binary())
+        texts = pc.if_else(pc.equal(places, TEXT), texts.cast(pa.large_binary()), None)
+        return readable(pc.if_else(pc.equal(places, REAL), of_doubles, texts), pa.string())
+
+
+def read_only(uri: str) -> str:
+    """The URI of a file, with which it is opened for reading alone."""
+    if not uri.startswith("file:"):
+        return f"file:{quote(os.path.abspath(uri))}?{READ_ONLY}"
+    place, _, options = uri.partition("#")[0].partition("?")
+    ((name, _),) = only = parse_qsl(READ_ONLY)
+    pairs = [pair for pair in parse_qsl(options, keep_blank_values=True) if pair[0] != name]
+    return f"{place}?{urlencode([*pairs, *only], quote_via=quote)}"
+
+
+def _names(cursor: Any, database: Database) -> list[str]:
+    """The names of the table's columns; raises Failure(DATA)."""
+    try:
+        cursor.execute("SELECT name FROM pragma_database_list LIMIT 1")
+        cursor.fetchall()
+        cursor.execute("SELECT name FROM sqlite_schema LIMIT 0")  # whether it is a database at all
+    except driver_errors():
+        raise unreachable(database) from None
+    try:
+        cursor.execute(of_table(database, ["*"], " LIMIT 0"))
+        return list(cursor.fetch_record_batch().schema.names)
+    except driver_errors():
+        raise no_table(database) from None
+
+
+def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> None:
+    """Refuse a column that isn't there once, and a zone; raises Failure(DATA)."""
+    name = declared.name
+    if name not in names:
+        raise no_column(database, name, names)
+    # SQLite tells columns of one name in a view apart by numbers
+    numbered = re.compile(f"{re.escape(name)}:[0-9]+", re.IGNORECASE)
+    if any(map(numbered.fullmatch, names)):
+        raise twice(database, name)
+    if declared.zone is not None:
+        raise bad_data(
+            "E412",
+            f'column "{name}" of {".".join(database.table)} has no zone: SQLite has no such type',
+            f"leave zone out of [columns.{name}]: what is stored is read as it is",
+            TABLE_KEY,
+        )
+
+
+def _selected(column: str) -> Selected:
+    kind, text = f"typeof({column})", f"CAST({column} AS TEXT)"
+    hexadecimal = f"'\\x' || lower(hex({column}))"  # as PostgreSQL writes bytes
+    size = f"length(CAST({column} AS BLOB))"
+    size = f"CASE {kind} WHEN 'blob' THEN 2 * {size} + 2 ELSE {size} END"
+    inside = f"{kind} NOT IN ('null', 'real') AND {size} <= {CELL_LIMIT}"
+    return Selected(
+        (
+            f"CASE WHEN {kind} = 'real' THEN {REAL} WHEN {inside} THEN {TEXT} ELSE {NULL} END",
+            f"CASE WHEN NOT ({inside}) THEN '' WHEN {kind} = 'blob' THEN {hexadecimal} "
+            f"ELSE {text} END",
+            f"CASE WHEN {kind} = 'real' THEN {column} ELSE 0.0 END",
+        )
+    )

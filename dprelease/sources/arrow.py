@@ -1,0 +1,196 @@
+"""Arrow IPC files, which Feather 2 files are too, as a source of records.
+
+A file is one of record batches behind one another, packed or not, and a footer with the places of
+all of them; a stream without a footer is none. Types and values are those of Parquet (see
+``arrow_types`` and ``arrow_values``). A batch is read whole, of the declared columns, so memory is
+that of the largest batch. Its offsets are checked before anything follows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
+from dprelease.engines.duckdb.typed_rows import Fields
+from dprelease.expressions.sqltext import col
+from dprelease.files.uris import is_uri
+from dprelease.frozen import dataclass
+from dprelease.model import InputColumn, Source
+from dprelease.sources.shared.arrow_types import (
+    common_type,
+    declared_type,
+    handed_on,
+    is_text,
+    unknown_type,
+)
+from dprelease.sources.shared.column_layout import ColumnLayout, fields_of
+from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.files import Split, resolve
+from dprelease.sources.shared.locations import open_binary, size_of
+from dprelease.sources.shared.partitions import check_apart, find_partitions
+
+BATCH_ROWS = 1 << 16  # records that are handed on at once
+
+
+@dataclass(frozen=True, slots=True)
+class ArrowTable(ColumnLayout):
+    """See ``Table`` and ``ColumnLayout``; ``batches`` are how many each file has."""
+
+    paths: tuple[str, ...]
+    batches: tuple[int, ...]
+
+    def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
+        """See ``Table``."""
+        parts = splits or [Split(path) for path in self.paths]
+        columns = {name: col(field) for name, field in self.fields.items()}
+        return RecordStream(
+            Fields(col(RECORDS), columns, self.duckdb_types()),
+            lambda count, only: self._opened(parts, count, only),
+            lambda: sum(self.batches),
+            cheap=True,
+            coded=self.places(),
+        )
+
+    def fast(self) -> None:
+        """One reader reads all Arrow files."""
+
+    def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
+        """The batches of each file, as if they had as many bytes each. Raises OSError."""
+        return [
+            (path, (max(1, size_of(path) // max(1, number)),) * number)
+            for path, number in zip(self.paths, self.batches, strict=True)
+        ]
+
+    def _opened(
+        self, parts: Iterable[Split], count: Callable[[int], None], only: frozenset[str] | None
+    ) -> tuple[Any, Iterator[Any]]:
+        """The schema, and batches of it; ``count`` is told of the batches that were read."""
+        layout = self if only is None else self.only(only)
+        schema = layout.schema()
+        return schema, layout._read(parts, count, schema)
+
+    def _read(
+        self, parts: Iterable[Split], count: Callable[[int], None], schema: Any
+    ) -> Iterator[Any]:
+        import pyarrow as pa
+
+        try:
+            for part in parts:
+                with open_file(part.path) as file:
+                    names = file.schema.names
+                with open_file(
+                    part.path, [names.index(name) for name in self.types] or [0]
+                ) as file:
+                    for place in range(file.num_record_batches)[part.start : part.end]:
+                        batch = _sound(file.get_batch(place))
+                        count(1)
+                        for start in range(0, batch.num_rows, BATCH_ROWS):
+                            yield self.batch(batch.slice(start, BATCH_ROWS), part.path, schema)
+        except MemoryError:
+            raise
+        except (pa.ArrowException, ValueError, KeyError):
+            raise OSError("a batch or footer can't be decoded") from None
+
+
+class Arrow:
+    """See ``SourceFormat``."""
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> ArrowTable:
+        """See ``SourceFormat``; reads footers alone. Raises Failure(DATA)."""
+        paths, pattern = resolve(source), source.pattern
+        partitions = find_partitions(source, paths, columns_read(inputs))
+        wanted = [column for column in columns_read(inputs) if column.name not in partitions]
+        kinds: list[dict[str, Any]] = []
+        batches: list[int] = []
+        coded: set[str] = set()
+        for path in paths:
+            schema, number = _footer(path, pattern)
+            check_apart(partitions, schema.names, pattern)
+            kinds.append({column.name: declared_type(schema, column, pattern) for column in wanted})
+            batches.append(number)
+            coded |= {name for name in kinds[-1] if _is_coded(schema.field(name).type)}
+        types = {}
+        for column in wanted:
+            common = common_type([kind[column.name] for kind in kinds], column, pattern)
+            types[column.name] = handed_on(common, column)
+        fields = fields_of(*types, *partitions)
+        return ArrowTable(types, frozenset(coded), partitions, fields, paths, tuple(batches))
+
+
+SOURCE = Arrow()
+
+
+def open_file(path: str, included: Sequence[int] = ()) -> Any:
+    """A reader of a file, of all columns or of some by their places; raises OSError or others.
+
+    Nothing is mapped into memory: a file that is cut short meanwhile must not kill the process.
+    """
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    file = pa.PythonFile(open_binary(path), "r") if is_uri(path) else pa.OSFile(path)
+    options = ipc.IpcReadOptions(included_fields=list(included), use_threads=False)
+    return ipc.open_file(file, options=options)
+
+
+def _footer(path: str, pattern: str) -> tuple[Any, int]:
+    """The schema of a file, and how many batches it has; raises Failure(DATA)."""
+    import pyarrow as pa
+
+    try:
+        with open_file(path) as file:
+            schema, number = file.schema, file.num_record_batches
+            _ = schema.names  # raises where a name is no text
+    except (OSError, ValueError, MemoryError):
+        hint = "it may be cut short or damaged, or a stream without a footer: write it as a file"
+        raise bad_data("E409", f"{pattern} is no readable Arrow file", hint) from None
+    except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
+        raise unknown_type(pattern) from None
+    return schema, number
+
+
+def _is_coded(physical: Any) -> bool:
+    """Whether texts are places in a dictionary already."""
+    from pyarrow import types
+
+    is_place = types.is_dictionary(physical) or types.is_run_end_encoded(physical)
+    return is_place and is_text(physical.value_type)
+
+
+def _sound(batch: Any) -> Any:
+    """The batch, whose columns point at nothing outside of it; raises ArrowInvalid for any other.
+
+    What texts say is for ``readable``.
+    """
+    import pyarrow as pa
+
+    for column in batch.columns:
+        values = column.storage if isinstance(column, pa.ExtensionArray) else column
+        if pa.types.is_run_end_encoded(values.type):
+            values.validate(full=True)
+            values = values.values
+        if pa.types.is_dictionary(values.type):
+            _check_offsets(values.dictionary)
+            pa.DictionaryArray.from_arrays(
+                values.indices, pa.nulls(len(values.dictionary), pa.int8())
+            ).validate(full=True)
+        else:
+            _check_offsets(values)
+    return batch
+
+
+def _check_offsets(values: Any) -> None:
+    """Raise ArrowInvalid for buffers that are too small, or places outside of them."""
+    import pyarrow as pa
+
+    raw = {
+        pa.string(): pa.binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.string_view(): pa.binary_view(),
+    }
+    values.validate()
+    if values.type in raw:
+        values = values.view(raw[values.type])
+    if values.type in raw.values():
+        values.validate(full=True)

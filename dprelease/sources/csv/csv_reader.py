@@ -1,0 +1,267 @@
+"""Careful CSV reading: total, streaming, and local to a record.
+
+A record is one physical line: bytes up to a line feed, less one carriage return before it. Only the
+line itself decides what becomes of it:
+
+* a field that begins with the quote character (spaces before it don't count) runs to the closing
+  quote, holds delimiters, and a doubled quote is one quote; spaces may follow the closing quote.
+  Quotes elsewhere are ordinary characters.
+* A line with another number of fields than the header, with an unclosed quote, with text after a
+  closing quote, or longer than 1 MiB is one record whose fields are all null.
+* A byte that is invalid in the encoding becomes U+FFFD.
+* An empty line is a record as any other: of one empty field, where the table has a single column.
+
+The fast reader of DuckDB is used instead where it would read the same (see ``line_check``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import BufferedReader
+from typing import TYPE_CHECKING
+
+from dprelease.files.csv_line import split_line
+from dprelease.model import Dialect
+from dprelease.sources.csv.clean_blocks import clean_records
+from dprelease.sources.shared.data_failures import unended
+from dprelease.sources.shared.files import BOM, LINE_LIMIT, Layout, Split
+from dprelease.sources.shared.locations import open_unpacked, packed
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# What the Arrow reader would take for the end of a line, or drop.
+_ODD = ("\r", "\0", "\ufeff")
+CHUNK = 1 << 20  # bytes read at once
+
+
+def blocks(
+    split: Split,
+    header: bool,
+    count: Callable[[int], None] | None = None,
+    *,
+    must_end: bool = False,
+) -> Iterator[tuple[bytes, int]]:
+    """The lines of a split, about ``CHUNK`` bytes at a time, without byte order mark and header.
+
+    Beside each block: how many over-long lines were left out before it. ``count`` is told of
+    the bytes of a packed file. Raises Failure(AFTER_CHARGE) for a last line without a line feed, if
+    it ``must_end``.
+    """
+    with open_unpacked(split.path, count) as stream:
+        begun, at = _to_first_line(stream, split.start, header)
+        if split.end is not None and begun >= split.end:
+            return
+        rest = b""
+        skipping = False  # inside an over-long line
+        for chunk in _chunks(stream, at, split.end):
+            data = rest + chunk
+            overlong = 0
+            if skipping:
+                cut = data.find(b"\n")
+                if cut < 0:
+                    continue
+                data, skipping, overlong = data[cut + 1 :], False, 1
+            end = data.rfind(b"\n") + 1
+            rest = data[end:]
+            if len(rest) > LINE_LIMIT:
+                rest, skipping = b"", True
+            yield data[:end], overlong
+        if must_end and (rest or skipping):
+            raise unended()
+        yield rest, int(skipping)
+
+
+def _to_first_line(stream: BufferedReader, start: int, header: bool) -> tuple[int, int]:
+    """Go to the first line that begins at ``start`` or after it: where it begins, and its text."""
+    if start:
+        stream.seek(start - 1)
+        _skip_line(stream)
+        return stream.tell(), stream.tell()
+    text = len(BOM) if stream.peek(len(BOM)).startswith(BOM) else 0
+    stream.read(text)
+    if header:
+        _skip_line(stream)
+        return stream.tell(), stream.tell()
+    return 0, text
+
+
+def _skip_line(stream: BufferedReader) -> None:
+    """Read to the end of a line, however long it is."""
+    while (part := stream.readline(CHUNK)) and not part.endswith(b"\n"):
+        pass
+
+
+def _chunks(stream: BufferedReader, at: int, end: int | None) -> Iterator[bytes]:
+    """The bytes from ``at`` to the end of the line that holds the last byte before ``end``.
+
+    Raises OSError where the file is shorter than it was when it was split.
+    """
+    while end is None or at < end - 1:
+        chunk = stream.read(CHUNK if end is None else min(CHUNK, end - 1 - at))
+        if not chunk:
+            if end is not None:
+                raise OSError("the file is shorter than it was")
+            return
+        at += len(chunk)
+        yield chunk
+    while part := stream.readline(CHUNK):
+        yield part
+        if part.endswith(b"\n"):
+            return
+
+
+class Splitter:
+    """Splits blocks of lines into columns of text, keeping only the wanted fields."""
+
+    def __init__(self, dialect: Dialect, layout: Layout, wanted: Sequence[int]) -> None:
+        self.dialect = dialect
+        self.width = layout.width
+        self.encoding = layout.encoding
+        self.must_end = layout.must_end
+        self.wanted = wanted
+
+    def columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
+        """The wanted fields of all records of some blocks, a list of columns at a time."""
+        for block, overlong in blocks:
+            yield from self.tables(block, overlong)
+
+    def tables(self, block: bytes, broken: int) -> Iterator[list[pyarrow.Array]]:
+        """The wanted fields of a block's lines, a list of columns at a time.
+
+        ``broken`` more records are all null. The order of the records is not kept.
+        """
+        import pyarrow as pa
+
+        columns: list[list[str | None]] = [[None] * broken for _ in self.wanted]
+        if clean := self.clean_columns(block):
+            yield clean
+        else:
+            lines, overlong = self.lines(block)
+            plain, odd = self._sort(lines)
+            if plain:
+                yield self._plain(plain)
+            for column in columns:
+                column.extend([None] * overlong)
+            for line in odd:
+                fields = split_line(line, self.dialect.delimiter, self.dialect.quote)
+                complete = fields is not None and len(fields) == self.width
+                for column, place in zip(columns, self.wanted, strict=True):
+                    column.append(fields[place] if fields is not None and complete else None)
+        yield [pa.array(column, pa.string()) for column in columns]
+
+    def clean_columns(self, block: bytes) -> list[pyarrow.Array] | None:
+        """The columns of a block that the Arrow reader may have as it is; None for any other."""
+        import pyarrow as pa
+
+        records = clean_records(block, self.dialect)
+        if not records or self.width == 1:
+            return None
+        data = block
+        if self.dialect.max_lines == 1 and b"\r" in data:
+            data = data.replace(b"\r\n", b"\n")
+        if self.encoding != "utf-8":
+            data = data.decode(self.encoding, "replace").encode()
+        try:
+            columns = self._by_arrow(data, self.dialect.quote)
+        except pa.ArrowInvalid:
+            return None  # another number of fields somewhere, or bytes that are not UTF-8
+        return columns if len(columns[0]) == records else None
+
+    def _sort(self, lines: list[str]) -> tuple[list[str], list[str]]:
+        """Lines that are nothing but fields and delimiters, and the others."""
+        between, delimiter = self.width - 1, self.dialect.delimiter
+        text = "".join(lines)
+        marks = [mark for mark in (self.dialect.quote, *_ODD) if mark and mark in text]
+        if not marks and all(line.count(delimiter) == between for line in lines):
+            return lines, []
+        plain: list[str] = []
+        odd: list[str] = []
+        for line in lines:
+            easy = line.count(delimiter) == between and not any(mark in line for mark in marks)
+            (plain if easy else odd).append(line)
+        return plain, odd
+
+    def _plain(self, lines: list[str]) -> list[pyarrow.Array]:
+        """The columns of lines in which there is nothing to misread."""
+        import pyarrow as pa
+
+        if self.width == 1:
+            return [pa.array(lines, pa.string()) for _ in self.wanted]
+        return self._by_arrow("\n".join(lines).encode(), "")
+
+    def _by_arrow(self, data: bytes, quote: str) -> list[pyarrow.Array]:
+        """The columns by the Arrow reader; raises ArrowInvalid."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        names = [str(place) for place in range(self.width)]
+        wanted = [str(place) for place in self.wanted]
+        table = csv.read_csv(
+            pa.BufferReader(data),
+            csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
+            csv.ParseOptions(
+                delimiter=self.dialect.delimiter,
+                quote_char=quote or False,
+                newlines_in_values=self.dialect.max_lines > 1,
+            ),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=wanted,
+                strings_can_be_null=False,
+            ),
+        )
+        return [table.column(name).combine_chunks() for name in wanted]
+
+    def lines(self, block: bytes) -> tuple[list[str], int]:
+        """The decoded lines of a block, and the number of over-long ones left out."""
+        raw = block.split(b"\n")
+        if not raw[-1]:
+            raw.pop()  # what follows the last line feed is no line
+        overlong = 0
+        if len(block) > LINE_LIMIT:
+            short = [line for line in raw if len(line) <= LINE_LIMIT]
+            overlong = len(raw) - len(short)
+            raw = short
+        if b"\r" in block:
+            raw = [line.removesuffix(b"\r") for line in raw]
+        if not raw:
+            return [], overlong
+        return b"\n".join(raw).decode(self.encoding, "replace").split("\n"), overlong
+
+
+def opened(
+    splitter: Splitter, splits: Iterable[Split], count: Callable[[int], None]
+) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
+    """The schema, and Arrow batches of it: the wanted fields as text, one row for each record.
+
+    ``count`` is told of the bytes that were read, packed as they are.
+    """
+    import pyarrow as pa
+
+    schema = pa.schema([(f"f{place}", pa.string()) for place in splitter.wanted])
+    return schema, _batches(splitter, splits, schema, count)
+
+
+def _batches(
+    splitter: Splitter,
+    splits: Iterable[Split],
+    schema: pyarrow.Schema,
+    count: Callable[[int], None],
+) -> Iterator[pyarrow.RecordBatch]:
+    import pyarrow as pa
+
+    for split in splits:
+        read = blocks(split, splitter.dialect.header, count, must_end=splitter.must_end)
+        if not packed(split.path):
+            read = _counted(read, count)
+        for columns in splitter.columns(read):
+            yield pa.record_batch(columns, schema=schema)
+
+
+def _counted(
+    read: Iterator[tuple[bytes, int]], count: Callable[[int], None]
+) -> Iterator[tuple[bytes, int]]:
+    for block, overlong in read:
+        count(len(block))
+        yield block, overlong

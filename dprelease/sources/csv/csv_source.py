@@ -1,0 +1,130 @@
+"""CSV files as a source of records: by DuckDB's reader where it is right, else with care."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from dprelease.engines.duckdb.duckdb_session import literal_path
+from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
+from dprelease.engines.duckdb.typed_rows import Fields
+from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
+from dprelease.files.packed import PACKED
+from dprelease.frozen import dataclass
+from dprelease.model import Dialect, InputColumn, Source
+from dprelease.sources.csv.line_check import beside_a_scan, may_be_fast
+from dprelease.sources.shared.data_failures import columns_read
+from dprelease.sources.shared.files import Layout, Split, lay_out
+from dprelease.sources.shared.locations import packed, size_of
+from dprelease.sources.shared.read_share import ReadShare
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
+
+UNPACKED = 6  # bytes for each one of a packed file, about; no figure depends on it
+
+
+@dataclass(frozen=True, slots=True)
+class CsvTable:
+    """See ``Table``; ``wanted`` are the places of the fields that are read."""
+
+    layout: Layout
+    dialect: Dialect
+    wanted: tuple[int, ...]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """See ``Table``."""
+        return self.layout.paths
+
+    def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
+        """See ``Table``."""
+        from dprelease.sources.csv import csv_reader, multiline  # seldom needed
+
+        layout, dialect = self.layout, self.dialect
+        kind = multiline.MultilineSplitter if dialect.max_lines > 1 else csv_reader.Splitter
+        splitter = kind(dialect, layout, self.wanted)
+        parts = splits or [Split(path) for path in layout.paths]
+        parts = [Split(part.path) if self._in_one(part.path) else part for part in parts]
+        return RecordStream(
+            Fields(col(RECORDS), _fields(layout), {}, dialect),
+            lambda count, _only: csv_reader.opened(splitter, parts, count),
+            lambda: sum(size_of(path) for path in layout.paths),
+            # a look at the first records costs little; and records are not unpacked twice
+            cheap=all(map(packed, layout.paths)),
+        )
+
+    def fast(self) -> ByDuckDB | None:
+        """DuckDB's reader, if it knows the dialect."""
+        if not may_be_fast(self.layout, self.dialect):
+            return None
+        return ByDuckDB(self.layout, self.dialect)
+
+    def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
+        """See ``Table``; a packed file is one part, as large as what may be in it."""
+        sizes = (
+            (path, size_of(path) * (UNPACKED if packed(path) else 1)) for path in self.layout.paths
+        )
+        return [(path, (size,) if self._in_one(path) else size) for path, size in sizes]
+
+    def _in_one(self, path: str) -> bool:
+        """Whether a file is read from its beginning: which lines are a record is known then."""
+        return bool(packed(path)) or self.dialect.max_lines > 1
+
+
+@dataclass(frozen=True, slots=True)
+class ByDuckDB:
+    """See ``FastReader``: it is right if a scan of the same bytes counts as many lines."""
+
+    layout: Layout
+    dialect: Dialect
+    record_count: None = None
+
+    @property
+    def fields(self) -> Fields:
+        """All fields as text, nothing sniffed."""
+        options: dict[str, Value] = {
+            "columns": struct({f"f{place}": "VARCHAR" for place in range(self.layout.width)}),
+            "auto_detect": False,
+            "header": False,
+            "skip": 1 if self.dialect.header else 0,
+            "delim": self.dialect.delimiter,
+            "quote": self.dialect.quote,
+            "escape": self.dialect.quote,
+            "strict_mode": True,
+            # otherwise a folder named f1=x would take the place of the second field
+            "hive_partitioning": False,
+            "compression": PACKED.get(packed(self.layout.paths[0]), "none"),
+            # With a null text the reader lets surplus fields pass that hold it. No field of one
+            # line can be a line feed.
+            "nullstr": "\n",
+        }
+        files = array(map(literal_path, self.layout.paths))
+        relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
+        return Fields(relation, _fields(self.layout), {}, self.dialect)
+
+    def beside(
+        self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
+    ) -> tuple[T | None, Callable[[int], bool]]:
+        """See ``FastReader``; raises duckdb.Error."""
+        answer, scan = beside_a_scan(connection, self.layout, self.dialect, read, share)
+        return answer, scan.confirms
+
+
+class Csv:
+    """See ``SourceFormat``."""
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> CsvTable:
+        """See ``SourceFormat``; raises Failure(DATA)."""
+        layout = lay_out(source, inputs)
+        wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
+        return CsvTable(layout, source.dialect, tuple(wanted))
+
+
+SOURCE = Csv()
+
+
+def _fields(layout: Layout) -> dict[str, Sql]:
+    return {name: col(f"f{place}") for name, place in layout.position.items()}

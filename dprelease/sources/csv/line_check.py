@@ -1,0 +1,184 @@
+"""Whether the fast CSV reader may be believed: a look at the bytes, beside the query.
+
+DuckDB's reader is fast, but not local: an unclosed quote joins lines, line ends are guessed from
+the file, and what begins at the edge of one of its buffers is found by trying. Its records end at
+line feeds, however. So each line was one record if the reader raised nothing and found as many
+records as there are lines.
+
+Packed files are unpacked for the look a second time, while DuckDB unpacks them on another core. It
+believes what it unpacks; the look holds it against the sums that the file has.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, PACKED_LINES, means
+from dprelease.files.system import start, wait_for
+from dprelease.model import Dialect
+from dprelease.sources.shared.files import LINE_LIMIT, Layout
+from dprelease.sources.shared.locations import open_unpacked, packed
+from dprelease.sources.shared.read_share import UNTOLD, ReadShare
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
+
+CHUNK = 1 << 19
+_FEED, _RETURN = b"\n\r"
+
+
+class LineScan(threading.Thread):
+    """Scans the files in a thread; ``join`` it, then ask ``confirms``.
+
+    Only the careful reader will do for carriage returns other than before every line feed, NUL
+    bytes, over-long lines, and some blanks about quotes: then ``on_doubt`` is called at once.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        dialect: Dialect,
+        on_doubt: Callable[[], None],
+        share: ReadShare = UNTOLD,
+    ) -> None:
+        super().__init__(daemon=True)
+        self._share = share
+        self._layout = layout
+        self._quote = dialect.quote.encode()
+        self._header = dialect.header
+        # Blanks about quotes: the fast reader keeps or joins what the careful one doesn't.
+        blanks = [blank for blank in (b" ", b"\t") if blank != dialect.delimiter.encode()]
+        self._odd = [
+            one + other + self._quote for one in (*blanks, self._quote) for other in blanks
+        ]
+        if b"\t" in blanks:
+            self._odd.append(b"\t" + self._quote)
+        self._on_doubt = on_doubt
+        self._stopped = False
+        self.refuted = False  # whether the scan itself has seen that the fast reader won't do
+        self._records: int | None = None  # None until the scan has come to its end
+
+    def stop(self) -> None:
+        """End the scan early: its answer is no longer wanted."""
+        self._stopped = True
+
+    def confirms(self, records: int) -> bool:
+        """Whether a reader that raised nothing and found this many records is right."""
+        return self._records == records
+
+    def run(self) -> None:
+        """Scan all files; what goes wrong is for the careful reader to report."""
+        try:
+            counts = [self._count(path) for path in self._layout.paths]
+            if len({returns for _, returns in counts if returns is not None}) > 1:
+                raise _DoubtError
+            self._records = sum(records for records, _ in counts)
+        except (OSError, MemoryError, _DoubtError):
+            self.refuted = not self._stopped
+            if self.refuted:
+                self._on_doubt()
+
+    def _count(self, path: str) -> tuple[int, bool | None]:
+        """Number of records, and whether lines end in carriage returns; None if none has ended.
+
+        An empty line is a record, and the fast reader passes over some: it is not believed then.
+        """
+        import numpy as np
+
+        feeds = returns = pairs = 0
+        begun = 0  # bytes of the line that the chunk before has begun
+        before = b"\n"  # the end of the chunk before, where a pattern may have begun
+        buffer = bytearray(CHUNK)
+        content = np.frombuffer(buffer, np.uint8)
+        at_feed, at_other = np.empty((2, CHUNK), np.bool_)
+        is_packed = bool(packed(path))
+        count = self._share.beside
+        with open_unpacked(path, count) if is_packed else open(path, "rb", buffering=0) as stream:
+            while size := stream.readinto(buffer):
+                if not is_packed:
+                    count(size)
+                begun = self._begun(buffer, size, begun)
+                start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
+                self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
+                np.equal(content, _FEED, out=at_feed)
+                feeds += int(np.count_nonzero(at_feed[:size]))
+                pairs += before.endswith(b"\r") and buffer.startswith(b"\n")
+                if buffer.find(b"\r", 0, size) >= 0:
+                    np.equal(content, _RETURN, out=at_other)
+                    returns += int(np.count_nonzero(at_other[:size]))
+                    np.logical_and(at_feed[1:], at_other[:-1], out=at_other[:-1])
+                    pairs += int(np.count_nonzero(at_other[: size - 1]))
+                before = (before + bytes(buffer[max(0, size - 2) : size]))[-2:]
+        unended = not before.endswith(b"\n")
+        if (returns and not returns == feeds == pairs) or (unended and self._layout.must_end):
+            raise _DoubtError
+        records = feeds + unended - self._header
+        return records, bool(returns) if feeds else None
+
+    def _begun(self, buffer: bytearray, size: int, begun: int) -> int:
+        """Bytes of the line that the chunk leaves open; raises _DoubtError for one too long."""
+        if self._stopped or buffer.find(b"\0", 0, size) >= 0:
+            raise _DoubtError
+        feed = buffer.find(b"\n", 0, size)
+        if begun + (size if feed < 0 else feed) > LINE_LIMIT:
+            raise _DoubtError
+        return begun + size if feed < 0 else size - 1 - buffer.rfind(b"\n", 0, size)
+
+    def _look_at_quotes(self, seam: bytes, buffer: bytearray, start: int, size: int) -> None:
+        """Raise _DoubtError for blanks about quotes at the seam of two chunks or in the second."""
+        if not self._quote or buffer.find(self._quote, start, size) < 0:
+            return
+        if any(odd in seam or buffer.find(odd, start, size) >= 0 for odd in self._odd):
+            raise _DoubtError
+
+
+class _DoubtError(Exception):
+    """The scan has seen what only the careful reader may read."""
+
+
+def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
+    """Whether DuckDB's reader knows the encoding, and takes each line for one record.
+
+    Blanks about quotes must not be delimiters, and all files be packed alike.
+    """
+    if len({packed(path) for path in layout.paths}) > 1:
+        return False
+    return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
+
+
+def beside_a_scan(
+    connection: DuckDBPyConnection,
+    layout: Layout,
+    dialect: Dialect,
+    read: Callable[[], T],
+    share: ReadShare = UNTOLD,
+) -> tuple[T | None, LineScan]:
+    """What the fast reader gives, with the scan of the same files that says whether it is right.
+
+    None where the reader is stopped by the scan, runs out of memory, or gives up by itself: the
+    careful one may do better. Raises duckdb.Error for the rest.
+    """
+    import duckdb
+
+    result: T | None = None
+    scan = LineScan(layout, dialect, connection.interrupt, share)
+    try:
+        start(scan)
+        result = read()
+        scan.join()
+    except duckdb.OutOfMemoryException:
+        result = None  # a reader that holds one line at a time may do with less
+    except duckdb.InterruptException:
+        if not scan.refuted:  # nobody else interrupts it
+            raise
+    except duckdb.Error as problem:
+        if not means(problem, PACKED_LINES if any(map(packed, layout.paths)) else CSV_LINES):
+            raise
+    finally:
+        scan.stop()  # also where Ctrl-C has ended the wait
+        wait_for(scan)
+    return result, scan

@@ -1,0 +1,127 @@
+"""Records of CSV over several lines: which lines are one record.
+
+A line is odd if it holds an odd number of quotes. The file is gone through once, from its
+beginning. At each line that is no part of a record yet:
+
+* If it is odd, take it together with all lines to the next odd one, which is included. These are
+  one record if they are at most ``max_lines``, have at most ``LINE_LIMIT`` bytes together, and are
+  well written: as many fields as the header, quotes about whole fields and nowhere else, quotes
+  inside of them doubled. The line breaks in it are a part of the text.
+* Otherwise the line by itself is read as it is without ``multiline`` (see ``reader``), and the
+  next line begins anew.
+
+What follows from that:
+
+* A record that is well written, within both limits, is read as what it is, wherever it stands and
+  whatever its texts say, if all records before it are so too: its first line is odd, the lines
+  inside are even, its last one is odd; without a line break it is even. So of tables that are well
+  written the records are read one by one, and each is a function of its own bytes.
+* A damaged record among well written ones changes no record before it. Lines of it that are odd
+  could take a part of those behind it. They end inside of a text with a line break then, within
+  ``max_lines``; and that text begins with a delimiter or a line break, after quotes and blanks at
+  most, for its opening quote must close a field here, and blanks may follow one. Where no text with
+  a line break begins so, no other record changes, and the damaged one becomes at most as many
+  records as it has lines.
+* No rule of few lines can do better. Lines that are ``,"`` each are records of two lines, in one
+  way or shifted by one, and what comes first decides for all of them.
+
+A longer record than ``max_lines`` is damaged in that sense: its lines are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from dprelease.files.csv_line import split_line
+from dprelease.model import Dialect
+from dprelease.sources.csv.csv_reader import Splitter
+from dprelease.sources.shared.files import LINE_LIMIT, Layout
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class MultilineSplitter(Splitter):
+    """Splits blocks of lines into columns of text, as ``Splitter`` does, by the rule above."""
+
+    def __init__(self, dialect: Dialect, layout: Layout, wanted: Sequence[int]) -> None:
+        super().__init__(dialect, layout, wanted)
+        self._quote = dialect.quote.encode()
+        self._single = Splitter(replace(dialect, max_lines=1), layout, wanted)
+
+    def columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
+        """The wanted fields of all records, a list of columns at a time."""
+        waiting = b""  # from an odd line on whose record may go on
+        for block, overlong in blocks:
+            if overlong:  # a line longer than any record was left out
+                yield from self._by_lines(waiting, ended=True)
+                yield from self._single.tables(b"", overlong)
+                waiting = b""
+            lines = waiting + block
+            sure = self._last_odd(lines)
+            clean = self.clean_columns(lines[:sure]) if self._may_go_on(lines[sure:]) else None
+            if clean is None:
+                waiting = yield from self._by_lines(lines, ended=False)
+            else:
+                yield clean
+                waiting = lines[sure:]
+        yield from self._by_lines(waiting, ended=True)
+
+    def _last_odd(self, block: bytes) -> int:
+        """Where the last odd line begins if the number of them is odd, else the end."""
+        end = len(block)
+        if block.count(self._quote) % 2 == 0:
+            return end
+        start = block.rfind(b"\n", 0, end - 1) + 1
+        while block.count(self._quote, start, end) % 2 == 0:
+            start, end = block.rfind(b"\n", 0, start - 1) + 1, start
+        return start
+
+    def _may_go_on(self, block: bytes) -> bool:
+        """Whether these lines and one more could be a record."""
+        return block.count(b"\n") < self.dialect.max_lines and len(block) <= LINE_LIMIT
+
+    def _by_lines(
+        self, block: bytes, *, ended: bool
+    ) -> Generator[list[pyarrow.Array], None, bytes]:
+        """The records of a block, and what is left of it: a record that may go on behind it.
+
+        Nothing is left where the data has ``ended``, or the lines end that a record may have.
+        """
+        import pyarrow as pa
+
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()  # what follows the last line feed is no line
+        odd = [place for place, line in enumerate(lines) if line.count(self._quote) % 2]
+        columns: list[list[str]] = [[] for _ in self.wanted]
+        single: list[bytes] = []
+        done, end, at = 0, len(lines), 0
+        while at + 1 < len(odd):
+            first, last = odd[at], odd[at + 1]
+            fields = self._record(lines[first : last + 1])
+            if fields is not None:
+                for column, place in zip(columns, self.wanted, strict=True):
+                    column.append(fields[place])
+                single += lines[done:first]
+                done, at = last + 1, at + 1
+            at += 1
+        if at < len(odd) and not ended and self._may_go_on(_joined(lines[odd[at] :])):
+            end = odd[at]
+        yield from self._single.tables(_joined(single + lines[done:end]), 0)
+        yield [pa.array(column, pa.string()) for column in columns]
+        return _joined(lines[end:])
+
+    def _record(self, lines: Sequence[bytes]) -> list[str] | None:
+        """The fields of a record that has these lines; None if they are none."""
+        if len(lines) > self.dialect.max_lines or len(_joined(lines)) > LINE_LIMIT + 1:
+            return None
+        text = b"\n".join(lines).removesuffix(b"\r").decode(self.encoding, "replace")
+        fields = split_line(text, self.dialect.delimiter, self.dialect.quote, strict=True)
+        return fields if fields is not None and len(fields) == self.width else None
+
+
+def _joined(lines: Sequence[bytes]) -> bytes:
+    return b"\n".join((*lines, b""))

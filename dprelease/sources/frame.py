@@ -1,0 +1,411 @@
+"""Tables in memory that a program hands over: of pyarrow, pandas and polars.
+
+None of these libraries but pyarrow is imported: a table of one is known by its type. The types of
+columns are found without a look at values, and what becomes of a cell depends on that cell alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+
+from dprelease.engines.duckdb.field_reader import RECORDS, Columns, RecordStream
+from dprelease.engines.duckdb.typed_rows import Fields
+from dprelease.errors import Failure, InternalError
+from dprelease.expressions.sqltext import col
+from dprelease.frozen import dataclass
+from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
+from dprelease.sources.shared.arrow_types import (
+    common_type,
+    declared_type,
+    duckdb_type,
+    handed_on,
+    is_number,
+)
+from dprelease.sources.shared.arrow_values import readable
+from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.files import Split
+
+ROWS = 1 << 16  # of a batch
+LARGEST_BITS = 1100  # of a whole number: with more it is beyond all doubles
+KEY = "data.format"
+WHAT = "the table that is handed over"
+
+
+class Frame(Protocol):
+    """A table in memory."""
+
+    records: int
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """The Arrow schema of the wanted columns, as far as they are there. Looks at no value."""
+        ...
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """Record batches of these columns of the schema, in order."""
+        ...
+
+    def has_number_texts(self, name: str) -> bool:
+        """Whether the numbers of a column of the schema come as texts that mean them."""
+        ...
+
+
+def frame_of(table: object) -> Frame:
+    """A table of a kind that is known; raises Failure(DATA) for all else, which is not read."""
+    import pyarrow as pa
+
+    home = type(table).__module__.partition(".")[0]
+    if isinstance(table, pa.RecordBatch):
+        return ArrowFrame(pa.Table.from_batches([table]))
+    if isinstance(table, pa.Table):
+        return ArrowFrame(table)
+    if home == "polars" and type(table).__name__ == "DataFrame":
+        return PolarsFrame(table)
+    if home == "pandas" and type(table).__name__ == "DataFrame":
+        return PandasFrame(table)
+    kind = f"{type(table).__module__}.{type(table).__qualname__}"
+    hint = (
+        "hand over a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
+        "read once only, or is yet to be computed, is made one of these first"
+    )
+    raise bad_data("E431", f"a {kind} is no table that can be read", hint, KEY)
+
+
+class ArrowFrame:
+    """A pyarrow Table. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.records: int = table.num_rows
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """See ``Frame``."""
+        return self._table.schema
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        yield from self._table.select(list(names)).to_batches(max_chunksize=ROWS)
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``."""
+        return False
+
+
+class PolarsFrame:
+    """A polars DataFrame, of which wanted columns alone become Arrow's. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table.clone()
+        self.records: int = table.height
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """See ``Frame``; raises Failure(DATA)."""
+        import pyarrow as pa
+
+        columns = {column.name: column for column in wanted}
+        fields = [
+            self._field(columns[name]) if name in columns else pa.field(name, pa.null())
+            for name in self._table.columns
+        ]
+        return pa.schema(fields)
+
+    def _field(self, column: InputColumn) -> Any:
+        import pyarrow as pa
+
+        stored = self._table.schema[column.name]
+        if str(stored) == "Object":  # Arrow would get addresses in memory
+            raise _unreadable(column, "Object")
+        try:
+            return pa.table(self._table.select(column.name).clear()).schema.field(0)
+        except (pa.ArrowException, TypeError, ValueError, RuntimeError):
+            raise _unreadable(column, str(stored)) from None
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        yield from pa.table(self._table.select(list(names))).to_batches(max_chunksize=ROWS)
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``."""
+        return False
+
+
+def _unreadable(column: InputColumn, stored: str) -> Failure:
+    """A column of a type that Arrow doesn't have; inner names of types are not shown: values."""
+    wanted = "one value" if column.opaque else column.type.value
+    name = re.split(r"[\[(<{]", stored)[0]
+    return bad_data(
+        "E412",
+        f'column "{column.name}" of {WHAT} can\'t be read as {wanted}: its type is {name}',
+        "convert the column to a type of the table in the documentation",
+        KEY,
+    )
+
+
+_OBJECTS = "object"  # of pandas, which may be any Python objects
+_TEXTS = frozenset({"str", "string"})  # of pandas: Python's, or what Arrow has
+
+
+class PandasFrame:
+    """A pandas DataFrame, whose index is left out. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table.copy(deep=False)  # with its columns, whatever the program drops later
+        self._places: dict[str, list[int]] = {}
+        for place, name in enumerate(table.columns):
+            self._places.setdefault(name if isinstance(name, str) else "", []).append(place)
+        self.records: int = len(table)
+
+    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        fields = []
+        for column in wanted:
+            for place in self._places.get(column.name, ()):
+                kind = self._type(self._table.iloc[:0, place], column)
+                fields.append(pa.field(column.name, kind))
+        return pa.schema(fields)
+
+    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        fields = [schema.field(name) for name in names]
+        for start in range(0, self.records, ROWS):
+            columns = [
+                self._values(self._table.iloc[start : start + ROWS, self._places[field.name][0]],
+                             field.type)
+                for field in fields
+            ]  # fmt: skip
+            yield pa.record_batch(columns, list(names))
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``: objects are read cell by cell, and Python has several kinds of numbers."""
+        stored = self._table.iloc[:0, self._places[name][0]]
+        return _stored_as(stored) == _OBJECTS
+
+    def _type(self, empty: Any, column: InputColumn) -> Any:
+        import pyarrow as pa
+
+        stored = _stored_as(empty)
+        if stored in _TEXTS:
+            return pa.string()
+        if stored == _OBJECTS:
+            return pa.large_string() if column.opaque else _kinds_of_objects()[column.type]
+        try:
+            kind = pa.array(_dense(empty), from_pandas=True).type
+        except (pa.ArrowException, TypeError, ValueError):
+            raise _unreadable(column, str(empty.dtype)) from None
+        return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+    def _values(self, values: Any, kind: Any) -> Any:
+        import pyarrow as pa
+
+        if not _stored_as(values):
+            made = pa.array(_dense(values), from_pandas=True)
+            if isinstance(made, pa.ChunkedArray):
+                made = made.combine_chunks()
+            return made.dictionary_decode() if pa.types.is_dictionary(made.type) else made
+        read = _READ[str(kind)]
+        made = pa.string() if kind == pa.float64() else kind
+        return pa.array([read(value) for value in values.astype(object)], made)
+
+
+def _kinds_of_objects() -> dict[ColumnType, Any]:
+    """As what objects of Python are read, by the declared type."""
+    import pyarrow as pa
+
+    return dict.fromkeys(NUMERIC_TYPES, pa.float64()) | {
+        ColumnType.STRING: pa.string(),
+        ColumnType.BOOLEAN: pa.bool_(),
+        ColumnType.DATE: pa.date32(),
+        ColumnType.TIMESTAMP: pa.timestamp("us"),
+    }
+
+
+def _dense(values: Any) -> Any:
+    """The column; of a sparse one all its values."""
+    return values.sparse.to_dense() if type(values.dtype).__name__ == "SparseDtype" else values
+
+
+def _stored_as(values: Any) -> str:
+    """The name of a type of objects or texts, which are read cell by cell; empty for any other."""
+    kind = values.dtype
+    if str(kind) == "category":
+        kind = kind.categories.dtype
+    name = str(kind).partition("[")[0]
+    return name if name in {_OBJECTS, *_TEXTS} and "pyarrow" not in str(kind) else ""
+
+
+def _text(value: object) -> str | None:
+    """The text; what is no character of Unicode becomes U+FFFD, as in files."""
+    if not isinstance(value, str):
+        return None
+    text = str.__str__(value)  # a member of an enumeration shows itself as another one
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return text
+
+
+def _moment(value: object) -> datetime | None:
+    """The moment on its clock; one with a zone is none, for others of the column may have none."""
+    if not isinstance(value, datetime) or value.tzinfo is not None or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return datetime(*value.timetuple()[:6], value.microsecond)
+
+
+def _day(value: object) -> date | None:
+    if not isinstance(value, date) or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return date(value.year, value.month, value.day)
+
+
+def _truth(value: object) -> bool | None:
+    """The boolean that a cell is: True, False, or a number equal to 1 or 0."""
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None  # one that signals can't be compared
+    numbers = bool | int | float | Decimal | np.bool_ | np.number
+    return bool(value) if isinstance(value, numbers) and value in (0, 1) else None
+
+
+def _number(value: object) -> str | None:
+    """The text of a number; whole ones by their digits, so that equal numbers have equal texts."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    if isinstance(value, int):
+        is_large = value.bit_length() > LARGEST_BITS
+        return ("-inf" if value < 0 else "inf") if is_large else int.__repr__(value)
+    if value.is_nan() if isinstance(value, Decimal) else math.isnan(value):
+        return None
+    if -(2**63) <= value < 2**63 and value == int(value):
+        return int.__repr__(int(value))
+    return float.__repr__(value) if isinstance(value, float) else Decimal.__str__(value)
+
+
+def _text_or_number(value: object) -> str | None:
+    return _number(value) if _text(value) is None else _text(value)
+
+
+_READ: dict[str, Callable[[object], object]] = {
+    "string": _text,
+    "large_string": _text_or_number,  # of a unit that is only compared
+    "double": _number,
+    "bool": _truth,
+    "date32[day]": _day,
+    "timestamp[us]": _moment,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTable:
+    """See ``Table``."""
+
+    frame: Frame
+    schema: Any
+    types: dict[str, Any]  # as handed on
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """None: it is in memory."""
+        return ()
+
+    def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
+        """See ``Table``."""
+        if splits:
+            raise InternalError("splits")
+        places = {name: f"f{place}" for place, name in enumerate(self.types)}
+        return RecordStream(
+            Fields(
+                col(RECORDS),
+                {name: col(place) for name, place in places.items()},
+                {name: duckdb_type(kind) for name, kind in self.types.items()},
+            ),
+            self._opened,
+            lambda: self.frame.records,
+            cheap=True,
+            record_count=self.frame.records,
+        )
+
+    def _opened(
+        self, count: Callable[[int], None], only: Columns = None
+    ) -> tuple[Any, Iterator[Any]]:
+        import pyarrow as pa
+
+        fields = {
+            name: pa.field(f"f{place}", kind)
+            for place, (name, kind) in enumerate(self.types.items())
+            if only is None or name in only
+        }
+        schema = pa.schema(list(fields.values()) or [("f0", pa.null())])
+        return schema, self._batches(tuple(fields), schema, count)
+
+    def _batches(
+        self, names: Sequence[str], schema: Any, count: Callable[[int], None]
+    ) -> Iterator[Any]:
+        import pyarrow as pa
+
+        if not names:  # of tables without columns libraries don't tell how many rows there are
+            for start in range(0, self.frame.records, ROWS):
+                size = min(ROWS, self.frame.records - start)
+                count(size)
+                yield pa.record_batch([pa.nulls(size)], schema=schema)
+            return
+        for batch in self.frame.batches(names, self.schema):
+            count(batch.num_rows)
+            columns = [
+                readable(batch.column(place), self.types[name]) for place, name in enumerate(names)
+            ]
+            yield pa.record_batch(columns, schema=schema)
+
+    def fast(self) -> None:
+        """One reader reads all tables."""
+
+    def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
+        """None: a cluster reads no table of this process."""
+        raise InternalError("pieces")
+
+
+class HandedOver:
+    """See ``SourceFormat``: the format, for one table."""
+
+    def __init__(self, table: object) -> None:
+        self._frame = frame_of(table)
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> FrameTable:
+        """See ``SourceFormat``; raises Failure(DATA)."""
+        import pyarrow as pa
+
+        wanted = columns_read(inputs)
+        schema = self._frame.schema(wanted)
+        types = {}
+        for column in wanted:
+            kind = declared_type(schema, column, WHAT, inferred=True)
+            if is_number(kind) and self._frame.has_number_texts(column.name):
+                kind = pa.string()
+            types[column.name] = handed_on(common_type([kind], column, WHAT), column)
+        return FrameTable(self._frame, schema, types)
+
+
+class Missing:
+    """See ``SourceFormat``: the format, where no table is handed over."""
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> NoReturn:
+        """Raise Failure(DATA)."""
+        hint = 'in Python: dprelease.run(spec, data=table); else name a file by path, not "frame"'
+        message = "the spec's table is handed over by a program, and was not"
+        raise bad_data("E430", message, hint, KEY)
+
+
+SOURCE = Missing()

@@ -1,0 +1,110 @@
+"""The records of Parquet files, as Arrow batches in which every value can be read.
+
+What becomes of a cell: see ``arrow_values``. Memory is that of a batch and of the pages that hold
+it: the format has a page read whole, so that one cell of a gigabyte takes some gigabytes for a
+while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from dprelease.sources.parquet.parquet_schema import ParquetLayout, open_file
+from dprelease.sources.shared.files import Split
+
+TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the limit, 2 GiB
+ENOUGH = 1 << 22  # bytes of records that are looked through together
+
+
+def opened(
+    layout: ParquetLayout,
+    splits: Iterable[Split],
+    count: Callable[[int], None],
+    only: frozenset[str] | None = None,
+) -> tuple[Any, Iterator[Any]]:
+    """The schema, and record batches of it, of all columns or ``only`` some.
+
+    Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
+    raises OSError where a file can't be read. ``count`` is told of the records that were read.
+    """
+    if only is not None:
+        layout = layout.only(only)
+    schema = layout.schema()
+    return schema, _batches(layout, splits, schema, count)
+
+
+def _batches(
+    layout: ParquetLayout, splits: Iterable[Split], schema: Any, count: Callable[[int], None]
+) -> Iterator[Any]:
+    for split in splits:
+        for stored in _stored(layout, split):
+            count(stored.num_rows)
+            yield layout.batch(stored, split.path, schema)
+
+
+def _stored(layout: ParquetLayout, split: Split) -> Iterator[Any]:
+    """Batches as the file has them; raises OSError where it is damaged."""
+    import pyarrow as pa
+
+    try:
+        with open_file(split.path, sorted(layout.coded)) as file:
+            many = _at_once(layout, file.schema_arrow)
+            groups = range(file.num_row_groups)[split.start : split.end]
+            # One by one: the reader of several holds on to some of each. No threads: they would
+            # wait for each other, beside those that take the batches.
+            batches = (
+                batch
+                for group in groups
+                for batch in file.iter_batches(many, [group], list(layout.types), use_threads=False)
+            )
+            yield from _gathered(batches, layout.batch_rows // 2)
+    except MemoryError:
+        raise
+    except pa.ArrowException:
+        raise OSError("a page or footer can't be decoded") from None
+
+
+def _gathered(batches: Iterable[Any], records: int) -> Iterator[Any]:
+    """The batches of a file, put together until they have so many records or ``ENOUGH``.
+
+    To look through a batch takes nearly as long for few records as for many; to put dictionaries of
+    several row groups together takes longer.
+    """
+    waiting: list[Any] = []
+    rows = size = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= records or size >= ENOUGH:
+            yield from _join(waiting)
+            waiting, rows, size = [], 0, 0
+    yield from _join(waiting)
+
+
+def _join(batches: list[Any]) -> list[Any]:
+    """Join batches to one; leave them as they are where Arrow can't."""
+    import pyarrow as pa
+
+    if len(batches) < 2:
+        return batches
+    try:
+        joined: list[Any] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    except pa.ArrowException:
+        return batches
+    return joined
+
+
+def _at_once(layout: ParquetLayout, schema: Any) -> int:
+    """How many records are read at once, whatever their texts say.
+
+    A file may hold a long text once that many records have. It is held in memory once if it comes
+    as a place in a dictionary, else for each of these records.
+    """
+    from pyarrow import types
+
+    for name, kind in layout.types.items():
+        is_place = name in layout.coded and types.is_dictionary(schema.field(name).type)
+        if (types.is_string(kind) or types.is_binary(kind)) and not is_place:
+            return min(layout.batch_rows, TEXTS_AT_ONCE)
+    return layout.batch_rows

@@ -1,0 +1,217 @@
+"""What the footers of Parquet files say: names, types and sizes of columns. No value is read.
+
+What becomes of a cell follows from the type of the column and from that cell alone. A column of a
+type that is not in ``arrow_types`` is refused before anything is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from dprelease.files.uris import is_uri
+from dprelease.frozen import dataclass
+from dprelease.model import InputColumn, Source
+from dprelease.sources.shared.arrow_types import (
+    common_type,
+    declared_type,
+    duckdb_type,
+    handed_on,
+    unknown_type,
+)
+from dprelease.sources.shared.column_layout import ColumnLayout, fields_of
+from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.files import resolve
+from dprelease.sources.shared.locations import open_binary
+from dprelease.sources.shared.partitions import check_apart, find_partitions
+
+BATCH_ROWS = 1 << 16
+BATCH_BYTES = 1 << 26  # a batch has about so many, by the sizes in the footers
+SHORTEST_TEXT = 4  # bytes of a text in a file, at least, unless it is a number in a dictionary
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetLayout(ColumnLayout):
+    """See ``ColumnLayout``.
+
+    ``records`` is their number by the footers, ``batch_rows`` how many are read at once; neither
+    decides what is read. ``row_groups`` has, for each file, the bytes of each row group: of the
+    columns that are read. ``plain`` tables have types of which DuckDB's own reader makes the same,
+    and all columns in the files.
+    """
+
+    paths: tuple[str, ...]
+    records: int
+    batch_rows: int
+    row_groups: tuple[tuple[int, ...], ...]
+    plain: bool
+
+
+def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLayout:
+    """Find the files and the columns that are read from them; raises Failure(DATA)."""
+    paths = resolve(source)
+    partitions = find_partitions(source, paths, columns_read(inputs))
+    wanted = [column for column in columns_read(inputs) if column.name not in partitions]
+    sizes = dict.fromkeys((column.name for column in wanted), 0)
+    types_of_files: list[dict[str, Any]] = []
+    row_groups: list[tuple[int, ...]] = []
+    without_dictionary: set[str] = set()
+    records = 0
+    plain = not partitions
+    for path in paths:
+        with _opened(path, source.pattern) as file:
+            check_apart(partitions, file.schema_arrow.names, source.pattern)
+            types_of_files.append(
+                {column.name: _type_of(file, column, source.pattern) for column in wanted}
+            )
+            for column in wanted:
+                kind = handed_on(types_of_files[-1][column.name], column)
+                plain = plain and _is_plain(file, column.name, duckdb_type(kind))
+            records += file.metadata.num_rows
+            chunks = {column.name: _chunks(file, column.name, source.pattern) for column in wanted}
+            for name, of_groups in chunks.items():
+                sizes[name] += sum(chunk.size for chunk in of_groups)
+                if not all(chunk.has_dictionary for chunk in of_groups):
+                    without_dictionary.add(name)
+            of_columns = [[chunk.size for chunk in of_groups] for of_groups in chunks.values()]
+            groups = zip([1] * file.num_row_groups, *of_columns, strict=True)
+            row_groups.append(tuple(map(sum, groups)))
+    common = {
+        column.name: common_type(
+            [types[column.name] for types in types_of_files], column, source.pattern
+        )
+        for column in wanted
+    }
+    plain = plain and all(types == common for types in types_of_files)
+    types = {column.name: handed_on(common[column.name], column) for column in wanted}
+    coded = {
+        name
+        for name in set(types) - without_dictionary
+        if sizes[name] < SHORTEST_TEXT * records
+        and all(str(of_file[name]) == "string" for of_file in types_of_files)
+    }
+    batch = BATCH_BYTES * records // max(sum(sizes.values()), 1)
+    return ParquetLayout(
+        types,
+        frozenset(coded),
+        partitions,
+        fields_of(*types, *partitions),
+        paths,
+        records,
+        max(1, min(batch, BATCH_ROWS)),
+        tuple(row_groups),
+        plain,
+    )
+
+
+# DuckDB type -> how a column is stored and annotated of which DuckDB makes the same as Arrow does
+_SAME = {
+    "BOOLEAN": ("BOOLEAN None",),
+    "INTEGER": ("INT32 None", "INT32 Int(bitWidth=32, isSigned=true)"),
+    "BIGINT": ("INT64 None", "INT64 Int(bitWidth=64, isSigned=true)"),
+    "DOUBLE": ("DOUBLE None",),
+    "VARCHAR": ("BYTE_ARRAY String",),
+    "DATE": ("INT32 Date",),
+    "TIMESTAMP": ("INT64 Timestamp(isAdjustedToUTC=false, timeUnit=microseconds",),
+}
+
+
+def _is_plain(file: Any, name: str, kind: str) -> bool:
+    """Whether DuckDB finds the column by its name, and makes the same of every value.
+
+    It doesn't tell upper from lower case in names.
+    """
+    leaf, folded = _leaf(file, name), name.casefold()
+    alike = [other for other in file.schema_arrow.names if other.casefold() == folded]
+    if leaf is None or len(alike) > 1:
+        return False
+    column = file.schema.column(leaf)
+    stored = f"{column.physical_type} {column.logical_type}".partition(", is_from")[0]
+    return stored in _SAME.get(kind, ())
+
+
+def open_file(path: str, coded: Sequence[str] = ()) -> Any:
+    """A pyarrow ParquetFile; raises OSError or a pyarrow error."""
+    import pyarrow.parquet as pq
+
+    # Moments of INT96 wrap around in nanoseconds within three centuries; in microseconds, beyond
+    # all dates. A buffer, not a whole column of a row group, is held in memory.
+    return pq.ParquetFile(
+        open_binary(path) if is_uri(path) else path,
+        read_dictionary=list(coded),
+        coerce_int96_timestamp_unit="us",
+        buffer_size=1 << 20,
+    )
+
+
+def _opened(path: str, pattern: str) -> Any:
+    import pyarrow as pa
+
+    try:
+        file = open_file(path)
+        file.schema_arrow.names  # noqa: B018 - raises where a name is no text
+    except (OSError, ValueError, MemoryError):
+        raise bad_data(
+            "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
+        ) from None
+    except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
+        raise unknown_type(pattern) from None
+    return file
+
+
+# Of any other encoding pyarrow reads values, but can't make places in a dictionary
+_DICTIONARY_ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
+_ENCODINGS = _DICTIONARY_ENCODINGS | {
+    "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT",
+}  # fmt: skip
+# By the Arrow schema that the writer stored, a column can be a dictionary whatever its pages are.
+_NOT_OF_A_DICTIONARY = {"DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"}
+_COMPRESSIONS = {"UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "LZ4_RAW", "ZSTD"}
+
+
+class _Chunk(NamedTuple):
+    """A column in a row group: its bytes before compression, and whether texts can be places."""
+
+    size: int
+    has_dictionary: bool
+
+
+def _chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
+    """What the footer says of a column in each row group; raises Failure(DATA)."""
+    from pyarrow import types
+
+    leaf, chunks = _leaf(file, name), []
+    readable = _ENCODINGS
+    if leaf is not None and types.is_dictionary(file.schema_arrow.field(name).type):
+        readable = _ENCODINGS - _NOT_OF_A_DICTIONARY
+    for place in range(file.num_row_groups if leaf is not None else 0):
+        chunk = file.metadata.row_group(place).column(leaf)
+        encodings = set(chunk.encodings)
+        for form in sorted(encodings - readable) + sorted({chunk.compression} - _COMPRESSIONS):
+            raise bad_data(
+                "E412",
+                f'column "{name}" of {pattern} can\'t be read: it is stored as {form}',
+                "write the file with another encoding or compression, or name another column",
+            )
+        has_dictionary = encodings <= _DICTIONARY_ENCODINGS
+        chunks.append(_Chunk(chunk.total_uncompressed_size, has_dictionary))
+    return chunks
+
+
+def _leaf(file: Any, name: str) -> int | None:
+    """The place of a column that isn't nested among all columns of values."""
+    leaves = (file.schema.column(place) for place in range(file.metadata.num_columns))
+    places = (place for place, leaf in enumerate(leaves) if leaf.path == name == leaf.name)
+    return next(places, None)
+
+
+def _type_of(file: Any, column: InputColumn, pattern: str) -> Any:
+    """See ``declared_type``; raises Failure(DATA)."""
+    enum = _is_enum(file, column.name)
+    return declared_type(file.schema_arrow, column, pattern, enum=enum)
+
+
+def _is_enum(file: Any, name: str) -> bool:
+    """Whether the column is annotated as an enumeration: bytes that are a text."""
+    leaf = _leaf(file, name)
+    return leaf is not None and file.schema.column(leaf).logical_type.type == "ENUM"

@@ -1,0 +1,297 @@
+"""The types of Arrow columns that are read, and as what: a closed list.
+
+A column of any other type is refused before anything is charged. A column without a type holds
+nulls. Files whose types differ in width, unit or encoding are read as one type that holds every
+value of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dprelease.errors import Failure
+from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn
+from dprelease.sources.shared.column_names import hint_at_name
+from dprelease.sources.shared.data_failures import bad_data
+
+WIDEST = 38  # digits of a decimal that DuckDB holds exactly
+_SHOWN = 80  # characters of a type's name
+
+_DUCKDB_TYPES = {
+    "null": "NULL",
+    "bool": "BOOLEAN",
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+    "float": "FLOAT",
+    "double": "DOUBLE",
+    "string": "VARCHAR",
+    "binary": "BLOB",
+    "date32[day]": "DATE",
+    "timestamp[ms]": "TIMESTAMP_MS",
+    "timestamp[us]": "TIMESTAMP",
+    "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
+}
+
+
+def declared_type(
+    schema: Any, declared: InputColumn, pattern: str, *, enum: bool = False, inferred: bool = False
+) -> Any:
+    """The type as which one file's column is read; raises Failure(DATA).
+
+    Of types that are ``inferred`` of values, such as those of a table in memory, no inner names are
+    shown: they are values.
+    """
+    name = declared.name
+    places = schema.get_all_field_indices(name)
+    if not places:
+        raise bad_data(
+            "E405",
+            f'{pattern} has no column "{name}"',
+            hint_at_name(
+                schema.names, name, "it must have exactly this name, upper and lower case included"
+            ),
+        )
+    if len(places) > 1:
+        raise bad_data("E406", f'{pattern} has several columns "{name}"', "rename one of them")
+    physical = schema.field(places[0]).type
+    kind = read_type(physical, enum)
+    if kind is None or not _can_hold(kind, declared):
+        wanted = "one value" if declared.opaque else declared.type.value
+        shown = show_type(physical, inferred=inferred)
+        raise bad_data(
+            "E412",
+            f'column "{name}" of {pattern} can\'t be read as {wanted}: its type is {shown}',
+            "name another column, or write it with a type of the table in the documentation"
+            if declared.opaque
+            else "declare the type that the file has, or write the file with the declared type",
+        )
+    is_untyped = str(kind) == "null"
+    if declared.zone is not None and not is_untyped and getattr(kind, "tz", None) is None:
+        raise bad_data(
+            "E412",
+            f'column "{name}" of {pattern} has no zone: its type is {physical}',
+            f"leave zone out of [columns.{name}]: what stands in the file is read as it is",
+        )
+    return kind
+
+
+def unknown_type(pattern: str) -> Failure:
+    """A file whose schema names a type that Arrow's library doesn't have."""
+    return bad_data(
+        "E412",
+        f"{pattern} has a column of a type that is not read, such as integers of 128 bits",
+        "write the file without this column, or with decimals of 38 digits in its place",
+    )
+
+
+def show_type(physical: Any, *, inferred: bool = False) -> str:
+    """The name of a type for a message."""
+    from pyarrow import types
+
+    name, inner = str(physical), physical.value_type if types.is_dictionary(physical) else physical
+    if inferred and types.is_nested(inner):
+        name = name.partition("<")[0]
+    return "".join(char if char.isprintable() else "?" for char in name[:_SHOWN])
+
+
+def read_type(physical: Any, enum: bool = False) -> Any:
+    """The type as which all columns of a type are read, or None: the closed list.
+
+    Types that differ in how values are stored, but not in which there are, are read as one.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    physical = _stored_type(physical)
+    if types.is_float16(physical):
+        return pa.float32()
+    if types.is_decimal(physical):
+        narrow = physical.precision <= WIDEST
+        return pa.decimal128(physical.precision, physical.scale) if narrow else None
+    if is_text(physical):
+        return pa.string()
+    if str(physical) in _BINARIES:
+        return pa.string() if enum else pa.binary()
+    if types.is_fixed_size_binary(physical):
+        return pa.binary()
+    simple = ("null", "boolean", "integer", "floating", "date32", "timestamp", "time", "duration")
+    kind = physical if _is(physical, simple) else None
+    try:
+        zoned = getattr(kind, "tz", None) is not None
+    except UnicodeDecodeError:  # a damaged file: the name of the zone is no text
+        kind, zoned = None, False
+    return pa.timestamp(physical.unit, "UTC") if zoned else kind  # a moment is so in every zone
+
+
+def _stored_type(physical: Any) -> Any:
+    """The type of values, without encodings and extensions; lists stand for unknown extensions."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    if isinstance(physical, pa.BaseExtensionType):
+        is_stored = physical.extension_name in _STORED
+        return _stored_type(physical.storage_type) if is_stored else pa.list_(pa.null())
+    if types.is_dictionary(physical) or types.is_run_end_encoded(physical):
+        return _stored_type(physical.value_type)
+    return physical
+
+
+def is_text(physical: Any) -> bool:
+    """Whether the type is one of texts, however they are stored."""
+    return str(physical) in _STRINGS
+
+
+def is_number(kind: Any) -> bool:
+    """Whether the type that is read is one of numbers."""
+    return _is(kind, _NUMBERS)
+
+
+def _is(kind: Any, names: Sequence[str]) -> bool:
+    """Whether the type is one of those that Arrow calls so."""
+    from pyarrow import types
+
+    return any(getattr(types, f"is_{name}")(kind) for name in names)
+
+
+_STRINGS = ("string", "large_string", "string_view")
+_BINARIES = ("binary", "large_binary", "binary_view")
+_STORED = frozenset({"arrow.uuid", "arrow.bool8", "arrow.json"})  # read as what they are stored as
+
+
+_NUMBERS = ("integer", "floating", "decimal")
+_HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
+    ColumnType.BOOLEAN: ("boolean", *_NUMBERS),
+    ColumnType.STRING: ("string",),
+    ColumnType.DATE: ("date32", "timestamp"),
+    ColumnType.TIMESTAMP: ("timestamp",),
+}
+
+
+def _can_hold(kind: Any, declared: InputColumn) -> bool:
+    """Whether values of the type that is read can be of the declared one."""
+    return declared.opaque or _is(kind, ("null", *_HELD[declared.type]))
+
+
+def common_type(kinds: Sequence[Any], declared: InputColumn, pattern: str) -> Any:
+    """The type as which a column of several files is read; raises Failure(DATA).
+
+    ``kinds`` has what ``declared_type`` gives for each file. The common type holds every value of
+    each file exactly; numbers of which some are floats and others are not become texts.
+    """
+    typed = list({str(kind): kind for kind in kinds if str(kind) != "null"}.values())
+    if not typed:
+        return _type_of_nulls(declared)
+    common = typed[0]
+    for kind in typed[1:]:
+        joined = _join_opaque(common, kind) if declared.opaque else _join(common, kind)
+        if joined is None:
+            shown = f"{show_type(common)} in one file and {show_type(kind)} in another"
+            raise bad_data(
+                "E407",
+                f'the files of {pattern} have different types in column "{declared.name}": {shown}',
+                "write all of them with the same types",
+            )
+        common = joined
+    return common
+
+
+def _type_of_nulls(declared: InputColumn) -> Any:
+    """A type for a column that has none in any file."""
+    import pyarrow as pa
+
+    if declared.zone is not None:
+        return pa.timestamp("us", "UTC")
+    kinds = {
+        ColumnType.INTEGER: pa.int64(),
+        ColumnType.BOOLEAN: pa.bool_(),
+        ColumnType.STRING: pa.string(),
+        ColumnType.DATE: pa.date32(),
+        ColumnType.TIMESTAMP: pa.timestamp("us"),
+    }
+    return pa.string() if declared.opaque else kinds.get(declared.type, pa.float64())
+
+
+def _join(one: Any, other: Any) -> Any:
+    """A type that holds all values of both for a declared column, or None."""
+    import pyarrow as pa
+
+    both = (one, other)
+    if all(_is(kind, (*_NUMBERS, "string")) for kind in both):
+        return _join_numbers(one, other) or pa.string()
+    if all(_is(kind, ("timestamp",)) for kind in both) and one.tz == other.tz:
+        return pa.timestamp("us", one.tz)
+    if all(
+        _is(kind, ("date32", "timestamp")) and getattr(kind, "tz", None) is None for kind in both
+    ):
+        return pa.timestamp("us")
+    return None
+
+
+def _join_opaque(one: Any, other: Any) -> Any:
+    """A type in which equal values of both have equal texts, or None."""
+    if not is_number(one) or not is_number(other):
+        return None
+    joined = _join_numbers(one, other)
+    places = {_digits(kind)[1] for kind in (one, other)}
+    return joined if len(places) == 1 else None
+
+
+def _join_numbers(one: Any, other: Any) -> Any:
+    """The narrowest type of numbers that holds all values of both, or None."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    both = (one, other)
+    if all(map(types.is_floating, both)):
+        return pa.float64()
+    if not all(_is(kind, ("integer", "decimal")) for kind in both):
+        return None
+    if all(map(types.is_integer, both)):
+        widths = {kind.bit_width * (1 + types.is_unsigned_integer(kind)) for kind in both}
+        if types.is_signed_integer(one) == types.is_signed_integer(other):
+            return max(both, key=lambda kind: kind.bit_width)
+        if max(widths) <= 64:  # of a signed integer that holds both
+            return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[max(widths)]
+    whole, places = map(max, zip(*map(_digits, both), strict=True))
+    return pa.decimal128(whole + places, places) if whole + places <= WIDEST else None
+
+
+def _digits(kind: Any) -> tuple[int, int]:
+    """How many digits values may have before and after the point."""
+    from pyarrow import types
+
+    if types.is_decimal(kind):
+        return kind.precision - kind.scale, kind.scale
+    return len(str(2**kind.bit_width)), 0
+
+
+def handed_on(kind: Any, declared: InputColumn) -> Any:
+    """The type that a reader hands on.
+
+    Of moments that are only compared, it is that of the whole numbers as which they are stored;
+    seconds and nanoseconds become microseconds, and so do all moments with a zone.
+    """
+    import pyarrow as pa
+    from pyarrow import types
+
+    if declared.opaque and types.is_temporal(kind):
+        return pa.int32() if kind.bit_width == 32 else pa.int64()
+    if types.is_timestamp(kind) and (kind.unit in ("s", "ns") or kind.tz is not None):
+        return pa.timestamp("us", kind.tz)
+    return kind
+
+
+def duckdb_type(kind: Any) -> str:
+    """DuckDB's name of a type that is handed on."""
+    from pyarrow import types
+
+    if types.is_decimal(kind):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    return _DUCKDB_TYPES[str(kind)]

@@ -1,0 +1,71 @@
+"""Record batches with the declared columns, out of batches as files have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Self
+
+from dprelease.frozen import dataclass
+from dprelease.sources.shared.arrow_types import duckdb_type
+from dprelease.sources.shared.arrow_values import readable
+from dprelease.sources.shared.partitions import Partitions, column_of
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnLayout:
+    """The columns to be read, the same in all files.
+
+    ``types`` gives the Arrow type of each column as the reader hands it on. Texts of the columns
+    ``coded`` come as places in a dictionary: faster, and the same texts. ``partitions`` has the
+    columns that folders give, as texts. ``fields`` are the names of all columns in the batches.
+    """
+
+    types: Mapping[str, Any]
+    coded: frozenset[str]
+    partitions: Partitions
+    fields: Mapping[str, str]
+
+    def duckdb_types(self) -> dict[str, str]:
+        """The DuckDB type of each column of the files; the others are texts."""
+        return {name: duckdb_type(kind) for name, kind in self.types.items()}
+
+    def only(self, names: frozenset[str]) -> Self:
+        """The layout of no other columns."""
+        return replace(
+            self,
+            types={name: kind for name, kind in self.types.items() if name in names},
+            partitions={
+                name: texts for name, texts in self.partitions.items() if name in names
+            },
+        )  # fmt: skip
+
+    def places(self) -> dict[str, str]:
+        """The names in batches of the columns that come as places in dictionaries."""
+        return {name: self.fields[name] for name in (*self.coded, *self.partitions)}
+
+    def schema(self) -> Any:
+        """The schema of the batches; where no column is wanted, it has one of nulls."""
+        import pyarrow as pa
+
+        coded = {name: pa.dictionary(pa.int32(), self.types[name]) for name in self.types}
+        kinds = {name: coded[name] if name in self.coded else self.types[name] for name in coded}
+        kinds |= dict.fromkeys(self.partitions, pa.dictionary(pa.int32(), pa.string()))
+        fields = [(self.fields[name], kind) for name, kind in kinds.items()]
+        return pa.schema(fields or [("f0", pa.null())])
+
+    def batch(self, stored: Any, path: str, schema: Any) -> Any:
+        """The batch of that schema with the records of one of a file."""
+        import pyarrow as pa
+
+        columns = [
+            readable(stored.column(stored.schema.get_field_index(name)), kind)
+            for name, kind in zip(self.types, schema.types, strict=False)
+        ]
+        columns += [column_of(of[path], stored.num_rows) for of in self.partitions.values()]
+        return pa.record_batch(columns or [pa.nulls(stored.num_rows)], schema=schema)
+
+
+def fields_of(*names: str) -> dict[str, str]:
+    """The names of columns in batches: a name of the data is no SQL."""
+    return {name: f"f{place}" for place, name in enumerate(names)}

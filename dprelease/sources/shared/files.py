@@ -1,0 +1,234 @@
+"""Which files a source means, and what the header of a CSV file says. Structure only."""
+
+from __future__ import annotations
+
+import codecs
+import glob
+import os
+import stat
+from collections.abc import Iterator, Sequence
+
+from dprelease.files.csv_line import split_line
+from dprelease.files.uris import is_uri
+from dprelease.frozen import dataclass
+from dprelease.model import Dialect, InputColumn, Source
+from dprelease.sources.shared.column_names import find_places, hint_at_name
+from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.locations import (
+    is_hidden,
+    once,
+    open_binary,
+    open_unpacked,
+    packed,
+    uris_of,
+)
+from dprelease.sources.source_registry import SOURCES
+
+BOM = b"\xef\xbb\xbf"
+_ASCII = "".join(map(chr, range(128)))
+LINE_LIMIT = 1 << 20  # bytes; a longer line is one malformed record
+CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell of any other format is null
+
+
+def resolve(source: Source) -> tuple[str, ...]:
+    """The files, sorted by path; each is a readable regular file, with a header if one is declared.
+
+    They are the file itself, what the glob matches, or the files in the directory and in those
+    below with a suffix of the format, but for hidden ones. Where a file may be packed, it must not
+    be there unpacked too: its records would count twice. A CSV file may be empty where no header
+    is declared: it has no records, and that must not be told from one that has some.
+    Raises Failure(DATA).
+    """
+    pattern = source.pattern
+    may_be_empty = source.format == "csv" and not source.dialect.header
+    remote = is_uri(pattern)
+    try:
+        endings = SOURCES[source.format].endings
+        paths = uris_of(pattern, endings) if remote else _matches(pattern, endings)
+        if not paths:
+            raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
+        for path in paths:
+            check_file(path, pattern, may_be_empty, bool(SOURCES[source.format].packed))
+            if source.must_end and not packed(path):  # of a packed one it is known when it is read
+                _check_end(path, pattern)
+    except OSError:
+        raise bad_data(
+            "E402", f"{pattern} can't be read", "check that the file exists and may be read"
+        ) from None
+    _check_once(paths, pattern)
+    if remote:
+        return tuple(paths)
+    # two names of one file would count its records twice
+    return tuple({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
+
+
+def _matches(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
+    if os.path.isdir(pattern):
+        return sorted(_below(pattern, suffixes))
+    if os.path.lexists(pattern):
+        return [pattern]
+    return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []
+
+
+def _below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+    """The files in a folder and below, through links too, each folder once; raises OSError."""
+
+    def refuse(problem: OSError) -> None:
+        raise problem
+
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
+        if (real := os.path.realpath(place)) in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not is_hidden(name))
+        for name in names:
+            if name.lower().endswith(suffixes) and not is_hidden(name):
+                yield os.path.join(place, name)
+
+
+def _check_once(paths: Sequence[str], pattern: str) -> None:
+    """Refuse two files of which one may be the other, packed."""
+    if len(set(map(once, paths))) < len(set(paths)):
+        message = f"{pattern} holds a file both packed and unpacked, or packed in two ways"
+        raise bad_data("E419", message, "keep one of them, or name the files by a glob")
+
+
+def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False) -> None:
+    """Follows links (a loop is an OSError); refuses what is not a plain file with content.
+
+    Of one that is packed this means what it holds, as far as its beginning tells.
+    """
+    if any("\ud800" <= char <= "\udfff" for char in path):
+        message = f"{pattern} holds a file or folder whose name is not UTF-8"
+        raise bad_data("E402", message, "rename it: readers of files can't open it")
+    if not is_uri(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
+    unpack = unpack and bool(packed(path))
+    with open_unpacked(path) if unpack else open_binary(path) as stream:
+        try:
+            content = stream.read(1)
+        except OSError:
+            if not unpack:
+                raise
+            hint = "it may be damaged or cut short: pack it again"
+            raise bad_data("E402", f"{pattern} can't be unpacked", hint) from None
+        if not content and not may_be_empty:
+            raise bad_data("E403", f"{pattern} is empty (zero bytes)", "check how it was written")
+
+
+def _check_end(path: str, pattern: str) -> None:
+    """Refuse a file whose last line has no end: of an empty record it would not be there."""
+    with open_binary(path) as stream:
+        if not stream.seek(0, os.SEEK_END):
+            return
+        stream.seek(-1, os.SEEK_END)
+        if stream.read(1) != b"\n":
+            message = f"the last line of a file of {pattern} has no line feed"
+            hint = "end it with one: how many records there are must not depend on what one says"
+            raise bad_data("E434", message, hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A part of a file, by itself: of a CSV file bytes, else parts such as row groups.
+
+    They are those from ``start`` on, before ``end`` if there is one. A line belongs to the split
+    that holds its first byte.
+    """
+
+    path: str
+    start: int = 0
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where the declared columns stand in every CSV file of the source.
+
+    ``width`` is the number of fields of a record, ``position`` the field (from 0) of each column.
+    ``must_end``: a file whose last line has no line feed is not read.
+    """
+
+    paths: tuple[str, ...]
+    width: int
+    position: dict[str, int]
+    encoding: str
+    must_end: bool = False
+
+
+def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
+    """Read the header lines and find the columns; raises Failure(DATA)."""
+    paths = resolve(source)
+    dialect = source.dialect
+    encoding = _encoding(dialect.encoding)
+    names = _names(paths, dialect, encoding, source.pattern)
+    wanted = [column.name for column in inputs if column.expression is None]
+    position: dict[str, int] = {}
+    for name in wanted:
+        places = find_places(names, name)
+        if not places:
+            where = "the header" if dialect.header else "[data] names"
+            usual = f"{where} must hold exactly this name, upper and lower case included"
+            hint = hint_at_name(names, name, usual)
+            raise bad_data("E405", f'{source.pattern} has no column "{name}"', hint)
+        if len(places) > 1:
+            message = f'{source.pattern} has several columns "{name}"'
+            raise bad_data("E406", message, "rename one of them")
+        (position[name],) = places
+    return Layout(paths, len(names), position, encoding, source.must_end)
+
+
+def _names(paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
+    """Column names in file order: the declared ones, or the one header all files share."""
+    names = dialect.names
+    if dialect.header:
+        headers = {_header(path, dialect, encoding, pattern) for path in paths}
+        if len(headers) > 1:
+            raise bad_data(
+                "E407", f"the files of {pattern} have different headers", "make them the same"
+            )
+        names = headers.pop()
+    if not names:
+        raise bad_data("E404", f"{pattern} has no column names", "set header or names in [data]")
+    if len(set(names)) < len(names):
+        raise bad_data(
+            "E406", f"a column name stands twice in the header of {pattern}", "rename one of them"
+        )
+    return names
+
+
+def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
+    problem = bad_data(
+        "E404",
+        f"the header line of {pattern} can't be read",
+        "it must be one line, in the declared encoding, delimiter and quote",
+    )
+    try:
+        with open_unpacked(path) as stream:
+            line = stream.readline(LINE_LIMIT + 2).removesuffix(b"\n").removesuffix(b"\r")
+        text = line.removeprefix(BOM).decode(encoding)
+    except (OSError, UnicodeDecodeError):
+        raise problem from None
+    fields = split_line(text, dialect.delimiter, dialect.quote)
+    if fields is None or len(line) > LINE_LIMIT:
+        raise problem
+    if dialect.strip:
+        fields = [field.strip(" \t") for field in fields]
+    return tuple(fields)
+
+
+def _encoding(name: str) -> str:
+    """Python's name of the encoding, which must hold ASCII as it is (so that lines are lines)."""
+    try:
+        codec = codecs.lookup(name).name
+        text = bytes(range(256)).decode(codec, "replace")
+        one_byte = len(text) == 256
+        if not text.startswith(_ASCII) or not (one_byte or codec in ("utf-8", "utf-8-sig")):
+            raise LookupError
+    except (LookupError, UnicodeDecodeError):
+        raise bad_data(
+            "E408", f'encoding "{name}" is not supported', "utf-8, latin-1 or cp1252"
+        ) from None
+    return "utf-8" if codec == "utf-8-sig" else codec

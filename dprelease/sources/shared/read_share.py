@@ -1,0 +1,122 @@
+"""How much of a request was read, of all the readings that it takes."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from dprelease.files.system import start, wait_for
+from dprelease.sources.shared.data_failures import Share
+
+PAUSE = 0.2  # seconds, at least, between two shares that are told
+LOOK = 0.25  # seconds between two looks at what was read
+_BEFORE_THE_END = 0.99
+
+
+class ReadShare:
+    """Makes one share, which never falls, of those of single readings; may be told of any thread.
+
+    How many readings are left is known better later: those that memory makes necessary come up on
+    the way. So each begins where the share is, and takes its part of what is left of it.
+    """
+
+    def __init__(self, share: Share | None = None) -> None:
+        self._share = share
+        self._start = self._highest = 0.0
+        self._readings = 0  # as long as the data is only looked at
+        self._told = -PAUSE
+        self._lock = threading.RLock()
+        self._measured: Callable[[], float] = lambda: 0.0
+        self._base = 0.0
+        self._beside = 0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody is told."""
+        return self._share is not None
+
+    @property
+    def readings(self) -> int:
+        """How many readings are left, the present one included."""
+        return self._readings
+
+    def begin(self, readings: int) -> None:
+        """A reading begins, and so many are left, itself included."""
+        with self._lock:
+            self._start, self._readings = self._highest, readings
+            self._base = self._measured()
+
+    def read(self, part: float) -> None:
+        """Take note how much of the present reading is done, from 0 to 1."""
+        if self._share is None or not self._readings:
+            return
+        with self._lock:
+            share = self._start + (1 - self._start) * min(part, 1) / self._readings
+            self._highest = max(self._highest, min(share, _BEFORE_THE_END))
+            now = time.monotonic()
+            if now >= self._told + PAUSE:
+                self._told = now
+                self._share(self._highest)
+
+    def counter(self, size: Callable[[], int]) -> Callable[[int], None]:
+        """Told of each piece of a reading how large it is; all of it has this ``size``."""
+        if not self.wanted:
+            return lambda _piece: None
+        whole, done = size(), 0
+
+        def count(piece: int) -> None:
+            nonlocal done
+            done += piece
+            self.read(done / max(1, whole))
+
+        return count
+
+    @contextmanager
+    def measured(self, size: int, percent: Callable[[], float]) -> Iterator[None]:
+        """Meanwhile look how many bytes this process reads, a reading being of ``size`` bytes.
+
+        Where the system doesn't count them, ``percent`` says how much of a reading is done.
+        """
+
+        def measure() -> float:
+            total = bytes_read()
+            return percent() / 100 if total is None else (total - self._beside) / max(1, size)
+
+        def poll() -> None:
+            while not ended.wait(LOOK):
+                with self._lock:  # no other reading begins between the look and what is told
+                    self.read(measure() - self._base)
+
+        ended, thread = threading.Event(), threading.Thread(target=poll, daemon=True)
+        self._measured = measure
+        try:
+            start(thread)
+            yield
+        finally:
+            ended.set()
+            wait_for(thread)
+            self._measured = lambda: 0.0
+
+    def beside(self, size: int) -> None:
+        """So many bytes were read by another thread, for another purpose."""
+        self._beside += size
+
+    def finish(self) -> None:
+        """Everything is read, and the request answered."""
+        if self._share is not None:
+            self._share(1)
+
+
+def bytes_read() -> int | None:
+    """Bytes that this process has read since it began; None where the system doesn't say."""
+    try:
+        with open("/proc/self/io", "rb") as counts:
+            return int(counts.readline().removeprefix(b"rchar: "))
+    except (OSError, ValueError):
+        return None
+
+
+UNTOLD = ReadShare()
+"""Nobody waits."""

@@ -1,0 +1,148 @@
+"""What a request reads of each record: its content in canonical order, its codes, its grid steps.
+
+The canonical order tells which of a unit's rows come first, and is the same in every engine; so are
+the floating-point operations by which a double is put on a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from math import prod
+from typing import TypeVar
+
+from dprelease.frozen import dataclass
+from dprelease.model import (
+    AggregateRequest,
+    Expression,
+    Grid,
+    Group,
+    Measure,
+    MeasureKind,
+    Quantity,
+    RecordRequest,
+)
+from dprelease.sources.shared.data_failures import bad_data
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a request reads of a row; the canonical order of rows is by these, one after the other.
+
+    1. the row-major number of the cell among the public ones of the leading groups,
+    2. the private keys of leading groups, at these places among the groups,
+    3. if there are ``later`` groups: the number among their public cells, null if one of them has
+       no label for the row,
+    4. the private keys of later groups,
+    5. quantities, as grid integers, survey weights last,
+    6. conditions: whether each holds; where it is null it doesn't,
+    7. typed values of columns that are counted or scored.
+
+    Nulls come first, false before true, texts by code point, all else by size. Rows alike in all of
+    it add the same to every answer, so it doesn't matter which of them comes first.
+    """
+
+    leading: int
+    leading_keys: tuple[int, ...]
+    later: bool
+    later_keys: tuple[int, ...]
+    quantities: tuple[Quantity, ...]
+    conditions: tuple[Expression, ...]
+    values: tuple[str, ...]
+
+
+def content_of(request: AggregateRequest) -> Content:
+    """What the request reads of a row: of quantities, conditions and columns, each once."""
+    leading, measures = leading_of(request), request.measures
+    private = [place for place, group in enumerate(request.groups) if group.private]
+    columns = [m.column for m in measures if m.kind is MeasureKind.DISTINCT]
+    if request.scores is not None:
+        names = {column.name for column in request.inputs} - {"candidate"}
+        columns += [name for name in request.scores.score.columns if name in names]
+    return Content(
+        leading,
+        tuple(place for place in private if place < leading),
+        leading < len(request.groups),
+        tuple(place for place in private if place >= leading),
+        _distinct(
+            [
+                *(m.quantity for m in measures),
+                request.points,
+                *(m.survey_weight for m in measures),
+                request.survey_weight,
+            ]
+        ),
+        _distinct(m.where for m in measures),
+        _distinct(columns),
+    )
+
+
+def _distinct(values: Iterable[T | None]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(value for value in values if value is not None))
+
+
+def leading_of(request: AggregateRequest) -> int:
+    """How many groups make the cells in which units are bounded."""
+    return len(request.groups) if request.bound is None else request.bound.leading
+
+
+def distinct_places(request: AggregateRequest) -> tuple[int, ...]:
+    """Which measures are numbers of distinct values: those don't add up over records."""
+    places = enumerate(request.measures)
+    return tuple(place for place, m in places if m.kind is MeasureKind.DISTINCT)
+
+
+def additive_places(request: AggregateRequest) -> tuple[int, ...] | None:
+    """Which measures are sums over records; None if nothing of that kind is asked for.
+
+    Of scores there is one sum; points have none of their own, and are added up all the same.
+    """
+    if request.points is not None or request.scores is not None:
+        return () if request.scores is None else (0,)
+    others = distinct_places(request)
+    if others and len(others) == len(request.measures):
+        return None
+    return tuple(place for place in range(len(request.measures)) if place not in others)
+
+
+def held_at_once(request: AggregateRequest) -> int:
+    """How many integers are counted at once: the number of each public cell, and all of its own."""
+    cells = prod(len(group.labels) for group in request.groups if not group.private)
+    candidates = 1 if request.scores is None else len(request.scores.texts)
+    return cells * (len(request.measures) + 2) * candidates
+
+
+NO_LABEL = -1
+"""The code of a record without a label."""
+
+
+def aggregate_of(request: RecordRequest) -> AggregateRequest:
+    """What reads the same of each record: its groups and quantities are the columns, each in order.
+
+    Raises ValueError, by what is asked alone, for what has no code in every record.
+    """
+    groups = tuple(column for column in request.columns if isinstance(column, Group))
+    quantities = [column for column in request.columns if isinstance(column, Quantity)]
+    if not request.columns or any(group.private for group in groups):
+        raise ValueError("every column of records has declared labels, or a grid")
+    if any(quantity.null_fill is None for quantity in quantities):
+        raise ValueError("a grid integer of a record is never missing")
+    measures = tuple(Measure(MeasureKind.SUM, quantity) for quantity in dict.fromkeys(quantities))
+    bound = None if request.bound is None else replace(request.bound, leading=0)
+    return AggregateRequest(request.source, request.inputs, groups, measures, bound=bound)
+
+
+def scale_of(grid: Grid) -> tuple[float, float]:
+    """Give (q, p) of a step p/q, as doubles; raises Failure if they are beyond a double.
+
+    A value x has the grid position ``x * q / p``, computed in this order in double precision, then
+    rounded half to even and clamped to the bounds.
+    """
+    try:
+        return float(grid.step.denominator), float(grid.step.numerator)
+    except OverflowError:
+        raise bad_data(
+            "E411", "a step has too many digits to be applied", "choose a rounder step"
+        ) from None

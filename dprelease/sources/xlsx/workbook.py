@@ -1,0 +1,237 @@
+"""The cells of a workbook as texts, read by openpyxl, each cell by itself.
+
+openpyxl's own loop stops at a cell that it can't understand, and warns of some with their values.
+So here are a loop over cells that makes such a cell null, and one over the texts that cells share;
+what a cell means is openpyxl's. Nothing is read but the list of sheets, the styles, the
+shared texts and one sheet: no formula, link, comment or picture.
+"""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import date, datetime, time
+from typing import IO, Any, NamedTuple
+from xml.etree.ElementTree import iterparse
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
+
+from openpyxl.reader.excel import ExcelReader
+from openpyxl.styles.stylesheet import apply_stylesheet
+from openpyxl.utils.datetime import from_excel
+from openpyxl.utils.escape import unescape
+from openpyxl.worksheet._reader import (
+    CELL_TAG,
+    DATA_TAG,
+    INLINE_STRING,
+    ROW_TAG,
+    VALUE_TAG,
+    WorkSheetParser,
+)
+from openpyxl.xml.constants import SHARED_STRINGS, SHEET_MAIN_NS
+
+from dprelease.sources.shared.locations import open_binary
+
+LONGEST = 32_767  # characters of a cell: Excel holds no more
+LARGEST_PART = 1 << 26  # bytes of a part that is read whole, unpacked
+LARGEST_SHEET = 1 << 33  # bytes of the sheet, and of the texts
+MOST_TEXT = 1 << 29  # characters of all shared texts, and 50 for each of them
+_STRING_TAG, _RUN_TAG, _TEXT_TAG = (f"{{{SHEET_MAIN_NS}}}{name}" for name in ("si", "r", "t"))
+_BEYOND_INTEGERS = 1 << 63
+NOWHERE = 0  # the column of a cell that is left out, as of one that is not there
+
+DAMAGED = (
+    OSError, BadZipFile, zlib.error, SyntaxError, EOFError, RuntimeError, LookupError, ValueError,
+)  # fmt: skip
+"""What a file raises whose bytes are not what they were; XML is a SyntaxError, a password a
+RuntimeError, a part that is gone or an encoding that is not known a LookupError or ValueError."""
+BROKEN = (*DAMAGED, TypeError, AttributeError)
+"""What a file raises that is no workbook, or is packed or locked in a way that is not read."""
+
+Row = dict[int, str | None]  # by the number of the column, from 1
+
+
+class Sheet(NamedTuple):
+    """A sheet of a workbook: its part in the file, and how its numbers may be dates."""
+
+    part: str
+    texts: str | None  # the part of the texts that cells share
+    dates: frozenset[int]  # styles that show a day or a time of day
+    epoch: datetime
+
+
+class Parts(ZipFile):
+    """The parts of a file. One that is too large by what the file says of it is a ValueError."""
+
+    def read(self, name: Any, pwd: bytes | None = None) -> bytes:
+        """A small part as a whole."""
+        self.check(name, LARGEST_PART)
+        return super().read(name, pwd)
+
+    def check(self, name: str, most: int) -> None:
+        """Refuse a part that would be larger than that; more than it says is never unpacked."""
+        part = self.getinfo(name)
+        if part.file_size > most or part.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+            raise ValueError("too large, or packed as no workbook is")
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Parts]:
+    """The parts of a file; raises one of ``BROKEN``."""
+    with open_binary(path) as stream, Parts(stream) as parts:
+        yield parts
+
+
+def sheets_of(parts: Parts) -> dict[str, Sheet]:
+    """The sheets with cells, by their names, in order; raises one of ``BROKEN``."""
+    reader = ExcelReader(parts.fp, read_only=True, data_only=True, keep_links=False)
+    reader.archive = parts
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of styles and the like
+        reader.read_manifest()
+        reader.read_workbook()
+        apply_stylesheet(parts, reader.wb)
+        listed = [(sheet.name, related) for sheet, related in reader.parser.find_sheets()]
+    shared, book = reader.package.find(SHARED_STRINGS), reader.wb
+    texts = None if shared is None else shared.PartName.lstrip("/")
+    dates = frozenset(book._date_formats) - frozenset(book._timedelta_formats)
+    sheets = {
+        name: Sheet(related.target, texts, dates, book.epoch)
+        for name, related in listed
+        if related.Type.endswith("/worksheet")
+    }
+    for part in (texts, *(sheet.part for sheet in sheets.values())):
+        if part is not None:
+            parts.check(part, LARGEST_SHEET)
+    return sheets
+
+
+class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
+    """The cells of a sheet; without ``texts``, those that cells share are empty."""
+
+    def __init__(self, sheet: Sheet, texts: list[str | None] | None) -> None:
+        super().__init__(None, self, data_only=True)  # dates stay numbers
+        self._sheet, self._texts = sheet, texts
+        self.col_counter = 0
+        self.most_shared = -1
+
+    def __getitem__(self, place: int) -> str | None:
+        """The shared text at a place."""
+        self.most_shared = max(self.most_shared, place)
+        if self._texts is None:
+            return ""
+        return self._texts[place] if place >= 0 else None
+
+    def text(self, element: Any) -> tuple[int, str | None]:
+        """The column of a cell and its text; null where it has none or can't be understood."""
+        before, inline = self.col_counter, element.find(INLINE_STRING)
+        try:
+            if inline is not None:  # of which openpyxl wants that its fonts are right
+                element.remove(inline)
+            cell = self.parse_cell(element)
+            if inline is not None and cell["data_type"] == "inlineStr":
+                cell.update(data_type="s", value=_content(inline))
+            return cell["column"], self._meaning(**cell)
+        except MemoryError:
+            raise
+        except Exception:  # whatever openpyxl makes of an odd cell
+            self.col_counter = max(self.col_counter, before + 1)
+            return NOWHERE, None
+
+    def _meaning(self, value: Any, data_type: str, style_id: int, **_place: int) -> str | None:
+        if data_type == "s":
+            return None if value is None else sound(value)
+        if data_type == "b" and value is not None:
+            return str(value).lower()
+        if isinstance(value, date | time):  # which some programs write so
+            return str(value)
+        if data_type != "n" or value is None:
+            return None
+        if style_id in self._sheet.dates:
+            shown = from_excel(value, self._sheet.epoch) if value >= 0 else None
+            return None if shown is None else str(shown).removesuffix("000")  # milliseconds
+        whole = isinstance(value, int) or (value.is_integer() and abs(value) < _BEYOND_INTEGERS)
+        return str(int(value)) if whole else repr(value)
+
+
+def sound(text: str) -> str | None:
+    """A text with the escapes undone of what XML can't hold; null if it is too long."""
+    if len(text) > LONGEST:
+        return None
+    if "_x" in text:
+        text = unescape(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _events(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
+    """Elements of a part as they begin and end; entities stay few, and are from nowhere else."""
+    return iterparse(stream, ("start", "end"))  # noqa: S314 - expat sees to that
+
+
+def rows_of(
+    parts: Parts, sheet: Sheet, cells: Cells, wanted: Collection[int] | None = None
+) -> Iterator[Row]:
+    """The rows with anything in any cell, of the wanted columns; raises one of ``BROKEN``.
+
+    Whether that is understood is another matter. No more than these texts and one cell are held at
+    once.
+    """
+    texts: Row = {}
+    is_record = False
+    row: Any = None
+    data: Any = None
+    with parts.open(sheet.part) as stream:
+        for event, element in _events(stream):
+            if event == "start":
+                if element.tag == DATA_TAG:
+                    data = element
+                elif element.tag == ROW_TAG and data is not None:
+                    row, texts, is_record, cells.col_counter = element, {}, False, 0
+            elif row is None:
+                element.clear()
+            elif element.tag == CELL_TAG:
+                is_record = is_record or _holds_anything(element)
+                column, text = cells.text(element)
+                if column != NOWHERE and (wanted is None or column in wanted):
+                    texts[column] = text
+                row.clear()
+            elif element is row:
+                row = None
+                data.clear()
+                if is_record:
+                    yield texts
+
+
+def _holds_anything(element: Any) -> bool:
+    """Whether a cell has a text of its own, or a value: an error too, but not an empty result."""
+    return element.find(INLINE_STRING) is not None or bool(element.findtext(VALUE_TAG))
+
+
+def _content(element: Any) -> str | None:
+    """A text as it stands, of all its runs, without how it is pronounced; null if too long."""
+    runs = [element, *element.findall(_RUN_TAG)]
+    text = "".join(run.findtext(_TEXT_TAG) or "" for run in runs)
+    return text if len(text) <= LONGEST else None
+
+
+def shared_texts(parts: Parts, part: str | None, most: int | None = None) -> list[str | None]:
+    """The texts that cells share, or the first ``most``; raises one of ``BROKEN``, MemoryError."""
+    texts: list[str | None] = []
+    if part is None or most == 0:
+        return texts
+    size = 0
+    with parts.open(part) as stream:
+        events = _events(stream)
+        _, root = next(events)
+        for event, element in events:
+            if event == "start" or element.tag != _STRING_TAG:
+                continue
+            texts.append(_content(element))
+            root.clear()
+            size += 50 + len(texts[-1] or "")
+            if size > MOST_TEXT:
+                raise MemoryError
+            if len(texts) == most:
+                break
+    return texts

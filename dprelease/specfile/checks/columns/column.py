@@ -1,0 +1,219 @@
+"""Declared columns, made of their sections, with all checks within one column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple, NoReturn
+
+from dprelease.model import Column, ColumnType, Source
+from dprelease.specfile.checks.columns.domains import (
+    ENCODED,
+    UNPRINTABLE,
+    bin_label,
+    bin_labels,
+    canonical,
+    normal,
+    read_bins,
+    read_keys,
+    read_keys_file,
+)
+from dprelease.specfile.checks.columns.expression_checks import read_expression
+from dprelease.specfile.checks.columns.grids import read_grid
+from dprelease.specfile.checks.columns.list_files import Lists
+from dprelease.specfile.complaints.complaint_wording import meant, show
+from dprelease.specfile.complaints.places import dotted
+from dprelease.specfile.complaints.reporter import Refused, Spot
+from dprelease.specfile.schema.section_reader import SectionType
+from dprelease.specfile.schema.sections import ColumnSection
+from dprelease.specfile.schema.structure import Part
+
+
+class DeclaredColumn(NamedTuple):
+    """A declared column, as far as it could be read.
+
+    ``unbounded`` and ``keyless`` say that it surely declares no bounds, or no public groups.
+    """
+
+    column: Column
+    unbounded: bool
+    keyless: bool
+
+
+def resolve_columns(
+    parts: Mapping[str, Part[ColumnSection]], base_types: Mapping[str, ColumnType], lists: Lists
+) -> dict[str, DeclaredColumn | None]:
+    """Make every declared column; None stands for a column whose type isn't known.
+
+    ``base_types`` holds the types of the columns that are in the data.
+    """
+    _check_names(parts)
+    return {
+        name: _column(name, ColumnType(part.model.type), part, base_types, lists)
+        if part.model.type is not None
+        else None
+        for name, part in parts.items()
+    }
+
+
+def _column(
+    name: str,
+    kind: ColumnType,
+    part: Part[ColumnSection],
+    base_types: Mapping[str, ColumnType],
+    lists: Lists,
+) -> DeclaredColumn:
+    model = part.model
+    grid, chosen = read_grid(kind, part)
+    keys, edges = _keys(kind, part, lists), None
+    if model.bins is not None:
+        values = model.bins
+        if part.given("keys", "keys_file"):
+            part.complain("E111", "both keys and bins", "keep one of them", "bins")
+        edges = part.attempt(lambda: read_bins(kind, values), "bins")
+    groups = part.given("keys", "keys_file", "bins")
+    keyless = not groups and part.sound("keys", "keys_file", "bins")
+    column = Column(name, kind, grid, chosen, keys, edges)
+    column = replace(column, other=_other(column, part, keyless))
+    column = replace(
+        column,
+        null_value=part.attempt(lambda: _null_value(column, model.nulls), "nulls"),
+        expression=read_expression(model.expression, base_types, "value", part, "expression"),
+        source=model.source,
+        nulls_stated=model.nulls is not None,
+        format=model.format,
+        zone=model.zone,
+    )
+    half = model.lower is None or model.upper is None
+    unbounded = column.grid is None and half and part.sound("lower", "upper")
+    return DeclaredColumn(column, unbounded, keyless)
+
+
+def _keys(kind: ColumnType, part: Part[ColumnSection], lists: Lists) -> tuple[str, ...] | None:
+    inline, file = part.model.keys, part.model.keys_file
+    if inline is not None and file is not None:
+        part.complain("E111", "both keys and keys_file", "keep one of them", "keys_file")
+
+    def complain(position: int, refused: Refused) -> None:
+        part.reporter.refuse(refused, (*part.path, "keys", position))
+
+    def read() -> tuple[str, ...] | None:
+        if kind is ColumnType.FLOAT and (inline is not None or file is not None):
+            hint = 'use bins, or type = "decimal"'
+            raise Refused("a float column can't be grouped by keys", hint, "E210")
+        if inline is not None and not inline:
+            raise Refused("keys is empty", "list every group to publish", "E210")
+        if inline is not None:
+            return read_keys(kind, inline, complain)
+        if file is None:
+            return None
+        return read_keys_file(kind, lists.read("keys_file", str(part.path[-1]), file, "E222"))
+
+    return part.attempt(read, "keys_file" if inline is None else "keys")
+
+
+def _other(column: Column, part: Part[ColumnSection], keyless: bool) -> str | None:
+    other = part.model.other
+    if other is not None and column.keys is None and column.edges is None:
+        if keyless:
+            hint = "declare keys, keys_file or bins, or leave other out"
+            part.complain("E212", "other without keys or bins", hint, "other")
+        return None
+    alike = _spelt_like(other, column.keys or bin_labels(column.edges or ())) if other else None
+    if alike is None:
+        return other
+    same = "" if alike == other else f" ({ENCODED})"
+    message = f"other {show(other)} is also a key{same}"
+    part.complain("E212", message, "choose a label that is not a key", "other")
+    return None
+
+
+def _null_value(column: Column, value: object) -> str | None:
+    """Give what nulls count as: a canonical text, or the label ``other``. Raises ``Refused``."""
+    if value is None or value == "drop":
+        return None
+    kind, keys, edges, grid = column.type, column.keys, column.edges, column.grid
+    grouped = keys is not None or edges is not None
+    if grouped and isinstance(value, str) and normal(value) == normal(column.other or ""):
+        return column.other
+    try:
+        text = canonical(kind, value)
+    except Refused as refused:
+        raise Refused(refused.message, f'{refused.hint}, or "drop"', "E214") from None
+    text = _spelt_like(text, keys or ()) or text
+    if keys is not None and text not in keys:
+        _refuse_null(text, "none of the keys", "declare it as a key, or name `other`")
+    if edges is not None and bin_label(kind, edges, text) is None:
+        _refuse_null(text, "in none of the bins", "choose a value in a bin, or name `other`")
+    if grid is None or kind is ColumnType.BOOLEAN:
+        return text
+    if not grid.lower * grid.step <= Fraction(text) <= grid.upper * grid.step:
+        _refuse_null(text, "outside of the bounds", "choose a value between them")
+    return text
+
+
+def _spelt_like(text: str, labels: Sequence[str]) -> str | None:
+    """The label that a text is, in its own spelling, or None."""
+    if text in labels:
+        return text
+    compared = normal(text)
+    return next((label for label in labels if normal(label) == compared), None)
+
+
+def _refuse_null(text: str, what: str, hint: str) -> NoReturn:
+    raise Refused(f"nulls {show(text)} is {what}", hint, "E214")
+
+
+_LONGEST_NAME = 200
+
+
+def _check_names(parts: Mapping[str, Part[ColumnSection]]) -> None:
+    """Complain of names that no table could have, and of names that differ only in case."""
+    seen: dict[str, str] = {}
+    for name, part in parts.items():
+        if not name.strip() or UNPRINTABLE.search(name) or len(name) > _LONGEST_NAME:
+            message = f"{show(name)} can't be the name of a column"
+            hint = f"1 to {_LONGEST_NAME} characters, no control characters"
+            part.complain("E107", message, hint, at="key")
+        first = seen.setdefault(name.casefold(), name)
+        if first != name:
+            message = f"columns {show(first)} and {show(name)} differ only in case"
+            hint = "rename one in the data: databases take them for the same"
+            part.complain("E231", message, hint, at="key")
+
+
+def check_declared(parts: Mapping[str, Part[ColumnSection]], source: Source | None) -> None:
+    """Without a header the columns of the file are those of ``names``: complain of others."""
+    for name, part in parts.items():
+        if part.model.expression is None and "expression" not in part.bad:
+            check_in_file(name, source, part, at="key")
+
+
+def check_in_file(
+    name: str, source: Source | None, part: Part[SectionType], *keys: str, at: Spot = "value"
+) -> None:
+    """Complain of a column that is not among the names of a file without a header."""
+    names = source.dialect.names if source is not None else None
+    if names and name not in names:
+        message = f"column {show(name)} is not among the names of [data]"
+        hint = meant(name, names, "add it there in its place")
+        part.complain("E216", message, hint, *keys, at=at)
+
+
+_LONGEST = 80  # of a header that is shown
+
+
+def find_column(
+    name: str,
+    columns: Mapping[str, DeclaredColumn | None],
+    part: Part[SectionType],
+    *keys: str | int,
+) -> DeclaredColumn | None:
+    """Look a declared column up; complain and give None when there is none."""
+    if name not in columns:
+        header = dotted(("columns", name))
+        declare = f"declare it: [{header if len(header) <= _LONGEST else 'columns.NAME'}]"
+        hint = meant(name, columns, declare)
+        part.complain("E216", f"column {show(name)} is not declared", hint, *keys)
+    return columns.get(name)

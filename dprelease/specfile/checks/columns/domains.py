@@ -1,0 +1,239 @@
+"""Public values of a column: typed values, keys and bins, with their canonical texts and labels."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+
+from dprelease.model import ColumnType
+from dprelease.specfile.checks.columns.list_files import Lines
+from dprelease.specfile.complaints.complaint_wording import plain, show
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.schema.number_texts import exact
+
+# Not in every spec: compiled when they are needed.
+_INTEGER = r"[+-]?[0-9]{1,40}"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIMESTAMP = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?"
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+LONGEST_KEY = 1000
+_USUAL = 10**12
+_NUMBERS = (int, Decimal, Fraction)
+_NUMERIC = frozenset({ColumnType.INTEGER, ColumnType.FLOAT, ColumnType.DECIMAL})
+_PLAIN_NUMBER = re.compile(r"-?(?:0\.[0-9]{0,11}[1-9]|[1-9][0-9]{0,11}(?:\.[0-9]{1,12})?)")
+_WANTED = {
+    ColumnType.INTEGER: "a whole number",
+    ColumnType.FLOAT: "a number",
+    ColumnType.DECIMAL: "a number",
+    ColumnType.STRING: "a text in quotes",
+    ColumnType.BOOLEAN: "true or false",
+    ColumnType.DATE: "a date such as 2026-01-31",
+    ColumnType.TIMESTAMP: "a date and time such as 2026-01-31 12:00:00",
+}
+
+
+def canonical(kind: ColumnType, value: object) -> str:
+    """Give the canonical text of a value written in the spec. Raises ``Refused`` (E210).
+
+    Guarantee: two values of one type are equal exactly when their texts are equal.
+    """
+    if kind in _NUMERIC:
+        return _numeral(kind, value)
+    if kind is ColumnType.STRING and isinstance(value, str):
+        return _text(value)
+    if kind is ColumnType.BOOLEAN and isinstance(value, bool):
+        return "true" if value else "false"
+    if kind is ColumnType.DATE:
+        return _date(value)
+    if kind is ColumnType.TIMESTAMP:
+        return _timestamp(value)
+    raise _wrong(kind, value)
+
+
+def canonical_line(kind: ColumnType, line: str) -> str:
+    """Give the canonical text of a line of a keys_file. Raises ``Refused`` (E210)."""
+    if kind is ColumnType.INTEGER:
+        if not re.fullmatch(_INTEGER, line):
+            raise _wrong(kind, line)
+        return _number(int(line))
+    if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
+        try:
+            return _number(Decimal(line))
+        except InvalidOperation:
+            raise _wrong(kind, line) from None
+    if kind is ColumnType.BOOLEAN:
+        if line not in ("true", "false"):
+            raise _wrong(kind, line)
+        return line
+    return canonical(kind, line)
+
+
+def _numeral(kind: ColumnType, value: object) -> str:
+    # Usual numbers without the detour of a fraction: lists can be long.
+    if type(value) is int and -_USUAL < value < _USUAL:
+        return str(value)
+    whole = kind is ColumnType.INTEGER
+    if type(value) is Decimal and not whole:
+        text = str(value)
+        if _PLAIN_NUMBER.fullmatch(text):
+            return text.rstrip("0").rstrip(".") if text[-1] == "0" and "." in text else text
+    if isinstance(value, bool) or not isinstance(value, int if whole else _NUMBERS):
+        raise _wrong(kind, value)
+    return _number(value)
+
+
+def _number(value: object) -> str:
+    text = plain(exact(value, "E210"))
+    if text is None:  # ``exact`` lets only divisors of 10^12 through
+        raise Refused(f"{show(value)} has no plain decimal notation", "round it", "E210")
+    return text
+
+
+def _text(value: str) -> str:
+    if not value:
+        raise Refused("the empty text can't be a key", 'nulls = "..." names empty fields', "E210")
+    if UNPRINTABLE.search(value):
+        raise Refused(f"{show(value)} holds a control character", "remove it", "E210")
+    if len(value) > LONGEST_KEY:
+        raise Refused(f"a text is longer than {LONGEST_KEY} characters", "shorten it", "E210")
+    return value
+
+
+def _date(value: object) -> str:
+    if isinstance(value, str) and re.fullmatch(_DATE, value):
+        value = _parsed(value)
+    elif not isinstance(value, date) or isinstance(value, datetime):
+        raise _wrong(ColumnType.DATE, value)
+    return value.isoformat()[:10]
+
+
+def _timestamp(value: object) -> str:
+    if isinstance(value, str) and (re.fullmatch(_TIMESTAMP, value) or re.fullmatch(_DATE, value)):
+        value = _parsed(value)
+    elif not isinstance(value, date):
+        raise _wrong(ColumnType.TIMESTAMP, value)
+    if not isinstance(value, datetime):
+        value = datetime.combine(value, time())
+    if value.tzinfo is not None:
+        hint = "write the local time that the data holds, without a zone"
+        raise Refused(f"{show(value)} has a time zone", hint, "E210")
+    return value.isoformat(" ")
+
+
+def _parsed(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        hint = "check the day, the month and the time"
+        raise Refused(f"{show(text)} is not in the calendar", hint, "E210") from None
+
+
+def _wrong(kind: ColumnType, value: object) -> Refused:
+    hint = f"write {_WANTED[kind]}"
+    return Refused(f"{show(value)} is no value of type {kind.value}", hint, "E210")
+
+
+_MOST_WRONG = 1000
+BINNED = _NUMERIC | {ColumnType.DATE, ColumnType.TIMESTAMP}
+ENCODED = "they differ only in how accents are encoded"
+Complain = Callable[[int, Refused], None]
+
+
+def normal(text: str) -> str:
+    """Give what labels are compared by: as in the data, how accents are encoded does not matter."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def read_keys(kind: ColumnType, values: Sequence[object], complain: Complain) -> tuple[str, ...]:
+    """Give the canonical texts of declared keys; each mistake goes to ``complain`` by position."""
+    return _unique(values, partial(canonical, kind), complain)
+
+
+def read_keys_file(kind: ColumnType, lines: Lines) -> tuple[str, ...]:
+    """Read keys from the lines of a file. Raises ``Refused`` (E210, E211) for the first wrong."""
+
+    def complain(position: int, refused: Refused) -> None:
+        # The line itself is not shown: the file could be the wrong one, and private.
+        what = "repeats an earlier key" if refused.code == "E211" else f"is no {kind.value} key"
+        message = f"line {lines.numbers[position]} of the keys_file {what}"
+        raise Refused(message, refused.hint, refused.code)
+
+    return _unique(lines.texts, lambda line: canonical_line(kind, str(line)), complain)
+
+
+def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
+    """Give the canonical texts of bin edges. Raises ``Refused`` (E213)."""
+    if kind not in BINNED:
+        hint = "keys list the values of such a column"
+        raise Refused(f"a {kind.value} column takes no bins", hint, "E213")
+    if len(values) < 2:
+        raise Refused("bins need at least two edges", "bins = [0, 10, 20] makes two bins", "E213")
+    try:
+        edges = tuple(canonical(kind, value) for value in values)
+    except Refused as refused:
+        hint = f'{refused.hint}; other = "..." takes what lies outside of the bins'
+        raise Refused(f"edges: {refused.message}", hint, "E213") from None
+    for before, after in pairwise(edges):
+        if order(kind, before) >= order(kind, after):
+            message = f"the edges do not rise: {after} comes after {before}"
+            raise Refused(message, "write them from the smallest to the largest, once each", "E213")
+    return edges
+
+
+def order(kind: ColumnType, text: str) -> tuple[Fraction, str]:
+    """Give what a canonical text sorts by: its number, or (dates, timestamps) itself.
+
+    A timestamp without a fraction is the start of the same one with a fraction, so texts sort
+    as times do.
+    """
+    if kind in (ColumnType.DATE, ColumnType.TIMESTAMP):
+        return Fraction(0), text
+    return Fraction(text), ""
+
+
+def bin_labels(edges: Sequence[str]) -> tuple[str, ...]:
+    """Write the bins as people read them: half-open, the last one closed."""
+    last = len(edges) - 2
+    return tuple(
+        f"[{low}, {high}{']' if number == last else ')'}"
+        for number, (low, high) in enumerate(pairwise(edges))
+    )
+
+
+def bin_label(kind: ColumnType, edges: Sequence[str], value: str) -> str | None:
+    """Give the label of the bin that a canonical value falls into, or None."""
+    wanted, places = order(kind, value), [order(kind, edge) for edge in edges]
+    if not places[0] <= wanted <= places[-1]:
+        return None
+    return bin_labels(edges)[min(bisect_right(places, wanted), len(places) - 1) - 1]
+
+
+def _unique(
+    values: Sequence[object], read: Callable[[object], str], complain: Complain
+) -> tuple[str, ...]:
+    texts: dict[str, str] = {}
+    wrong = 0
+    for position, value in enumerate(values):
+        if wrong > _MOST_WRONG:
+            break
+        try:
+            text = read(value)
+        except Refused as refused:
+            complain(position, refused)
+            wrong += 1
+            continue
+        compared = normal(text)
+        if compared in texts:
+            wrong += 1
+            same = f" ({ENCODED})" if texts[compared] != text else ""
+            complain(position, Refused(f"{show(text)} is declared twice{same}", "keep one", "E211"))
+            continue
+        texts[compared] = text
+    return tuple(texts.values())

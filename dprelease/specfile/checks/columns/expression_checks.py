@@ -1,0 +1,77 @@
+"""SQL expressions of a spec, held against the whitelist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from dprelease.model import ColumnType, Expression
+from dprelease.specfile.schema.section_reader import SectionType
+from dprelease.specfile.schema.structure import Part
+
+
+def read_expression(
+    text: str | None,
+    types: Mapping[str, ColumnType],
+    want: Literal["condition", "value"],
+    part: Part[SectionType],
+    *keys: str | int,
+) -> Expression | None:
+    """Parse an expression over the columns of the file; complain and give None if refused.
+
+    ``keys``: where it stands in the section. Without a text there is none.
+    """
+    if text is None:
+        return None
+    # The SQL parser is large; specs without expressions don't pay for it.
+    from dprelease.expressions import ExpressionError, parse
+
+    try:
+        expression = parse(text, types, want)
+        _check_joined(text, types, part, *keys)
+    except ExpressionError as error:
+        spot = f" (at character {error.offset + 1})" if error.offset else ""
+        part.complain("E215", f"{error.message}{spot}", error.hint, *keys)
+        return None
+    return expression
+
+
+def _check_joined(
+    text: str, types: Mapping[str, ColumnType], part: Part[SectionType], *keys: str | int
+) -> None:
+    """Complain of the expression with which all of the spec join too many texts.
+
+    One statement may compute all of them for each record.
+    """
+    from dprelease.expressions import tree
+    from dprelease.expressions.growth import MOST_PIECES, count_pieces
+
+    joined = part.reporter.joined
+    before = sum(joined.values())
+    joined[text] = count_pieces(tree(text, types))
+    if before <= MOST_PIECES < sum(joined.values()):
+        part.complain(
+            "E215",
+            f"with this one the expressions of the spec join {sum(joined.values()):,} texts, "
+            "intermediate results included",
+            f"all together at most {MOST_PIECES}: join fewer columns, or make two releases",
+            *keys,
+        )
+
+
+def read_score(
+    text: str, types: Mapping[str, ColumnType], part: Part[SectionType]
+) -> tuple[Expression, ColumnType] | None:
+    """Read an expression whose value is a number, with its type; complain if it is refused."""
+    expression = read_expression(text, types, "value", part, "score")
+    if expression is None:
+        return None
+    from dprelease.expressions import result_type
+
+    kind = result_type(text, types)
+    if kind not in (ColumnType.INTEGER, ColumnType.FLOAT):
+        message = f"a score is a number, this is {kind.value if kind else 'null'}"
+        hint = "CASE WHEN ... THEN 1 ELSE 0 END makes a number of a condition"
+        part.complain("E215", message, hint, "score")
+        return None
+    return expression, kind

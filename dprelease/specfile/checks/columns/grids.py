@@ -1,0 +1,116 @@
+"""The public grid of a numeric column: its lower and upper bound and its step."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dprelease.model import NUMERIC_TYPES, ColumnType, Grid
+from dprelease.specfile.complaints.complaint_wording import show_fraction
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.schema.number_texts import exact
+from dprelease.specfile.schema.sections import ColumnSection
+from dprelease.specfile.schema.structure import Part
+
+_KEYS = ("lower", "upper", "step")
+
+
+def read_grid(kind: ColumnType, part: Part[ColumnSection]) -> tuple[Grid | None, bool]:
+    """Give the grid of a column, if it has one, and whether its step was chosen here.
+
+    Mistakes become complaints; a boolean column has the grid 0, 1 by itself.
+    """
+    model, given = part.model, part.given(*_KEYS)
+    if kind is ColumnType.BOOLEAN or kind not in NUMERIC_TYPES:
+        for key in given:
+            part.complain("E209", f"a {kind.value} column takes no {key}", _instead(kind), key)
+        return (Grid(Fraction(1), 0, 1) if kind is ColumnType.BOOLEAN else None), False
+    if not given or not part.sound(*_KEYS):
+        return None, False
+    if model.lower is None or model.upper is None:
+        missing = " and ".join(key for key in ("lower", "upper") if key not in given)
+        hint = "from a public rule, both"
+        part.complain("E111", f"{given[0]} without {missing}", hint, given[0])
+        return None, False
+    lower = part.attempt(lambda: exact(model.lower), "lower")
+    upper = part.attempt(lambda: exact(model.upper), "upper")
+    if lower is None or upper is None:
+        return None, False
+    return part.attempt(lambda: make_grid(kind, lower, upper, model.step)) or (None, False)
+
+
+def _instead(kind: ColumnType) -> str:
+    if kind is ColumnType.BOOLEAN:
+        return "false counts as 0 and true as 1"
+    if kind is ColumnType.STRING:
+        return "keys lists its values"
+    return "sums and means of dates: derive a number by an expression; groups: use bins"
+
+
+# A binary64 number converts exactly to a whole number of steps up to here.
+LARGEST_STEPS = 2**53 - 1
+# The default grid has at least so many steps: its rounding is far below any noise.
+LEAST_STEPS = 10**5
+
+
+def make_grid(
+    kind: ColumnType, lower: Fraction, upper: Fraction, step: Fraction | None
+) -> tuple[Grid, bool]:
+    """Put bounds on a grid; also says whether the step was chosen here.
+
+    Guarantee: ``lower`` and ``upper`` are whole multiples of the step, of at most 2^53 - 1 steps.
+    Raises ``Refused`` (E205, E206, E207, E208).
+    """
+    if lower >= upper:
+        message = f"lower {show_fraction(lower)} is not below upper {show_fraction(upper)}"
+        raise Refused(
+            message, "lower is the smallest value that counts, upper the largest", "E206", "lower"
+        )
+    if kind is ColumnType.INTEGER:
+        _check_whole(lower, upper, step)
+    chosen = step is None
+    if step is None:
+        step = Fraction(1) if kind is ColumnType.INTEGER else default_step(lower, upper)
+    if step <= 0:
+        raise Refused(f"step {show_fraction(step)} is not above 0", "such as 0.01", "E205", "step")
+    if not _fits(lower, upper, step):
+        fitting = show_fraction(_fitting_step(lower, upper, step))
+        message = f"step {show_fraction(step)} does not divide lower and upper"
+        raise Refused(message, f"step = {fitting} does", "E207", "step")
+    grid = Grid(step, int(lower / step), int(upper / step))
+    if grid.magnitude > LARGEST_STEPS:
+        raise Refused(
+            f"the bounds are more than 2^53 - 1 steps of {show_fraction(step)} away from 0",
+            "declare a larger step or narrower bounds, or subtract a constant by an expression",
+            "E208",
+            "upper" if chosen else "step",
+        )
+    return grid, chosen
+
+
+def default_step(lower: Fraction, upper: Fraction) -> Fraction:
+    """Give the largest power of ten that divides both bounds and makes at least 10^5 steps."""
+    step = Fraction(10) ** 18
+    while not _fits(lower, upper, step) or (upper - lower) / step < LEAST_STEPS:
+        step /= 10
+    return step
+
+
+def _fits(lower: Fraction, upper: Fraction, step: Fraction) -> bool:
+    return (lower / step).denominator == 1 and (upper / step).denominator == 1
+
+
+def _fitting_step(lower: Fraction, upper: Fraction, wanted: Fraction) -> Fraction:
+    """Find the largest 1, 2 or 5 times a power of ten, not above ``wanted``, that divides both."""
+    power = Fraction(10) ** 18
+    while True:
+        for factor in (5, 2, 1):
+            if factor * power <= wanted and _fits(lower, upper, factor * power):
+                return factor * power
+        power /= 10
+
+
+def _check_whole(lower: Fraction, upper: Fraction, step: Fraction | None) -> None:
+    for word, number in (("lower", lower), ("upper", upper), ("step", step)):
+        if number is not None and number.denominator != 1:
+            message = f"{word} {show_fraction(number)} of an integer column is not a whole number"
+            raise Refused(message, 'write a whole number, or type = "decimal"', "E205", word)

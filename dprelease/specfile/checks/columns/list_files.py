@@ -1,0 +1,226 @@
+"""Files of values, one a line: what `keys_file` and `candidates_file` name.
+
+The lines of a list are published, so whoever writes a spec could publish any file by naming it as
+one. A list therefore lies below the folder of the spec, unless whoever runs it allows others; and
+it is no part of the data, of another period of them, or of the ledger, wherever it lies. It is
+opened once, and all checks are of what was opened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from dprelease.files.system import open_real
+from dprelease.model import ListFile
+from dprelease.specfile.complaints.complaint_wording import show
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.complaints.spec_paths import PERIOD, absolute, holds
+from dprelease.specfile.toml.tree import MAX_VALUES
+
+Barred = tuple[str, str]  # what it is, and the pattern of its absolute path
+MOST_LOOKS = 1_000_000  # at files and folders, for all lists of a spec: seconds
+_LOOSE = re.compile(re.escape(PERIOD) + r"|\[.*\]")
+
+
+class Lists:
+    """The list files of a spec: relative paths start at ``base``, its folder.
+
+    ``barred`` is what none of them may be; in its patterns ``{period}`` stands for any text.
+    ``outside`` allows them to lie outside of the folder.
+    """
+
+    def __init__(self, base: str, barred: Sequence[Barred], outside: bool) -> None:
+        self._base = base
+        self._barred = barred
+        self._outside = outside
+        self._looks = 0
+        self.files: list[ListFile] = []
+
+    def read(self, key: str, name: str, file: str, code: str) -> Lines:
+        """Read the lines of the file that a key of a column or query names, and note it as found.
+
+        What is barred (E227) or outside of the folder (E251) is refused unread, also where a
+        pattern stands for too many files to tell. Raises ``Refused``, see ``read_lines``.
+        """
+        path = absolute(self._base, file)
+        try:
+            real = os.path.realpath(path)
+            folder = os.path.realpath(self._base)
+            if not self._outside and not holds(folder, real):
+                raise _outside(key, file, "lies outside of the spec's folder")
+            stream = open_real(real)
+        except (OSError, ValueError):
+            raise unreadable(key, path) from None
+        with stream:
+            try:
+                self.check_opened(key, file, os.fstat(stream.fileno()), real)
+            except OSError:  # a folder that goes while it is looked at
+                raise unreadable(key, path) from None
+            lines = read_lines(key, path, stream, code)
+        self.files.append(ListFile(key, name, file, lines.sha256))
+        return lines
+
+    def check_opened(self, key: str, file: str, opened: os.stat_result, real: str) -> None:
+        """Refuse an opened file that is barred or may lie outside. Raises ``Refused``."""
+        for what, pattern in self._barred:
+            for is_it in _looks(pattern, opened, real):
+                if is_it:
+                    hint = (
+                        "what a list holds is published: take it from a public rule, in its own "
+                        "file"
+                    )
+                    raise Refused(f"the {key} is {what}", hint, "E227")
+                self._looks += 1
+                if self._looks > MOST_LOOKS:
+                    message = f"whether the {key} is {what} can't be told: that may be any of"
+                    hint = "name the folder that the data have for themselves, without **"
+                    raise Refused(f"{message} more than {MOST_LOOKS} files", hint, "E227")
+        if opened.st_nlink > 1 and not self._outside:
+            raise _outside(key, file, "has another name (a hard link), which may lie anywhere")
+
+
+def _outside(key: str, file: str, what: str) -> Refused:
+    hint = (
+        "if all of it may be published, copy it to that folder, or allow it: --allow-outside-lists"
+    )
+    return Refused(f"the {key} {show(file)} {what}", f"{hint} (allow_outside_lists=True)", "E251")
+
+
+def _looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[bool]:
+    """Say of each place of a pattern whether it is an open file, or a folder that the file is in.
+
+    Device and inode decide, so that links don't matter, nor by which path a file was reached.
+    ``real`` is its path without links: of a folder that may not be listed its parts are tried.
+    Upper and lower case don't matter where a part is no literal name.
+    """
+    start, *parts = Path(pattern).parts
+    places = [(start, tuple(parts))]
+    seen = set()
+    while places:
+        place, rest = places.pop()
+        yield False
+        try:
+            status = os.stat(place)
+        except (OSError, ValueError):
+            continue
+        here = (status.st_dev, status.st_ino, len(rest))
+        if here in seen:
+            continue
+        seen.add(here)
+        folder = stat.S_ISDIR(status.st_mode)
+        if not rest:
+            yield os.path.samestat(status, opened)
+            if folder:
+                yield from _inside(place, opened, real)
+        elif folder:
+            places += _next(place, rest, real)
+
+
+def _next(place: str, rest: tuple[str, ...], real: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Where a pattern goes on from a folder."""
+    first, later = rest[0], rest[1:]
+    wanted = _plain(_LOOSE.sub("*", first))
+    if first == "**":
+        yield place, later
+    if not {"*", "?"} & set(wanted):
+        yield os.path.join(place, first), later
+        return
+    for name in _names(place, real):
+        if first == "**":
+            yield os.path.join(place, name), rest
+        elif fnmatchcase(_plain(name), wanted):
+            yield os.path.join(place, name), later
+
+
+def _names(folder: str, real: str) -> Iterable[str]:
+    try:
+        return os.listdir(folder)
+    except PermissionError:
+        return real.split(os.sep)
+    except OSError:
+        return ()
+
+
+def _inside(folder: str, opened: os.stat_result, real: str) -> Iterator[bool]:
+    yield holds(folder, real)
+    for place, _, names in os.walk(folder):
+        yield False
+        for name in names:
+            yield _is(os.path.join(place, name), opened)
+
+
+def _is(path: str, opened: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), opened)
+    except OSError:
+        return False
+
+
+def _plain(name: str) -> str:
+    """A name as file systems compare it that mind neither case nor how accents are encoded."""
+    return unicodedata.normalize("NFC", name.casefold())
+
+
+_MOST_BYTES = 64 * 1024 * 1024
+_LONGEST = 1024 * 1024
+
+
+class Lines(NamedTuple):
+    """The lines of a file that are not blank, their numbers from 1 on, and the file's digest."""
+
+    texts: Sequence[str]
+    numbers: Sequence[int]
+    sha256: str
+
+
+def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
+    """Read the lines of an open UTF-8 file that are not blank.
+
+    ``file`` is the key of the spec that names it. No line is ever shown: the file could be the
+    wrong one, and private. Of a file that holds too much only its beginning is read. Raises
+    ``Refused``: E112, or ``code`` for too many lines.
+    """
+    texts: list[str] = []
+    numbers: list[int] = []
+    try:
+        content = stream.read(_MOST_BYTES + 1)
+        large = len(content) > _MOST_BYTES
+        if large:  # the lines that are there as a whole, or else a very long one
+            content = content[: content.rfind(b"\n") + 1 or None]
+        lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="\n")
+        for number, line in enumerate(lines, 1):
+            if len(line) > _LONGEST:
+                raise Refused(f"the {file} has a very long line", "write one value a line", "E112")
+            if not line.isspace():
+                texts.append(line.removesuffix("\n").removesuffix("\r"))
+                numbers.append(number)
+                if len(texts) > MAX_VALUES:
+                    message = f"the {file} holds more than {MAX_VALUES} values"
+                    raise Refused(message, "use fewer, such as a coarser list", code)
+    except UnicodeDecodeError:
+        message = f"the {file} {show(path)} is not UTF-8"
+        raise Refused(message, "save it as UTF-8", "E112") from None
+    except OSError:
+        raise unreadable(file, path) from None
+    if large:
+        raise Refused(f"the {file} is too large", "use fewer or shorter values", "E112")
+    if not texts:
+        message = f"the {file} {show(path)} holds no values"
+        raise Refused(message, "write one value a line", "E112")
+    return Lines(texts, numbers, hashlib.sha256(content).hexdigest())
+
+
+def unreadable(file: str, path: str) -> Refused:
+    """Say that a file can't be read, and where it is looked for."""
+    message = f"the {file} {show(path)} can't be read"
+    hint = f"it is looked for in {show(os.path.dirname(path))}; one value a line, UTF-8"
+    return Refused(message, hint, "E112")

@@ -1,0 +1,69 @@
+"""How dates and moments of a column are written: its format and its zone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dprelease.model import ColumnType, Source
+from dprelease.model.date_formats import DateFormatError, DatePattern, date_pattern
+from dprelease.specfile.complaints.complaint_wording import meant, show
+from dprelease.specfile.schema.sections import ColumnSection
+from dprelease.specfile.schema.structure import Part
+
+_TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
+
+
+def check_written(parts: Mapping[str, Part[ColumnSection]], source: Source | None) -> None:
+    """Complain of formats and zones that a column can't have."""
+    for part in parts.values():
+        keys = part.given("format", "zone")
+        kind = part.model.type
+        sound = [_may_stand(key, part, source) for key in keys]
+        if keys and kind is not None and all(sound):
+            _check(part, ColumnType(kind), source)
+
+
+def _may_stand(key: str, part: Part[ColumnSection], source: Source | None) -> bool:
+    """Whether such a column can have the key; complains if not."""
+    kind, why = part.model.type, ""
+    if kind not in _TIMES:
+        why = f"{key} is of dates and timestamps, the column is {kind}"
+    elif part.model.expression is not None:
+        why = f"{key} is of what stands in the file, the column is computed"
+    elif key == "format" and source is not None and source.format != "csv":
+        why = "format is of texts in CSV, and the file itself has types"
+    if why:
+        part.complain("E111", why, "leave it out", key, at="key")
+    return not why
+
+
+def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -> None:
+    form, zone = part.model.format, part.model.zone
+    pattern = None if form is None else _pattern(part, form, kind)
+    if zone is None:
+        return
+    of_texts = source is not None and source.format == "csv" and part.sound("format")
+    if of_texts and (form is None or (pattern is not None and not pattern.zoned)):
+        message = "zone, but no %z in `format`: the texts don't say which moment they mean"
+        hint = 'leave zone out, or write a format such as "%Y-%m-%dT%H:%M:%S%z"'
+        part.complain("E111", message, hint, "zone", at="key")
+    # Imported here for start-up: most specs have none.
+    from zoneinfo import available_timezones
+
+    zones = available_timezones()  # none, on a machine that has no list
+    if zones and zone not in zones:
+        hint = meant(zone, sorted(zones), 'such as "Europe/Berlin"')
+        part.complain("E254", f"{show(zone)} is no time zone", hint, "zone")
+
+
+def _pattern(part: Part[ColumnSection], text: str, kind: ColumnType) -> DatePattern | None:
+    try:
+        pattern = date_pattern(text)
+    except DateFormatError as refused:
+        part.complain("E254", refused.message, refused.hint, "format")
+        return None
+    if kind is ColumnType.TIMESTAMP and not pattern.clock:
+        message = "the format of a timestamp has no %H"
+        part.complain("E254", message, 'add "%H:%M:%S", or write type = "date"', "format")
+        return None
+    return pattern

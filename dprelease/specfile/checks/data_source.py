@@ -1,0 +1,373 @@
+"""The data source of the ``[data]`` section. No data is opened, nor looked for."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl
+
+from dprelease.engines.engine_registry import ON_CLUSTERS
+from dprelease.files.packed import packing, suffix_of, unpacked_name
+from dprelease.files.uris import is_uri, parted
+from dprelease.model import Data, Database, Dialect, Source
+from dprelease.sources.source_registry import DRIVERS, SOURCES, SUFFIXES
+from dprelease.specfile.checks.columns.domains import UNPRINTABLE
+from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.complaints.spec_paths import (
+    PERIOD,
+    absolute,
+    fill_period,
+    fixed_part,
+    has_wildcards,
+)
+from dprelease.specfile.schema.fields import SAFE_NAME
+from dprelease.specfile.schema.sections import DataSection, OutputSection
+from dprelease.specfile.schema.structure import Part, Parts
+
+USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
+_LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths
+_CREDENTIALS = re.compile("key|secret|token|passw|signature|^sig$", re.IGNORECASE)
+_NAME = re.compile(r'"(?:[^"]|"")+"|[^".]+')
+_TABLE = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))?")
+_VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
+_PLACES = {
+    "path": "say where the data is: a file, glob or directory, relative to the spec",
+    "driver": "say which kind of database it is: " + listed([f'"{name}"' for name in DRIVERS]),
+    "uri_env": "name the environment variable that holds the URI of the database",
+    "table": 'name the table or view, as "schema.table"',
+}
+_COMPRESSED = (".bz2", ".xz", ".zip")
+RECORD_LINES = 1_000  # that a record may have if the spec states no other number
+_ENCODINGS = {
+    "utf-8": "utf-8", "utf8": "utf-8", "latin-1": "latin-1", "latin1": "latin-1",
+    "iso-8859-1": "latin-1", "iso8859-1": "latin-1", "iso_8859-1": "latin-1", "l1": "latin-1",
+    "cp1252": "cp1252", "windows-1252": "cp1252", "1252": "cp1252",
+}  # fmt: skip
+_OPTIONS = sorted({key for form in SOURCES.values() for key in form.options})
+_THOUSANDS = (".", ",", "_", "'", "\u2019", " ", "\u00a0", "\u2009", "\u202f")
+
+
+def check_period(period: str | None, parts: Parts) -> str | None:
+    """Check that a period is given exactly when the spec has a place for it.
+
+    Returns the period if it is safe to fill in.
+    """
+    data, output, ledger = parts.data, parts.output, parts.ledger
+    if ledger.model.dataset is not None and PERIOD in ledger.model.dataset:
+        message = (
+            f"the dataset has {PERIOD} in its name: each period would have a budget of its own"
+        )
+        hint = "give all periods one name; disjoint_periods says that no unit is in two of them"
+        ledger.complain("E226", message, hint, "dataset")
+    places: list[tuple[Part[DataSection] | Part[OutputSection], str, str | None]] = [
+        (data, "path", data.model.path),
+        (data, "table", data.model.table),
+        (data, "snapshot", data.model.snapshot),
+        (output, "path", output.model.path),
+    ]
+    used = [(part, key) for part, key, text in places if text is not None and PERIOD in text]
+    if period is None or not used:
+        why = "no period is given" if period is None else "no path or snapshot has it"
+        hint = "give the period on the command line: --period 2026-01"
+        if period is not None:
+            hint = f"write {PERIOD} in the path or snapshot too"
+        for part, keys in [*((part, (key,)) for part, key in used), *_texts_of_period(parts)]:
+            part.complain("E226", f"{PERIOD} is not filled: {why}", hint, *keys)
+    if period is None:
+        return None
+    if not SAFE_NAME.fullmatch(period) or ".." in period:
+        message = f"the period {show(period)} is not safe in a file name"
+        hint = "use A-Z, a-z, 0-9, -, _ and dots, as in 2026-01"
+        data.reporter.complain("E226", message, (), hint)
+    elif not used:
+        message = f"a period is given, but the spec has no {PERIOD}"
+        hint = f"write {PERIOD} in the path or snapshot"
+        data.warn(USELESS_PERIOD, message, hint, at="key")
+    else:
+        return period
+    return None  # one that changes nothing must not make another release of it
+
+
+def _texts_of_period(parts: Parts) -> Iterator[tuple[Part[Any], tuple[str, ...]]]:
+    """Name the texts for people that have a place for the period, and where they stand."""
+    for key in PERIOD_TEXTS:
+        if PERIOD in (getattr(parts.release.model, key) or ""):
+            yield parts.release, (key,)
+    for table, title in (parts.output.model.titles or {}).items():
+        if PERIOD in title:
+            yield parts.output, ("titles", table)
+    for part in parts.queries:
+        if PERIOD in (part.model.title or ""):
+            yield part, ("title",)
+
+
+PERIOD_TEXTS = ("title", "purpose")
+"""Keys of [release] in which a period is filled."""
+
+
+def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data | None:
+    """Make the ``[data]`` section; None when there is no usable path or table."""
+    model = part.model
+    dialect = _dialect(part)
+    if not _check_place(part):
+        return None
+    snapshot = None if model.snapshot is None else fill_period(model.snapshot, period)
+    in_no_file = {"adbc": _database, "frame": _frame}.get(model.format or "")
+    if in_no_file is not None:
+        return in_no_file(part, period, snapshot)
+    if model.path is None:
+        return None
+    written = fill_period(model.path, period)
+    remote = "://" in written and not written.startswith(_LOCAL)
+    if "://" in written and not (remote and model.engine in ON_CLUSTERS):
+        hint = 'write a path, or a URI beside engine = "spark"'
+        part.complain("E228", f"{show(written)} is not a local path", hint, "path")
+        return None
+    if remote and _has_credentials(written):
+        hint = "credentials belong to the machine: set them in its environment"
+        part.complain("E228", "a URI of data must not hold credentials", hint, "path")
+        return None
+    data_format = part.attempt(lambda: _format(part, written), "path")
+    pattern = written if remote else absolute(base, written)
+    source = Source(pattern, data_format or "csv", dialect, sheet=model.sheet)
+    return Data(source, written, model.engine, snapshot, model.design_effect)
+
+
+def _check_place(part: Part[DataSection]) -> bool:
+    """Complain of keys that say where other formats are, or that are missing."""
+    form = SOURCES[part.model.format or "csv"]
+    others = sorted({key for other in SOURCES.values() for key in other.place} - {*form.place})
+    for key in part.given(*others) if part.sound("format") else ():
+        message = f"{key} says where other data is: this is {form.title}"
+        part.complain("E111", message, "leave it out", key, at="key")
+    missing = [key for key in form.place if not part.given(key)]
+    for key in missing if part.sound(*missing) else ():
+        part.complain("E110", f"[data] has no `{key}`", _PLACES[key], at="key")
+    return not missing
+
+
+def _frame(part: Part[DataSection], _period: str | None, snapshot: str | None) -> Data | None:
+    """The table that a program hands over: only a snapshot tells one from another."""
+    model = part.model
+    _check_options(part, "frame")
+    if model.engine in ON_CLUSTERS:
+        message = f'engine = "{model.engine}" reads no table of a program'
+        part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
+    if snapshot is None and part.sound("snapshot"):
+        hint = "name the version of the table: another table is another release by it alone"
+        part.complain("E110", "[data] has no `snapshot`, and no file", hint, at="key")
+        return None
+    return Data(Source("frame://", "frame"), "", model.engine, snapshot, model.design_effect)
+
+
+def _database(part: Part[DataSection], period: str | None, snapshot: str | None) -> Data | None:
+    model = part.model
+    _check_options(part, "adbc")
+    if model.engine in ON_CLUSTERS:
+        message = f'engine = "{model.engine}" reads no databases'
+        part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
+    if not _VARIABLE.fullmatch(model.uri_env or ""):
+        message = "uri_env is no name of an environment variable"
+        hint = "write the name, such as SURVEY_URI; the URI itself stands in no file"
+        part.complain("E228", message, hint, at="key")  # its line, which is shown, may be a URI
+        return None
+    written = fill_period(model.table or "", period)
+    table = part.attempt(lambda: _table(written), "table")
+    if table is None:
+        return None
+    database = Database(model.driver or "", model.uri_env or "", table)
+    return Data(
+        Source(written, "adbc", database=database),
+        written,
+        model.engine,
+        snapshot,
+        model.design_effect,
+    )
+
+
+def _table(written: str) -> tuple[str, ...]:
+    """The names that are joined by a dot; raises ``Refused``."""
+    if not _TABLE.fullmatch(written):
+        hint = 'write its name, or its schema and name as "schema.table"'
+        raise Refused(f"{show(written)} is no name of a table", hint, "E228")
+    names = (name[1:-1].replace('""', '"') if name[0] == '"' else name
+             for name in _NAME.findall(written))  # fmt: skip
+    return tuple(names)
+
+
+def _has_credentials(uri: str) -> bool:
+    """Whether a URI names a user, or has an option that must be secret by its name."""
+    options = parse_qsl(parted(uri)[1][1:], keep_blank_values=True)
+    return "@" in uri or any(_CREDENTIALS.search(name) for name, _ in options)
+
+
+def dataset_name(base: str, path: str) -> str:
+    """Name a data set after its file or folder; a glob after its nearest folder.
+
+    ``path`` is as written, with ``{period}`` unfilled: all periods are one data set. Options of a
+    URI are no part of the name.
+    """
+    place = parted(path)[0]
+    place = place.partition(":/")[2] if is_uri(path) else absolute(base, place)
+    place = fixed_part(place.rstrip("/"))
+    while os.path.basename(place) == PERIOD:
+        place = os.path.dirname(place)
+    return os.path.basename(place) or "data"
+
+
+def separates_periods(path: str) -> bool:
+    """Whether each period has files of its own by the path, as far as a text can tell.
+
+    ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
+    and is not undone by a part ".." behind it.
+    """
+    parts = os.path.normpath(parted(path)[0]).replace(os.sep, "/").split("/")
+    return any(PERIOD in part and not has_wildcards(part) for part in parts)
+
+
+def _format(part: Part[DataSection], path: str) -> str | None:
+    """Give the format that is declared, or else that of the suffix. Raises ``Refused``."""
+    path = parted(path)[0]
+    suffix = suffix_of(path.rstrip("/"))
+    if suffix in _COMPRESSED:
+        message = f"compressed files ({suffix}) are not read"
+        raise Refused(message, "unpack it, or pack CSV as .csv.gz or .csv.zst", "E228")
+    declared = part.model.format
+    if declared is None and "format" not in part.bad:
+        declared = SUFFIXES.get(suffix)
+        if declared is None or path.endswith("/"):
+            what = f"the suffix {show(suffix)}" if suffix else "a path without suffix"
+            message = f"{what} does not say which format the data has"
+            hint = " or ".join(f'format = "{name}"' for name in SOURCES)
+            raise Refused(message, hint, "E228")
+    packed = packing(path)
+    if declared is not None and packed and packed not in SOURCES[declared].packed:
+        message = f"compressed {SOURCES[declared].title} files ({packed}) are not read"
+        raise Refused(message, "unpack it", "E228")
+    if declared is not None:
+        _check_options(part, declared)
+    return declared
+
+
+def _check_options(part: Part[DataSection], declared: str) -> None:
+    """Refuse keys that say nothing of the format."""
+    declared_form = SOURCES[declared]
+    for key in part.given(*_OPTIONS):
+        if key not in declared_form.options:
+            others = " and ".join(form.title for form in SOURCES.values() if key in form.options)
+            message = f"{key} is an option of {others}, the data is {declared_form.title}"
+            part.complain("E111", message, "leave it out", key, at="key")
+
+
+def _dialect(part: Part[DataSection]) -> Dialect:
+    model = part.model
+    header = True if model.header is None else model.header
+    names = _names(part, header)
+    quote = part.attempt(lambda: _quote(model.quote), "quote")
+    quotes: str = '"' if quote is None else quote
+    tabs = (
+        model.format in {None, "csv"}
+        and model.path is not None
+        and unpacked_name(parted(model.path)[0]).lower().endswith(".tsv")
+    )
+    delimiter = part.attempt(lambda: _delimiter(model.delimiter, quotes, tabs), "delimiter")
+    written = "utf-8" if model.encoding is None else model.encoding
+    encoding = _ENCODINGS.get(written.strip().lower())
+    if encoding is None:
+        message = f"encoding {show(written)} is not read"
+        part.complain("E229", message, "utf-8, latin-1 or cp1252", "encoding")
+    nulls = ("",) if model.null_values is None else model.null_values
+    for number, text in enumerate(nulls):
+        if UNPRINTABLE.search(text):
+            message = f"{show(text)} holds a control character"
+            part.complain("E229", message, "remove it", "null_values", number)
+    delimiter = delimiter or ","
+    thousands = part.attempt(lambda: _thousands(model), "thousands")
+    for key, mark in (("decimal", model.decimal), ("thousands", thousands)):
+        if mark and part.sound("delimiter", "quote"):
+            _check_mark(part, key, mark, delimiter, quotes)
+    return Dialect(
+        delimiter, quotes, encoding or "utf-8", nulls, header, names, bool(model.strip),
+        model.decimal or ".", thousands or "", _max_lines(part, quotes),
+    )  # fmt: skip
+
+
+def _max_lines(part: Part[DataSection], quote: str) -> int:
+    """How many lines a record may have; 1 where none has line breaks."""
+    model = part.model
+    if not model.multiline:
+        if model.max_lines_per_record is not None and part.sound("multiline"):
+            message = "max_lines_per_record, but records have one line"
+            hint = "add multiline = true, or leave it out"
+            part.complain("E111", message, hint, "max_lines_per_record", at="key")
+        return 1
+    if not quote:
+        message = "line breaks stand between quotes, but fields are never quoted"
+        part.complain("E111", message, "leave multiline or quote out", "multiline", at="key")
+    return RECORD_LINES if model.max_lines_per_record is None else model.max_lines_per_record
+
+
+def _thousands(model: DataSection) -> str | None:
+    given = model.thousands
+    if given and given not in _THOUSANDS:
+        hint = '".", ",", "_", an apostrophe, or a blank, which may be one that does not break'
+        raise Refused(f"thousands {show(given)} is no mark between digits", hint, "E229")
+    if given and given == (model.decimal or "."):
+        message = f"thousands {show(given)} is the decimal mark too"
+        other = "," if given == "." else "."
+        raise Refused(message, f"write decimal = {show(other)}, or leave thousands out", "E229")
+    return given
+
+
+def _check_mark(part: Part[DataSection], key: str, mark: str, delimiter: str, quote: str) -> None:
+    """Complain of a mark of numbers that is also what parts or quotes fields."""
+    if mark == quote:
+        part.complain("E229", f"{key} {show(mark)} is the quote too", "choose another", key)
+    elif mark == delimiter and not part.model.quote:
+        message = f"{key} {show(mark)} is the delimiter too, which parts numbers into two fields"
+        hint = 'delimiter = ";"; or state quote = \'"\', if each such number stands in quotes'
+        part.complain("E229", message, hint, key)
+
+
+def _delimiter(given: str | None, quote: str, tabs: bool) -> str:
+    if given is None:
+        return "\t" if tabs else ","
+    one = len(given) == 1 and (" " <= given <= "~" or given == "\t")
+    if not one or given == quote or given.isalnum():
+        message = f"delimiter {show(given)} is not one ASCII character other than the quote"
+        raise Refused(message, 'such as ",", ";" or "\\t"', "E229")
+    return given
+
+
+def _quote(given: str | None) -> str | None:
+    if given and (len(given) != 1 or not "!" <= given <= "~" or given.isalnum()):
+        hint = '\'"\' is the default, "" means that fields are never quoted'
+        raise Refused(f"quote {show(given)} is not one ASCII character", hint, "E229")
+    return given
+
+
+def _names(part: Part[DataSection], header: bool) -> tuple[str, ...] | None:
+    names = part.model.names
+    if names is None:
+        if not header and part.sound("names"):
+            hint = 'names = ["...", "..."], one for each column of the file'
+            part.complain("E110", "header = false without `names`", hint, "header")
+        return None
+    if header and "header" not in part.bad:
+        hint = "leave it out, or say header = false"
+        part.complain("E111", "names, but the file has a header", hint, "names")
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if not name.strip() or UNPRINTABLE.search(name):
+            message = f"{show(name)} can't be the name of a column"
+            hint = "not empty, no control characters"
+            part.complain("E107", message, hint, "names", number)
+        elif name.casefold() in seen:
+            part.complain("E231", f"{show(name)} is named twice", "rename one", "names", number)
+        seen.add(name.casefold())
+    if not names:
+        part.complain("E229", "names is empty", "name every column", "names")
+    return names

@@ -1,0 +1,275 @@
+"""What is done to the figures of each query after the noise: `[postprocess]`, or keys of its own.
+
+A key of a `[[query]]` must fit its statistic. One of `[postprocess]` is for all queries whose
+statistic it fits, and at least one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
+
+from dprelease.model import AS_RELEASED, ColumnType, Expression, Finish, Group, Query
+from dprelease.postprocess.finishing.lattice import Circle, axes_of, rows_of, scheme_of
+from dprelease.postprocess.intervals.number_text import listing
+from dprelease.specfile.complaints.complaint_wording import show
+from dprelease.specfile.schema.sections import PostprocessSection, QuerySection
+from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.statistics.shared.statistic import Statistic
+from dprelease.statistics.statistic_registry import statistic_of
+
+KEYS = tuple(PostprocessSection.KEYS)
+SHOWING = ("publish_if", "hide_below")
+COUNTED, OWN_COUNT = "_count", "count"
+
+Home = Part[QuerySection] | Part[PostprocessSection]
+Wrong = tuple[Home, str, str, str]
+"""Where a complaint goes, its code, what is wrong, and what to do."""
+
+
+class Rule(NamedTuple):
+    """Which queries take a key, and what is said of those that don't."""
+
+    takes: Callable[[Query, Statistic], bool]
+    reason: str
+
+
+def _at_least_0(query: Query, statistic: Statistic) -> bool:
+    grid = query.column.grid if query.column is not None else None
+    if not statistic.one_number:
+        return False
+    return bool(statistic.counts) or (grid is not None and grid.lower >= 0)
+
+
+RULES: Mapping[str, Rule] = {
+    "consistent": Rule(
+        lambda query, statistic: statistic.adds_up and not query.private,
+        "only counts of records and sums, over public groups, add up over tables",
+    ),
+    "nonnegative": Rule(_at_least_0, "only counts, and sums with a lower bound of 0 or more"),
+    "integer": Rule(lambda _, statistic: statistic.one_number, "only counts and sums"),
+    "hide_below": Rule(
+        lambda _, statistic: statistic.one_number,
+        "only counts and sums; of other figures write publish_if, such as "
+        'publish_if = "count >= 20"',
+    ),
+    "publish_if": Rule(lambda _, __: True, ""),
+    "round_to": Rule(lambda _, statistic: not statistic.names, "names can't be rounded"),
+    "flag_unreliable_at": Rule(
+        lambda _, statistic: not statistic.in_ranks,
+        "the half-width of a quantile in values is private, so that it has no flag",
+    ),
+}
+
+
+def with_finishes(queries: Sequence[Query], parts: Parts) -> tuple[Query, ...]:
+    """Give each query what is done to its figures; complain of what can't be."""
+    if not any(part.given(*KEYS) for part in _homes(parts)):
+        return tuple(queries)
+    _check_both(parts)
+    _check_used(queries, parts)
+    finished = [replace(query, finish=_finish(query, parts)) for query in queries]
+    wrongs: dict[object, Wrong] = {}
+    for query in finished:
+        if wrong := _wrong_condition(query, finished, _home(query, parts, "publish_if")):
+            wrongs.setdefault(wrong[0].path, wrong)
+    for home, code, message, hint in wrongs.values():
+        home.complain(code, message, hint, "publish_if")
+    return tuple(_agreeing(finished, parts))
+
+
+def _own(query: Query, parts: Parts) -> Part[QuerySection] | None:
+    """The query's section; None of a query that is not in the spec."""
+    return None if query.implied else parts.queries[query.number]
+
+
+def _homes(parts: Parts) -> list[Home]:
+    return [parts.postprocess, *parts.queries]
+
+
+def _home(query: Query, parts: Parts, *keys: str) -> Home:
+    """Where one of the keys is stated for a query."""
+    own = _own(query, parts)
+    return own if own is not None and own.given(*keys) else parts.postprocess
+
+
+def _check_both(parts: Parts) -> None:
+    for part in _homes(parts):
+        if len(part.given(*SHOWING)) > 1:
+            hint = 'keep one; "value >= 20" in publish_if says the same as hide_below = 20'
+            part.complain("E111", "both publish_if and hide_below", hint, "hide_below")
+
+
+def _check_used(queries: Sequence[Query], parts: Parts) -> None:
+    """Complain of a key that its query can't take, and one of `[postprocess]` that none can."""
+    for number, part in enumerate(parts.queries):
+        tables = [query for query in queries if query.number == number and not query.implied]
+        for key in part.given(*KEYS):
+            if getattr(part.model, key) and not any(_fits(RULES[key], query) for query in tables):
+                message = f"{key} of a {part.model.statistic}: {RULES[key].reason}"
+                part.complain("E260", message, "leave it out", key)
+    for key in parts.postprocess.given(*KEYS):
+        rule = RULES[key]
+        if queries and not any(_fits(rule, query) for query in queries):
+            message = f"{key} is for no query of the spec: {rule.reason}"
+            parts.postprocess.complain("E260", message, "leave it out", key, at="key")
+
+
+def _fits(rule: Rule, query: Query) -> bool:
+    return rule.takes(query, statistic_of(query.statistic))
+
+
+def _finish(query: Query, parts: Parts) -> Finish:
+    own, stated = _own(query, parts), {}
+    for key, rule in RULES.items():
+        value = None if own is None else getattr(own.model, key)
+        if value is None and _fits(rule, query):
+            value = getattr(parts.postprocess.model, key)
+        if value is not None and _fits(rule, query):
+            stated[key] = value
+    if own is not None and own.given(*SHOWING):  # either in place of both
+        stated = {
+            key: value for key, value in stated.items() if key not in SHOWING or own.given(key)
+        }
+    names = statistic_of(query.statistic).names
+    if "publish_if" in stated and names and not (own and own.given("publish_if")):
+        del stated["publish_if"]  # of [postprocess]: names have no value
+    condition = stated.pop("publish_if", None)
+    expression = None if condition is None else Expression(str(condition), ())
+    return replace(AS_RELEASED, **stated, publish_if=expression)
+
+
+# --- conditions -----------------------------------------------------------------------------------
+
+
+def _figures(query: Query) -> Iterator[str]:
+    """The columns of a query that hold numbers; half-widths of quantiles are always empty."""
+    statistic = statistic_of(query.statistic)
+    for suffix in statistic.suffixes_of(query):
+        of_half = suffix.endswith("_noise_moe")
+        filled = not statistic.in_ranks if of_half else not statistic.names
+        if filled and not suffix.endswith("_flag"):
+            yield query.column_name + suffix
+
+
+def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wrong | None:
+    """Say what is wrong with a condition: it can't be read, names no figure, or never holds."""
+    if query.finish.publish_if is None:
+        return None
+    # Imported here for start-up: the parser is large.
+    from dprelease.expressions import ExpressionError
+    from dprelease.postprocess.finishing.conditions import never, read
+
+    mates = [other for other in queries if other.table == query.table]
+    names = {name for other in mates for name in _figures(other)}
+    statistic = statistic_of(query.statistic)
+    names |= set() if statistic.names else {"value"}
+    names |= set() if statistic.names or statistic.in_ranks else {"noise_moe"}
+    if COUNTED in statistic.suffixes_of(query) or statistic.counts:
+        names |= {OWN_COUNT}
+    try:
+        node = read(query.finish.publish_if.text, sorted(names))
+    except ExpressionError as error:
+        hint = error.hint
+        if "under [columns]" in hint:
+            hint = f"in the rows of {query.column_name} there are {listing(sorted(names))}"
+        message = error.message.replace("unknown column", "no figure")
+        return home, "E215", f"{message}, for query {show(query.column_name)}", hint
+    least = {"noise_moe": Fraction(0)}
+    if query.finish.nonnegative:
+        least |= {"value": Fraction(0), query.column_name: Fraction(0)}
+    if not node.columns():
+        return home, "E261", "publish_if names no figure", "such as value >= 20"
+    if never(node, least):
+        message = f"publish_if never holds, so that {show(query.column_name)} would be empty"
+        return home, "E261", message, "correct the condition, or leave the query out"
+    return None
+
+
+# --- agreement ------------------------------------------------------------------------------------
+
+
+def _agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
+    """The queries, of which only those with others to agree with are to be consistent."""
+    groups: dict[object, list[Query]] = {}
+    for query in queries:
+        if query.finish.consistent:
+            groups.setdefault(rows_of(query), []).append(query)
+    alone = [members[0] for members in groups.values() if len(members) == 1]
+    together = [members for members in groups.values() if len(members) > 1]
+    section = parts.postprocess
+    if section.model.consistent and groups and not together:
+        message = "consistent, but no two tables count the same records"
+        section.complain("E262", message, _difference(queries), "consistent")
+    for query in alone:
+        own = _own(query, parts)
+        if own is not None and own.model.consistent:
+            message = f"no other table is of the same records as {show(query.name)}"
+            own.complain("E262", message, _difference(queries), "consistent")
+    for members in together:
+        _check_group(members, parts)
+    lone = {query.name for query in alone}
+    return [
+        replace(query, finish=replace(query.finish, consistent=False))
+        if query.name in lone
+        else query
+        for query in queries
+    ]
+
+
+def _difference(queries: Sequence[Query]) -> str:
+    """What sets the first two tables that might agree apart."""
+    able = [query for query in queries if _fits(RULES["consistent"], query)]
+    for one, other in combinations(able, 2):
+        first, second = rows_of(one), rows_of(other)
+        parts = zip(first._fields, first, second, strict=True)
+        if names := [name for name, was, now in parts if was != now]:
+            return f"{one.name} and {other.name} differ in {listing(names)}"
+    return "give another query of the same count, with other groups, consistent = true too"
+
+
+def _total(group: Group) -> bool:
+    """Whether every record surely has a label."""
+    others = group.other is not None or group.type is ColumnType.BOOLEAN
+    return others and group.null_label is not None
+
+
+def _check_group(members: Sequence[Query], parts: Parts) -> None:
+    """Check that tables can agree, and warn where their records may not be the same."""
+    first, last = members[0], members[-1]
+    home, numbers, axes = _home(last, parts, "consistent"), *axes_of(members)
+    alike = {(query.finish.nonnegative, query.finish.integer) for query in members}
+    if len(alike) > 1:
+        message = "tables that agree, but not all of them nonnegative and integer alike"
+        hint = f"write both in [postprocess], or the same in {listing([q.name for q in members])}"
+        home.complain("E262", message, hint, "consistent")
+    try:
+        scheme_of([frozenset(table) for table in axes])
+    except Circle as circle:
+        columns = [column for column, _ in numbers]
+        sets = [" by ".join(columns[i] for i in sorted(table)) for table in circle.tables]
+        message = f"the tables {listing(sets)} overlap in a circle: nothing makes sure they agree"
+        hint = f"leave one out, or add a table by all of {listing(columns)}"
+        home.complain("E262", message, hint, "consistent")
+    open_columns = {
+        group.column
+        for query in members
+        for group in query.groups
+        if not _total(group) and not all(group in other.groups for other in members)
+    }
+    why = ""
+    if parts.privacy.model.unit == "column":
+        why = "of a unit's rows each table keeps a choice of its own"
+    elif open_columns:
+        named = listing(sorted(map(show, open_columns)))
+        why = f"records with undeclared values or nulls of {named} are in one and not in the other"
+    if why:
+        hint = (
+            "consistent takes the tables as of the same records: declare other and nulls, or be "
+            "sure that all are declared; the report says if totals are further apart than noise"
+        )
+        message = f"tables of {first.name} and {last.name} may not have the same records: {why}"
+        home.warn("W220", message, hint, "consistent")

@@ -1,0 +1,109 @@
+"""Names for people: labels of columns and keys, titles and units of queries, titles of tables.
+
+They change what is read of a release, never its files' keys, its noise or its identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dprelease.model import Column, ColumnNames, ColumnType, Names, Query
+from dprelease.specfile.checks.columns.domains import canonical_line, normal
+from dprelease.specfile.checks.queries.groups import make_group
+from dprelease.specfile.complaints.complaint_wording import counted, meant, show
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.complaints.spec_paths import fill_period
+from dprelease.specfile.schema.sections import ColumnSection, QuerySection
+from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.statistics.statistic_registry import STATISTICS
+
+
+def names_of(
+    parts: Parts, columns: Mapping[str, Column], queries: Sequence[Query], period: str | None
+) -> Names:
+    """Give the names for people that a spec states; complain of those that fit nothing.
+
+    Titles of queries and tables have the period filled in.
+    """
+    named = {
+        name: ColumnNames(part.model.label, labels=_labels(part, columns.get(name)))
+        for name, part in parts.columns.items()
+        if part.given("label", "labels")
+    }
+    figures = dict(filter(None, (_figure(part, period) for part in parts.queries)))
+    tables = {name: fill_period(title, period) for name, title in _tables(parts, queries).items()}
+    return Names(named, figures, tables)
+
+
+def _labels(part: Part[ColumnSection], column: Column | None) -> dict[str, str]:
+    """Labels by the keys as they are published."""
+    stated = part.model.labels or {}
+    if column is None or not stated:
+        return {}
+    group = make_group(column)
+    keys = () if group is None else group.labels
+    spelt = {normal(key): key for key in keys}
+    by_key: dict[str, str] = {}
+    for written, label in stated.items():
+        key = _key(written, column.type, spelt)
+        if keys and normal(key) not in spelt:
+            hint = meant(written, keys, f"there are {counted(len(keys), 'key')}")
+            message = f"{show(written)} is no key of the column"
+            part.complain("E280", message, hint, "labels", written, at="key")
+        by_key[key] = label
+    _check_apart(part, by_key, keys or tuple(by_key))
+    return by_key
+
+
+def _key(written: str, kind: ColumnType, spelt: Mapping[str, str]) -> str:
+    """The key that is written in a spec, in the spelling that is published."""
+    if normal(written) in spelt:
+        return spelt[normal(written)]
+    try:
+        text = canonical_line(kind, written)
+    except Refused:
+        return written
+    return spelt.get(normal(text), text)
+
+
+def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Iterable[str]) -> None:
+    """Complain of two keys that people would read as one."""
+    read: dict[str, str] = {}
+    for key in dict.fromkeys(keys):
+        label = labels.get(key, key)
+        first = read.setdefault(normal(label).casefold(), key)
+        if first != key:
+            message = f"keys {show(first)} and {show(key)} would both be read as {show(label)}"
+            part.complain("E280", message, "give each a label of its own", "labels")
+            return
+
+
+def _figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNames] | None:
+    """The names of one query; None where it states none."""
+    model, given = part.model, part.given("title", "unit", "decimals")
+    statistic = STATISTICS.get(model.statistic or "")
+    by_state = statistic is not None and statistic.keys.states
+    if model.name is None or not (given or by_state):
+        return None
+    for key in given if statistic is not None and statistic.names else ():
+        if key != "title":
+            message = f"{key} of a {model.statistic}: what it publishes are names, not numbers"
+            part.complain("E281", message, "leave it out", key)
+    title = None if model.title is None else fill_period(model.title, period)
+    decimals = 0 if by_state and model.decimals is None else model.decimals  # counts of fields
+    return model.name, ColumnNames(title, model.unit, decimals)
+
+
+def _tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:
+    """Titles by table."""
+    titles = dict(parts.output.model.titles or {})
+    tables = {query.table: None for query in queries}
+    tables |= {part.model.name: None for part in parts.perturbs if part.model.name is not None}
+    for name in titles if tables else ():
+        if name not in tables:
+            hint = meant(
+                name, tables, f"tables are named by_<column>, or as table = {show('...')} says"
+            )
+            message = f"the release has no table {show(name)}"
+            parts.output.complain("E280", message, hint, "titles", name, at="key")
+    return titles

@@ -1,0 +1,146 @@
+"""The unit of privacy, within bounds, and the budgets of the release and of its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from dprelease.model import Bounding, Data
+from dprelease.specfile.checks.columns.column import check_in_file
+from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.schema.sections import BoundingSection, PrivacySection, QuerySection
+from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.statistics.statistic_registry import STATISTICS
+
+_COLUMN_HINT = 'unit_column = "..." names the column that says whose row it is'
+_BOUNDING_HINT = (
+    "add it with max_rows_per_unit, how many rows of one unit count, and max_groups_per_unit, in "
+    "how many groups of a table; larger numbers leave less out and need more noise"
+)
+_GROUPS_HINT = "in how many groups of a table the rows of one unit count; others are left out"
+_ROWS_HINT = (
+    "add it with max_rows_per_unit, how many rows of one unit go into a table; each row has that "
+    "part of epsilon, so larger numbers leave less out and need more noise"
+)
+
+
+def check_unit(parts: Parts, data: Data | None) -> None:
+    """Check that the unit is either a row, or a column that can be found, with bounds.
+
+    Without queries there are no groups, and only rows are bounded.
+    """
+    part, grouped = parts.privacy, not parts.perturbs_only
+    model = part.model
+    if model.unit == "row":
+        for key in part.given("unit_column", "bounding"):
+            hint = 'unit = "column" protects all rows of one unit; else leave it out'
+            part.complain("E111", f"{key}, but the unit is a row", hint, key, at="key")
+    if model.unit != "column":
+        return
+    if model.unit_column is not None:
+        _check_column(model.unit_column, parts.columns, data, part)
+    elif part.sound("unit_column"):
+        part.complain("E110", 'unit = "column" without `unit_column`', _COLUMN_HINT, "unit")
+    if model.bounding is None and part.sound("bounding"):
+        hint = _BOUNDING_HINT if grouped else _ROWS_HINT
+        part.complain("E110", 'unit = "column" without [privacy.bounding]', hint, "unit")
+    if model.bounding is not None and model.bounding.max_groups_per_unit is None and grouped:
+        message = "[privacy.bounding] has no `max_groups_per_unit`"
+        part.complain("E110", message, _GROUPS_HINT, "bounding", at="key")
+
+
+def bounding_of(section: BoundingSection | None, *, grouped: bool) -> Bounding | None:
+    """Make the bounds on a unit's rows; in one group there are never more rows than in all.
+
+    Where no table is ``grouped`` the bounds on groups are such that nothing is cut by them.
+    """
+    if section is None or section.max_rows_per_unit is None:
+        return None
+    rows = section.max_rows_per_unit
+    if not grouped:
+        return Bounding(rows, rows, rows)
+    if section.max_groups_per_unit is None:
+        return None
+    per_group = section.max_rows_per_unit_per_group or rows
+    return Bounding(rows, section.max_groups_per_unit, min(per_group, rows))
+
+
+def _check_column(
+    name: str, columns: Collection[str], data: Data | None, part: Part[PrivacySection]
+) -> None:
+    """Complain of a name that is no column's. It need not be declared, but be in the file."""
+    if name in columns:
+        return
+    same = next((column for column in columns if column.casefold() == name.casefold()), None)
+    if same is not None:
+        message, hint = f"column {show(name)} is not declared", f"did you mean {show(same)}?"
+        part.complain("E216", message, hint, "unit_column")
+        return
+    check_in_file(name, data.source if data is not None else None, part, "unit_column")
+
+
+def check_budgets(parts: Parts, paid: Collection[int]) -> None:
+    """Check that every query has a budget, in terms that don't contradict each other.
+
+    ``paid`` holds the numbers of the queries that have theirs from elsewhere.
+    """
+    privacy, model = parts.privacy, parts.privacy.model
+    if model.epsilon is not None and model.rho is not None:
+        privacy.complain("E224", "both epsilon and rho as the total", "keep one of them", "rho")
+    if model.rho is not None and model.accounting == "pure":
+        hint = 'accounting = "auto", or a total epsilon'
+        privacy.complain("E224", "rho is no pure budget", hint, "rho")
+    in_rho = model.rho is not None or any(query.model.rho is not None for query in parts.queries)
+    if in_rho and model.epsilon is None and model.delta == 0:
+        message = "rho with delta = 0: a loss in rho is an epsilon only at a delta above 0"
+        hint = "state a delta, or leave it out for 1e-6; for none, state budgets in epsilon"
+        privacy.complain("E224", message, hint, "delta")
+    for number, query in enumerate(parts.queries):
+        _check_terms(query)
+        _check_mechanism(query, privacy)
+        stated = query.given("epsilon", "rho", "accuracy") or privacy.given("epsilon", "rho")
+        sound = privacy.sound("epsilon", "rho") and query.sound("epsilon", "rho", "accuracy")
+        if number not in paid and not stated and sound:
+            hint = "state epsilon or rho in [privacy], or epsilon, rho or accuracy in this query"
+            message = "the query has no budget, and there is no total to share"
+            query.complain("E223", message, hint, at="key")
+
+
+def _check_terms(query: Part[QuerySection]) -> None:
+    model = query.model
+    stated = query.given("epsilon", "rho", "accuracy", "weight")
+    for extra in stated[1:]:
+        hint = (
+            "a query states epsilon, rho, an accuracy, or its weight in what is left of the total"
+        )
+        query.complain("E224", f"both {stated[0]} and {extra}", hint, extra)
+    if model.delta is None:
+        return
+    if model.mechanism == "laplace" and model.delta > 0:
+        hint = "leave delta out, or use the gaussian mechanism"
+        query.complain("E225", "Laplace noise needs no delta", hint, "delta")
+    elif model.rho is not None:
+        query.complain("E224", "both rho and delta", "rho needs no delta", "delta")
+    elif model.epsilon is None and model.mechanism != "gaussian" and query.sound("epsilon"):
+        query.complain("E224", "delta without epsilon", "state epsilon as well", "delta")
+
+
+def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -> None:
+    model, total = query.model, privacy.model
+    if total.accounting == "pure" and model.rho is not None:
+        hint = 'state epsilon, or accounting = "auto"'
+        query.complain("E224", "rho is no pure budget", hint, "rho")
+    statistic = STATISTICS.get(model.statistic or "")
+    if statistic is not None and model.mechanism not in statistic.keys.mechanisms:
+        message = f"{model.statistic} can't use the {model.mechanism} mechanism"
+        query.complain("E235", message, f"use {listed(statistic.keys.mechanisms)}", "mechanism")
+        return
+    if model.mechanism != "gaussian":
+        return
+    if total.accounting == "pure":
+        message = 'accounting = "pure" has no room for Gaussian noise'
+        hint = 'mechanism = "laplace", or accounting = "auto"'
+        query.complain("E225", message, hint, "mechanism")
+    stated = model.delta or total.delta or model.rho is not None or total.rho is not None
+    if not stated and query.sound("delta", "rho") and privacy.sound("delta", "rho"):
+        hint = "state a delta above 0 here or in [privacy], or rho"
+        query.complain("E225", "Gaussian noise needs a delta or rho", hint, "mechanism")

@@ -1,0 +1,214 @@
+"""The columns of a density: their bins, the bandwidth, and the points of the curve."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from math import ceil, prod
+from typing import NamedTuple
+
+from dprelease.model import Column, ColumnType, CurveAxis, Grid, Group
+from dprelease.specfile.checks.queries.groups import MAX_CELLS
+from dprelease.specfile.checks.queries.query_context import SpecQuery
+from dprelease.specfile.complaints.complaint_wording import counted, show, show_fraction
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.schema.number_texts import PLACES, Points
+from dprelease.statistics.shared.statistic import null_fill
+
+BINS = {1: 256, 2: 48}
+"""The most bins of a column, by the number of columns."""
+
+BANDWIDTHS = {1: 20, 2: 10}
+"""By default the bandwidth is this part of the range."""
+
+POINTS = {1: 100, 2: 20}
+"""By default a column has so many points."""
+
+_FARTHEST = "1" + "0" * 18
+_PUBLIC = "keys or keys_file; a density can't have them selected"
+
+
+class CurveParts(NamedTuple):
+    """A column of a curve, and the group of its bins."""
+
+    axis: CurveAxis
+    group: Group
+
+
+def read_curve(query: SpecQuery, by: Sequence[Group] | None) -> list[CurveParts] | None:
+    """Make the columns of a density; None where one can't be made, with a complaint."""
+    columns = _columns(query)
+    for group in by or ():
+        if group.private:
+            message = f"{show(group.column)} has no public keys, and a density is of public groups"
+            query.part.complain("E202", message, _PUBLIC, "by")
+            by = None
+    if columns is None or not query.part.sound("bandwidth", "points"):
+        return None
+    grids = [column.grid for column in columns if column.grid is not None]
+    if len(grids) < len(columns):
+        return None
+    number = len(columns)
+    bandwidths, points = _bandwidths(query, grids), _points(query, grids)
+    if bandwidths is None or points is None or by is None:
+        return None
+    if prod(len(group.labels) for group in by) * prod(map(len, points)) > MAX_CELLS:
+        message = f"the groups and points make more than {MAX_CELLS} rows"
+        query.part.complain("E222", message, "fewer points, or fewer groups", "statistic")
+        return None
+    return [
+        _parts(column, grid, BINS[number], bandwidth, tuple(values))
+        for column, grid, bandwidth, values in zip(columns, grids, bandwidths, points, strict=True)
+    ]
+
+
+def _columns(query: SpecQuery) -> list[Column] | None:
+    part, model = query.part, query.model
+    given = part.given("column", "columns")
+    if len(given) == 2:
+        hint = "column for a curve, columns for a surface over two"
+        part.complain("E111", "both column and columns", hint, "columns")
+        return None
+    if not given:
+        query.miss("column", 'column = "...", or columns = ["...", "..."]')
+        return None
+    names = (model.column,) if model.column is not None else model.columns
+    if not names:
+        return None
+    if given == ["columns"] and len(names) != 2:
+        message = f"a density is of one column or of two, not of {len(names)}"
+        part.complain("E217", message, 'column = "...", or columns = ["...", "..."]', "columns")
+        return None
+    columns: list[Column] = []
+    for number, name in enumerate(names):
+        keys = ("column",) if given == ["column"] else ("columns", number)
+        if name in names[:number]:
+            part.complain("E231", f"{show(name)} is named twice", "name another", *keys)
+        elif name in (model.by or ()):
+            message = f"{show(name)} is in by and a column of the density"
+            part.complain("E217", message, "take it out of by", *keys)
+        elif query.check_shared(name, *keys) and (declared := query.find(name, *keys)) is not None:
+            column = declared.column
+            if column.type is ColumnType.BOOLEAN:
+                message = f"density of {show(name)}, which is a boolean"
+                part.complain("E217", message, "proportion gives the share of true", *keys)
+                continue
+            if query.check_numeric(declared, "density", *keys):
+                columns.append(column)
+    return columns if len(columns) == len(names) else None
+
+
+# --- bandwidth and points ------------------------------------------------------------------------
+
+
+def _bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] | None:
+    stated, number = query.model.bandwidth, len(grids)
+    ranges = [grid.width * grid.step for grid in grids]
+    if stated is None:
+        return [span / BANDWIDTHS[number] for span in ranges]
+    if len(stated) not in {1, number}:
+        message = f"{counted(len(stated), 'bandwidth')} for {counted(number, 'column')}"
+        query.part.complain("E270", message, "one number, or one for each column", "bandwidth")
+        return None
+    bandwidths = list(stated) * (number if len(stated) == 1 else 1)
+    for bandwidth, span in zip(bandwidths, ranges, strict=True):
+        least = 2 * span / BINS[number]
+        if not least <= bandwidth <= span:
+            message = (
+                f"bandwidth {show_fraction(bandwidth)} is not between two of {BINS[number]} parts "
+                f"of the range {show_fraction(span)} and all of it"
+            )
+            hint = f"a twentieth of the range, or at least {_rounded(least)}; histogram is finer"
+            query.part.complain("E270", message, hint, "bandwidth")
+            return None
+    return bandwidths
+
+
+def _points(query: SpecQuery, grids: Sequence[Grid]) -> list[list[Fraction]] | None:
+    stated, number = query.model.points, len(grids)
+    stated_each: Sequence[Points | Fraction]
+    if stated is None or isinstance(stated, int):
+        stated_each = [stated or POINTS[number]] * number
+    else:
+        stated_each = [stated] if number == 1 else stated
+    if len(stated_each) != number:
+        columns = counted(number, "column")
+        message = f"points of {counted(len(stated_each), 'column')} for {columns}"
+        query.part.complain("E271", message, "a number, or a list for each column", "points")
+        return None
+    every = [
+        query.part.attempt(partial(_points_of, of, grid), "points")
+        for of, grid in zip(stated_each, grids, strict=True)
+    ]
+    points = [of for of in every if of is not None]
+    return points if len(points) == number else None
+
+
+def _points_of(stated: Points | Fraction, grid: Grid) -> list[Fraction]:
+    """The points of one column: so many, evenly spread, or those of a list."""
+    lower, upper = grid.lower * grid.step, grid.upper * grid.step
+    if isinstance(stated, int | Fraction):
+        number = int(stated)
+        if number != stated or not 2 <= number <= MAX_CELLS:
+            message = f"{show_fraction(Fraction(stated))} is not a number of points from 2 on"
+            raise Refused(message, "such as points = 100; at most 1,000,000", "E271")
+        digits = PLACES
+        while digits and 10 ** (digits - 1) * (upper - lower) >= 10**4 * number:
+            digits -= 1
+        inner = (lower + place * (upper - lower) / (number - 1) for place in range(1, number - 1))
+        points = [lower, *(round(point, digits) for point in inner), upper]
+    else:
+        points = [point for point in stated if isinstance(point, Fraction)]
+    if not points or (not isinstance(stated, Fraction | int) and len(points) < len(stated)):
+        raise Refused("points of a column are numbers", "such as points = [0, 10, 20]", "E271")
+    for before, after in pairwise(points):
+        if after <= before:
+            message = f"the points do not rise: {show_fraction(after)} follows "
+            raise Refused(message + show_fraction(before), "write each once, in order", "E271")
+    if not lower <= points[0] <= points[-1] <= upper:
+        message = f"points outside the bounds {show_fraction(lower)} and {show_fraction(upper)}"
+        raise Refused(message, "the density is of values within the bounds", "E271")
+    return points
+
+
+def _rounded(value: Fraction) -> str:
+    """Three digits, upwards."""
+    scale = Fraction(1)
+    while value * scale < 100:
+        scale *= 10
+    return show_fraction(ceil(value * scale) / scale)
+
+
+# --- bins ----------------------------------------------------------------------------------------
+
+
+def _parts(
+    column: Column, grid: Grid, most: int, bandwidth: Fraction, points: tuple[Fraction, ...]
+) -> CurveParts:
+    """Cut the grid of a column into ranges alike, and put values beyond the bounds into the last.
+
+    A value belongs to the range of the grid point that is nearest; half-way to the upper one.
+    """
+    values = grid.width + 1
+    bins = min(most, values)
+    starts = [grid.lower + -(-place * values // bins) for place in range(bins)]
+    ends = [*(start - 1 for start in starts[1:]), grid.upper]
+    centres = tuple(
+        (first + last) * grid.step / 2 for first, last in zip(starts, ends, strict=True)
+    )
+    whole = column.type is ColumnType.INTEGER
+    inner = [(start - Fraction(1, 2)) * grid.step for start in starts[1:]]
+    edges = [show_fraction(Fraction(ceil(edge)) if whole else edge) for edge in inner]
+    labels = tuple(f"about {show_fraction(centre)}" for centre in centres)
+    fill = null_fill(column)
+    group = Group(
+        column.name,
+        column.type,
+        labels,
+        edges=("-" + _FARTHEST, *edges, _FARTHEST),
+        null_label=None if fill is None else labels[bisect_right(starts, fill) - 1],
+    )
+    return CurveParts(CurveAxis(column, centres, bandwidth, points, smooth=True), group)

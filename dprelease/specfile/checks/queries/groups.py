@@ -1,0 +1,163 @@
+"""Groups of a query: of its `by` columns, and of the column that it counts or chooses by value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from dprelease.model import Column, ColumnType, Group, KeySelection
+from dprelease.specfile.checks.columns.domains import (
+    BINNED,
+    bin_label,
+    bin_labels,
+    order,
+    read_bins,
+)
+from dprelease.specfile.checks.queries.query_context import SpecQuery
+from dprelease.specfile.complaints.complaint_wording import counted, show
+
+MAX_CELLS = 10**6
+
+
+def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | None:
+    """Make the group of a column, or of a column with other bins; None without a public domain.
+
+    A boolean column has the keys false and true by itself.
+    """
+    keys = column.keys if edges is None else None
+    edges = edges or column.edges
+    if keys is None and edges is None:
+        if column.type is not ColumnType.BOOLEAN:
+            return None
+        keys = ("false", "true")
+    labels = keys if keys is not None else bin_labels(edges or ())
+    if column.other is not None:
+        labels = (*labels, column.other)
+    null_label = _null_label(column, keys, edges)
+    return Group(column.name, column.type, labels, keys, edges, column.other, null_label)
+
+
+def _null_label(
+    column: Column, keys: Sequence[str] | None, edges: Sequence[str] | None
+) -> str | None:
+    """Nulls are replaced by ``null_value`` and then grouped as if the record had held it."""
+    value = column.null_value
+    if value is None or value == column.other:
+        return value
+    if keys is not None:
+        return value  # the column's checks made sure that it is a key
+    return bin_label(column.type, edges or (), value) or column.other
+
+
+_PUBLIC = "keys, keys_file or bins"
+_SELECTED = "partition_selection = { delta = 1e-8 } shows those of many units"
+
+
+def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
+    """Make the groups of `by`; None when one of them is not usable."""
+    groups: list[Group] = []
+    seen: set[str] = set()
+    usable = "by" not in query.part.bad
+    for number, name in enumerate(query.model.by or ()):
+        group = None
+        if name in seen:
+            query.part.complain("E231", f"{show(name)} is named twice", "keep one", "by", number)
+        elif query.check_shared(name, "by", number):  # before it is asked to be declared
+            group = _group(query, name, number)
+        seen.add(name)
+        if group is None:
+            usable = False
+        else:
+            groups.append(group)
+    if not usable:
+        return None
+    if query.model.partition_selection is not None and not any(made.private for made in groups):
+        message = "partition_selection, but no group has private keys"
+        hint = "leave it out: public keys are shown, whoever has them"
+        query.part.complain("E111", message, hint, "partition_selection")
+    return tuple(groups)
+
+
+def read_selection(query: SpecQuery) -> KeySelection | None:
+    """Give what the query says of the selection of private keys."""
+    section = query.model.partition_selection
+    if section is None or section.delta is None:
+        return None
+    return KeySelection(section.delta, section.epsilon)
+
+
+def _group(query: SpecQuery, name: str, number: int) -> Group | None:
+    declared = query.find(name, "by", number)
+    if declared is None:
+        return None
+    group = make_group(declared.column)
+    if group is not None or not declared.keyless:
+        return group
+    if query.model.partition_selection is not None:
+        column = declared.column
+        return Group(name, column.type, (), null_label=column.null_value, private=True)
+    if query.part.sound("partition_selection"):
+        message = f"{show(name)} has no public keys, so which groups appear would leak"
+        query.part.complain("E202", message, f"{_PUBLIC}; or {_SELECTED}", "by")
+    return None
+
+
+def own_group(query: SpecQuery, column: Column) -> Group | None:
+    """Make the group of a query's own column: that of a histogram, or the values to choose from."""
+    model = query.model
+    if not query.check_shared(column.name, "column"):
+        return None
+    if column.name in (model.by or ()):
+        message = f"{show(column.name)} is in by and the column of the {model.statistic}"
+        query.part.complain("E217", message, "take it out of by", "column")
+        return None
+    edges = None
+    if model.bins is not None:
+        values = model.bins
+        edges = query.part.attempt(lambda: read_bins(column.type, values), "bins")
+        if edges is None:
+            return None
+        if column.other in bin_labels(edges):
+            message = f"other {show(column.other)} of the column is also a bin"
+            query.part.complain("E212", message, "choose another label", "bins")
+            return None
+    if query.statistic is not None and query.statistic.keys.ordered:
+        column = _in_order(query, column)
+    group = make_group(column, edges)
+    declared = query.context.columns[column.name]
+    if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
+        leak = "so which groups appear would leak"
+        if query.statistic is not None and query.statistic.keys.chooses:
+            leak = f"so {model.statistic} has nothing public to choose from"
+        message = f"{show(column.name)} has no public keys, {leak}"
+        query.part.complain("E202", message, "keys or keys_file, or bins for numbers", "column")
+    return group
+
+
+def _in_order(query: SpecQuery, column: Column) -> Column:
+    """Complain of keys that don't rise; those of texts are in the order of the list.
+
+    Give the column without a label for other values, which have no place in the order.
+    """
+    for before, after in pairwise(column.keys or () if column.type in BINNED else ()):
+        if order(column.type, before) > order(column.type, after):
+            message = f"the keys of {show(column.name)} do not rise: {after} comes after {before}"
+            query.part.complain("E252", message, "list them in order", "column")
+            break
+    if query.model.partition_selection is not None:
+        message = f"{query.model.statistic} of private keys: what is not shown would leave gaps"
+        hint = f"declare the keys of every column in by; {query.model.statistic} adds up all rows"
+        query.part.complain("E202", message, hint, "partition_selection")
+    null_value = None if column.null_value == column.other else column.null_value
+    return replace(column, other=None, null_value=null_value)
+
+
+def check_picks(query: SpecQuery, axis: Group) -> None:
+    """Complain when more values are asked for than there are."""
+    picks = query.model.k
+    takes_k = query.statistic is not None and "k" in query.statistic.keys.needs
+    if takes_k and picks is not None and picks > len(axis.labels):
+        values = counted(len(axis.labels), "public value")
+        message = f"k is {picks}, but {show(axis.column)} has {values}"
+        query.part.complain("E233", message, f"at most k = {len(axis.labels)}", "k")

@@ -1,0 +1,133 @@
+"""How the private keys of each table are selected: once, by the noisy count of one query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+from dprelease.model import KeySelection, Query
+from dprelease.specfile.complaints.complaint_wording import show
+from dprelease.specfile.schema.structure import Parts
+from dprelease.statistics.statistic_registry import key_selector
+
+_SELECTION = "partition_selection"
+
+
+def select_keys(queries: Sequence[Query], parts: Parts) -> tuple[tuple[Query, ...], frozenset[int]]:
+    """Settle the selection of every table with private keys.
+
+    It is made by a count (of units, if the unit is a column) over all records, or else a filtered
+    one; a table without any gets one that the spec does not name. An epsilon of the selection is
+    that count's budget. Queries of one table must agree. Gives the queries, implied ones among
+    them, and the numbers of those that a selection's epsilon pays.
+    """
+    all_queries, paid = list(queries), set[int]()
+    for table in dict.fromkeys(query.table for query in queries if query.private):
+        settled = _Table(table, all_queries, parts).settle()
+        first = min(all_queries.index(query) for query in all_queries if query.table == table)
+        by_name = {query.name: query for query in settled if not query.implied}
+        all_queries = [by_name.get(query.name, query) for query in all_queries]
+        all_queries[first:first] = [query for query in settled if query.implied]
+        paid |= {query.number for query in settled if query.epsilon and not query.implied}
+    return tuple(all_queries), frozenset(paid)
+
+
+class _Table:
+    def __init__(self, table: str, queries: Sequence[Query], parts: Parts) -> None:
+        self.table = table
+        self.names = {query.name.casefold(): query.name for query in queries}
+        self.members = [query for query in queries if query.table == table and query.private]
+        self.parts = parts
+
+    def _complain(self, code: str, message: str, hint: str, query: Query, *keys: str) -> None:
+        self.parts.queries[query.number].complain(code, message, hint, *keys)
+
+    def settle(self) -> list[Query]:
+        """Give the table's queries with their common selection, and the implied count if any."""
+        self._check_accounting()
+        stated: dict[str, tuple[Query, Fraction]] = {}
+        agree = True
+        for query, key in product(self.members, ("delta", "epsilon")):
+            value: Fraction | None = getattr(query.key_selection, key, None)
+            if value is None:
+                continue
+            first, wanted = stated.setdefault(key, (query, value))
+            if value != wanted:
+                message = (
+                    f"queries {show(first.name)} and {show(query.name)} share the table "
+                    f"{show(self.table)}, but not the {key} of its selection of keys"
+                )
+                hint = "keys are selected once for the whole table: write the same in each query"
+                self._complain("E238", message, hint, query, _SELECTION, key)
+                agree = False
+        if not stated or not agree:
+            return self.members
+        payer, epsilon = stated.get("epsilon", (None, None))
+        selection = KeySelection(stated["delta"][1], epsilon)
+        members = [replace(query, key_selection=selection) for query in self.members]
+        people = self.parts.privacy.model.unit == "column"
+        statistic = key_selector(of_units=people)
+        counts = [
+            query
+            for query in members
+            if query.statistic == statistic and query.survey_weight is None
+        ]
+        if not counts:
+            suffix = "units" if people else "rows"
+            return [*members, *self._implied(f"{self.table}_{suffix}", statistic, selection)]
+        count = min(counts, key=lambda query: (query.where is not None, query.number))
+        if payer is None or epsilon is None:
+            if count.rho is not None:
+                message = f"{show(count.name)} selects private keys, which has no rho"
+                self._complain("E225", message, "state epsilon instead", count, "rho")
+            return members
+        model = self.parts.queries[count.number].model
+        budgeted = model.weight is not None or model.rho is not None
+        if budgeted or model.epsilon not in {None, epsilon}:
+            message = f"{show(count.name)} selects the keys, and has another budget"
+            hint = f"state it once: here, or as the epsilon of {show(count.name)}"
+            self._complain("E224", message, hint, payer, _SELECTION, "epsilon")
+        paid = replace(count, epsilon=epsilon)
+        return [paid if query.name == count.name else query for query in members]
+
+    def _check_accounting(self) -> None:
+        total = self.parts.privacy.model
+        hint = 'accounting = "auto" and a total epsilon with a delta'
+        if total.accounting == "pure":
+            message = 'accounting = "pure" has no room for the delta of private keys'
+            self._complain("E225", message, hint, self.members[0], _SELECTION)
+        elif total.rho is not None or total.accounting == "zcdp":
+            message = "the selection of private keys has no rho"
+            self._complain("E225", message, hint, self.members[0], _SELECTION)
+
+    def _implied(self, name: str, statistic: str, selection: KeySelection) -> list[Query]:
+        first = self.members[0]
+        shares = any(query.epsilon is None and query.rho is None for query in self.members)
+        if selection.epsilon is None and not shares:
+            message = f"nothing says how much of the budget selects the keys of {show(self.table)}"
+            hint = (
+                f"{_SELECTION} = {{ delta = ..., epsilon = 0.1 }}, or a query with statistic = "
+                f'"{statistic}" and the same by'
+            )
+            self._complain("E223", message, hint, first, _SELECTION)
+            return []
+        if name.casefold() in self.names:
+            other = self.names[name.casefold()]
+            message = f"the count that selects the keys of {show(self.table)} is named {show(name)}"
+            hint = f"rename the query {show(other)}"
+            self._complain("E218", message, hint, first, _SELECTION)
+            return []
+        return [
+            Query(
+                name,
+                statistic,
+                self.table,
+                first.groups,
+                epsilon=selection.epsilon,
+                number=first.number,
+                key_selection=selection,
+                implied=True,
+            )
+        ]

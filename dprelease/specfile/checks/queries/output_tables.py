@@ -1,0 +1,93 @@
+"""Which table each query is published in, and that the tables' names and columns are clear."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dprelease.model import Group, Query
+from dprelease.specfile.complaints.complaint_wording import show
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.schema.structure import Parts
+from dprelease.statistics.statistic_registry import statistic_of
+
+OVERALL = "overall"
+RESERVED = frozenset({"report", "datapackage"})
+_LONGEST = 100
+_APART = 'leave the table out here, and add a query of its own for it, with table = "..."'
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def default_table(groups: Sequence[Group]) -> str:
+    """Name the table of a group-by set: ``overall`` or ``by_<column>_<column>``."""
+    if not groups:
+        return OVERALL
+    return "by_" + "_".join(_UNSAFE.sub("_", group.column) for group in groups)
+
+
+def several(query: Query) -> bool:
+    """Say whether the query is one table of several."""
+    return query.name != query.column_name
+
+
+def check_tables(queries: Sequence[Query], parts: Parts) -> None:
+    """Check the names of tables, their groups and their columns over all queries together."""
+    first: dict[str, Query] = {}
+    columns: dict[str, dict[str, str]] = {}
+    for query in queries:
+        part, folded = parts.queries[query.number], query.table.casefold()
+        key = next(iter(part.given("table", "levels", "attributes", "columns")), "name")
+        try:
+            _check_name(query)
+            _check_groups(query, first.setdefault(folded, query))
+            key = "name"
+            _check_columns(query, columns.setdefault(folded, {}))
+        except Refused as refused:
+            path = (*part.path, "partition_selection" if query.implied else key)
+            part.reporter.refuse(refused, path)
+
+
+def _check_name(query: Query) -> None:
+    folded = query.table.casefold()
+    if folded in RESERVED:
+        message = f"{show(query.table)} is the name of a report, not of a table"
+        raise Refused(message, "choose another name for the table", "E220")
+    if folded == OVERALL and query.groups:
+        message = f"table {show(query.table)} is for queries without groups"
+        raise Refused(message, "choose another name for the table", "E220")
+    if len(query.table) > _LONGEST:
+        message = f"the table's name would be longer than {_LONGEST} characters"
+        hint = 'name it: table = "..."'
+        raise Refused(message, _APART if several(query) else hint, "E220")
+
+
+def _check_groups(query: Query, before: Query) -> None:
+    if query.table != before.table:
+        message = f"tables {show(before.table)} and {show(query.table)} differ only in case"
+        raise Refused(message, "their files would overwrite each other: rename", "E220")
+    if _shape(query) != _shape(before):
+        message = (
+            f"queries {show(before.name)} and {show(query.name)} share the table "
+            f"{show(query.table)}, but not the same groups in the same order"
+        )
+        hint = 'give one of them a table of its own: table = "..."'
+        raise Refused(message, _APART if several(query) and several(before) else hint, "E221")
+
+
+def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    # Private groups have no labels, and public ones at least one.
+    groups = statistic_of(query.statistic).published(query)
+    return tuple((group.column, group.labels) for group in groups)
+
+
+def _check_columns(query: Query, taken: dict[str, str]) -> None:
+    for group in query.groups:
+        taken.setdefault(group.column.casefold(), f"the groups of {show(group.column)}")
+    wanted = [
+        query.column_name + suffix for suffix in statistic_of(query.statistic).suffixes_of(query)
+    ]
+    for column in wanted:
+        if owner := taken.get(column.casefold()):
+            message = f"its column {show(column)} is already that of {owner}"
+            raise Refused(message, "rename the query", "E219")
+    taken |= {column.casefold(): f"query {show(query.name)}" for column in wanted}

@@ -1,0 +1,197 @@
+"""Makes queries of their sections, with all checks within one query."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import prod
+
+from dprelease.model import Column, Group, Query
+from dprelease.specfile.checks.columns.grids import LARGEST_STEPS
+from dprelease.specfile.checks.queries.details import Details, read_details, read_target
+from dprelease.specfile.checks.queries.groups import (
+    MAX_CELLS,
+    check_picks,
+    own_group,
+    read_groups,
+    read_selection,
+)
+from dprelease.specfile.checks.queries.output_tables import default_table
+from dprelease.specfile.checks.queries.query_context import QueryContext, SpecQuery
+from dprelease.specfile.complaints.complaint_wording import listed, meant, show
+from dprelease.specfile.schema.sections import INSTEAD, OWN_KEYS, QuerySection
+from dprelease.specfile.schema.structure import Part
+from dprelease.statistics.shared.statistic import SpecKeys
+from dprelease.statistics.statistic_registry import STATISTICS
+
+WEIGHTED = "weight_by_survey"
+
+
+def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Query, ...]:
+    """Make a query, one for each of its tables; none when it lacks a part that others need.
+
+    Each part that is missing has a complaint.
+    """
+    query, model = SpecQuery(part, context), part.model
+    statistic = query.statistic
+    takes = statistic.keys if statistic is not None else SpecKeys()
+    if statistic is None:
+        _no_statistic(part)
+    groups = read_groups(query)
+    column = None
+    if statistic is not None:
+        column = _column(query, takes)
+        _check_keys(query, takes)
+    own, curve = None, None
+    if (takes.groups or takes.chooses) and column is not None:
+        own = own_group(query, column)
+        groups = None if groups is None or own is None else (*groups, own)
+    if takes.curve:
+        # Imported where it is needed: most specs have no curves.
+        from dprelease.specfile.checks.queries.curve_checks import read_curve
+
+        curve = read_curve(query, groups)
+        groups = None if groups is None or curve is None else (*groups, *(c.group for c in curve))
+        column = curve[0].axis.column if curve and len(curve) == 1 else None
+    where = query.condition(model.where, "where") if not takes.where_is_numerator else None
+    details = read_details(query, column)
+    several = None
+    if groups is not None and (takes.tables_of or model.levels is not None):
+        # Imported where it is needed, as above.
+        from dprelease.specfile.checks.queries.several_tables import one_for_each, read_sets
+
+        several = read_sets(query, groups)
+        if several is None:
+            return ()
+    if takes.column and column is None:
+        return ()
+    if groups is None or not _few_cells(part, groups, details):
+        return ()
+    if own is not None and takes.chooses:
+        check_picks(query, own)
+        groups = groups[:-1]
+        details = details._replace(axis=own) if details is not None else None
+    if statistic is None or details is None or model.name is None:
+        return ()
+    made = Query(
+        model.name,
+        takes.tables_of or statistic.name,
+        model.table or (model.name if takes.curve else default_table(groups)),
+        groups,
+        column,
+        where,
+        model.epsilon,
+        model.delta,
+        model.rho,
+        model.weight if model.weight is not None else Fraction(1),
+        model.mechanism,
+        int(part.path[1]),
+        *details,
+        read_selection(query),
+        read_target(query),
+        tuple(part.axis for part in curve or ()),
+        max_unreadable=model.max_unreadable,
+        survey_weight=read_weight(query, details, column),
+    )
+    return (made,) if several is None else one_for_each(made, several)
+
+
+def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Column | None:
+    """Give the survey weight of a query's records; None where each counts once.
+
+    Complain of a statistic that can't be weighted, and of products that would not be exact.
+    """
+    part, wanted, declared = query.part, query.model.weight_by_survey, query.context.weight
+    if wanted and not declared.stated:
+        message = "weight_by_survey, but [data] names no column of survey weights"
+        part.complain("E111", message, 'weight = "..." in [data], or leave it out', WEIGHTED)
+    if wanted is False or not declared.stated:
+        return None
+    if query.statistic is None or not query.statistic.what_weighted:
+        message = f"{query.model.statistic} can't be weighted by the survey weight of [data]"
+        hint = "weight_by_survey = false counts each record once"
+        key = WEIGHTED if part.given(WEIGHTED) else "statistic"
+        part.complain("E265", message, hint, key)
+        return None
+    weight = declared.column
+    parts = {"numerator": details.numerator, "denominator": details.denominator}
+    summed = {key: half.column for key, half in parts.items() if half is not None}
+    if not details.quantiles:
+        summed["column"] = column
+    for key, number in summed.items():
+        if weight is None or weight.grid is None or number is None or number.grid is None:
+            continue
+        steps = weight.grid.magnitude * number.grid.magnitude
+        if steps > LARGEST_STEPS:
+            message = (
+                f"{show(number.name)} times its survey weight can be {steps:,} steps, more than "
+                "2^53 - 1"
+            )
+            hint = f"declare a larger step of {show(number.name)} or {show(weight.name)}"
+            part.complain("E264", message, hint, key)
+    return weight
+
+
+def _no_statistic(part: Part[QuerySection]) -> None:
+    name, hint = part.model.statistic, f"use {listed(STATISTICS)}"
+    if name is not None:
+        hint = meant(name, STATISTICS, hint)
+        part.complain("E101", f"unknown statistic {show(name)}", hint, "statistic")
+
+
+def _column(query: SpecQuery, takes: SpecKeys) -> Column | None:
+    part, name, statistic = query.part, query.model.column, query.model.statistic
+    if takes.curve:
+        name = None
+    elif not takes.column:
+        if name is not None:
+            hint = f"where = '{show(name)} IS NOT NULL' counts its values"
+            if takes.needs:
+                hint = f"name it in {'score' if 'score' in takes.needs else takes.needs[-1]}"
+            part.complain("E217", f"{statistic} takes no column", hint, "column")
+    elif name is None:
+        query.miss("column", 'column = "..."')
+    if query.model.bins is not None and not (takes.groups or takes.chooses):
+        hint = "declare the bins in the column and name it in by"
+        part.complain("E111", f"{statistic} takes no bins", hint, "bins")
+    declared = query.find(name, "column") if name is not None and takes.column else None
+    if declared is None:
+        return None
+    if takes.numeric and statistic is not None:
+        query.check_numeric(declared, statistic, "column")
+    return declared.column
+
+
+def _check_keys(query: SpecQuery, takes: SpecKeys) -> None:
+    """Complain of keys that other statistics take, and of missing ones that this one needs."""
+    part = query.part
+    for key, example in OWN_KEYS.items():
+        given = part.given(key)
+        if given and key not in (*takes.needs, *takes.may):
+            owners = [
+                name
+                for name, owner in STATISTICS.items()
+                if key in owner.keys.needs + owner.keys.may
+            ]
+            message = f"{part.model.statistic} takes no {key}"
+            part.complain("E111", message, f"leave it out; it is for {listed(owners)}", key)
+        elif not given and key in takes.needs:
+            other = INSTEAD.get(key, key)
+            if not part.given(other) and part.sound(other):
+                query.miss(key, example)
+
+
+def _few_cells(
+    part: Part[QuerySection], groups: tuple[Group, ...], details: Details | None
+) -> bool:
+    if any(group.private for group in groups):
+        return True  # how many of the cells occur is not known
+    cells, what = prod(len(group.labels) for group in groups), "groups"
+    hint = "group by fewer columns, or fewer keys"
+    if details is not None and details.candidates is not None:
+        cells, what = cells * len(details.candidates.texts), "groups and candidates"
+        hint = f"{hint}; or fewer candidates"
+    if cells <= MAX_CELLS:
+        return True
+    message = f"the {what} make {cells} cells, more than {MAX_CELLS}"
+    part.complain("E222", message, hint, "by" if part.model.by else "column")
+    return False

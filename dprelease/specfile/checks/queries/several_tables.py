@@ -1,0 +1,216 @@
+"""Queries that make several tables: marginals, counts by levels, and quality.
+
+Each becomes one count for each table. What the spec states of it holds for all tables together:
+its budget and its weight are divided evenly. An accuracy holds in every table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import chain, combinations
+from math import comb, prod
+from typing import NamedTuple
+
+from dprelease.model import Column, ColumnType, Expression, Group, Query
+from dprelease.specfile.checks.queries.groups import MAX_CELLS, make_group
+from dprelease.specfile.checks.queries.output_tables import default_table
+from dprelease.specfile.checks.queries.query_context import SpecQuery
+from dprelease.specfile.complaints.complaint_wording import counted, show
+from dprelease.specfile.complaints.places import Path
+
+MAX_TABLES = 1_000
+MAX_ALL_CELLS = 10**8
+_ALONE = {"table": "leave it out: each table is named by its columns, such as by_sex_age"}
+_PUBLIC = "keys, keys_file or bins; several tables can't have them selected"
+
+
+class GroupSet(NamedTuple):
+    """The groups of one table, and where the spec asks for them."""
+
+    path: Path
+    groups: tuple[Group, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many cells the table has."""
+        return prod(len(group.labels) for group in self.groups)
+
+
+def read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
+    """Make the groups of each table of a query, that of ``levels`` behind those of ``by``.
+
+    None where a table can't be made, with a complaint.
+    """
+    part, levels = query.part, query.model.levels
+    usable = True
+    what = "a count with levels" if levels is not None else query.model.statistic
+    alone = _ALONE if levels is not None else {"by": "name its columns in each set", **_ALONE}
+    for key in part.given(*alone):
+        part.complain("E111", f"{what} makes several tables, and takes no {key}", alone[key], key)
+        usable = False
+    for group in by:
+        if group.private:
+            message = f"{what} makes several tables, and {show(group.column)} has no public keys"
+            part.complain("E202", message, _PUBLIC, "by")
+            usable = False
+    sets = _sets(query, by)
+    if not usable or sets is None or not _once(query, sets) or not _few(query, sets):
+        return None
+    return sets
+
+
+def one_for_each(query: Query, sets: Sequence[GroupSet]) -> tuple[Query, ...]:
+    """Make the count of each table of a query, with an even part of its budget and weight."""
+
+    def part(amount: Fraction | None) -> Fraction | None:
+        return None if amount is None else amount / len(sets)
+
+    names = [default_table(one.groups) for one in sets]
+    return tuple(
+        replace(
+            query,
+            name=f"{query.name}:{table}",
+            table=table,
+            groups=one.groups,
+            epsilon=part(query.epsilon),
+            delta=part(query.delta),
+            rho=part(query.rho),
+            weight=query.weight / len(sets),
+        )
+        for table, one in zip(names, sets, strict=True)
+    )
+
+
+def _sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
+    model, part = query.model, query.part
+    if query.statistic is not None and query.statistic.keys.states:
+        return _of_states(query)
+    if model.levels is not None:
+        rest = _groups(query, model.levels, ("levels",), [group.column for group in by])
+        places = range(len(rest or ()))
+        return [GroupSet(("levels", at), (*by, *(rest or ())[: at + 1])) for at in places] or None
+    if model.attributes is None:
+        return _of_ways(query)
+    both = part.given("columns", "ways")
+    for key in both:
+        part.complain("E111", f"both attributes and {key}", "keep the sets, or leave them out", key)
+    paths: list[Path] = [("attributes", at) for at in range(len(model.attributes))]
+    made = [_groups(query, *one) for one in zip(model.attributes, paths, strict=True)]
+    sets = [GroupSet(path, one) for path, one in zip(paths, made, strict=True) if one is not None]
+    return sets if len(sets) == len(made) and not both else None
+
+
+def state_column(column: Column) -> Column:
+    """The column that says the state of a record in another one, as ``STATES`` has it."""
+    state = Expression(f"the state of {column.name}", (column.name,), column)
+    return Column(f"{column.name}_state", ColumnType.STRING, keys=column.states, expression=state)
+
+
+def _of_states(query: SpecQuery) -> list[GroupSet] | None:
+    """Make a table of the states in each column that is named, or in all of the file."""
+    context, part = query.context, query.part
+    names = query.model.columns
+    if names is None:
+        names = tuple(name for name in context.base_types if name != context.unit_column)
+    sets = []
+    for at, name in enumerate(names):
+        path: Path = ("columns", at) if query.model.columns is not None else ("statistic",)
+        declared = query.find(name, *path) if query.check_shared(name, *path) else None
+        if declared is None:
+            continue
+        if name in names[:at]:
+            part.complain("E231", f"{show(name)} is named twice", "keep one", *path)
+        elif f"{name}_state" in context.columns:
+            message = (
+                f'"{name}_state" is declared, and the name of what quality says of {show(name)}'
+            )
+            part.complain("E231", message, "name that column otherwise", *path)
+        else:
+            group = make_group(state_column(declared.column))
+            sets += [] if group is None else [GroupSet(path, (group,))]
+    return sets if len(sets) == len(names) and sets else None
+
+
+def _of_ways(query: SpecQuery) -> list[GroupSet] | None:
+    """Combine `columns`, by size and then in their order."""
+    model, part = query.model, query.part
+    columns = _groups(query, model.columns, ("columns",)) if model.columns is not None else None
+    for key, other, example in (
+        ("columns", "ways", "such as ways = 2"),
+        ("ways", "columns", 'such as columns = ["sex", "age"]'),
+    ):
+        if part.given(key) and not part.given(other) and part.sound(other):
+            part.complain("E110", f"{key} without `{other}`", example, key, at="key")
+    if model.ways is None or columns is None:
+        return None
+    tables = sum(comb(len(columns), size) for size in model.ways)
+    if model.ways[-1] > len(columns):
+        message = f"ways is {model.ways[-1]}, but there are {counted(len(columns), 'column')}"
+        part.complain("E233", message, f"at most ways = {len(columns)}", "ways")
+    elif tables > MAX_TABLES:
+        message = f"these are {tables:,} tables, more than {MAX_TABLES:,}"
+        part.complain("E222", message, "fewer ways, or fewer columns", "ways")
+    else:
+        chosen = chain.from_iterable(combinations(columns, size) for size in model.ways)
+        return [GroupSet(("ways",), groups) for groups in chosen]
+    return None
+
+
+def _groups(
+    query: SpecQuery, names: Sequence[str], path: Path, before: Sequence[str] = ()
+) -> tuple[Group, ...] | None:
+    """Make the groups of some columns; None, with complaints, if one is not usable."""
+    groups = [
+        _group(query, name, (*path, at), again=name in (*before, *names[:at]))
+        for at, name in enumerate(names)
+    ]
+    usable = tuple(group for group in groups if group is not None)
+    return usable if len(usable) == len(groups) else None
+
+
+def _group(query: SpecQuery, name: str, path: Path, *, again: bool) -> Group | None:
+    part = query.part
+    if again:
+        part.complain("E231", f"{show(name)} is named twice", "keep one", *path)
+        return None
+    declared = query.find(name, *path) if query.check_shared(name, *path) else None
+    group = make_group(declared.column) if declared is not None else None
+    if group is None and declared is not None and declared.keyless:
+        message = f"{show(name)} has no public keys, so which groups appear would leak"
+        part.complain("E202", message, _PUBLIC, *path)
+    return group
+
+
+def _once(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
+    """Complain of a set of columns that is named before, in whatever order."""
+    seen: set[frozenset[str]] = set()
+    for one in sets:
+        names = frozenset(group.column for group in one.groups)
+        if names in seen:
+            what = " and ".join(show(group.column) for group in one.groups) or "the total"
+            message = f"the table of {what} is named twice"
+            query.part.complain("E231", message, "keep one: the order only sorts rows", *one.path)
+        seen.add(names)
+    return len(seen) == len(sets)
+
+
+def _few(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
+    """Complain of the largest table if it has too many cells, or if all have together."""
+    largest = max(sets, key=lambda one: one.cells)
+    name, cells = default_table(largest.groups), sum(one.cells for one in sets)
+    if largest.cells > MAX_CELLS:
+        longest = max(largest.groups, key=lambda group: len(group.labels))
+        message = f"the table {name} has {largest.cells:,} cells, more than {MAX_CELLS:,}"
+        hint = f"leave {show(longest.column)} out of it, which has {len(longest.labels):,} labels"
+    elif cells > MAX_ALL_CELLS or len(sets) > MAX_TABLES:
+        message = (
+            f"{len(sets):,} tables with {cells:,} cells; the most are {MAX_TABLES:,} with "
+            f"{MAX_ALL_CELLS:,}"
+        )
+        hint = f"leave tables out, first {name}, which has {largest.cells:,} cells"
+    else:
+        return True
+    query.part.complain("E222", message, hint, *largest.path)
+    return False

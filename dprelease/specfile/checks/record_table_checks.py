@@ -1,0 +1,273 @@
+"""Record-level tables, made of their sections: columns, mechanisms, budgets and names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from dprelease.model import (
+    NUMERIC_TYPES,
+    Column,
+    ColumnType,
+    Grid,
+    Mechanism,
+    Perturb,
+    PerturbedColumn,
+    Quantity,
+    Query,
+)
+from dprelease.specfile.checks.columns.column import DeclaredColumn, find_column
+from dprelease.specfile.checks.queries.groups import make_group
+from dprelease.specfile.checks.queries.output_tables import RESERVED
+from dprelease.specfile.checks.queries.query_context import QueryContext, null_is_label
+from dprelease.specfile.complaints.complaint_wording import listed, meant, show, show_fraction
+from dprelease.specfile.schema.query_tables import PerturbSection
+from dprelease.specfile.schema.sections import PrivacySection
+from dprelease.specfile.schema.structure import Part, Parts
+
+OF_NUMBERS = frozenset({Mechanism.LAPLACE, Mechanism.PIECEWISE})
+_OF_LABELS = (Mechanism.RANDOMIZED_RESPONSE, Mechanism.SUBSET_SELECTION)
+
+
+def resolve_perturbs(
+    parts: Parts, context: QueryContext, queries: Sequence[Query]
+) -> tuple[Perturb, ...]:
+    """Make every record-level table; one that lacks a part is left out, with a complaint."""
+    _check_adjacency(parts)
+    _check_names(parts, queries)
+    alone = parts.perturbs_only and len(parts.perturbs) == 1
+    made: list[Perturb] = []
+    for part in parts.perturbs:
+        model, columns = part.model, _Columns(part, context).read()
+        _check_budget(part, parts.privacy, alone=alone)
+        _check_truth(part, columns)
+        if model.name is not None and columns:
+            delta, number = model.delta or Fraction(0), int(part.path[1])
+            made.append(
+                Perturb(model.name, tuple(columns), model.epsilon, delta, model.truth, number)
+            )
+    return tuple(made)
+
+
+class _Columns:
+    """The columns of one table while they are read."""
+
+    def __init__(self, part: Part[PerturbSection], context: QueryContext) -> None:
+        self.part = part
+        self.context = context
+
+    def read(self) -> list[PerturbedColumn]:
+        """Give the columns that can be perturbed; all others have a complaint."""
+        names = self.part.model.columns
+        if names is None:
+            return []
+        if not names:
+            hint = "list the columns of the table, such as those that have keys or bounds"
+            self.part.complain("E249", "columns is empty", hint, "columns")
+        for key in ("mechanism", "weights"):
+            self._check_listed(key, names)
+        numbered = [(number, self._find(number, name)) for number, name in enumerate(names)]
+        if "mechanism" in self.part.bad:
+            return []
+        columns = [self._read(number, column) for number, column in numbered if column is not None]
+        return [column for column in columns if column is not None]
+
+    def _check_listed(self, key: str, names: Sequence[str]) -> None:
+        """Complain of columns of a table of mechanisms or weights that are not perturbed."""
+        table = getattr(self.part.model, key)
+        for name in table if isinstance(table, Mapping) else ():
+            if name not in names:
+                hint = meant(name, names, "add it to columns, or leave it out")
+                message = f"{key} of {show(name)}, which is not among the columns of the table"
+                self.part.complain("E244", message, hint, key, name)
+
+    def _find(self, number: int, name: str) -> DeclaredColumn | None:
+        spot = ("columns", number)
+        if name in (self.part.model.columns or ())[:number]:
+            self.part.complain("E231", f"{show(name)} is named twice", "keep one", *spot)
+            return None
+        if name == self.context.unit_column:
+            message = f"{show(name)} tells units apart: no table of records may hold an identifier"
+            hint = "leave it out; even perturbed it could point at somebody"
+            self.part.complain("E246", message, hint, *spot)
+            return None
+        return find_column(name, self.context.columns, self.part, *spot)
+
+    def _read(self, number: int, declared: DeclaredColumn) -> PerturbedColumn | None:
+        name, wanted = declared.column.name, self.part.model.mechanism or Mechanism.AUTO
+        table = isinstance(wanted, Mapping)
+        mechanism = wanted.get(name, Mechanism.AUTO) if isinstance(wanted, Mapping) else wanted
+        spot = ("mechanism", name) if table else ("mechanism",)  # where the mechanism stands
+        weight = (self.part.model.weights or {}).get(name, Fraction(1))
+        group = make_group(declared.column) if mechanism not in OF_NUMBERS else None
+        if group is not None and len(group.labels) > 1:
+            return PerturbedColumn(name, group, None, mechanism, weight)
+        if group is not None:
+            message = f"{show(name)} has {len(group.labels)} label: every answer is the same"
+            hint = 'declare all values, or where undeclared ones go: other = "..."'
+            self.part.complain("E247", message, hint, "columns", number)
+            return None
+        boundless = _boundless(declared)
+        by_bounds = mechanism is Mechanism.AUTO and declared.keyless and not boundless
+        if mechanism in OF_NUMBERS or by_bounds:
+            return self._number(declared, mechanism, weight, spot)
+        if declared.keyless and boundless:  # else its keys or bins were refused
+            message = f"{show(name)} has neither public values nor bounds, and it takes one of them"
+            self.part.complain("E245", message, _declare(declared.column), "columns", number)
+        elif declared.keyless:
+            message = f"{mechanism} needs keys or bins, and {show(name)} has bounds alone"
+            hint = f"declare bins for ranges; or use {listed(sorted(OF_NUMBERS))}"
+            self.part.complain("E243", message, hint, *spot)
+        return None
+
+    def _number(
+        self, declared: DeclaredColumn, mechanism: Mechanism, weight: Fraction, spot: Sequence[str]
+    ) -> PerturbedColumn | None:
+        column = declared.column
+        if _boundless(declared):
+            hint = f"use {listed(_OF_LABELS)}, which need keys or bins"
+            if column.type is ColumnType.BOOLEAN:
+                have, hint = "is a boolean", f"use {listed(_OF_LABELS)}"
+            elif column.type in NUMERIC_TYPES:
+                have, hint = "has none", f"declare both, from a public rule; or {hint}"
+            else:
+                have = f"is a {column.type.value}"
+            message = f"{mechanism} needs lower and upper, and {show(column.name)} {have}"
+            self.part.complain("E243", message, hint, *spot)
+            return None
+        # Without a grid its bounds were refused.
+        if column.grid is None or null_is_label(column, mechanism, self.part.reporter):
+            return None
+        fill, chosen = _fill(column.grid, column.null_value)
+        quantity = Quantity(column.name, column.grid, fill)
+        return PerturbedColumn(column.name, None, quantity, mechanism, weight, chosen)
+
+
+def _boundless(declared: DeclaredColumn) -> bool:
+    """Say whether a column surely has no bounds of its own: that of a boolean is none."""
+    kind = declared.column.type
+    return declared.unbounded or kind not in NUMERIC_TYPES or kind is ColumnType.BOOLEAN
+
+
+def _fill(grid: Grid, null_value: str | None) -> tuple[int, bool]:
+    """Give the grid integer of a null, and whether it was chosen here: then the middle."""
+    if null_value is None:
+        return (grid.lower + grid.upper) // 2, True
+    return min(max(round(Fraction(null_value) / grid.step), grid.lower), grid.upper), False
+
+
+def _declare(column: Column) -> str:
+    """What to declare of a column without labels and bounds."""
+    if column.type in NUMERIC_TYPES:
+        return "declare lower and upper, from a public rule; or keys or bins"
+    if column.type is ColumnType.STRING:
+        return 'declare keys or keys_file, from a public list; other = "..." takes all else'
+    return "declare bins or keys, from a public rule"
+
+
+def _check_names(parts: Parts, queries: Sequence[Query]) -> None:
+    """Complain of a table whose file, or whose name in a report, would be another's."""
+    taken: dict[str, str] = {}
+    for query in queries:
+        taken.setdefault(query.table.casefold(), f"the table of the query {show(query.name)}")
+    for part in parts.queries:
+        for name, what in (
+            (part.model.table, "the table of a query"),
+            (part.model.name, "a query"),
+        ):
+            if name is not None:
+                taken.setdefault(name.casefold(), what)
+    for perturb in parts.perturbs:
+        name = perturb.model.name
+        if name is None:
+            continue
+        if name.casefold() in RESERVED:
+            message = f"{show(name)} is the name of a report, not of a table"
+            perturb.complain("E220", message, "choose another name for the table", "name")
+        elif name.casefold() in taken:
+            message = f"{show(name)} is already the name of {taken[name.casefold()]}"
+            hint = "choose another name for the table; upper and lower case don't count"
+            perturb.complain("E250", message, hint, "name")
+        else:
+            taken[name.casefold()] = "another [[perturb]]"
+
+
+def _check_adjacency(parts: Parts) -> None:
+    """A table of records shows how many there are: only replace-one is then protected."""
+    if parts.privacy.model.adjacency != "add-remove":
+        return
+    shown = "a table of records shows how many there are, which add-remove would protect"
+    if parts.perturbs_only:
+        message = f'{shown}: adjacency is taken as "replace-one"'
+        parts.privacy.warn("W215", message, 'write adjacency = "replace-one"', "adjacency")
+    else:
+        hint = 'adjacency = "replace-one"; or two specs, one of them with all [[perturb]]'
+        parts.privacy.complain("E242", shown, hint, "adjacency")
+
+
+def _check_budget(
+    part: Part[PerturbSection], privacy: Part[PrivacySection], *, alone: bool
+) -> None:
+    """Check that the table has a budget, in terms that don't contradict each other.
+
+    ``alone``: nothing else is asked, so that the table may have the total.
+    """
+    model, total = part.model, privacy.model
+    if model.truth is not None:
+        _check_truth_alone(part)
+    elif model.delta and model.epsilon is None and part.sound("epsilon", "truth"):
+        part.complain("E224", "delta without epsilon", "state epsilon as well", "delta")
+    if model.delta and total.accounting == "pure":
+        message = 'accounting = "pure" has no room for the delta of a table'
+        part.complain("E225", message, 'leave delta out, or accounting = "auto"', "delta")
+    elif model.delta and (total.rho is not None or total.accounting == "zcdp"):
+        hint = 'leave delta out; or accounting = "auto" and a total epsilon with a delta'
+        part.complain("E225", "a table with a delta has no rho", hint, "delta")
+    if part.given("epsilon", "truth") or not part.sound("epsilon", "truth"):
+        return
+    if not alone:
+        message = "the table has no budget, and takes no share of the total beside others"
+        hint = "state epsilon, or truth, in this [[perturb]]"
+    elif total.epsilon is not None or not privacy.sound("epsilon", "rho"):
+        return
+    elif total.rho is not None:
+        message = "the table has no budget, and a total rho is none for answers of records"
+        hint = "state epsilon, or truth, in this [[perturb]]; or a total epsilon"
+    else:
+        message = "the table has no budget, and there is no total"
+        hint = "state epsilon in [privacy], or epsilon or truth in this [[perturb]]"
+    part.complain("E223", message, hint, at="key")
+
+
+def _check_truth_alone(part: Part[PerturbSection]) -> None:
+    if part.model.epsilon is not None:
+        hint = "keep one: epsilon, or the chance of the true answer, which fixes epsilon"
+        part.complain("E224", "both epsilon and truth", hint, "truth")
+    if part.model.delta:
+        hint = "leave delta out; or state epsilon instead of truth"
+        part.complain("E224", "both truth and delta", hint, "delta")
+    if part.model.weights is not None:
+        hint = "leave weights out: truth is that of every column"
+        part.complain("E224", "both truth and weights", hint, "weights")
+
+
+def _check_truth(part: Part[PerturbSection], columns: Sequence[PerturbedColumn]) -> None:
+    """Check that a chance of the true answer says something, and of columns that have answers."""
+    truth = part.model.truth
+    for column in columns if truth is not None else ():
+        name = show(column.name)
+        if column.group is None:
+            message = f"truth, but {name} is a number, which has no true answer"
+            hint = "state epsilon instead, or declare bins; or make two tables"
+        elif column.mechanism is Mechanism.SUBSET_SELECTION:
+            message = f"truth, but {name} is answered by a set of labels"
+            hint = 'mechanism = "randomized-response"; or state epsilon instead of truth'
+        elif truth == Fraction(1, len(column.group.labels)):
+            message = (
+                f"truth {show_fraction(truth)} is that of a pure guess among the "
+                f"{len(column.group.labels)} labels of {name}: the answers would say nothing"
+            )
+            hint = "more than that, such as truth = 0.75"
+        else:
+            continue
+        part.complain("E248", message, hint, "truth")

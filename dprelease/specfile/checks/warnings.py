@@ -1,0 +1,258 @@
+"""Warnings: what works but deserves a second look.
+
+Bounds on a unit's rows can contradict each other, do nothing, or cost a great deal. None of that
+could harm anybody: noise is made for what a unit can bring under all bounds together. But who
+writes a number that has no effect expects another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from dprelease.model import Data, Dialect, Query
+from dprelease.model.release import SECTORS
+from dprelease.sources.source_registry import SOURCES
+from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.complaints.reporter import Spot
+from dprelease.specfile.schema.sections import ColumnSection, PrivacySection
+from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.statistics.statistic_registry import statistic_of
+
+LARGE_DELTA = Fraction(1, 10**5)
+
+
+def check_usage(parts: Parts, data: Data | None) -> None:
+    """Warn of what is not described, and of keys that no record can match."""
+    sector = parts.release.model.sector
+    if sector and "registry" in (parts.report.model.formats or ()) and not _is_known(sector):
+        message = f"the registry of deployments has no sector {show(sector)}"
+        hint = f"use {listed(SECTORS)}; else the entry has it in a note"
+        parts.release.warn("W217", message, hint, "sector")
+    privacy = parts.privacy
+    if privacy.model.unit_description is None and privacy.sound("unit_description"):
+        people = privacy.model.unit == "column"
+        message = f"nothing says what one {'unit' if people else 'row'} stands for"
+        privacy.warn("W202", message, 'unit_description = "one employee"', at="key")
+    _check_unit(parts)
+    for part in parts.columns.values():
+        _check_source(part)
+    _check_deltas(parts)
+    if data is not None and "null_values" in SOURCES[data.source.format].options:
+        for part in parts.columns.values():
+            _check_keys(part, data.source.dialect)
+
+
+def _check_unit(parts: Parts) -> None:
+    """Doubles tell no more than some 15 digits apart."""
+    section = parts.columns.get(parts.privacy.model.unit_column or "")
+    if section is not None and section.model.type in ("float", "decimal"):
+        message = "units are told apart as doubles: those that differ after the 15th digit are one"
+        hint = 'declare the unit column as type = "integer" or "string"'
+        parts.privacy.warn("W218", message, hint, "unit_column")
+
+
+def _is_known(sector: str) -> bool:
+    return sector.capitalize() in SECTORS
+
+
+def _check_deltas(parts: Parts) -> None:
+    sections: list[Part[Any]] = [parts.privacy, *parts.queries, *parts.perturbs]
+    stated: list[tuple[Part[Any], Fraction | None, tuple[str, ...]]]
+    stated = [(part, part.model.delta, ("delta",)) for part in sections]
+    stated += [
+        (part, part.model.partition_selection.delta, ("partition_selection", "delta"))
+        for part in parts.queries
+        if part.model.partition_selection is not None
+    ]
+    for part, delta, keys in stated:
+        if delta and delta > LARGE_DELTA:
+            message = "a large delta: with that probability nothing is promised"
+            part.warn("W207", message, "choose one far below one over the number of rows", *keys)
+    capped = parts.ledger.model.delta_cap is not None or not parts.ledger.sound("delta_cap")
+    if any(delta for _, delta, _ in stated) and not capped:
+        message = "no delta_cap: the deltas of this data set are not limited"
+        parts.ledger.warn("W206", message, "agree on a cap and write it in [ledger]", at="key")
+
+
+def _check_source(part: Part[ColumnSection]) -> None:
+    model = part.model
+    declared = part.given("lower", "keys", "keys_file", "bins")
+    exempt = model.type == "boolean" or model.expression is not None
+    if declared and model.source is None and not exempt and part.sound("source"):
+        what = {"lower": "bounds", "keys_file": "keys"}.get(declared[0], declared[0])
+        message = f"nothing says where the {what} of {show(part.path[-1])} come from"
+        hint = 'source = "public: ..."; what is read off the data itself would leak'
+        part.warn("W203", message, hint, at="key")
+
+
+def _check_keys(part: Part[ColumnSection], dialect: Dialect) -> None:
+    model = part.model
+    if model.expression is not None or model.type != "string":
+        return
+    for number, key in enumerate(model.keys or ()):
+        if not isinstance(key, str):
+            continue
+        if key in dialect.null_values and model.nulls != key:
+            why, hint = "null_values makes it a null", f"nulls = {show(key)} counts the nulls there"
+        elif dialect.strip and key != key.strip():
+            why, hint = "strip takes its blanks off", "take the blanks off the key"
+        else:
+            continue
+        part.warn("W205", f"no record can match the key {show(key)}: {why}", hint, "keys", number)
+
+
+LARGE = 1_000
+"""More rows (or groups) of one unit than this are worth a word: 1 to 5 are usual."""
+
+
+_ROWS, _GROUPS = "max_rows_per_unit", "max_groups_per_unit"
+_WITHIN = "max_rows_per_unit_per_group"
+_USUAL = "1 to 5 are usual, and what is beyond is left out; never choose by looking at the data"
+
+
+class _Bounds(NamedTuple):
+    """The bounds as written, and what the queries make of them.
+
+    ``cells`` is the largest number of cells that a table has, None where keys are private.
+    ``within`` is the bound on rows in one group, if one is written.
+    """
+
+    part: Part[PrivacySection]
+    rows: int
+    groups: int
+    within: int | None
+    cells: int | None
+    records: bool  # there are record-level tables, with as many rows of a unit
+    counts_rows: bool  # some query does more than to count each unit once
+
+    def groups_in(self, cells: int | None) -> int:
+        """The most groups of one unit in a table of so many cells."""
+        return self.groups if cells is None else min(self.groups, cells)
+
+    def reach(self, cells: int | None) -> int:
+        """The most rows of one unit that can count in a table of so many cells."""
+        return min(self.rows, self.groups_in(cells) * min(self.within or self.rows, self.rows))
+
+    def warn(self, code: str, message: str, hint: str, *keys: str, at: Spot = "value") -> None:
+        """Warn of a bound, or of all."""
+        self.part.warn(code, message, hint, "bounding", *keys, at=at)
+
+
+def warn_of_bounding(parts: Parts, queries: Sequence[Query]) -> None:
+    """Warn of each bound that is not what it seems; one warning for each."""
+    part, records = parts.privacy, bool(parts.perturbs)
+    section = part.model.bounding
+    if part.model.unit != "column" or section is None:
+        return
+    rows, groups = section.max_rows_per_unit, section.max_groups_per_unit
+    if records and rows is not None and rows > LARGE:
+        message = (
+            f"{rows:,} rows of one unit can be in a table of records: each has 1/{rows:,} of the "
+            "table's epsilon, which leaves next to nothing of what it says"
+        )
+        part.warn("W213", message, _USUAL, "bounding", _ROWS)
+    if not queries:
+        for key in (_GROUPS, _WITHIN) if records else ():
+            if getattr(section, key) is not None:
+                message = f"{key} has no effect: there is no [[query]], so there are no groups"
+                part.warn("W216", message, "leave it out", "bounding", key)
+        return
+    if rows is None or groups is None:
+        return
+    cells = None if any(query.private for query in queries) else max(q.cells for q in queries)
+    counts_rows = any(_counts_rows(query) for query in queries)
+    within = section.max_rows_per_unit_per_group
+    bounds = _Bounds(part, rows, groups, within, cells, records, counts_rows)
+    if _does_nothing(bounds):
+        return
+    _groups_out_of_reach(bounds)
+    if counts_rows:
+        _rows_out_of_reach(bounds)
+    _large(bounds, queries)
+
+
+def _counts_rows(query: Query) -> bool:
+    return not statistic_of(query.statistic).counts_units
+
+
+def _does_nothing(bounds: _Bounds) -> bool:
+    """Where each unit counts once in each group, or once in all."""
+    if bounds.counts_rows:
+        return False
+    if bounds.cells == 1 and max(bounds.rows, bounds.groups) > 1 and not bounds.records:
+        message = "no query is affected by these bounds: each counts a unit once, in a single group"
+        hint = "write 1 for both, as nothing more can count; raise them when a query needs it"
+        bounds.warn("W214", message, hint, at="key")
+        return True
+    if bounds.within is not None:
+        message = f"{_WITHIN} has no effect: every query counts a unit once in each group"
+        bounds.warn("W214", message, "leave it out", _WITHIN)
+    return False
+
+
+def _groups_out_of_reach(bounds: _Bounds) -> None:
+    """More groups than the rows can lie in, or than any table has: the smaller one is said."""
+    used = bounds.rows if bounds.cells is None else min(bounds.rows, bounds.cells)
+    if bounds.groups <= used:
+        return
+    message = f"{_GROUPS} = {bounds.groups:,} can't be reached"
+    hint = f"{_GROUPS} = {used} does the same"
+    if used == bounds.rows:
+        message = f"{message}: {_some(used, 'row')} can't lie in more than {_some(used, 'group')}"
+        bounds.warn("W209", message, f"{hint}; or raise {_ROWS}, which needs more noise", _GROUPS)
+    else:
+        message = f"{message}: no table has more than {_some(used, 'group')}"
+        bounds.warn("W212", message, hint, _GROUPS)
+
+
+def _rows_out_of_reach(bounds: _Bounds) -> None:
+    if bounds.within is None:
+        return
+    if bounds.within > bounds.rows:
+        message = (
+            f"{_WITHIN} = {bounds.within:,} can't be reached: of one unit no more than "
+            f"{_some(bounds.rows, 'row')} count in all"
+        )
+        hint = f"leave it out, which does the same; or write less than {_ROWS}"
+        bounds.warn("W210", message, hint, _WITHIN)
+        return
+    most = bounds.reach(bounds.cells)
+    if most < bounds.rows and not bounds.records:
+        groups = _some(bounds.groups_in(bounds.cells), "group")
+        message = (
+            f"{_ROWS} = {bounds.rows:,} can't be reached: {groups} with at most "
+            f"{_some(bounds.within, 'row')} hold {most:,}, which is what noise is made for"
+        )
+        hint = f"{_ROWS} = {most} needs the same noise; or raise {_WITHIN}, which needs more"
+        bounds.warn("W211", message, hint, _ROWS)
+
+
+def _large(bounds: _Bounds, queries: Sequence[Query]) -> None:
+    """What one unit can bring to the table where it can bring most."""
+    cells = [(_counts_rows(query), None if query.private else query.cells) for query in queries]
+    rows = max((bounds.reach(size) for by_rows, size in cells if by_rows), default=0)
+    groups = max(
+        (min(bounds.rows, bounds.groups_in(size)) for by_rows, size in cells if not by_rows),
+        default=0,
+    )
+    if rows > LARGE:
+        message = f"{rows:,} rows of one unit can count in a table, and noise has to hide all"
+        bounds.warn("W213", f"{message}: {_noise(rows, bounds)}", _USUAL, _ROWS)
+    elif groups > LARGE:
+        message = f"one unit can count in {groups:,} groups, and noise has to hide it in all"
+        bounds.warn("W213", f"{message}: {_noise(groups, bounds)}", _USUAL, _GROUPS)
+
+
+def _noise(size: int, bounds: _Bounds) -> str:
+    """What that is for a count: 95% of Laplace noise lie within ln 20, that is 3, scales.
+
+    With replace-one, a unit that comes takes the place of another one: twice that.
+    """
+    one = 6 if bounds.part.model.adjacency == "replace-one" else 3
+    return f"with Laplace noise of epsilon 1 a count is off by ± {one * size:,}, not by ± {one}"
+
+
+def _some(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,188 @@
+"""Paths of a spec: made absolute, kept from colliding, and moved."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from dprelease.model import Data, LedgerSettings, Release, Source, is_server
+from dprelease.specfile.complaints.reporter import Reporter
+
+PERIOD = "{period}"
+REVISION = "{revision}"
+
+
+def fill_period(text: str, period: str | None) -> str:
+    """Fill ``{period}`` in a path or snapshot."""
+    return text if period is None else text.replace(PERIOD, period)
+
+
+_WILD = re.compile(r"[*?\[]")
+
+
+def absolute(base: str, path: str) -> str:
+    """Make a path absolute; relative ones start at ``base``."""
+    return os.path.normpath(os.path.join(os.path.abspath(base), path))
+
+
+def has_wildcards(path: str) -> bool:
+    """Say whether a path is a glob pattern."""
+    return _WILD.search(path) is not None
+
+
+def fixed_part(pattern: str) -> str:
+    """Give the file or directory itself, or the nearest directory of a glob without wildcards."""
+    while has_wildcards(pattern):
+        pattern = os.path.dirname(pattern)
+    return pattern
+
+
+def same(one: str, two: str) -> bool:
+    """Say whether two paths lead to the same place, links followed."""
+    return os.path.realpath(one) == os.path.realpath(two)
+
+
+def holds(directory: str, path: str) -> bool:
+    """Say whether a path lies inside of a directory or is that directory, links followed."""
+    outer, inner = os.path.realpath(directory), os.path.realpath(path)
+    return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
+
+
+def reads(source: Source, path: str) -> bool:
+    """Say whether a file is, or may be taken for, a part of the data. Nothing is opened."""
+    pattern = source.pattern
+    if source.remote:
+        return False
+    if not has_wildcards(pattern):
+        return holds(pattern, path)
+    real = os.path.realpath(path)
+    # The part without wildcards may be a link; a star doesn't cross directories, two do.
+    start = fixed_part(pattern)
+    wanted = os.path.realpath(start) + pattern[len(start.rstrip(os.sep)) :]
+    levels = "**" in pattern or real.count(os.sep) == wanted.count(os.sep)
+    return levels and fnmatchcase(real, wanted.replace(f"**{os.sep}", "*"))
+
+
+LEDGER = "the ledger"
+Named = tuple[str, str]  # what it is, and its absolute path
+
+
+def of_ledger(ledger: LedgerSettings) -> list[Named]:
+    """Name the files of a ledger."""
+    witness = [("the ledger's witness", ledger.witness)] if ledger.witness is not None else []
+    file = [] if is_server(ledger.path) else [(LEDGER, ledger.path)]
+    return [*file, *witness]
+
+
+RECORDS_NEED_A_FILE = (
+    "record-level tables are kept beside a ledger's file, not on a server",
+    "give the ledger a path",
+)
+SIDE_FILES = ("-journal", "-wal", "-shm")
+
+
+def check_ledger(
+    ledger: LedgerSettings, data: Data | None, inputs: Sequence[Named], reporter: Reporter
+) -> None:
+    """Complain when the ledger or its witness is one of the files that the release reads."""
+    named = of_ledger(ledger)
+    for name, place in named:
+        key = "path" if name == LEDGER else "witness"
+        others = [*inputs, *named[:-1]] if key == "witness" else inputs
+        clashes = [what for what, path in others if same(place, path)]
+        if data is not None and reads(data.source, place):
+            clashes.insert(0, "the data")
+        if key == "witness" and any(same(place, ledger.path + side) for side in SIDE_FILES):
+            clashes.append("a file that the ledger makes beside itself")
+        for what in clashes:
+            hint = f"give {name} a file of its own, away from the data"
+            reporter.complain("E227", f"{name} is {what}", ("ledger", key), hint)
+
+
+def check_output(
+    output: str, data: Data | None, others: Sequence[Named], reporter: Reporter
+) -> None:
+    """Complain when the output could overwrite something, or publish it by its directory.
+
+    The output directory must not hold the data or any of ``others``, nor lie inside of the data.
+    """
+    hint = "choose a directory of its own, away from the data"
+    spot = ("output", "path")
+    inside = [what for what, path in others if holds(output, path)]
+    if data is not None and not data.source.remote:
+        pattern = data.source.pattern
+        place = fixed_part(pattern)
+        if holds(output, place):
+            inside.insert(0, "the data")
+        elif holds(place, output) and ("**" in pattern or not has_wildcards(pattern)):
+            reporter.complain("E227", "the output lies inside of the data", spot, hint)
+    if inside:
+        message = f"the output is or holds {', '.join(inside)}"
+        reporter.complain("E227", message, spot, hint)
+
+
+def relocated(
+    release: Release,
+    ledger: str | os.PathLike[str] | None,
+    output: str | os.PathLike[str] | None,
+) -> Release:
+    """Give the release with another ledger or output path; None leaves it as it is.
+
+    Raises Failure (exit code 2) when a new place collides with the data, the spec or the other.
+    """
+    moved = release
+    if ledger is not None:
+        path, written = _place(ledger, release)
+        if path != release.ledger.path:
+            # The witness that the spec names is that of the spec's ledger, not of this one.
+            there = replace(release.ledger, path=path, written_path=written)
+            moved = replace(moved, ledger=replace(there, witness=None, written_witness=None))
+    if output is not None:
+        path, written = _place(output, release)
+        if path != release.output.path:
+            moved = replace(moved, output=replace(moved.output, path=path, written_path=written))
+    if moved is not release:
+        _check_places(moved)
+    return moved
+
+
+def revised(release: Release, revision: int) -> Release:
+    """Give the release with ``{revision}`` filled in the path of its output.
+
+    What the spec writes stays as it is. Raises Failure (exit code 2) when the place collides.
+    """
+    path = release.output.path.replace(REVISION, str(revision))
+    if path == release.output.path:
+        return release
+    moved = replace(release, output=replace(release.output, path=path))
+    _check_places(moved)
+    return moved
+
+
+def _check_places(moved: Release) -> None:
+    """Raise Failure (exit code 2) when a place collides with the data, the spec or another."""
+    inputs = [("the spec", os.path.abspath(moved.file))] if moved.places else []
+    reporter = Reporter(moved.file, None)
+    check_ledger(moved.ledger, moved.data, inputs, reporter)
+    if is_server(moved.ledger.path) and moved.perturbs:
+        message, hint = RECORDS_NEED_A_FILE
+        reporter.complain("E111", message, ("ledger",), hint)
+    others = [*of_ledger(moved.ledger), *inputs]
+    check_output(moved.output.path, moved.data, others, reporter)
+    reporter.raise_if_any()
+
+
+def _place(given: str | os.PathLike[str], release: Release) -> tuple[str, str]:
+    """Make a path absolute that starts where we are, and write it as the spec would.
+
+    That is from the spec's folder on, unless it was given from the root on.
+    """
+    path = os.fsdecode(given)
+    if is_server(path):
+        return path, path
+    absolute = os.path.abspath(path)
+    folder = os.path.dirname(os.path.abspath(release.file))
+    return absolute, absolute if os.path.isabs(path) else os.path.relpath(absolute, folder)

@@ -1,0 +1,353 @@
+"""Puts the sections together into a release, with the checks that span sections."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeVar
+
+from dprelease.engines.engine_registry import WITHOUT_RECORDS
+from dprelease.errors import ExitCode, Failure
+from dprelease.model import (
+    ON_SERVER,
+    About,
+    Adjacency,
+    Column,
+    ColumnType,
+    Data,
+    LedgerSettings,
+    Output,
+    Perturb,
+    Privacy,
+    Query,
+    Release,
+    Review,
+    Source,
+)
+from dprelease.model.periods import nearly_a_date
+from dprelease.reports.report_formats import DEFAULT_FORMATS, FORMATS
+from dprelease.specfile.checks.columns.column import DeclaredColumn, check_declared, resolve_columns
+from dprelease.specfile.checks.columns.list_files import Barred, Lists
+from dprelease.specfile.checks.columns.written import check_written
+from dprelease.specfile.checks.data_source import (
+    PERIOD_TEXTS,
+    check_period,
+    dataset_name,
+    resolve_data,
+    separates_periods,
+)
+from dprelease.specfile.checks.finishing_checks import with_finishes
+from dprelease.specfile.checks.name_checks import names_of
+from dprelease.specfile.checks.privacy_checks import bounding_of, check_budgets, check_unit
+from dprelease.specfile.checks.queries.output_tables import check_tables
+from dprelease.specfile.checks.queries.query import resolve_query
+from dprelease.specfile.checks.queries.query_context import QueryContext, read_survey_weight
+from dprelease.specfile.checks.warnings import check_usage, warn_of_bounding
+from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.complaints.spec_paths import (
+    RECORDS_NEED_A_FILE,
+    Named,
+    absolute,
+    check_ledger,
+    check_output,
+    fill_period,
+    of_ledger,
+)
+from dprelease.specfile.schema.review import ReviewSection
+from dprelease.specfile.schema.sections import OutputSection, ReleaseSection, ReportSection
+from dprelease.specfile.schema.structure import Part, Parts
+
+DEFAULT_LEDGER = "dprelease-ledger.sqlite"
+
+T = TypeVar("T")
+
+
+def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Release:
+    """Make the release. Raises ``Failure`` with every complaint, those of structure included.
+
+    ``outside`` allows lists of values to lie outside of ``base``.
+    """
+    reporter = parts.privacy.reporter
+    period = check_period(period, parts)
+    data = resolve_data(parts.data, base, period)
+    lists = Lists(base, _barred(parts, data, base), outside)
+    types = {
+        name: ColumnType(part.model.type)
+        for name, part in parts.columns.items()
+        if part.model.type is not None and part.model.expression is None
+    }
+    columns = resolve_columns(parts.columns, types, lists)
+    source = data.source if data is not None else None
+    check_declared(parts.columns, source)
+    check_written(parts.columns, source)
+    check_unit(parts, data)
+    people = parts.privacy.model.unit == "column"
+    unit_column = parts.privacy.model.unit_column if people else None
+    weight = read_survey_weight(parts.data, columns)
+    context = QueryContext(columns, types, reporter, unit_column, lists, weight)
+    queries, paid = _queries(parts, context)
+    _check_names(parts)
+    check_tables(queries, parts)
+    if len({query.number for query in queries}) == len(parts.queries):  # none was refused
+        queries = with_finishes(queries, parts)
+    check_budgets(parts, paid)
+    perturbs = _perturbs(parts, context, queries)
+    _check_counted(parts, source)
+    ledger = _ledger(parts, data, base, period)
+    output = _output(parts.output, base, period)
+    formats = _formats(parts.report)
+    review = _review(parts)
+    spec = [("the spec", reporter.file)] if reporter.marks is not None else []
+    check_ledger(ledger, data, spec, reporter)
+    if output is not None:
+        others = [*of_ledger(ledger), *_list_files(parts, base), *spec]
+        check_output(output.path, data, others, reporter)
+    check_usage(parts, data)
+    warn_of_bounding(parts, queries)
+    resolved = {name: one.column for name, one in columns.items() if one is not None}
+    names = names_of(parts, resolved, queries, period)
+    reporter.raise_if_any()
+    data, privacy = _with_fixed_records(parts, _sure(data), _privacy(parts))
+    return Release(
+        reporter.file,
+        _about(parts, period),
+        data,
+        privacy,
+        ledger,
+        _columns(columns, queries),
+        queries,
+        _sure(output),
+        formats,
+        parts.report.model.language,
+        period,
+        tuple(reporter.warnings),
+        reporter.places(),
+        perturbs,
+        tuple(lists.files),
+        names,
+        review,
+    )
+
+
+def _about(parts: Parts, period: str | None) -> About:
+    texts = {key: getattr(parts.release.model, key) for key in ReleaseSection.KEYS}
+    for key in PERIOD_TEXTS:
+        if texts[key] is not None:
+            texts[key] = fill_period(texts[key], period)
+    return About(**texts)
+
+
+def _columns(
+    declared: Mapping[str, DeclaredColumn | None], queries: Sequence[Query]
+) -> dict[str, Column]:
+    """The declared columns, and those of the states that are counted."""
+    columns = {name: _sure(one).column for name, one in declared.items()}
+    groups = [group.column for query in queries for group in query.groups]
+    states = dict.fromkeys(name for name in groups if name not in columns)
+    if not states:
+        return columns
+    # Imported where it is needed: most specs count no states.
+    from dprelease.specfile.checks.queries.several_tables import state_column
+
+    return columns | {name: state_column(columns[name.removesuffix("_state")]) for name in states}
+
+
+def _sure(value: T | None) -> T:
+    """Unwrap what can be missing only if there was a complaint."""
+    if value is None:
+        raise Failure(ExitCode.INTERNAL, [])
+    return value
+
+
+def _queries(parts: Parts, context: QueryContext) -> tuple[tuple[Query, ...], frozenset[int]]:
+    """Make the queries, and those that select private keys where nobody asks for a count.
+
+    Also says which have a budget that the query itself does not state, by their numbers.
+    """
+    by_part = [resolve_query(part, context) for part in parts.queries]
+    queries = [query for made in by_part for query in made]
+    if not all(by_part):
+        # One that is missing could be the count that selects.
+        unsure = [part for part in parts.queries if part.model.partition_selection is not None]
+        return tuple(queries), frozenset(int(part.path[1]) for part in unsure)
+    if not any(query.private for query in queries):
+        return tuple(queries), frozenset()
+    # Imported here for start-up: most tables have public keys.
+    from dprelease.specfile.checks.queries.key_selectors import select_keys
+
+    return select_keys(queries, parts)
+
+
+def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> tuple[Perturb, ...]:
+    if not parts.perturbs:
+        return ()
+    # Imported here for start-up: most specs have none.
+    from dprelease.specfile.checks.record_table_checks import resolve_perturbs
+
+    engine = parts.data.model.engine
+    if engine in WITHOUT_RECORDS:
+        message = f'engine = "{engine}" makes no record-level tables'
+        parts.data.complain("E111", message, 'leave engine out: "duckdb" makes them', "engine")
+    return resolve_perturbs(parts, context, queries)
+
+
+def _check_counted(parts: Parts, source: Source | None) -> None:
+    """Check that a table of records shows no number that depends on what one of them holds."""
+    if source is None or source.is_framed:
+        return
+    for perturb in parts.perturbs:
+        message = "the table shows how many records there are, which what one holds decides here"
+        hint = "write the data as Parquet, or as CSV without multiline"
+        perturb.complain("E253", message, hint, at="key")
+
+
+def _privacy(parts: Parts) -> Privacy:
+    model = parts.privacy.model
+    return Privacy(
+        _sure(model.unit),
+        Adjacency.REPLACE_ONE if parts.perturbs_only else Adjacency(_sure(model.adjacency)),
+        model.unit_description,
+        model.epsilon,
+        model.delta or Fraction(0),
+        model.rho,
+        model.accounting,
+        model.unit_column,
+        bounding_of(model.bounding, grouped=not parts.perturbs_only),
+        model.population,
+    )
+
+
+def _with_fixed_records(parts: Parts, data: Data, privacy: Privacy) -> tuple[Data, Privacy]:
+    """Say whether a record that is replaced is there in any case: lines must end for that."""
+    source, replaced = data.source, privacy.adjacency is Adjacency.REPLACE_ONE
+    if replaced and (privacy.unit == "row" or parts.perturbs):
+        source = replace(source, must_end=source.is_framed and source.format == "csv")
+    fixed = source.has_fixed_records
+    return replace(data, source=source), replace(privacy, has_fixed_records=fixed)
+
+
+def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> LedgerSettings:
+    part, model, path = parts.ledger, parts.ledger.model, parts.data.model.path
+    if model.epsilon_cap is None and model.rho_cap is None and part.sound("epsilon_cap"):
+        message = "no epsilon_cap: this spec sets no limit to the budget of its data set"
+        hint = "agree on a cap: write it in [ledger], or set it by `dprelease budget cap`"
+        part.warn("W201", message, hint, at="key")
+    dataset = model.dataset
+    if dataset is None:
+        dataset = dataset_name(base, path) if path is not None and data else ""
+        if data is not None and path is None and part.sound("dataset"):
+            message = "[ledger] has no `dataset`, and the data is in no file that names it"
+            hint = "name it: all specs over the same records must add up under one name"
+            part.complain("E110", message, hint, at="key")
+    disjoint = bool(model.disjoint_periods)
+    place = path or parts.data.model.table
+    if disjoint and period is not None and "." in period and parts.data.model.table is not None:
+        message = f"the period {show(period)} names another schema, and not only another table"
+        hint = "use a period without a dot; write the schema in [data] table"
+        part.complain("E241", message, hint, "disjoint_periods")
+    if disjoint and data is not None and not separates_periods(place or ""):
+        message = "disjoint_periods, but the path of the data has no {period} by itself"
+        hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"
+        part.complain("E241", message, hint, "disjoint_periods")
+    if disjoint and period is not None and nearly_a_date(period):
+        message = f"the period {show(period)} looks like a date and is none"
+        hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
+        part.complain("E241", message, hint, "disjoint_periods")
+    ledger, witness = model.path or DEFAULT_LEDGER, model.witness
+    if model.url_env is not None:
+        if model.path is not None:
+            hint = "a ledger is a file, or on a server: keep one of them"
+            part.complain("E111", "url_env beside path", hint, "url_env", at="key")
+        if parts.perturbs:
+            part.complain("E111", *RECORDS_NEED_A_FILE, "url_env")
+        ledger, witness = ON_SERVER + model.url_env, witness or f"{model.url_env}.witness"
+    return LedgerSettings(
+        ledger if model.url_env is not None else absolute(base, ledger),
+        dataset,
+        model.epsilon_cap,
+        model.delta_cap,
+        absolute(base, witness) if witness is not None else None,
+        disjoint,
+        ledger if model.url_env is not None else os.path.normpath(ledger),
+        os.path.normpath(witness) if witness is not None else None,
+        model.rho_cap,
+    )
+
+
+def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
+    """Name what no list may be: the data of all periods, and the ledger with what is beside it."""
+    witness = parts.ledger.model.witness
+    ledger = absolute(base, parts.ledger.model.path or DEFAULT_LEDGER)
+    barred = [
+        ("the ledger, or a file that it makes beside itself", path + end)
+        for path in (ledger, os.path.realpath(ledger))
+        for end in ("", "-*", ".*")
+    ]
+    barred += [("the ledger's witness", absolute(base, witness))] if witness is not None else []
+    if data is not None and not data.source.remote and parts.data.model.path is not None:
+        every = absolute(base, parts.data.model.path)
+        barred.append(("the data", data.source.pattern))
+        if every != data.source.pattern:
+            barred.append(("data of another period", every))
+    return list(dict.fromkeys(barred))
+
+
+def _output(part: Part[OutputSection], base: str, period: str | None) -> Output | None:
+    model = part.model
+    if model.path is None:
+        return None
+    written = fill_period(model.path, period)
+    interval = model.interval or Fraction(95, 100)
+    return Output(absolute(base, written), model.format, interval, os.path.normpath(written))
+
+
+def _formats(part: Part[ReportSection]) -> tuple[str, ...]:
+    formats = part.model.formats
+    if formats is None:
+        return DEFAULT_FORMATS
+    for number, name in enumerate(formats):
+        if name not in FORMATS:
+            message, hint = f"{show(name)} is no format of a report", f"use {listed(FORMATS)}"
+            part.complain("E105", message, hint, "formats", number)
+        elif name in formats[:number]:
+            part.complain("E105", f"{show(name)} is named twice", "keep one", "formats", number)
+    return formats
+
+
+def _review(parts: Parts) -> Review:
+    part, model = parts.review, parts.review.model
+    if model.reviewer is None and part.sound("reviewer") and part.given(*ReviewSection.KEYS):
+        message, hint = "[review] has no `reviewer`", "say who reviewed the release"
+        part.complain("E110", message, hint, at="key")
+    texts = {key: getattr(model, key) for key in ReviewSection.KEYS if key != "attestations"}
+    stated = {} if model.attestations is None else dict(vars(model.attestations))
+    local = "trust_in_the_local_model"
+    if local in stated and not parts.perturbs:
+        message = f"`{local}` is about record-level tables, and the spec has no [[perturb]]"
+        part.complain("E111", message, "leave it out", "attestations", local)
+    return Review(**texts, attestations=stated)
+
+
+def _list_files(parts: Parts, base: str) -> list[Named]:
+    files = [
+        (f"the keys_file of {show(name)}", absolute(base, part.model.keys_file))
+        for name, part in parts.columns.items()
+        if part.model.keys_file is not None
+    ]
+    return files + [
+        (f"the candidates_file of {show(part.model.name)}", absolute(base, listed))
+        for part in parts.queries
+        if (listed := part.model.candidates_file) is not None
+    ]
+
+
+def _check_names(parts: Parts) -> None:
+    seen: set[str] = set()
+    for part in parts.queries:
+        name = (part.model.name or "").casefold()
+        if name in seen:
+            message = f"two queries are named {show(part.model.name)}"
+            part.complain("E218", message, "give each its own name", "name")
+        seen |= {name} if name else set()

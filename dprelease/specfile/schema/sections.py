@@ -1,0 +1,492 @@
+"""The sections of a spec: their keys, what each takes, and what it means.
+
+The words of the sections and of their keys are those of the README's reference and of the JSON
+Schema. Every key may be absent as far as this table goes: it is then its default, which is None
+unless it stands here. ``remedy`` marks the keys that are missed when absent, ``later`` the words
+that belong to the format but not to this version.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dprelease.engines.engine_registry import ENGINES
+from dprelease.language import ENGLISH, LANGUAGES
+from dprelease.reports.report_formats import DEFAULT_FORMATS
+from dprelease.sources.source_registry import DRIVERS, SOURCES
+from dprelease.specfile.schema.fields import (
+    decimals,
+    flag,
+    label,
+    labels,
+    licence,
+    line,
+    names,
+    option,
+    quantiles,
+    safe_name,
+    scalar,
+    scalars,
+    sets,
+    text,
+    texts,
+    variable,
+    ways,
+)
+from dprelease.specfile.schema.number_texts import (
+    bandwidth,
+    bound,
+    budget,
+    design_effect,
+    display_step,
+    exact,
+    interval,
+    picks,
+    points,
+    population,
+    probability,
+    record_lines,
+    weight,
+)
+from dprelease.specfile.schema.query_tables import (
+    AccuracySection,
+    PartSection,
+    PerturbSection,
+    SelectionSection,
+    read_accuracy,
+    read_half,
+    read_selection,
+)
+from dprelease.specfile.schema.review import AttestationsSection, ReviewSection
+from dprelease.specfile.schema.section_reader import Choice, Key, Section, nested
+from dprelease.statistics.statistic_registry import STATISTICS
+
+Accounting = Literal["auto", "pure", "zcdp", "pld"]
+Decimal = Literal[".", ","]
+Format = Literal["csv", "parquet"]
+Mechanism = Literal["auto", "laplace", "gaussian", "exponential"]
+Neighbours = Literal["add-remove", "replace-one"]
+TypeName = Literal["integer", "float", "decimal", "string", "boolean", "date", "timestamp"]
+Unit = Literal["row", "column"]
+
+*_FIRST, _LAST = STATISTICS
+
+
+class ReleaseSection(Section, header="[release]"):
+    WORDS = "Who publishes what, and why. Goes into the report."
+
+    name = Key(
+        safe_name,
+        "name of the release; part of its identity",
+        remedy='name the release, for example name = "staff-pay-2026"',
+    )
+    title = Key(line, "heading of the report and the tables; may hold `{period}`", "the name")
+    curator = Key(line, "who holds the data and publishes")
+    contact = Key(line, "where readers can ask")
+    purpose = Key(text, "what the release is for; may hold `{period}`")
+    region = Key(line, "which place the data is about")
+    sector = Key(line, "such as Healthcare or Education, words of the registry of deployments")
+    approved_by = Key(line, "who agreed to the release")
+    licence = Key(licence, "of the figures: an identifier of SPDX, or a URL", "none is stated")
+    previous = Key(
+        line,
+        "`report.json` of the last release, relative to the spec; may hold `{period}`. The report "
+        "says what changed since",
+    )
+
+
+class DataSection(Section, header="[data]"):
+    WORDS = "Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed."
+
+    path = Key(
+        line,
+        "a file, a glob or a directory, relative to the spec; may hold `{period}`",
+        "required, but for a database or a frame",
+    )
+    format = Choice[str | None](
+        SOURCES,
+        None,
+        "`.csv`, `.tsv`, `.txt` are CSV, also with `.gz` or `.zst`; `.parquet`, `.pq` Parquet; "
+        "`.arrow`, `.feather`, `.ipc` Arrow; "
+        '`"adbc"` is a table of a database, `"frame"` one that a program hands over',
+        "by suffix",
+    )
+    driver = Choice[str | None](DRIVERS, None, "kind of the database, whose extra is installed")
+    uri_env = Key(line, "the environment variable that holds the URI of the database")
+    table = Key(
+        line,
+        "the table or view, or its schema, a dot and it; in double quotes if a name has a dot; may "
+        "hold `{period}`",
+    )
+    sheet = Key(line, "of an Excel workbook the sheet with the records", "its only one")
+    engine = Choice[str](ENGINES, "duckdb", "what reads the data")
+    snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
+    weight = Key(
+        line,
+        "the column of survey weights: how often a record counts in the queries; needs bounds, "
+        "`lower` of 0 or more",
+        "each record once",
+    )
+    design_effect = Key(
+        design_effect,
+        "how many times the variance of a simple random sample that of the survey's estimates is, "
+        "as its producer says; the report tells it beside weighted figures",
+        "none",
+    )
+    delimiter = Key(option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
+    quote = Key(option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
+    encoding = Key(option, "utf-8, latin-1 or cp1252", '"utf-8"')
+    null_values = Key(texts, "texts that stand for a missing value", '[""]')
+    header = Key(flag, "whether the first line names the columns", "true")
+    names = Key(texts, "the columns' names, all in order, when `header = false`")
+    strip = Key(flag, "take spaces and tabs around fields off", "false")
+    decimal = Choice[Decimal | None](Decimal, None, "the decimal mark of all numbers", '"."')
+    thousands = Key(
+        option,
+        "the mark between groups of three digits: `.`, `,`, `_`, an apostrophe or a blank",
+        "none",
+    )
+    multiline = Key(flag, "whether a field between quotes may hold line breaks", "false")
+    max_lines_per_record = Key(
+        record_lines, "with `multiline`, the most lines of one record: 2 to 10,000", "1,000"
+    )
+
+
+class BoundingSection(Section, header="[privacy.bounding]"):
+    WORDS = (
+        'How much of one unit counts; needed with `unit = "column"`. '
+        "Of the unit's rows that pass `where` and lie in a group, so many are kept in every table, "
+        "picked pseudo-randomly."
+    )
+
+    max_rows_per_unit = Key(
+        bound,
+        "most rows of one unit that count in a table",
+        remedy="how many rows of one unit count in a table; those beyond are left out",
+    )
+    max_groups_per_unit = Key(
+        bound,
+        "most groups of a table that they lie in; without a `[[query]]` there are none",
+        "required with a query",
+    )
+    max_rows_per_unit_per_group = Key(
+        bound, "most rows of one unit that count in one group", "as many as in all"
+    )
+
+
+read_bounding = nested(BoundingSection)
+
+
+class PrivacySection(Section, header="[privacy]"):
+    WORDS = "What is protected, and the total that may be spent."
+
+    unit = Choice[Unit | None](
+        Unit,
+        None,
+        'what one protected thing is: `"row"`, one record, or `"column"`, all records with one '
+        "value of a column",
+        remedy="say what one protected thing is; there is no default",
+    )
+    unit_column = Key(
+        line, "that column, such as a patient's number; need not be declared; nulls are left out"
+    )
+    unit_description = Key(line, "what a unit stands for, in words", "warned")
+    population = Key(population, "units in all: a public number, by which delta is judged", "none")
+    adjacency = Choice[Neighbours | None](
+        Neighbours,
+        None,
+        "which two tables are neighbours: see Concepts",
+        remedy='say which tables count as neighbours: "add-remove" or "replace-one"',
+    )
+    epsilon = Key(budget, "the total of this release", "sum of the queries")
+    delta = Key(probability, "the total delta", "0; beside budgets in `rho` 1e-6")
+    rho = Key(budget, "a total in zCDP, instead of `epsilon`")
+    accounting = Choice[Accounting](
+        Accounting,
+        "auto",
+        "how losses add up: the least valid figure; or plain sums, zCDP, distributions alone",
+    )
+    bounding = Key(read_bounding, 'needed with `unit = "column"`')
+
+
+class LedgerSection(Section, header="[ledger]"):
+    WORDS = "Where spending is written down. There is always a ledger."
+
+    path = Key(line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
+    url_env = Key(
+        variable,
+        "in place of `path`: the environment variable with the URL of a PostgreSQL server that "
+        "holds the ledger; needs `dprelease[postgres]`",
+        "none: a file",
+    )
+    dataset = Key(
+        line,
+        "what the budget belongs to: all specs that name it add up",
+        "file or folder name of the data",
+    )
+    epsilon_cap = Key(budget, "most that may ever be spent on the dataset", "no cap, warned")
+    delta_cap = Key(
+        probability, "the same for delta; a tenth of it is kept for composing", "no cap"
+    )
+    rho_cap = Key(budget, "the same for rho: then every release must have a bound in rho", "no cap")
+    witness = Key(
+        line,
+        "file that keeps the ledger's last entry, to notice an older copy of it",
+        "the ledger's path, or the variable's name, with `.witness`",
+    )
+    disjoint_periods = Key(
+        flag,
+        "each protected unit has records in one period only; needs `{period}` in the path of "
+        "the data",
+        "false",
+    )
+
+
+class ColumnSection(Section, header="[columns.NAME]"):
+    WORDS = "What is publicly known of a column. Columns that no query needs may be left out."
+
+    type = Choice[TypeName | None](
+        TypeName,
+        None,
+        "how its values are read",
+        remedy="integer, float, decimal, string, boolean, date or timestamp",
+    )
+    lower = Key(scalar, "least value that counts; sums and means need both bounds")
+    upper = Key(scalar, "greatest value that counts")
+    step = Key(
+        exact,
+        "the grid; must divide both bounds; chosen: a power of ten, at least 100,000 steps",
+        "1, or chosen",
+    )
+    keys = Key(scalars, "the public list of values to group by")
+    keys_file = Key(line, "the same in a UTF-8 file below the spec's folder, one a line")
+    other = Key(line, "label of the group for values that are not declared", "dropped")
+    nulls = Key(
+        scalar,
+        "what a missing or unreadable value counts as: a value, or the label in `other`",
+        '"drop"',
+    )
+    bins = Key(scalars, "edges of ranges to group by: half-open, the last one closed")
+    format = Key(
+        line,
+        "how texts of a CSV file write dates or timestamps: `%d.%m.%Y`, of the directives "
+        "`%Y %m %d %H %M %S %f %z`",
+        "ISO",
+    )
+    zone = Key(
+        line,
+        "time zone in whose days and hours moments with a zone are read, such as `Europe/Berlin`",
+        "`UTC`",
+    )
+    expression = Key(text, "computes the column from others of the same record")
+    source = Key(text, "which public rule the bounds or keys come from", "warned")
+    label = Key(label, "what people read instead of the column's name", "the name")
+    labels = Key(labels, 'what they read instead of keys: `{ m = "Men" }`', "the keys")
+
+
+class PostprocessSection(Section, header="[postprocess]"):
+    WORDS = (
+        "What is done to noisy figures before they are published, at no cost, in the order of the "
+        "keys. They are for all queries that they fit; the same keys in a `[[query]]` come first."
+    )
+
+    consistent = Key(
+        flag,
+        "tables of the same count or sum, over the same records, are made to agree: the weighted "
+        "least squares of all, and cells add up to their totals exactly",
+        "false",
+    )
+    nonnegative = Key(
+        flag,
+        "counts, and sums with a lower bound of 0 or more, are moved to 0 or more; they still add "
+        "up to the noisy total",
+        "false",
+    )
+    integer = Key(flag, "counts and sums become whole, and totals are kept", "false")
+    publish_if = Key(
+        text,
+        "a condition over `value`, `noise_moe`, `count` and the other figures of the row; else the "
+        "cell is empty and flagged `suppressed`, which is no privacy protection",
+        "always",
+    )
+    hide_below = Key(exact, "of counts and sums, short for `publish_if` with `value >=`", "never")
+    round_to = Key(
+        display_step, "figures are rounded to multiples of this at last; wider intervals", "exact"
+    )
+    flag_unreliable_at = Key(
+        display_step, "the share of a figure beyond which its half-width has it flagged", "0.3"
+    )
+
+
+class QuerySection(Section, header="[[query]]"):
+    WORDS = (
+        "One statistic. State one of `epsilon`, `rho`, `accuracy` and `weight`, or none (weight "
+        "1). The keys from `consistent` on are those of `[postprocess]`, before which they come."
+    )
+
+    name = Key(
+        safe_name,
+        "name of the published column",
+        remedy="it becomes the name of the published column",
+    )
+    statistic = Key(
+        line,
+        f"{', '.join(_FIRST)} or {_LAST}",
+        remedy="such as count, sum, mean, quantile or histogram",
+    )
+    by = Key(texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall")
+    column = Key(line, "what is summed, averaged, put in order, counted or chosen by value")
+    bins = Key(scalars, "edges for a histogram, mode or top_k of its own", "those of the column")
+    where = Key(
+        text,
+        "a condition; only records for which it is true count; of a proportion: the condition "
+        "whose share of the records is published",
+        "all records",
+    )
+    levels = Key(
+        names,
+        "of a count: columns from coarse to fine; a table for each, of it and all before it, with "
+        "those of `by` first",
+    )
+    attributes = Key(sets, "of marginals: sets of columns, a table for each; `[]` is the total")
+    columns = Key(
+        names,
+        "of marginals instead of `attributes`: the columns to combine; of a density: the two "
+        "columns of a surface; of a quality: those to look at, else all of the file but the unit's",
+    )
+    max_unreadable = Key(
+        display_step,
+        "of a quality: with `run --quality-first`, the share of a column's fields up to which the "
+        "rest is released; what counts are unreadable fields, and undeclared ones without `other`",
+        "0.05",
+    )
+    ways = Key(
+        ways,
+        "how many of `columns` a table has: 2 stands for all tables of one and of two columns, "
+        "`[2]` for those of two",
+    )
+    bandwidth = Key(
+        bandwidth,
+        "of a density, in the column's unit: the standard deviation of its kernel; of two "
+        "columns a number or a list",
+        "a 20th of the range; of two columns a 10th",
+    )
+    points = Key(
+        points,
+        "of a density: how many points, evenly from bound to bound, or a list; of two columns "
+        "a number, or a list with a number or a list for each",
+        "100; of two columns 20 by 20",
+    )
+    q = Key(
+        quantiles,
+        "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99; of cumulative: which to "
+        "read from it",
+    )
+    k = Key(picks, "how many values top_k names")
+    candidates = Key(
+        scalars,
+        "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
+        "values it may take, multiples of the step",
+    )
+    candidates_file = Key(
+        line,
+        "the same in a UTF-8 file below the spec's folder, one a line; a text that reads as a "
+        'number stands in double quotes, such as `"01"`',
+    )
+    score = Key(
+        text, "what a record adds to the score of `candidate`, a number; below 0 and null count 0"
+    )
+    score_upper = Key(exact, "the most that one record adds; more counts as this")
+    score_step = Key(exact, "the grid of scores, as `step` of a column", "1, or chosen")
+    numerator = Key(read_half, "of a ratio")
+    denominator = Key(read_half, "of a ratio")
+    partition_selection = Key(
+        read_selection, "shows groups without public keys that many units are in"
+    )
+    epsilon = Key(budget, "the query's own budget")
+    delta = Key(probability, "with `epsilon`, for Gaussian noise")
+    rho = Key(budget, "the query's own budget in zCDP")
+    weight = Key(weight, "how much its variance matters in sharing what the others leave", "1")
+    accuracy = Key(read_accuracy, "the noise that is bearable, instead of a budget")
+    mechanism = Choice[Mechanism](
+        Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
+    )
+    table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
+    weight_by_survey = Key(
+        flag,
+        "whether records count by the survey weight of `[data]`; of statistics that can't, say "
+        "false",
+        "true where `[data]` has a `weight`",
+    )
+    title = Key(label, "what people read instead of the name", "the name")
+    unit = Key(label, "the unit of the figure, such as days or EUR")
+    decimals = Key(decimals, "how many decimals they are shown", "two digits of the half-width")
+    consistent = PostprocessSection.consistent
+    nonnegative = PostprocessSection.nonnegative
+    integer = PostprocessSection.integer
+    publish_if = PostprocessSection.publish_if
+    hide_below = PostprocessSection.hide_below
+    round_to = PostprocessSection.round_to
+    flag_unreliable_at = PostprocessSection.flag_unreliable_at
+
+
+# What can be given by another key instead.
+INSTEAD = {"candidates": "candidates_file", "attributes": "columns"}
+
+# Keys of a query that only some statistics take (``SpecKeys`` says which), with examples.
+OWN_KEYS = {
+    "levels": 'columns from coarse to fine, such as levels = ["state", "county"]',
+    "attributes": 'sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
+    "columns": 'the columns to combine, such as columns = ["sex", "age"], and ways',
+    "max_unreadable": "leave it out",
+    "bandwidth": "leave it out",
+    "points": "leave it out",
+    "ways": "how many columns a table has, such as ways = 2",
+    "q": "q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
+    "k": "how many values to name, such as k = 3",
+    "candidates": "the values to choose from: numbers or texts; or candidates_file",
+    "candidates_file": "a file with one candidate a line",
+    "score": 'score = "...": what a record adds to the score of `candidate`',
+    "score_upper": "the most that one record can add to a score",
+    "score_step": "leave it out",
+    "numerator": 'numerator = { column = "..." } for a sum, or a condition for a count',
+    "denominator": 'denominator = { column = "..." } for a sum, or a condition for a count',
+}
+
+
+class OutputSection(Section, header="[output]"):
+    WORDS = "Where the release is written."
+
+    path = Key(
+        line,
+        "a directory of its own, relative to the spec; may hold `{period}`, and `{revision}`: 1 "
+        "for the first release of this name and period, 2 for the next",
+        remedy="name a directory for the tables and the report, relative to the spec",
+    )
+    format = Choice[Format](Format, "csv", "format of the tables")
+    interval = Key(interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
+    titles = Key(
+        labels,
+        'what people read instead of the names of tables: `{ by_sex = "By sex" }`',
+        "the names",
+    )
+
+
+class ReportSection(Section, header="[report]"):
+    WORDS = "Which reports are written."
+
+    formats = Key(
+        texts,
+        "of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`) `registry` (an "
+        "entry for OpenDP's registry) and `dcat` (DCAT-AP, for catalogues of data)",
+        '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
+    )
+    language = Choice[str](LANGUAGES, ENGLISH, "language of the report's sentences")
+
+
+SECTIONS: tuple[type[Section], ...] = (
+    ReleaseSection, DataSection, PrivacySection, BoundingSection, LedgerSection, ColumnSection,
+    QuerySection, AccuracySection, SelectionSection, PartSection, PostprocessSection,
+    PerturbSection, OutputSection, ReportSection, ReviewSection, AttestationsSection,
+)  # fmt: skip
+"""All of them, in the order of the reference."""

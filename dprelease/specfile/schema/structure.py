@@ -1,0 +1,226 @@
+"""Takes the tree apart into sections; what doesn't fit becomes complaints, the rest goes on.
+
+A value that was refused is left out of its section, and its key is noted as bad, so that the
+checks of meaning still run over everything else and say nothing about what is already refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, NamedTuple, TypeVar
+
+from dprelease.specfile.complaints.complaint_wording import nearest, show
+from dprelease.specfile.complaints.places import Path, dotted
+from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
+from dprelease.specfile.schema.query_tables import PerturbSection
+from dprelease.specfile.schema.review import ReviewSection
+from dprelease.specfile.schema.section_reader import NOT_YET, Finding, Missing, SectionType, Unknown
+from dprelease.specfile.schema.sections import (
+    ColumnSection,
+    DataSection,
+    LedgerSection,
+    OutputSection,
+    PostprocessSection,
+    PrivacySection,
+    QuerySection,
+    ReleaseSection,
+    ReportSection,
+)
+
+T = TypeVar("T")
+_SECTIONS = (
+    "release", "data", "privacy", "ledger", "columns", "query", "postprocess", "perturb", "output",
+    "report", "review",
+)  # fmt: skip
+_LATER_SECTIONS = frozenset({"derived"})
+
+
+class Part(NamedTuple, Generic[SectionType]):
+    """A section as far as it could be read, and where complaints about it go.
+
+    ``bad`` holds the keys that were refused; ``unsure`` says that a key was misspelt or missing,
+    so that what seems absent may only be misspelt.
+    """
+
+    path: Path
+    model: SectionType
+    reporter: Reporter
+    bad: frozenset[str] = frozenset()
+    unsure: bool = False
+
+    def sound(self, *keys: str) -> bool:
+        """Say whether none of the keys was refused, nor may have been misspelt."""
+        return not self.unsure and self.bad.isdisjoint(keys)
+
+    def given(self, *keys: str) -> list[str]:
+        """Those of the keys that have a value."""
+        return [key for key in keys if getattr(self.model, key) is not None]
+
+    def complain(
+        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+    ) -> None:
+        """Note a mistake at a key of the section, or at the section."""
+        self.reporter.complain(code, message, (*self.path, *keys), hint, at)
+
+    def warn(
+        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
+    ) -> None:
+        """Note something that works but deserves a second look."""
+        self.reporter.warn(code, message, (*self.path, *keys), hint, at)
+
+    def attempt(self, read: Callable[[], T], *keys: str | int) -> T | None:
+        """Give what ``read`` gives; where it raises ``Refused``, complain and give None."""
+        try:
+            return read()
+        except Refused as refused:
+            self.reporter.refuse(refused, (*self.path, *keys))
+            return None
+
+
+class Parts(NamedTuple):
+    """All sections of a spec, as far as they could be read."""
+
+    release: Part[ReleaseSection]
+    data: Part[DataSection]
+    privacy: Part[PrivacySection]
+    ledger: Part[LedgerSection]
+    output: Part[OutputSection]
+    report: Part[ReportSection]
+    review: Part[ReviewSection]
+    columns: Mapping[str, Part[ColumnSection]]
+    queries: tuple[Part[QuerySection], ...]
+    postprocess: Part[PostprocessSection]
+    perturbs: tuple[Part[PerturbSection], ...]
+    perturbs_only: bool  # there is surely no query
+
+
+def read_sections(tree: Mapping[str, object], reporter: Reporter) -> Parts:
+    """Split a tree into its sections, and complain of everything that doesn't fit."""
+    _check_top(tree, reporter)
+    return Parts(
+        _section(ReleaseSection, tree, "release", reporter),
+        _section(DataSection, tree, "data", reporter),
+        _section(PrivacySection, tree, "privacy", reporter),
+        _section(LedgerSection, tree, "ledger", reporter),
+        _section(OutputSection, tree, "output", reporter),
+        _section(ReportSection, tree, "report", reporter),
+        _section(ReviewSection, tree, "review", reporter),
+        _columns(tree.get("columns"), reporter),
+        _queries(tree, reporter),
+        _section(PostprocessSection, tree, "postprocess", reporter),
+        _several(PerturbSection, tree, "perturb", reporter),
+        _has(tree, "perturb") and not _has(tree, "query"),
+    )
+
+
+def _check_top(tree: Mapping[str, object], reporter: Reporter) -> None:
+    version = tree.get("schema", 1)
+    if isinstance(version, bool) or version != 1:
+        message = f"this version reads schema 1, not {show(version)}"
+        reporter.complain("E109", message, ("schema",), "write schema = 1")
+    for key in tree:
+        if key in _LATER_SECTIONS:
+            reporter.complain("E104", f"[[{key}]] is {NOT_YET}", (key,), "leave it out", "key")
+        elif key not in (*_SECTIONS, "schema"):
+            hint = _suggest(key, _SECTIONS, reporter)
+            reporter.complain("E102", f"unknown section {show(key)}", (key,), hint, "key")
+
+
+def _section(
+    model: type[SectionType], tree: Mapping[str, object], name: str, reporter: Reporter
+) -> Part[SectionType]:
+    content = tree.get(name)
+    if content is None and model.REQUIRED:
+        needs = ", ".join(model.REQUIRED)
+        message = f"the spec has no [{name}]"
+        reporter.complain("E110", message, (name,), f"add it; it needs {needs}", "key")
+        return Part((name,), model(), reporter, frozenset(model.KEYS), unsure=True)
+    return _read(model, content if content is not None else {}, (name,), reporter)
+
+
+def _columns(content: object, reporter: Reporter) -> dict[str, Part[ColumnSection]]:
+    if content is None:
+        return {}
+    if not isinstance(content, Mapping):
+        hint = "write one [columns.NAME] for each column"
+        reporter.complain("E103", "columns is not a table", ("columns",), hint)
+        return {}
+    return {
+        name: _read(ColumnSection, column, ("columns", name), reporter)
+        for name, column in content.items()
+    }
+
+
+def _queries(tree: Mapping[str, object], reporter: Reporter) -> tuple[Part[QuerySection], ...]:
+    if not _has(tree, "query") and not _has(tree, "perturb"):
+        hint = (
+            "add at least one [[query]]; it needs name and statistic. Or a [[perturb]], which "
+            "makes a table of records"
+        )
+        reporter.complain("E110", "the spec has no [[query]]", ("query",), hint, "key")
+    return _several(QuerySection, tree, "query", reporter)
+
+
+def _has(tree: Mapping[str, object], name: str) -> bool:
+    return tree.get(name) is not None and tree[name] != []
+
+
+def _several(
+    model: type[SectionType], tree: Mapping[str, object], name: str, reporter: Reporter
+) -> tuple[Part[SectionType], ...]:
+    """Read an array of tables; there may be none."""
+    content = tree.get(name)
+    if content is None:
+        return ()
+    if not isinstance(content, list):
+        hint = f"write [[{name}]] with two brackets: there can be several"
+        reporter.complain("E103", f"{name} is not a list of tables", (name,), hint, "key")
+        return ()
+    return tuple(
+        _read(model, table, (name, number), reporter) for number, table in enumerate(content)
+    )
+
+
+def _read(
+    model: type[SectionType], content: object, path: Path, reporter: Reporter
+) -> Part[SectionType]:
+    if not isinstance(content, Mapping):
+        hint = f"write [{dotted(path)}] and its keys below it"
+        message = f"{dotted(path)} is {show(content)}, not a table"
+        reporter.complain("E103", message, path, hint)
+        return Part(path, model(), reporter, frozenset(model.KEYS), unsure=True)
+    section, findings = model.read(content)
+    for finding in findings:
+        _explain(finding, path, reporter)
+    bad = frozenset(str(finding.path[0]) for finding in findings)
+    # A misspelling within a nested table is no other key of this section.
+    own = (finding.why for finding in findings if len(finding.path) == 1)
+    unsure = any(isinstance(why, Unknown | Missing) for why in own)
+    return Part(path, section, reporter, bad, unsure)
+
+
+def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
+    path = (*section, *finding.path)
+    key, why = str(path[-1]), finding.why
+    match why:
+        case Refused():
+            reporter.refuse(why, path)
+        case Missing(remedy):
+            message = f"{_header(path[:-1])} has no `{key}`"
+            reporter.complain("E110", message, path[:-1], remedy, "key")
+        case Unknown(owner):
+            hint = _suggest(key, owner.KEYS, reporter)
+            message = f"unknown key {show(key)} in {_header(path[:-1])}"
+            reporter.complain("E102", message, path, hint, "key")
+
+
+def _header(path: Path) -> str:
+    """Write the header of a table as the spec would: in a list of tables it has no number."""
+    names = dotted(tuple(part for part in path if isinstance(part, str)))
+    return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"
+
+
+def _suggest(key: str, words: Iterable[str], reporter: Reporter) -> str:
+    # Beyond what is shown a guess would only cost time.
+    close = None if len(reporter.complaints) >= MOST_SHOWN else nearest(key, words)
+    return f'"{close}"' if close else f"known here: {', '.join(words)}"

@@ -1,0 +1,314 @@
+"""From the release of a step to the figures of each query that is read from it.
+
+Post-processing of noisy integers, so at no cost. A query that is read as its OWN release looks at
+a step like any other; a LINEAR one adds up; MOMENTS give a mean from the three sums of a variance;
+a COMBINED one is made of several steps (``combined``).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+from dprelease.language import say
+from dprelease.model import (
+    CENTRED,
+    EACH,
+    Form,
+    Group,
+    Loss,
+    Noise,
+    NoisyTable,
+    OutputColumn,
+    Plan,
+    Read,
+    Reading,
+    Step,
+)
+from dprelease.postprocess.intervals import combined_figure
+from dprelease.postprocess.intervals.combined_noise import Part
+from dprelease.postprocess.intervals.combined_noise import combined as joined
+from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.intervals.fixed_point import decimals_of
+from dprelease.postprocess.intervals.noise_mixture import mixed_half
+from dprelease.postprocess.intervals.number_text import plus_minus
+from dprelease.postprocess.intervals.screened_counts import CHANCE, screened_half
+from dprelease.statistics.quantile import ranks_half
+from dprelease.statistics.shared.statistic import neighbours_of, records_for_example
+from dprelease.statistics.shared.three_sums import mean_columns, mean_half
+from dprelease.statistics.statistic_registry import statistic_of
+
+Integers = Sequence[int]
+
+
+def view(read: Read, plan: Plan) -> Step:
+    """The step as if the query had released what it is read from.
+
+    Of combined figures it has the loss of all their steps, and noise of the variance of theirs.
+    """
+    if read.reading is Reading.COMBINED:
+        return _combined_view(read, plan)
+    return _view(read, plan.step(read))
+
+
+def views(plan: Plan) -> list[Step]:
+    """Every query of a plan as if it had released by itself what it is read from."""
+    return [view(read, plan) for read in plan.reads]
+
+
+def columns_of(read: Read, plan: Plan, noisy: NoisyTable, interval: Fraction) -> list[OutputColumn]:
+    """The query's columns, of the noisy integers that it is read from."""
+    statistic = statistic_of(read.query.statistic)
+    if read.reading is Reading.COMBINED:
+        return combined_figure.combined_columns(read, plan, noisy, say(statistic.what), interval)
+    step, integers = plan.step(read), noisy.values[read.step]
+    seen = _view(read, step)
+    rows = [integers[row] for row in read.rows] if read.rows else list(integers)
+    if read.reading is Reading.LINEAR:
+        return _linear_columns(read, step, rows, interval)
+    if read.reading is Reading.MOMENTS:
+        return mean_columns(seen, rows, interval)
+    return statistic.columns(seen, rows, interval)
+
+
+def constant_half(read: Read, plan: Plan, interval: Fraction) -> Fraction | None:
+    """The half-width if it is the same for every cell."""
+    if read.reading is Reading.COMBINED:
+        return combined_figure.half_of(read, plan, interval)
+    return _constant_half(read, plan.step(read), interval)
+
+
+def figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
+    """The noise of a figure, if it is the same for every cell."""
+    if read.reading is Reading.COMBINED:
+        return combined_figure.noise_of(read, plan)
+    step = plan.step(read)
+    if read.reading is Reading.LINEAR:
+        cells = _added_up(read, step)
+        return joined(Part(step.noise, factor, cells) for factor in read.factors)
+    if not statistic_of(read.query.statistic).one_number:
+        return None
+    return joined([Part(step.noise, _view(read, step).unit[0], 1)])
+
+
+def figure_variance(read: Read, plan: Plan) -> Fraction | None:
+    """The variance of a figure's noise, if it is the same for every cell."""
+    noise = figure_noise(read, plan)
+    return None if noise is None else combined_figure.sum_variance(noise)
+
+
+class Piece(NamedTuple):
+    """A step whose integers count the records of a figure, as they are or CENTRED along groups."""
+
+    name: str
+    groups: tuple[Group, ...]
+    centred: tuple[bool, ...]
+    noise: Noise
+    variance: Fraction
+
+
+def pieces_of(read: Read, plan: Plan) -> list[Piece]:
+    """The steps that a figure is combined from, if all of them count its records and no others."""
+    if read.reading is not Reading.COMBINED:
+        return []
+    measures = statistic_of(read.query.statistic).released(read.query).measures
+    steps = [step for step in plan.steps if step.query.name in read.steps]
+    if any(step.measures != measures or step.transform != ((1,),) for step in steps):
+        return []  # conditions are mixed with the count of all records
+    return [
+        Piece(
+            step.query.name,
+            step.query.groups,
+            tuple(axis == CENTRED for axis in step.axes or (EACH,) * len(step.query.groups)),
+            step.noise,
+            combined_figure.sum_variance([Part(step.noise, Fraction(1), 1)]),
+        )
+        for step in steps
+    ]
+
+
+def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:
+    """The half-width at so many records, where it differs by cell."""
+    if read.reading is Reading.COMBINED:
+        return None
+    return example_of(read, plan.step(read), interval, records_for_example(read.query))
+
+
+class LinearColumn(NamedTuple):
+    """A published column: of each cell ``factors`` times its released integers at ``rows``."""
+
+    column: str
+    rows: tuple[int, ...]
+    factors: tuple[Fraction, ...]
+
+
+def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
+    """The columns of a query that are the truth plus fixed factors times noise of one step.
+
+    None where keys are selected by their own noise, or where an integer is screened.
+    """
+    step = plan.step(read)
+    unmixed = step.form is Form.NUMBERS and not step.axes and step.threshold is None
+    if not unmixed or read.query.private or read.screened:
+        return []
+    if read.reading is Reading.LINEAR:
+        return [LinearColumn(read.query.column_name, read.rows, read.factors)]
+    if read.reading is not Reading.OWN:
+        return []
+    columns = statistic_of(read.query.statistic).linear(read.query)
+    return [
+        LinearColumn(column, (read.rows or tuple(range(len(factors))))[: len(factors)], factors)
+        for column, factors in columns.items()
+    ]
+
+
+def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
+    """How large the noise will be, before any data is read."""
+    if read.reading in {Reading.COMBINED, Reading.LINEAR}:
+        return plus_minus(constant_half(read, plan, interval) or Fraction(0))
+    seen = view(read, plan)
+    if read.reading is Reading.MOMENTS:
+        records = records_for_example(read.query)
+        half = mean_half(seen, interval, records)
+        return say("statistics.error.at_least_values", error=plus_minus(Fraction(half)), n=records)
+    return statistic_of(read.query.statistic).expected_error(seen, interval)
+
+
+# --- of one step ---------------------------------------------------------------------------------
+
+
+def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
+    """What a target bounds, if it is the same for every cell: of quantiles the ranks."""
+    if step.form is Form.QUANTILES:
+        return Fraction(ranks_half(_view(read, step), confidence))
+    return _constant_half(read, step, confidence)
+
+
+def example_of(
+    read: Read, step: Step, interval: Fraction, records: int
+) -> dict[str, float | int] | None:
+    """The half-width at so many records, where it differs by cell."""
+    if read.reading is Reading.LINEAR:
+        return None
+    half_at = statistic_of(read.query.statistic).half_at
+    if read.reading is Reading.MOMENTS:
+        half_at = mean_half
+    half = half_at(_view(read, step), interval, records)
+    return None if half is None else {"values": records, "halfwidth": half}
+
+
+def _constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None:
+    if read.reading is Reading.LINEAR:
+        places = _places(read)
+        return Fraction(_half(read, step, interval, places), 10**places)
+    if read.reading is Reading.MOMENTS:
+        return None
+    return statistic_of(read.query.statistic).halfwidth(_view(read, step), interval)
+
+
+def _view(read: Read, step: Step) -> Step:
+    if not read.rows:
+        return replace(step, query=read.query)
+    return replace(
+        step,
+        query=read.query,
+        transform=tuple(step.transform[row] for row in read.rows),
+        unit=tuple(step.unit[row] for row in read.rows),
+    )
+
+
+def _combined_view(read: Read, plan: Plan) -> Step:
+    steps = [step for step in plan.steps if step.query.name in read.steps]
+    statistic, query = statistic_of(read.query.statistic), read.query
+    return Step(
+        query=query,
+        measures=statistic.released(query).measures,
+        transform=((1,),),
+        unit=(Fraction(1),),
+        sensitivity=statistic.sensitivity(query, neighbours_of(plan.release)),
+        noise=combined_figure.noise_like(read, plan),
+        loss=loss_of(steps, plan.loss),
+    )
+
+
+def loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
+    """The loss of several steps: their sum, or that of the whole release if it is less."""
+    epsilon = sum((step.loss.epsilon for step in steps), Fraction(0))
+    delta = sum((step.loss.delta for step in steps), Fraction(0))
+    rhos = [step.loss.rho for step in steps if step.loss.rho is not None]
+    rho = sum(rhos, Fraction(0)) if len(rhos) == len(steps) else None
+    if delta and epsilon > whole.epsilon:
+        epsilon, delta = whole.epsilon, whole.delta
+    return Loss(epsilon, delta, rho)
+
+
+# --- combinations -------------------------------------------------------------------------------
+
+
+def _linear_columns(
+    read: Read, step: Step, rows: Sequence[Integers], interval: Fraction
+) -> list[OutputColumn]:
+    places = _places(read)
+    if read.screened:
+        least = _threshold(step)
+        rows = [*rows[:-1], [number if number >= least else 0 for number in rows[-1]]]
+    rows = [_merged(row, read, step) for row in rows]
+    bottom = math.lcm(*(factor.denominator for factor in read.factors))
+    tops = [int(factor * bottom) * 10**places for factor in read.factors]
+    totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
+    values = [(2 * total + bottom) // (2 * bottom) for total in totals]
+    what = say(statistic_of(read.query.statistic).what)
+    meaning = say("tables.columns.read_from_release", figure=what, step=read.step)
+    layout = Layout(read.query.name, places, meaning, interval)
+    return estimate_columns(layout, values, _half(read, step, interval, places))
+
+
+def _places(read: Read) -> int:
+    """Those of what the statistic releases by itself: counts are whole, sums on their grid."""
+    return decimals_of(statistic_of(read.query.statistic).released(read.query).unit[0])
+
+
+def _threshold(step: Step) -> int:
+    """The least number of steps that noise alone reaches with no more than the set chance."""
+    return halfwidth(step.noise, 2 * CHANCE) + 1
+
+
+def _half(read: Read, step: Step, interval: Fraction, places: int) -> int:
+    """The half-width, rounded: a true figure has no more decimals than what is published."""
+    factors = [abs(factor) for factor in read.factors if factor]
+    half: Fraction
+    cells = _added_up(read, step)
+    if read.screened:
+        half = factors[0] * screened_half(step.noise, len(factors) - 1, _threshold(step), interval)
+    elif len(set(factors)) == 1:
+        half = factors[0] * sum_halfwidth(step.noise, len(factors) * cells, 1 - interval)
+    elif cells > 1:
+        raise ValueError("cells are added up of integers that count alike")
+    else:
+        half = mixed_half(step.noise, factors, interval)
+    whole: int = math.floor(half * 10**places + Fraction(1, 2))
+    return whole
+
+
+def _added_up(read: Read, step: Step) -> int:
+    """How many cells are added up to one."""
+    return prod(len(step.query.groups[place].labels) for place in read.merged)
+
+
+def _merged(row: Integers, read: Read, step: Step) -> Integers:
+    """Sums over the labels of the merged groups; cells are row-major."""
+    if not read.merged:
+        return row
+    sizes = [len(group.labels) for group in step.query.groups]
+    totals: dict[tuple[int, ...], int] = {}
+    for place, value in zip(product(*map(range, sizes)), row, strict=True):
+        remaining_place = tuple(at for axis, at in enumerate(place) if axis not in read.merged)
+        totals[remaining_place] = totals.get(remaining_place, 0) + value
+    return list(totals.values())

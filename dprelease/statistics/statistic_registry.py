@@ -1,0 +1,66 @@
+"""The statistics there are: one line each."""
+
+from __future__ import annotations
+
+from dprelease.statistics.best import Best
+from dprelease.statistics.count import Count
+from dprelease.statistics.count_distinct import CountDistinct
+from dprelease.statistics.count_units import CountUnits
+from dprelease.statistics.cumulative import Cumulative
+from dprelease.statistics.density import Density
+from dprelease.statistics.histogram import Histogram
+from dprelease.statistics.marginals import Marginals
+from dprelease.statistics.max import Max
+from dprelease.statistics.mean import Mean
+from dprelease.statistics.median import Median
+from dprelease.statistics.min import Min
+from dprelease.statistics.mode import Mode
+from dprelease.statistics.proportion import Proportion
+from dprelease.statistics.quality import Quality
+from dprelease.statistics.quantile import Quantile
+from dprelease.statistics.ratio import Ratio
+from dprelease.statistics.shared.statistic import Statistic
+from dprelease.statistics.stddev import Stddev
+from dprelease.statistics.sum import Sum
+from dprelease.statistics.top_k import TopK
+from dprelease.statistics.variance import Variance
+
+_ALL: tuple[Statistic, ...] = (
+    Count(),
+    CountUnits(),
+    CountDistinct(),
+    Sum(),
+    Mean(),
+    Variance(),
+    Stddev(),
+    Ratio(),
+    Proportion(),
+    Histogram(),
+    Density(),
+    Marginals(),
+    Quality(),
+    Cumulative(),
+    Quantile(),
+    Median(),
+    Min(),
+    Max(),
+    Mode(),
+    TopK(),
+    Best(),
+)
+
+STATISTICS: dict[str, Statistic] = {statistic.name: statistic for statistic in _ALL}
+
+
+def key_selector(*, of_units: bool) -> str:
+    """Name the statistic by which private keys are selected: of units that are people, or rows."""
+    return next(
+        name
+        for name, statistic in STATISTICS.items()
+        if statistic.selects_keys and statistic.counts_units is of_units
+    )
+
+
+def statistic_of(name: str) -> Statistic:
+    """Look a statistic up by its name in the spec; KeyError when there is none."""
+    return STATISTICS[name]

@@ -1,0 +1,360 @@
+"""Figures combined of several steps: what they are, how they add up, and their half-widths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from math import prod
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dprelease import load
+from dprelease.kernel.noise.additive.sample import sample
+from dprelease.model import AxisKind, Group, NoiseFamily, NoisyTable, Plan, Read, Reading, Step
+from dprelease.planning.planner import make_plan
+from dprelease.postprocess.intervals.combined_figure import (
+    MOST_PLACES,
+    combined_columns,
+    half_of,
+    noise_of,
+    variance_of,
+)
+from dprelease.postprocess.intervals.combined_noise import combined_half
+
+F = Fraction
+LEVEL = F(95, 100)
+PRIVACY: dict[str, dict[str, Any]] = {
+    "laplace": {"epsilon": 1},
+    "gaussian": {"rho": 0.5},
+}
+WHOLE = {"other": "rest", "nulls": "rest"}
+"""Of a column whose labels leave no record out."""
+SPECS: dict[str, list[dict[str, Any]]] = {
+    "pairs": [{"by": ["a", "b"]}, {"by": ["b", "c"]}, {"by": ["a", "c"]}, {"by": ["a"]}, {}],
+    "conditions": [{}, *({"where": f"x > {place}"} for place in range(6))],
+    "both": [{"by": ["a", "b"]}, {"by": ["b", "c"]}, *({"where": f"x > {k}"} for k in range(4))],
+    "tree": [{}, {"by": ["c"]}, {"by": ["b", "c"]}, {"by": ["a", "b", "c"]}],
+    "grouped": [{"by": ["b"]}, *({"by": ["b"], "where": f"x > {place}"} for place in range(4))],
+    "weights": [{"by": ["a", "b"], "weight": 9}, {"by": ["a"], "weight": 2}, {"by": ["b"]}],
+}
+ALONE = [
+    ("pairs", "laplace", False),
+    ("tree", "laplace", True),
+    ("weights", "laplace", True),
+    ("weights", "gaussian", True),
+]
+"""Where nothing is won by planning together."""
+CASES = [case for case in product(SPECS, PRIVACY, [True, False]) if case not in ALONE]
+HIDDEN_CASES = [(queries, law) for queries, law, whole in CASES if not whole]
+
+
+@cache
+def planned(queries: str, law: str, whole: bool, **privacy: Any) -> Plan:
+    """A plan, of columns whose labels are the whole of what occurs, or leave some records out."""
+    if (rows := privacy.pop("rows", 0)) > 0:
+        bounding = {"max_rows_per_unit": rows, "max_groups_per_unit": rows}
+        privacy |= {"unit": "column", "unit_column": "p", "bounding": bounding}
+    sizes = {"a": 3, "b": 2, "c": 5}
+    columns: dict[str, Any] = {"x": {"type": "integer", "lower": 0, "upper": 9}}
+    for name, size in sizes.items():
+        keys = [f"{name}{place}" for place in range(size)]
+        columns[name] = {"type": "string", "keys": keys} | (WHOLE if whole else {})
+    spec = {
+        "release": {"name": "r"},
+        "data": {"path": "t.csv"},
+        "output": {"path": "out"},
+        "privacy": {"unit": "row", "adjacency": "add-remove"} | PRIVACY[law] | privacy,
+        "columns": columns,
+        "query": [
+            {"name": f"q{place}", "statistic": "count"} | query
+            for place, query in enumerate(SPECS[queries])
+        ],
+    }
+    return make_plan(load(spec))
+
+
+def combined_reads(plan: Plan) -> list[Read]:
+    return [read for read in plan.reads if read.reading is Reading.COMBINED]
+
+
+def sizes_of(groups: Sequence[Group]) -> list[int]:
+    return [len(group.labels) for group in groups]
+
+
+def places(groups: Sequence[Group]) -> Iterator[tuple[int, ...]]:
+    return product(*map(range, sizes_of(groups)))
+
+
+# --- figures by their definition -----------------------------------------------------------------
+
+
+def random_integers(plan: Plan, seed: int) -> NoisyTable:
+    """Any integers as released ones: nothing in them adds up."""
+    draw = Random(seed)
+    return NoisyTable(
+        {
+            step.query.name: tuple(
+                tuple(draw.randint(-500, 500) for _ in range(step.draws)) for _ in step.transform
+            )
+            for step in plan.steps
+        }
+    )
+
+
+def centred_once_more(step: Step, integers: Sequence[int]) -> dict[tuple[int, ...], int]:
+    """A step's integers by cell, of each n times it less the sum along every centred axis."""
+    cells = dict(zip(places(step.query.groups), integers, strict=True))
+    for at, axis in enumerate(step.axes):
+        if axis.kind is AxisKind.CENTRED:
+            number = len(step.query.groups[at].labels)
+            cells = {
+                cell: number * value
+                - sum(cells[(*cell[:at], label, *cell[at + 1 :])] for label in range(number))
+                for cell, value in cells.items()
+            }
+    return cells
+
+
+def by_definition(plan: Plan, read: Read, noisy: NoisyTable) -> dict[tuple[int, ...], Fraction]:
+    """The exact figure of every cell, completed ones too: a sum over terms and cells."""
+    groups = [group.completed() for group in read.query.groups]
+    figures = dict.fromkeys(places(groups), F(0))
+    for term in read.terms:
+        step = next(step for step in plan.steps if step.query.name == term.step)
+        cells = centred_once_more(step, noisy.values[term.step][term.row])
+        matched = [(at, groups.index(step.query.groups[at])) for at in term.groups]
+        for place in figures:
+            figures[place] += term.factor * sum(
+                value
+                for cell, value in cells.items()
+                if all(cell[at] == place[ours] for at, ours in matched)
+            )
+    return figures
+
+
+def with_hidden(read: Read) -> Read:
+    """The same figures, as if no label were hidden."""
+    groups = tuple(group.completed() for group in read.query.groups)
+    return replace(read, query=replace(read.query, groups=groups))
+
+
+def published(
+    plan: Plan, read: Read, noisy: NoisyTable
+) -> tuple[dict[tuple[int, ...], Fraction], Fraction]:
+    """What is published in each cell, and the half-width."""
+    value, half, *_ = combined_columns(read, plan, noisy, "count", LEVEL)
+    ones = 10**value.decimals
+    (wide,) = {F(int(number or 0), ones) for number in half.values}
+    cells = zip(places(read.query.groups), value.values, strict=True)
+    return {place: F(int(number or 0), ones) for place, number in cells}, wide
+
+
+@pytest.mark.parametrize(("queries", "law", "whole"), CASES)
+def test_figures_are_their_terms_within_the_roundings_of_the_half_width(
+    queries: str, law: str, whole: bool
+) -> None:
+    plan = planned(queries, law, whole)
+    assert combined_reads(plan)
+    noisy = random_integers(plan, 1)
+    for read in combined_reads(plan):
+        exact = by_definition(plan, read, noisy)
+        figures, half = published(plan, read, noisy)
+        assert len(figures) == read.query.cells
+        off = max(abs(figure - exact[place]) for place, figure in figures.items())
+        noise = combined_half(noise_of(read, plan), 1 - LEVEL)
+        assert half >= noise + off
+        assert half == half_of(read, plan, LEVEL)
+        assert half <= noise + F(1, 20) * noise + F(1, 10**read.decimals)
+        assert off**2 <= F(1, 10**4) * variance_of(read, plan)
+
+
+# --- adding up -----------------------------------------------------------------------------------
+
+
+def added_up(
+    groups: Sequence[Group], figures: Mapping[tuple[int, ...], Fraction], common: Sequence[Group]
+) -> dict[tuple[int, ...], Fraction]:
+    """Figures added up over all groups but some."""
+    sums: dict[tuple[int, ...], Fraction] = {}
+    for place, figure in figures.items():
+        at = tuple(place[groups.index(group)] for group in common)
+        sums[at] = sums.get(at, F(0)) + figure
+    return sums
+
+
+@pytest.mark.parametrize(("queries", "law", "whole"), CASES)
+def test_all_tables_of_a_strategy_add_up_exactly(queries: str, law: str, whole: bool) -> None:
+    plan = planned(queries, law, whole)
+    tables = [with_hidden(read) for read in combined_reads(plan) if read.query.where is None]
+    for seed in range(3):
+        noisy = random_integers(plan, seed)
+        figures = [published(plan, table, noisy)[0] for table in tables]
+        for one, of_one in zip(tables, figures, strict=True):
+            for other, of_other in zip(tables, figures, strict=True):
+                common = [group for group in one.query.groups if group in other.query.groups]
+                sums = added_up(one.query.groups, of_one, common)
+                assert sums == added_up(other.query.groups, of_other, common)
+
+
+@pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
+def test_hidden_labels_are_counted_and_never_published(queries: str, law: str) -> None:
+    plan = planned(queries, law, whole=False)
+    noisy = random_integers(plan, 5)
+    for read in combined_reads(plan):
+        figures, _ = published(plan, read, noisy)
+        every, _ = published(plan, with_hidden(read), noisy)
+        assert len(every) == prod(size + 1 for size in sizes_of(read.query.groups))
+        assert figures == {place: every[place] for place in places(read.query.groups)}
+
+
+def test_tables_of_a_strategy_have_the_same_decimals() -> None:
+    for case in CASES:
+        plan = planned(*case)
+        for strategy in plan.strategies:
+            own = {read.decimals for read in plan.reads if read.query.name in strategy.queries}
+            assert len(own) == 1
+
+
+@pytest.mark.parametrize("queries", ["both", "conditions"])
+def test_figures_with_hardly_any_noise_have_few_decimals(queries: str) -> None:
+    plan = planned(queries, "laplace", False, epsilon=2000)
+    assert plan.strategies
+    for read in combined_reads(plan):
+        assert read.decimals <= MOST_PLACES
+        _, half = published(plan, read, random_integers(plan, 1))
+        assert half <= F(1, 10**6)
+
+
+@pytest.mark.parametrize("epsilon", [4])
+def test_several_rows_of_a_person_have_noise_of_laws_that_can_be_combined(epsilon: int) -> None:
+    """A total that moves by 5 would err less with stairs of 5, were it published by itself."""
+    plan = planned("tree", "laplace", False, epsilon=epsilon, rows=5)
+
+    assert plan.strategies
+    assert {step.noise.family for step in plan.steps} == {NoiseFamily.LAPLACE}
+    for read in combined_reads(plan):
+        _, half = published(plan, read, random_integers(plan, 1))
+        assert half > 0
+
+
+# --- whole releases ------------------------------------------------------------------------------
+
+
+def exact_integers(plan: Plan, rows: Sequence[Mapping[str, int]]) -> dict[str, list[list[int]]]:
+    """What each step releases before noise, of rows given by the places of labels and x."""
+    made = {}
+    for step in plan.steps:
+        groups = step.query.groups
+        counts = []
+        for measure in step.measures:
+            passing = measure.where.text if measure.where is not None else "x > -1"
+            least = int(passing.removeprefix("x > "))
+            cells = dict.fromkeys(places(groups), 0)
+            for row in rows:
+                at = tuple(row[group.column] for group in groups)
+                if at in cells:
+                    cells[at] += row["x"] > least
+            counts.append(cells)
+        released = [
+            [sum(f * of[cell] for f, of in zip(line, counts, strict=True)) for cell in counts[0]]
+            for line in step.transform
+        ]
+        made[step.query.name] = [
+            list(centred_once_more(step, integers).values()) for integers in released
+        ]
+    return made
+
+
+def some_rows(number: int) -> list[dict[str, int]]:
+    """Records; those of the last label are in no group of their column."""
+    draw = Random(7)
+    sizes = {"a": 4, "b": 3, "c": 6, "x": 10}
+    return [{name: draw.randrange(size) for name, size in sizes.items()} for _ in range(number)]
+
+
+def true_figures(read: Read, rows: Sequence[Mapping[str, int]]) -> dict[tuple[int, ...], int]:
+    where = read.query.where
+    least = -1 if where is None else int(where.text.removeprefix("x > "))
+    cells = dict.fromkeys(places(read.query.groups), 0)
+    for row in rows:
+        at = tuple(row[group.column] for group in read.query.groups)
+        if at in cells:
+            cells[at] += row["x"] > least
+    return cells
+
+
+@pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
+def test_without_noise_every_figure_is_the_count(queries: str, law: str) -> None:
+    plan = planned(queries, law, whole=False)
+    rows = some_rows(300)
+    exact = NoisyTable(
+        {name: tuple(map(tuple, integers)) for name, integers in exact_integers(plan, rows).items()}
+    )
+    for read in combined_reads(plan):
+        assert published(plan, read, exact)[0] == true_figures(read, rows)
+
+
+class Counter:
+    """Reproducible bytes."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.reads = name, 0
+
+    def read(self, size: int) -> bytes:
+        import hashlib
+
+        self.reads += 1
+        return hashlib.shake_256(f"{self.name}/{self.reads}".encode()).digest(size)
+
+
+def held_often_enough(queries: str, law: str, releases: int) -> None:
+    """Of whole releases, of every query, 95 % of the first cell's intervals hold the truth."""
+    plan = planned(queries, law, whole=False)
+    rows = some_rows(200)
+    exact = exact_integers(plan, rows)
+    noise = {
+        step.query.name: sample(
+            step.noise,
+            releases * len(step.transform) * step.draws,
+            Counter(f"{queries} {law} {step.query.name}"),
+        ).reshape(releases, len(step.transform), step.draws)
+        for step in plan.steps
+    }
+    reads = combined_reads(plan)
+    truths = [true_figures(read, rows) for read in reads]
+    missed = np.zeros(len(reads))
+    squares = np.zeros(len(reads))
+    for number in range(releases):
+        noisy = NoisyTable(
+            {
+                name: tuple(map(tuple, (np.array(exact[name]) + drawn[number]).tolist()))
+                for name, drawn in noise.items()
+            }
+        )
+        for place, read in enumerate(reads):
+            figures, half = published(plan, read, noisy)
+            first = next(iter(figures))
+            off = abs(figures[first] - truths[place][first])
+            missed[place] += off > half
+            squares[place] += float(off) ** 2
+    spread = (releases * 0.05 * 0.95) ** 0.5
+    assert (missed <= 0.05 * releases + 4.5 * spread).all()
+    assert (missed >= 0.02 * releases - 4.5 * spread).all()
+    variances = [float(variance_of(read, plan)) for read in reads]
+    assert squares / releases == pytest.approx(variances, rel=12 / releases**0.5)
+
+
+def test_intervals_of_whole_releases_hold_the_truth() -> None:
+    held_often_enough("both", "gaussian", 150)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("queries", "law"), HIDDEN_CASES)
+def test_intervals_of_many_whole_releases_hold_the_truth(queries: str, law: str) -> None:
+    held_often_enough(queries, law, 1500)

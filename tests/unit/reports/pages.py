@@ -1,0 +1,158 @@
+"""An HTML page taken apart, as far as tests ask."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from dprelease.errors import Failure
+from dprelease.model import OutputTable, Plan
+from dprelease.reports.facts.approval import approval_of
+from dprelease.reports.facts.release_facts import planned_facts
+from dprelease.reports.html.html_page import render
+from dprelease.reports.model.json_form import report_from_json, to_json
+from dprelease.reports.report_formats import FORMATS, rendered, require
+from dprelease.reports.sections.contents import plan_document
+
+LINKED_DATA = "application/ld+json"
+REQUIRED = "DPRELEASE_REQUIRE_PDF"  # 1: a PDF that can't be made here is a failure
+
+
+def no_pdf() -> str | None:
+    """Why no PDF can be made here, if so."""
+    try:
+        require(["pdf"])
+    except Failure as failure:
+        return failure.complaints[0].message
+    return None
+
+
+NO_PDF = no_pdf()
+needs_pdf = pytest.mark.skipif(
+    NO_PDF is not None and os.environ.get(REQUIRED) != "1", reason=f"{NO_PDF}"
+)
+ALL_FORMATS = [
+    pytest.param(name, marks=needs_pdf) if form.extra else name for name, form in FORMATS.items()
+]
+VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img", "wbr"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """Tags with their attributes, texts, and what doesn't nest."""
+
+    tags: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    unnested: list[str] = field(default_factory=list)
+    told: list[bool] = field(default_factory=list)  # of each open tag: said, or hidden, as a whole
+    untold: int = 0
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.tags.append((tag, attributes))
+        is_told = attributes.get("aria-hidden") == "true" or (
+            attributes.get("role") == "img" and bool(attributes.get("aria-label"))
+        )
+        self.untold += tag == "svg" and not (is_told or any(self.told))
+        if tag not in VOID:
+            self.open.append(tag)
+            self.told.append(is_told)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, {name: value or "" for name, value in attrs}))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self.told:
+            self.told.pop()
+        if not self.open or self.open.pop() != tag:
+            self.unnested.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.texts.append(data)
+
+    def all(self, *names: str) -> list[tuple[str, dict[str, str]]]:
+        return [each for each in self.tags if each[0] in names]
+
+
+def parsed(html: str) -> Page:
+    page = Page()
+    page.feed(html)
+    page.close()
+    return page
+
+
+def problems(html: str) -> list[str]:
+    """What is wrong with a page: nesting, ids, headings, alternatives, loads from elsewhere."""
+    page, found = parsed(html), []
+    found += [f"</{tag}> closes something else" for tag in page.unnested]
+    found += [f"<{tag}> is left open" for tag in page.open]
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    found += [f"id {each} stands twice" for each in set(ids) if ids.count(each) > 1]
+    for _, attributes in page.tags:
+        for name in ("aria-labelledby", "aria-describedby"):
+            found += [
+                f"no id {each}" for each in attributes.get(name, "").split() if each not in ids
+            ]
+        link = attributes.get("href", "")
+        if link.startswith("#") and link[1:] not in ids:
+            found.append(f"no place {link}")
+        found += [f"loads {attributes[name]}" for name in ("src", "srcset") if name in attributes]
+        found += [f"handler {name}" for name in attributes if name.startswith("on")]
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    if levels.count(1) != 1 or levels[:1] != [1]:
+        found.append("not one h1, first")
+    found += [
+        f"h{after} after h{before}" for before, after in pairwise(levels) if after > before + 1
+    ]
+    found += ["a picture that is neither told as a whole nor hidden"] * page.untold
+    for _, attributes in page.tags:
+        if attributes.get("tabindex") == "0" and "scroll" not in attributes.get("class", ""):
+            found.append("a stop for the keyboard where nothing scrolls")
+    for name in ("main", "header", "nav", "footer"):
+        if len(page.all(name)) != 1:
+            found.append(f"not one {name}")
+    if len(page.all("caption")) != len(page.all("table")):
+        found.append("a table without a caption")
+    found += ["a heading of a table without a scope" for _, attributes in page.all("th")
+              if attributes.get("scope") not in {"row", "col"}]  # fmt: skip
+    found += [f"<{tag}>" for tag, _ in page.all("iframe", "link", "img", "object")]
+    kinds = [attributes.get("type") for _, attributes in page.all("script")]
+    if kinds != [LINKED_DATA] * len(kinds) or len(kinds) > 1:  # which no browser runs
+        found.append("<script>")
+    if re.search(r"url\(|@import", html):
+        found.append("a style that loads something")
+    return found
+
+
+def html_of(report: Mapping[str, Any], tables: Mapping[str, OutputTable]) -> str:
+    """The page of a report in JSON values."""
+    return rendered_as(report, tables, "html").decode()
+
+
+def rendered_as(report: Mapping[str, Any], tables: Mapping[str, OutputTable], form: str) -> bytes:
+    """A report in JSON values, in a format."""
+    (content,) = rendered(report_from_json(report), tables, [form]).values()
+    return content
+
+
+def planned_json(plan: Plan) -> dict[str, Any]:
+    """What is known of a release before any data is opened, in JSON values."""
+    facts: dict[str, Any] = to_json(planned_facts(plan))
+    return facts
+
+
+def plan_page(plan: Plan) -> str:
+    """The page of a plan for approval."""
+    return render(plan_document(planned_facts(plan), approval_of(plan, None, None)))

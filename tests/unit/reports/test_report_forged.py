@@ -1,0 +1,87 @@
+"""A report.json that somebody has written, together with its hash in datapackage.json."""
+
+import copy
+import hashlib
+import json
+import os
+from contextlib import suppress
+
+import pytest
+
+from dprelease.errors import Failure
+from dprelease.reports.report_formats import FORMATS
+from dprelease.reports.rerender import rendered_again
+
+# A PDF is the HTML page laid out, which takes seconds and asks nothing more of the facts.
+CHEAP = [name for name, form in FORMATS.items() if not form.extra]
+
+
+@pytest.fixture
+def forged(planned, published, tmp_path):
+    """Write a release of which one fact of the report is another."""
+    made = published(planned({"name": "visits", "statistic": "count", "by": ["region"]}), 7)
+    for name, content in made.files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+
+    def write(path, value):
+        facts = copy.deepcopy(made.report)
+        inner = facts
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = value
+        content = json.dumps(facts).encode()
+        (tmp_path / "report.json").write_bytes(content)
+        listed = json.loads((tmp_path / "datapackage.json").read_text())
+        for each in listed["resources"]:
+            if each["path"] == "report.json":
+                each["hash"] = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        (tmp_path / "datapackage.json").write_text(json.dumps(listed))
+        return str(tmp_path)
+
+    return write
+
+
+FORGED = [
+    (("provenance", "interval"), "nearly"),
+    (("provenance", "interval"), [None]),
+    (("queries", 0, "delta"), []),
+    (("queries", 0, "granularity"), "9" * 500),
+    (("queries", 0, "granularity"), 10**400),
+    (("meaning", "beliefs", 0, "rows"), {}),
+    (("meaning", "beliefs", 0, "rows", 0, "posterior_low"), "\ud800"),
+    (("hazards", 0), {}),
+    (("tables", 0, "file"), "a\0b"),
+    (("tables", 0, "file"), ".."),
+    (("tables", 0, "columns"), []),
+    (("tables",), [5]),
+]
+
+
+@pytest.mark.parametrize(("path", "value"), FORGED, ids=str)
+def test_what_no_report_holds_is_refused_and_no_bug(forged, path, value):
+    folder = forged(path, value)
+    with pytest.raises(Failure) as refused:
+        rendered_again(folder, "html")
+    assert refused.value.exit_code == 2
+    for form in CHEAP:  # some hold less; nothing but a Failure may be raised
+        with suppress(Failure):
+            rendered_again(folder, form)
+
+
+def test_the_sound_one_is_rendered(forged):
+    assert rendered_again(forged(("deployment", "basic", "title"), "Other"), "html")
+
+
+def test_markdown_moves_no_cursor(forged):
+    page = rendered_again(forged(("deployment", "basic", "title"), "a\x1b[2J\x9bb\n\u202ec"), "md")
+    assert page.decode().startswith("# a\ufffd\\[2J\ufffdb \ufffdc\n")
+
+
+def test_pipes_are_not_waited_for(forged):
+    folder = forged(("schema",), "dprelease/report/1")
+    for file in ("by_region.csv", "datapackage.json", "report.json"):
+        os.unlink(os.path.join(folder, file))
+        os.mkfifo(os.path.join(folder, file))
+        with pytest.raises(Failure):
+            rendered_again(folder, "md")

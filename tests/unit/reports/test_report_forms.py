@@ -1,0 +1,223 @@
+"""Each figure is drawn in the form that its keys ask for, true to what is published."""
+
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from time import process_time
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+
+from dprelease.model import ColumnType, OutputColumn, OutputTable
+from dprelease.reports.charts.figure_charts import figure_chart, figures_of, form_of
+from dprelease.reports.charts.svg import Chart, HeatTable
+from dprelease.reports.html.html_page import render
+from dprelease.reports.sections.document import Document
+from dprelease.reports.sections.figures_section import figures_section, shown_texts
+
+NO_ORDER: dict[str, frozenset[str]] = {}
+AGES = {"age": frozenset({"not known"})}
+
+
+def shapes(chart, kind, style):
+    root = ElementTree.fromstring(chart.svg)
+    return [each for each in root.iter(kind) if each.get("class") == style]
+
+
+def table(values, halves=None, keys=None, flags=None, decimals=0):
+    """A table of one figure; ``keys`` are columns of labels by name."""
+    rows = len(values)
+    keys = keys or {"key": [f"k{number}" for number in range(rows)]}
+    kind = "number" if decimals else "integer"
+    return OutputTable(
+        "t",
+        (
+            *(OutputColumn(name, "key", labels, "") for name, labels in keys.items()),
+            OutputColumn("v", kind, values, "", decimals, "v"),
+            OutputColumn("v_noise_moe", "integer", halves or [3] * rows, "", decimals, "v"),
+            OutputColumn("v_flag", "text", flags or ["ok"] * rows, "", 0, "v"),
+            OutputColumn("v_count", "integer", values, "", 0, "v"),
+        ),
+    )
+
+
+def drawn(made, orders=NO_ORDER):
+    (figure,) = figures_of(made)
+    form = form_of(made, orders)
+    if form is None:
+        return None
+    return figure_chart(made, figure, form, orders, ("c", "t.csv"), 95, partial(shown_texts, made))
+
+
+def crossed(first, second):
+    return {
+        "region": [f"r{a}" for a in range(first) for _ in range(second)],
+        "age": [f"{10 * b}" for _ in range(first) for b in range(second)],
+    }
+
+
+def test_figures_stand_at_their_values_with_their_intervals():
+    chart = drawn(table([-50, 100, None], [10, 20, None], decimals=1))
+    dots = [float(each.get("cx")) for each in shapes(chart, "circle", "bar")]
+    boxes = [
+        (float(each.get("x")), float(each.get("width")))
+        for each in shapes(chart, "rect", "interval")
+    ]
+    (zero,) = shapes(chart, "line", "zero")
+    unit = (dots[1] - dots[0]) / 15
+    assert float(zero.get("x1")) == pytest.approx(dots[0] + 5 * unit, abs=0.1)
+    assert boxes[0] == (pytest.approx(dots[0] - unit, abs=0.1), pytest.approx(2 * unit, abs=0.1))
+    assert chart.rows == (("k0", "-5.0", "1.0"), ("k1", "10.0", "2.0"), ("k2", "empty", "empty"))
+    assert drawn(table([None, None], [None, None])) is None
+
+
+def test_an_interval_is_cut_at_what_is_possible():
+    made = table([10, 20], [15, 15])
+    columns = (*made.columns, OutputColumn("v_low", "integer", [0, 5], "", 0, "v"),
+               OutputColumn("v_high", "integer", [25, 35], "", 0, "v"))  # fmt: skip
+    chart = drawn(OutputTable("t", columns))
+    (low, high), dots = (
+        shapes(chart, "rect", "interval"),
+        [float(each.get("cx")) for each in shapes(chart, "circle", "bar")],
+    )
+    unit = (dots[1] - dots[0]) / 10
+    assert dots[0] - float(low.get("x")) == pytest.approx(10 * unit, abs=0.2)
+    assert dots[1] - float(high.get("x")) == pytest.approx(15 * unit, abs=0.2)
+
+
+def test_flagged_marks_are_hollow_and_it_is_said():
+    chart = drawn(table([10, 20, 30], flags=["ok", "low_reliability", "bounded"]))
+    assert len(shapes(chart, "circle", "hollow")) == 1  # bounded holds for a whole column
+    assert len(shapes(chart, "circle", "bar")) == 2
+    assert "Hollow marks are flagged figures." in chart.description
+    assert "Hollow" not in drawn(table([10, 20, 30])).description
+
+
+def test_an_axis_that_leaves_out_zero_says_so():
+    assert "The axis begins at 3,900, not at 0." in drawn(table([4000, 4500, 5000])).description
+    assert "not at 0" not in drawn(table([0, 4500, 5000])).description
+
+
+def test_an_ordered_key_is_a_line_with_a_band_and_other_keys_stand_apart():
+    keys = {"age": ["0", "10", "40", "not known"]}
+    chart = drawn(table([30, 60, 50, 10], keys=keys), AGES)
+    (line,) = shapes(chart, "path", "stroke-1")
+    points = [tuple(map(float, each.split())) for each in line.get("d")[1:].split("L")]
+    assert len(points) == 3
+    steps = [after[0] - before[0] for before, after in pairwise(points)]
+    assert steps[1] == pytest.approx(3 * steps[0], abs=0.2)  # places are those of the numbers
+    (band,) = shapes(chart, "path", "interval")
+    assert band.get("d").count("L") == 5
+    assert len(shapes(chart, "circle", "bar")) == 4
+    assert shapes(chart, "rect", "interval")  # of the key that is not on the line
+    broken = drawn(table([30, None, 50, 60, 10], keys={"age": ["1", "2", "3", "4", "5"]}), AGES)
+    assert len(shapes(broken, "path", "stroke-1")) == 2
+
+
+def test_two_keys_are_facets_of_one_axis():
+    chart = drawn(table(list(range(0, 12)), keys=crossed(3, 4)), NO_ORDER)
+    assert isinstance(chart, Chart)
+    assert chart.svg.count("<svg") == 3
+    assert "Each region has its own panel; all panels have the same axis." in chart.description
+    zeros = {each.get("x1") for each in shapes(chart, "line", "zero")}
+    assert len(zeros) == 1
+    assert form_of(table(list(range(12)), keys=crossed(3, 4)), AGES).kind == "line"
+
+
+def test_many_cells_of_two_keys_are_a_heat_table():
+    keys = crossed(20, 12)
+    values = list(range(-40, 200))
+    flags = ["suppressed", *["ok"] * 239]
+    heat = drawn(table([None, *values[1:]], keys=keys, flags=flags))
+    assert isinstance(heat, HeatTable)
+    assert heat.head[0] == "region \\ age"
+    assert len(heat.rows) == 20
+    cells = [cell for _, row in heat.rows for cell in row]
+    assert len(cells) == 240
+    assert cells[0] == ("-", 0, True)
+    assert "The stronger a cell's colour" in heat.description  # in the dark it is the lighter
+    assert cells[-1] == ("199", 5, False)
+    assert cells[1].text == "\u221239"
+    assert cells[1].shade == -1
+    assert drawn(table([1] * 2000, keys=crossed(50, 40))) is None
+
+
+def test_rows_without_an_order_have_no_chart_beyond_forty():
+    assert form_of(table(list(range(40))), NO_ORDER).kind == "dots"
+    assert form_of(table(list(range(41))), NO_ORDER) is None
+    days = {"age": [str(day) for day in range(700)]}
+    assert form_of(table(list(range(700)), keys=days), AGES).kind == "line"
+    chart = drawn(table(list(range(700)), keys=days), AGES)
+    assert chart.rows == ()
+    assert chart.note == "All 700 rows are in t.csv."
+    assert f'aria-label="{chart.description[:20]}' in chart.svg
+    assert len(chart.svg) < 40_000
+
+
+def quantiles(ranks, flags=None):
+    rows = len(ranks)
+    key = OutputColumn("key", "key", [f"k{at}" for at in range(rows)], "", type=ColumnType.STRING)
+    columns = [key]
+    for number in (25, 50, 97):
+        name = f"m_q{number}" if number != 97 else "m_q97_5"
+        columns += [
+            OutputColumn(name, "integer", [number + at for at in range(rows)], "", 0, "m"),
+            OutputColumn(f"{name}_noise_moe", "integer", [None] * rows, "", 0, "m"),
+            OutputColumn(f"{name}_flag", "text", flags or [None] * rows, "", 0, "m"),
+            OutputColumn(f"{name}_rank_moe", "integer", ranks, "", 0, "m"),
+        ]
+    return OutputTable("t", tuple(columns))
+
+
+def test_quantiles_are_a_range_and_do_not_look_exact():
+    chart = drawn(quantiles([17, 17, 1366], ["ok", "ok", "low_reliability"]))
+    assert len(shapes(chart, "rect", "bar")) == 9
+    assert len(shapes(chart, "rect", "interval")) == 2
+    assert len(shapes(chart, "rect", "hollow")) == 1
+    assert not shapes(chart, "circle", "bar")
+    assert "the quantiles 25%, 50%, 97.5%" in chart.description
+    assert (
+        "the nearest that can be published to a value that may be off by 17 to 1,366 ranks; no "
+        "interval" in chart.description
+    )
+    assert chart.head == ("key", "m_q25", "m_q50", "m_q97_5")
+    assert chart.rows[0] == ("k0", "25", "50", "97")
+    assert "off by up to 17 ranks;" in drawn(quantiles([17] * 3)).description
+    single = OutputTable("t", quantiles([5] * 3).columns[:5])
+    assert "off by up to 5 ranks" in drawn(single).description
+
+
+def test_twelve_queries_and_five_thousand_rows_stay_small_and_quick():
+    """The figures of a page take under half a second and under 400 kB."""
+    days = {"age": [str(day) for day in range(365)]}
+    tables = {
+        f"t{number}.csv": table([7 * day % 900 for day in range(365)], keys=days)
+        for number in range(8)
+    }
+    tables["by_age.csv"] = table(list(range(600)), keys=crossed(12, 50))
+    tables["cells.csv"] = table(list(range(240)), keys=crossed(20, 12))
+    tables["keys.csv"] = table(list(range(1000)))
+    tables["facets.csv"] = table(list(range(240)), keys=crossed(6, 40) | {"b": ["x"] * 240})
+    assert sum(each.rows for each in tables.values()) == 5_000
+    ages = SimpleNamespace(name="age", type="integer", other=None, nulls=None)
+    started = process_time()
+    section = figures_section(tables, 95, "", [ages])
+    page = render(Document("t", "f", "k", (), (section,), "o"))
+    assert process_time() - started < 0.5
+    assert len(page.encode()) < 400_000
+    assert page.count("<figure") == 11
+    assert page.count('<figure class="chart full"') == 3
+
+
+def test_what_stands_beside_any_quantile_is_told_of_all_of_them():
+    made = quantiles([17, 17])
+    columns = {column.name: column for column in made.columns}
+    columns["m_q50_flag"] = replace(columns["m_q50_flag"], values=["ok", "bounded low_reliability"])
+    columns["m_q50_rank_moe"] = replace(columns["m_q50_rank_moe"], values=[92, 92])
+    chart = drawn(OutputTable("t", tuple(columns.values())))
+    assert len(shapes(chart, "rect", "hollow")) == 1
+    assert "off by 17 to 92 ranks;" in chart.description
+    bar, *strokes = chart.vega.content["layer"]
+    assert len(strokes) == 3
+    assert "m_q50_flag" in bar["encoding"]["fill"]["condition"]["test"]

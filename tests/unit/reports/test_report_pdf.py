@@ -1,0 +1,253 @@
+"""The report as PDF: A4, numbered, no word broken or cut, with the sealed figures."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from html import unescape
+from io import BytesIO
+from itertools import accumulate
+from pathlib import Path
+
+import pytest
+from pages import needs_pdf
+from report_specs import spec
+
+import dprelease
+from dprelease.errors import ExitCode, Failure
+from dprelease.files.atomic import UnwrittenError, save_file
+from dprelease.ledger.store import Ledger
+from dprelease.release.payload import from_bytes
+from dprelease.reports.report_formats import is_rendered
+from dprelease.reports.rerender import rendered_again
+
+ROOT = Path(__file__).parents[3]
+SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
+A4 = (595.28, 841.89)
+
+
+def run_of(name, folder, entropy, *formats):
+    release = dprelease.load(ROOT / "release_specs" / f"{name}.toml")
+    release = replace(release, report_formats=("json", *formats))
+    return dprelease.run(
+        release, ledger=folder / "ledger.sqlite", output=folder / "out", entropy=entropy
+    )
+
+
+def pages_of(content):
+    from pypdf import PdfReader
+
+    return PdfReader(BytesIO(content)).pages
+
+
+def text_of(content):
+    return "\n".join(page.extract_text() for page in pages_of(content))
+
+
+def words_of(text):
+    """What stands between blanks, marks and underscores: lines may end after an underscore."""
+    return set(re.findall(r"[^\W_]+", text))
+
+
+def text_of_html(page):
+    text = re.sub(r"<style>.*?</style>", " ", page, flags=re.DOTALL).replace("<wbr>", "")
+    return unescape(re.sub(r"<[^>]*>", " ", text))
+
+
+def words_of_html(page):
+    return words_of(text_of_html(page))
+
+
+def run_together(page):
+    """Whether a text is several whole words of a page: with some fonts, pypdf sees no blanks."""
+    words = re.findall(r"[^\W_]+", text_of_html(page))
+    ends = list(accumulate(map(len, words), initial=0))
+    text, borders = "".join(words), set(ends)
+
+    def is_run(found):
+        places = (match.start() for match in re.finditer(f"(?={re.escape(found)})", text))
+        return any({at, at + len(found)} <= borders for at in places)
+
+    return is_run
+
+
+@needs_pdf
+@pytest.mark.thorough
+def test_the_line_to_sign_is_on_the_first_page(tmp_path, entropy):
+    release = dprelease.load(ROOT / "release_specs" / "every_statistic_people.toml")
+    release = replace(release, report_formats=("json",), report_language="de")
+    dprelease.run(
+        release, ledger=tmp_path / "ledger.sqlite", output=tmp_path / "out", entropy=entropy
+    )
+    first, *others = pages_of(rendered_again(str(tmp_path / "out"), "pdf"))
+    for word in ("Zu unterschreiben", "Name und Funktion", "Unterschrift"):
+        assert word in first.extract_text()
+        assert all(word not in page.extract_text() for page in others)
+
+
+@needs_pdf
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("name", SPECS)
+def test_every_example_has_whole_words_on_numbered_pages_of_a4(name, tmp_path, entropy):
+    run = run_of(name, tmp_path, entropy, "html", "pdf").report["provenance"]["run_id"]
+    content = (tmp_path / "out" / "report.pdf").read_bytes()
+    pages = pages_of(content)
+    for number, page in enumerate(pages, 1):
+        assert [float(side) for side in page.mediabox[2:]] == pytest.approx(A4, abs=0.01)
+        text = page.extract_text()
+        assert f"Page {number} of {len(pages)}" in text
+        assert f"Run {run}" in text
+    numbers = {str(number) for number in range(1, len(pages) + 1)}
+    html = (tmp_path / "out" / "report.html").read_text()
+    others = words_of(text_of(content)) - words_of_html(html) - numbers
+    is_run = run_together(html)
+    assert {word for word in others if not is_run(word)} == {"Page", "Run"}
+
+
+@needs_pdf
+def test_a_broken_word_would_be_seen():
+    assert words_of("depart\nment") - words_of_html("<p>department</p>") == {"depart", "ment"}
+    assert words_of("my_\nname") - words_of_html("<p>my_<wbr>name</p>") == set()
+    is_run = run_together("<p>the department of <b>trade</b></p>")
+    assert is_run("departmentof")
+    assert is_run("oftrade")
+    assert not any(map(is_run, ["depart", "ment", "mentof", "departmenttrade", "thedepart"]))
+
+
+def most_right(content):
+    """The farthest place from the left where a piece of text begins, in points."""
+    found = []
+
+    def seen(text, ours, matrix, *_):
+        if text.strip():
+            found.append(ours[0] * matrix[4] + ours[4])
+
+    for page in pages_of(content):
+        page.extract_text(visitor_text=seen)
+    return max(found)
+
+
+@needs_pdf
+def test_names_without_end_are_broken_and_not_cut(planned, published, tmp_path):
+    name, key = "n" * 60, "k" * 300
+    made = spec({"name": name, "statistic": "count", "by": ["region"]})
+    made["columns"]["region"]["keys"] = [key, "south"]
+    made["release"]["title"] = '"</style><script> \\ ' + "t" * 200
+    plan = planned_of(made)
+    for file, content in published(plan).files.items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_bytes(content)
+    content = rendered_again(str(tmp_path), "pdf")
+    assert most_right(content) < A4[0] - 40
+    together = "".join(text_of(content).split())
+    assert key in together
+    assert name in together
+
+
+@needs_pdf
+def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
+    published, tmp_path, monkeypatch
+):
+    import weasyprint
+
+    joined = ["شمال المدينة", "ירושלים", "उत्तर क्षेत्र", "ภาคเหนือ", "தமிழ்", "বাংলা", "A\u0301da"]
+    single = ["北京市", "서울", "Ελλάδα", "Łódź", "Москва"]
+    pages, html = [], weasyprint.HTML
+
+    def seen(**said):
+        pages.append(said["string"])
+        return html(**said)
+
+    monkeypatch.setattr(weasyprint, "HTML", seen)
+    made = spec({"statistic": "count", "by": ["region"]})
+
+    def text_with(labels):
+        made["columns"]["region"]["keys"] = labels
+        for file, content in published(planned_of(made)).files.items():
+            (tmp_path / file).parent.mkdir(exist_ok=True)
+            (tmp_path / file).write_bytes(content)
+        return text_of(rendered_again(str(tmp_path), "pdf"))
+
+    text_with(joined + single)
+    drawn = [
+        re.sub("[\u2068\u2069]", "", each) for each in re.findall(r"<text[^>]*>([^<]*)<", pages[0])
+    ]
+    above = re.findall(r'<span class="t s[^>]*>([^<]*)<', pages[0])
+    above = [re.sub("[\u2068\u2069]", "", each) for each in above]
+    assert not {*joined} & {*drawn}
+    assert [label for label in above if label in joined] == joined
+    assert [label for label in drawn if label in single] == single
+    text = text_with(joined[:2])  # which the smallest set of fonts has letters of
+    for label in joined[:2]:  # in the table and in the chart, and nowhere from its end
+        assert text.count(label) >= 2
+        assert label[::-1] not in text
+
+
+def planned_of(made):
+    from dprelease.planning.planner import make_plan
+
+    return make_plan(dprelease.load(made))
+
+
+@needs_pdf
+def test_the_figures_are_the_sealed_ones(tmp_path, entropy):
+    result = run_of("clinic_visits", tmp_path, entropy)
+    text = text_of(rendered_again(str(tmp_path / "out"), "pdf"))
+    with Ledger.open(str(tmp_path / "ledger.sqlite")) as book:
+        payload = book.sealed(result.report["provenance"]["run_id"])
+    (sealed,) = from_bytes(result.plan, payload).noisy.values["visits_by_age"]
+    table = text[text.index("by_age.csv") :]
+    shown = [int(each.replace(",", "")) for each in re.findall(r"([\d,]+) ±", table)]
+    assert len(set(sealed)) == len(sealed) == 8
+    assert shown[: len(sealed)] == list(sealed)
+
+
+@needs_pdf
+def test_another_process_gives_the_same_bytes(tmp_path, entropy):
+    run_of("best_price", tmp_path, entropy, "pdf")
+    out = tmp_path / "out"
+    again = subprocess.run(
+        [sys.executable, "-m", "dprelease", "report", str(out), "--format", "pdf"],
+        env=os.environ | {"PYTHONHASHSEED": "7"}, capture_output=True, check=True,
+    )  # fmt: skip
+    assert again.stdout == (out / "report.pdf").read_bytes()
+    assert again.stderr == b""
+
+
+@needs_pdf
+def test_only_a_pdf_of_ours_is_replaced(tmp_path, entropy):
+    run_of("best_price", tmp_path, entropy, "pdf")
+    content = (tmp_path / "out" / "report.pdf").read_bytes()
+    for number, there in enumerate((content, b"%PDF-1.7\n\xff another's")):
+        file = tmp_path / f"{number}.pdf"
+        file.write_bytes(there)
+        if there == content:
+            save_file(str(file), content, is_rendered)
+        else:
+            with pytest.raises(UnwrittenError):
+                save_file(str(file), content, is_rendered)
+        assert file.read_bytes() == there
+
+
+def test_without_the_extra_a_run_is_refused_before_the_charge(tmp_path, entropy, monkeypatch):
+    monkeypatch.setitem(sys.modules, "weasyprint", None)
+    with pytest.raises(Failure) as refused:
+        run_of("best_price", tmp_path, entropy, "pdf")
+    assert refused.value.exit_code is ExitCode.SPEC
+    (complaint,) = refused.value.complaints
+    assert complaint.code == "E824"
+    assert "pip install 'dprelease[pdf]'" in complaint.hint
+    assert list(tmp_path.iterdir()) == []
+    run_of("best_price", tmp_path, entropy)
+    with pytest.raises(Failure) as refused:
+        rendered_again(str(tmp_path / "out"), "pdf")
+    assert refused.value.complaints[0].code == "E824"
+
+
+def test_a_release_without_a_pdf_imports_nothing_for_it():
+    program = "import sys\nfrom dprelease.reports import report_formats as f\n"
+    program += "f.require(f.DEFAULT_FORMATS); f.prepare(f.DEFAULT_FORMATS)\n"
+    program += "print('weasyprint' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert told.stdout == b"False\n"

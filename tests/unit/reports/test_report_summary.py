@@ -1,0 +1,111 @@
+"""The first page of a report and of a plan: what a signer has to know, and a line to sign."""
+
+from __future__ import annotations
+
+import pytest
+from pages import html_of, plan_page, rendered_as
+from report_specs import PEOPLE, spec
+
+from dprelease.model import Plan
+from dprelease.planning.planner import make_plan
+from dprelease.release.saved_plan import digest_of
+from dprelease.reports.facts.approval import approval_of
+from dprelease.reports.facts.release_facts import planned_facts
+from dprelease.reports.sections.contents import plan_document
+from dprelease.reports.sections.document import Heading
+from dprelease.reports.sections.summary_section import added, summary_section
+from dprelease.specfile import load
+
+COUNT = {"statistic": "count", "by": ["region"]}
+REVIEW = {
+    "reviewer": "A. Person",
+    "role": "data protection officer",
+    "decision": "approved",
+    "date": "2026-03-31",
+    "reference": "file 12/2026",
+    "legal_basis": "Statistics Act, section 4",
+    "necessity": "the yearly report",
+}
+
+
+def made(review: dict[str, str] | None = None, **privacy: object) -> Plan:
+    raw = spec(COUNT, **privacy)
+    return make_plan(load(raw if review is None else raw | {"review": review}))
+
+
+def rows(plan: Plan) -> dict[str, str]:
+    table = summary_section(planned_facts(plan), "0" * 64).parts[0]
+    return {str(row[0]): str(row[1]) for row in table.rows}
+
+
+def test_it_says_what_is_protected_how_strongly_and_what_was_looked_at():
+    said = rows(made(REVIEW, **PEOPLE))
+    assert said["What is protected"] == 'one person: all rows with the same value of "patient"'
+    assert said["How strong: this release"].startswith(
+        "epsilon 1, delta 0. A belief of 50% becomes"
+    )
+    assert "at most 88.08%. It is about what" in said["How strong: this release"]
+    assert said["If the cap is used up"].startswith(
+        "epsilon 1,000; delta has no cap: what follows is for releases without a delta. A belief"
+    )
+    assert said["If the cap is used up"].endswith("in the table. That is no protection.")
+    assert said["How losses were added"] == "plain sum"
+    assert "What the spec declares" in said["What is not protected"]
+    assert said["Not checked"].startswith("4: side channels, security and access")
+    assert "unit of privacy" in said["To be looked at"]
+    assert said["Reviewed by, as the spec states"] == (
+        "A. Person, data protection officer; approved on 2026-03-31; reference: file 12/2026"
+    )
+    assert said["Legal basis"] == "Statistics Act, section 4"
+    assert said["Necessity"] == "the yearly report"
+    assert "0" * 64 in said["Digest of the plan (SHA-256)"]
+
+
+def test_nobody_has_reviewed_where_the_spec_names_nobody():
+    said = rows(made())
+    assert said["Reviewed by, as the spec states"] == "Nobody: the spec names no reviewer."
+    assert "Legal basis" not in said
+    assert (
+        rows(made({"reviewer": "A"}))["Reviewed by, as the spec states"]
+        == "A; no decision is stated"
+    )
+
+
+def test_it_comes_first_and_has_a_line_to_sign(published):
+    plan = made(REVIEW)
+    report = published(plan).report
+    page, text = html_of(report, {}), rendered_as(report, {}, "md").decode()
+    assert page.index('id="summary"') < page.index('id="guarantee"')
+    assert "<dt>Signature</dt><dd>____" in page
+    assert "## Summary" in text
+    planned = plan_page(plan)
+    assert planned.index('id="summary"') < planned.index('id="guarantee"')
+    first = plan_document(planned_facts(plan), approval_of(plan, "d" * 64, None)).sections[0]
+    assert "d" * 64 in str(first.parts[0])
+
+
+def test_what_changed_since_the_last_release_has_its_place():
+    changes = Heading("What changed")
+    assert changes in summary_section(planned_facts(made()), None, (changes,)).parts
+
+
+def test_report_json_has_the_words_and_the_digest_of_the_plan(published):
+    plan = made(REVIEW)
+    report = published(plan).report
+    assert report["review"] == REVIEW
+    assert report["provenance"]["plan"] == digest_of(plan)
+    assert "review" not in published(made()).report
+
+
+def test_a_headline_is_rounded_up_to_three_digits():
+    plan = make_plan(load(spec(COUNT | {"epsilon": 0.999848})))
+    assert rows(plan)["How strong: this release"].startswith("epsilon 1, delta 0.")
+    assert planned_facts(plan).accounting.epsilon == 0.999848
+
+
+@pytest.mark.parametrize(
+    ("method", "word"),
+    [("basic", "plain sum"), ("zcdp", "as zCDP"), ("pld", "numerically"), ("mixed", "partly")],
+)
+def test_how_losses_were_added_is_said_in_words(method, word):
+    assert added(method).startswith(word)

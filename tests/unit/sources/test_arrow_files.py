@@ -1,0 +1,252 @@
+"""Arrow files: the types and values of Parquet, and what becomes of damaged ones."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from oracle.engine import get
+
+from dprelease.engines.duckdb.duckdb_engine import ENGINE
+from dprelease.errors import ExitCode, Failure
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    ColumnType,
+    Group,
+    InputColumn,
+    Measure,
+    MeasureKind,
+    Source,
+)
+from dprelease.sources import arrow as arrow_source
+from dprelease.sources.source_format import lay_out
+
+pytestmark = pytest.mark.usefixtures("kept_sessions")
+
+T = ColumnType
+SECRET = "zqxcanary"
+COUNT = Measure(MeasureKind.RECORDS)
+
+
+def write(path: Path, table: pa.Table, compression: str | None = None, rows: int = 2) -> Source:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(path, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=rows)
+    return Source(str(path), "arrow")
+
+
+def bad_text(kind: pa.DataType) -> pa.Array:
+    raw = pa.array([b"a", b"\xff", None, b"a"], pa.binary())
+    if kind == pa.string_view():
+        return raw.cast(pa.binary_view()).view(kind)
+    made = pa.Array.from_buffers(pa.string(), 4, raw.buffers())
+    if kind == pa.large_string():
+        wide = raw.cast(pa.large_binary())
+        return pa.Array.from_buffers(kind, 4, wide.buffers())
+    return made
+
+
+def coded(dictionary: pa.Array) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.uint16()), dictionary)
+
+
+def in_runs(values: pa.Array) -> pa.Array:
+    return pa.RunEndEncodedArray.from_arrays(pa.array([1, 3, 4], pa.int16()), values)
+
+
+COLUMNS = {
+    "text": (T.STRING, pa.array(["a", "b", None, "a"])),
+    "large text": (T.STRING, pa.array(["a", "b", None, "a"], pa.large_string())),
+    "text view": (T.STRING, pa.array(["a", "b", None, "a"], pa.string_view())),
+    "no UTF-8": (T.STRING, bad_text(pa.string())),
+    "large no UTF-8": (T.STRING, bad_text(pa.large_string())),
+    "view no UTF-8": (T.STRING, bad_text(pa.string_view())),
+    "too long": (T.STRING, pa.array(["a", "b" * ((1 << 20) + 1), None, "a"])),
+    "coded": (T.STRING, pa.array(["a", "b", None, "a"]).dictionary_encode()),
+    "coded in bytes": (
+        T.STRING,
+        pa.DictionaryArray.from_arrays(pa.array([1, 0, None, 1], pa.uint8()), ["b", "a"]),
+    ),
+    "coded large": (
+        T.STRING, pa.array(["a", "b", None, "a"], pa.large_string()).dictionary_encode(),
+    ),
+    "coded view": (T.STRING, coded(pa.array(["a", "b"], pa.string_view()))),
+    "coded view, no UTF-8": (T.STRING, coded(bad_text(pa.string_view()))),
+    "coded null": (T.STRING, coded(pa.array(["a", None]))),
+    "coded days": (T.DATE, coded(pa.array([1, 2], pa.date32()))),
+    "coded decimals": (T.INTEGER, coded(pa.array([1, 2]).cast(pa.decimal128(30, 2)))),
+    "coded booleans": (T.BOOLEAN, coded(pa.array([True, False]))),
+    "coded nothing": (T.STRING, coded(pa.nulls(2))),
+    "runs": (T.STRING, in_runs(pa.array(["a", None, "b"]))),
+    "runs of views": (T.STRING, in_runs(pa.array(["a", None, "b"], pa.string_view()))),
+    "runs of codes": (T.STRING, in_runs(pa.array(["a", None, "b"]).dictionary_encode())),
+    "runs of numbers": (T.INTEGER, in_runs(pa.array([1, None, 2]))),
+    "runs of moments": (T.TIMESTAMP, in_runs(pa.array([1, None, 2], pa.timestamp("ns")))),
+    "nothing": (T.STRING, pa.nulls(4)),
+    "no number": (T.DECIMAL, pa.nulls(4)),
+    "no moment": (T.TIMESTAMP, pa.nulls(4)),
+    "coded number": (T.INTEGER, pa.array([1, 2, None, 1]).dictionary_encode()),
+    "integer": (T.INTEGER, pa.array([1, 2, None, 1], pa.uint16())),
+    "float": (T.FLOAT, pa.array([1.0, float("nan"), None, 1.0])),
+    "half": (T.FLOAT, pa.array([1.0, 2.0, None, 1.0], pa.float16())),
+    "decimal": (T.DECIMAL, pa.array([1, 2, None, 1]).cast(pa.decimal128(30, 2))),
+    "boolean": (T.BOOLEAN, pa.array([True, False, None, True])),
+    "date": (T.DATE, pa.array([1, 2, None, 1], pa.date32())),
+    "seconds": (T.TIMESTAMP, pa.array([10**9, 10**9 + 1, None, 10**9], pa.timestamp("s"))),
+    "far seconds": (T.TIMESTAMP, pa.array([10**9, 2**62, None, 10**9], pa.timestamp("s"))),
+    "milliseconds": (T.TIMESTAMP, pa.array([10**12, -1, None, 10**12], pa.timestamp("ms"))),
+    "nanoseconds": (T.TIMESTAMP, pa.array([10**18, -1, None, 10**18], pa.timestamp("ns"))),
+    "zoned": (T.TIMESTAMP, pa.array([10**15, -1, None, 10**15], pa.timestamp("us", "Asia/Tokyo"))),
+    "zoned seconds": (T.DATE, pa.array([10**9, -1, None, 10**9], pa.timestamp("s", "UTC"))),
+}  # fmt: skip
+
+
+@pytest.mark.one_in(3)  # each type in one way
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_each_type_is_read_as_the_oracle_does(
+    name: str, compression: str | None, tmp_path: Path
+) -> None:
+    kind, values = COLUMNS[name]
+    source = write(tmp_path / "t.arrow", pa.table({"nested": [[1], [2], [3], [4]], "x": values}),
+                   compression)  # fmt: skip
+    column = InputColumn("x", kind)
+    group = Group("x", kind, (), null_label="none", private=True)
+    measures = (COUNT, Measure(MeasureKind.DISTINCT, column="x"))
+    for bound in (None, Bound("x", 1, 1, 1, leading=0, null_unit=True, salt=3)):
+        request = AggregateRequest(source, (column,), (group,), measures, bound=bound)
+        answers = []
+        for engine in (get("reference"), ENGINE, get("spark")):
+            engine.inspect(source, (column,))
+            table = engine.aggregate(request)
+            keys, (counts, _) = table.reveal_keys(), table.reveal()
+            answers.append(sorted(zip(map(tuple, keys), counts, strict=True)))
+        assert answers[0] == answers[1] == answers[2]
+        assert sum(count for _, count in answers[0]) == (4 if bound is None else len(answers[0]))
+
+
+def refused(source: Source, kind: ColumnType = T.STRING) -> str:
+    with pytest.raises(Failure) as caught:
+        ENGINE.inspect(source, (InputColumn("x", kind),))
+    assert caught.value.exit_code is ExitCode.DATA
+    assert SECRET not in str(caught.value.complaints)
+    return caught.value.complaints[0].code
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([[SECRET]]),
+        pa.array([{"a": SECRET}]),
+        pa.array([1], pa.date64()),
+        pa.array([b"a"]),
+        pa.array([1]),
+        pa.array([[["a"]]]),
+    ],
+)
+def test_other_types_are_refused(values: pa.Array, tmp_path: Path) -> None:
+    assert refused(write(tmp_path / "t.arrow", pa.table({"x": values}))) == "E412"
+
+
+def test_a_zone_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    moments = pa.table({"x": pa.array([1], pa.timestamp("us", "Europe/Paris"))})
+    source = write(tmp_path / "t.arrow", moments)
+    whole = (tmp_path / "t.arrow").read_bytes()
+    (tmp_path / "t.arrow").write_bytes(whole.replace(b"Europe/Paris", b"Europe/Par\xff\xfe"))
+    assert refused(source, T.TIMESTAMP) == "E412"
+
+
+def test_what_has_no_footer_is_refused_before_the_charge(tmp_path: Path) -> None:
+    table = pa.table({"x": [SECRET] * 100})
+    source = write(tmp_path / "t.arrow", table)
+    whole = (tmp_path / "t.arrow").read_bytes()
+    for kept in (1, 8, 100, len(whole) - 1, len(whole) - 11):
+        (tmp_path / "t.arrow").write_bytes(whole[:kept])
+        assert refused(source) == "E409"
+    with pa.ipc.new_stream(tmp_path / "t.arrow", table.schema) as writer:
+        writer.write_table(table)
+    assert refused(source) == "E409"
+    (tmp_path / "t.arrow").write_bytes(b"")
+    assert refused(source) == "E403"
+
+
+def test_what_is_cut_short_behind_the_look_fails_after_the_charge(tmp_path: Path) -> None:
+    source = write(tmp_path / "t.arrow", pa.table({"x": [SECRET] * 1000}), rows=100)
+    column = InputColumn("x", T.STRING)
+    table = lay_out(source, (column,))
+    whole = (tmp_path / "t.arrow").read_bytes()
+    for place in (len(whole) // 2, 10):
+        (tmp_path / "t.arrow").write_bytes(whole[:place])
+        _, batches = table.stream().opened(lambda _size: None, None)
+        with pytest.raises(OSError, match="decoded") as caught:
+            list(batches)
+        assert SECRET not in str(caught.value)
+    request = AggregateRequest(source, (column,), (), (COUNT,))
+    with pytest.raises(Failure) as failed:
+        ENGINE.aggregate(request)
+    assert (failed.value.exit_code, failed.value.complaints[0].code) == (
+        ExitCode.AFTER_CHARGE, "E501",
+    )  # fmt: skip
+
+
+DAMAGE = """
+import sys, random, pathlib, pyarrow as pa
+from dprelease.sources.source_format import lay_out
+from dprelease.engines.duckdb.duckdb_engine import ENGINE
+from dprelease.errors import Failure
+from dprelease.model import *
+from dprelease.model import AggregateRequest, ColumnType as T, Group, InputColumn, Measure
+from dprelease.model import MeasureKind, Source
+path, chance = pathlib.Path(sys.argv[1]), random.Random(int(sys.argv[2]))
+whole = path.read_bytes()
+read = (InputColumn("x", T.STRING), InputColumn("c", T.STRING), InputColumn("n", T.INTEGER))
+groups = tuple(Group(name, T.STRING, (), private=True) for name in "xc")
+source = Source(str(path), "arrow")
+seen = set()
+for _ in range(int(sys.argv[3])):
+    made = bytearray(whole)
+    for _ in range(chance.choice((1, 1, 3, 20))):
+        at = chance.randrange(len(made))
+        made[at] = chance.choice((0, 255, 127, 128, made[at] ^ (1 << chance.randrange(8))))
+    path.write_bytes(made)
+    try:
+        ENGINE.inspect(source, read)
+        ENGINE.aggregate(AggregateRequest(source, read, groups, (Measure(MeasureKind.RECORDS),)))
+        seen.add(0)
+    except Failure as failure:
+        seen.add(int(failure.exit_code))
+        assert "zqx" not in str(failure.complaints)
+print(sorted(seen))
+"""
+
+
+@pytest.mark.one_in(2)
+@pytest.mark.parametrize("compression", ["", "zstd"])
+def test_damaged_bytes_are_values_or_end_in_a_failure(compression: str, tmp_path: Path) -> None:
+    """No offset or place in a dictionary leads outside of a batch: the process lives."""
+    texts = [f"zqx{number % 7}" for number in range(60)]
+    columns = {"x": texts, "c": pa.array(texts).dictionary_encode(), "n": range(60)}
+    write(tmp_path / "t.arrow", pa.table(columns), compression or None, rows=20)
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGE, str(tmp_path / "t.arrow"), "1", "150"],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr[-2000:]) == (0, "")
+    assert done.stdout.strip() == "[0, 4, 5]"
+
+
+def test_a_large_batch_is_handed_on_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arrow_source, "BATCH_ROWS", 3)
+    source = write(tmp_path / "t.arrow", pa.table({"x": list("abcdefgh")}), rows=7)
+    table = lay_out(source, (InputColumn("x", T.STRING),))
+    assert table.pieces()[0][1][1:] == table.pieces()[0][1][:1]
+    counted: list[int] = []
+    _, batches = table.stream().opened(counted.append, None)
+    assert [batch.num_rows for batch in batches] == [3, 3, 1, 1]
+    assert counted == [1, 1]

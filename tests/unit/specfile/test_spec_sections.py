@@ -1,0 +1,163 @@
+"""Sections and keys on their own: reading, defaults, findings and their places and order."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, get_args, get_origin
+
+import pytest
+
+from dprelease.engines.engine_registry import ENGINES
+from dprelease.language import LANGUAGES
+from dprelease.sources.source_registry import DRIVERS, SOURCES
+from dprelease.specfile.complaints.complaint_wording import show
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.schema import sections
+from dprelease.specfile.schema.fields import flag, line
+from dprelease.specfile.schema.number_texts import exact
+from dprelease.specfile.schema.section_reader import (
+    Choice,
+    Key,
+    Missing,
+    Section,
+    Unknown,
+    list_of,
+    nested,
+)
+
+Colour = Literal["red", "green"]
+
+
+class Inner(Section):
+    numbers = Key(list_of(exact))
+    name = Key(line, remedy="name it")
+
+
+class Outer(Section):
+    title = Key(line, remedy="give it a title")
+    shown = Key(flag)
+    words = Choice[Colour](Colour, "green")
+    colour = Choice[Colour | None](Colour, None)
+    paint = Choice[Colour](Colour, "red")
+    inner = Key(nested(Inner))
+    many = Key(list_of(nested(Inner)))
+
+
+def findings(content: dict[str, object]) -> list[tuple[object, ...]]:
+    """Where each finding is and what kind it is."""
+    return [(*each.path, type(each.why)) for each in Outer.read(content)[1]]
+
+
+def test_values_are_read_and_the_absent_are_defaults():
+    section, wrong = Outer.read(
+        {
+            "title": "t",
+            "colour": "green",
+            "inner": {"name": "x", "numbers": [1, Decimal("0.5")]},
+            "many": [{"name": "a"}, {"name": "b"}],
+        }
+    )
+    assert wrong == []
+    assert (section.title, section.shown, section.colour, section.paint, section.words) == (
+        "t",
+        None,
+        "green",
+        "red",
+        "green",
+    )
+    assert section.inner is not None
+    assert section.inner.numbers == (Fraction(1), Fraction(1, 2))
+    assert section.many is not None
+    assert [one.name for one in section.many] == ["a", "b"]
+
+
+def test_sections_do_not_share_values_nor_change():
+    first, _ = Outer.read({"title": "a", "shown": False})
+    second, _ = Outer.read({"title": "b"})
+    assert (first.title, first.shown, second.title, second.shown) == ("a", False, "b", None)
+    with pytest.raises(AttributeError, match=r"Outer\.title"):
+        first.title = "c"
+    with pytest.raises(AttributeError):
+        first.other = "c"
+    assert first.title == "a"
+
+
+def test_refused_come_first_by_key_then_unknown_by_place_then_missing():
+    content = {"zzz": 1, "paint": "pink", "aaa": 2, "shown": "yes", "soon": 3}
+    assert findings(content) == [
+        ("shown", Refused),
+        ("paint", Refused),
+        ("zzz", Unknown),
+        ("aaa", Unknown),
+        ("soon", Unknown),
+        ("title", Missing),
+    ]
+
+
+def test_what_is_refused_is_left_out_and_the_rest_is_read():
+    section, wrong = Outer.read({"title": 3, "shown": False, "paint": "green"})
+    assert (section.title, section.shown, section.paint) == (None, False, "green")
+    assert [finding.path for finding in wrong] == [("title",)]
+
+
+@pytest.mark.parametrize("value", ["pink", "Red", "", 1, True, ["red"], {"red": 1}, None])
+def test_a_choice_takes_nothing_but_its_words(value):
+    section, wrong = Outer.read({"title": "t", "paint": value})
+    ((path, why),) = wrong
+    assert (path, section.paint) == (("paint",), "red")
+    assert isinstance(why, Refused)
+    assert (why.code, why.message) == ("E105", f"{show(value)} is no paint")
+    assert why.hint in {'use "red" or "green"', 'did you mean "red"?'}
+
+
+def test_findings_in_nested_tables_and_lists_have_their_place():
+    content = {
+        "title": "t",
+        "inner": {"name": "x", "numbers": [1, "2", True], "nmae": 0},
+        "many": [{"name": "a"}, {"numbers": []}, 3],
+    }
+    assert findings(content) == [
+        ("inner", "numbers", 1, Refused),
+        ("inner", "numbers", 2, Refused),
+        ("inner", "nmae", Unknown),
+        ("many", 1, "name", Missing),
+        ("many", 2, Refused),
+    ]
+    section, _ = Outer.read(content)
+    assert section.inner is section.many is None
+    assert findings({"title": "t", "inner": 1, "many": {}}) == [
+        ("inner", Refused),
+        ("many", Refused),
+    ]
+
+
+def test_names_of_the_class_are_no_keys():
+    names = ["KEYS", "REQUIRED", "LATER", "read", "__dict__", "__class__"]
+    assert findings({"title": "t"} | dict.fromkeys(names, 1)) == [(name, Unknown) for name in names]
+
+
+REGISTRIES = {
+    (sections.DataSection, "engine"): ENGINES,
+    (sections.DataSection, "format"): SOURCES,
+    (sections.DataSection, "driver"): DRIVERS,
+    (sections.ReportSection, "language"): LANGUAGES,
+}
+
+
+def test_choices_in_the_table_state_the_type_of_their_words():
+    checked = 0
+    for section in vars(sections).values():
+        for name, key in getattr(section, "KEYS", {}).items():
+            if isinstance(key, Choice):
+                (stated,) = get_args(key.__orig_class__)
+                optional = type(None) in get_args(stated)
+                literal = get_args(stated)[0] if optional else stated
+                if literal is str:  # the words are the names of a registry
+                    assert key.words == tuple(REGISTRIES[section, name])
+                else:
+                    assert get_origin(literal) is Literal
+                    assert key.words == get_args(literal)
+                assert key.default is None if optional else key.default in key.words
+                checked += 1
+    assert checked >= 8
