@@ -55,6 +55,13 @@ name = "young"
 statistic = "count"
 where = "age < 20"
 """
+SPARSE = (
+    SPEC.partition("[[query]]")[0]
+    .replace("epsilon = 4000", "epsilon = 4")
+    .replace('other = "elsewhere"\nnulls = "elsewhere"\n', "")
+    # So wide that noise on 0 is as good as never beyond it.
+    .replace("[data]", "output.interval = 0.999999\n\n[data]")
+)
 KNOWN, OLD = 750, 280
 AGES = ["70"] * OLD + ["30"] * (KNOWN - OLD) + ["6,5"] * 150 + [""] * 100
 
@@ -101,9 +108,9 @@ def test_what_reads_nothing_of_the_data_is_noted(
     cli: Callable, folder: Path, query: str, named: str
 ) -> None:
     """Beside a count of all records, which is as it should be."""
-    text = SPEC.partition("[[query]]")[0].replace("epsilon = 4000", "epsilon = 4")
-    text = text.replace('other = "elsewhere"\nnulls = "elsewhere"\n', "")
-    text += f'[[query]]\nname = "n"\nstatistic = "count"\n\n[[query]]\nname = "q"\n{query}\n'
+    text = (
+        SPARSE + f'[[query]]\nname = "n"\nstatistic = "count"\n\n[[query]]\nname = "q"\n{query}\n'
+    )
     (folder / "shares.toml").write_text(text)
     (folder / "ages.csv").write_text("age,region\n" + '"6,5",nowhere\n' * 1000)
     ran = cli("run", "shares.toml")
@@ -117,8 +124,7 @@ def test_what_reads_nothing_of_the_data_is_noted(
 
 
 def test_names_of_keys_that_match_nothing_are_noted(cli: Callable, folder: Path) -> None:
-    text = SPEC.partition("[[query]]")[0].replace("epsilon = 4000", "epsilon = 4")
-    text = text.replace('other = "elsewhere"\nnulls = "elsewhere"\n', "")
+    text = SPARSE
     for name, statistic in {"most": "mode", "by_name": "histogram"}.items():
         text += f'[[query]]\nname = "{name}"\nstatistic = "{statistic}"\ncolumn = "region"\n\n'
     (folder / "shares.toml").write_text(text)
