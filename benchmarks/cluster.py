@@ -25,7 +25,6 @@ import resource
 import sys
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations, product
@@ -37,6 +36,7 @@ from typing import Any
 import bounding
 import duckdb
 import numpy as np
+from msgspec.structs import replace
 from processes import measure, processor_times, verdict
 
 import dprelease

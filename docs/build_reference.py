@@ -391,13 +391,16 @@ def signature(name: str, thing: Callable[..., Any]) -> Lines:
     """A call, with one line for each argument."""
     call = inspect.signature(thing)
     yield f"{name}("
-    star = False
+    star, annotations = False, inspect.get_annotations(thing)
     for parameter in call.parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and not star:
             star = True
             yield "    *,"
         default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
-        yield f"    {parameter.name}: {parameter.annotation}{default},"
+        # As the source has it: classes of values resolve their annotations, named tuples wrap them.
+        annotation = annotations.get(parameter.name, parameter.annotation)
+        written = getattr(annotation, "__forward_arg__", annotation)
+        yield f"    {parameter.name}: {written}{default},"
     result = call.return_annotation
     yield ")" if isinstance(thing, type) else f") -> {result}"
 

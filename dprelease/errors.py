@@ -6,8 +6,8 @@ and fixed sentences only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
@@ -23,8 +23,7 @@ class ExitCode(IntEnum):
     INTERNAL = 70
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """Where in a spec something stands; line and column count from 1."""
 
     file: str
@@ -35,8 +34,7 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Complaint:
+class Complaint(NamedTuple):
     """One finding: where, what, and what to do.
 
     ``key`` is the dotted key path in the spec (``query[2].epsilon``). ``code`` is a stable number:

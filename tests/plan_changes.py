@@ -10,14 +10,18 @@ from __future__ import annotations
 import collections.abc
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from dprelease.errors import Complaint, Place
 from dprelease.model import Plan
 
+RECORDS = (Struct, Complaint, Place)
 FEW = 8
 """So many other parts of a class, or texts of a field, are put in the place of one."""
 
@@ -28,6 +32,11 @@ class Difference(NamedTuple):
     path: str
     old: Any
     new: Any
+
+
+def contents_of(value: Any) -> dict[str, Any]:
+    """The fields of a record by name."""
+    return asdict(value) if isinstance(value, Struct) else value._asdict()
 
 
 @cache
@@ -45,12 +54,11 @@ class Parts:
             self._add(plan)
 
     def _add(self, value: object) -> None:
-        if is_dataclass(value) and not isinstance(value, type):
+        if isinstance(value, RECORDS):
             self._objects.setdefault(type(value), {}).setdefault(repr(value), value)
-            for field in fields(value):
-                held = getattr(value, field.name)
+            for name, held in contents_of(value).items():
                 if type(held) in {str, int}:
-                    self._words.setdefault((type(value), field.name), {})[held] = None
+                    self._words.setdefault((type(value), name), {})[held] = None
                 self._add(held)
         elif isinstance(value, tuple):
             for part in value:
@@ -99,7 +107,7 @@ def _changed(value: Any, kind: Any, parts: Parts, field: tuple[type, str] | None
         yield from _of_tuple(value, get_args(kind), parts, field)
     elif origin is collections.abc.Mapping:
         yield from _of_mapping(value, get_args(kind)[1], parts, field)
-    elif is_dataclass(value):
+    elif isinstance(value, RECORDS):
         yield from _of_fields(value, parts)
     elif kind is bool:
         yield not value
@@ -162,10 +170,9 @@ def _of_mapping(
 
 def _of_fields(value: Any, parts: Parts) -> Iterator[Any]:
     kind: Any = type(value)
-    for field in fields(value):
-        held = getattr(value, field.name)
-        for changed in _changed(held, _types(kind)[field.name], parts, (kind, field.name)):
-            yield replace(value, **{field.name: changed})
+    for name, held in contents_of(value).items():
+        for changed in _changed(held, _types(kind)[name], parts, (kind, name)):
+            yield kind(**{**contents_of(value), name: changed})
     yield from (other for other in parts.others(kind) if other != value)
 
 
@@ -176,10 +183,9 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[Difference]:
     """Give each place where two plans differ; a list of other length or order is one."""
     if old == new:
         return
-    if is_dataclass(old) and type(old) is type(new):
-        for field in fields(old):
-            parts = getattr(old, field.name), getattr(new, field.name)
-            yield from differences(*parts, f"{path}.{field.name}")
+    if isinstance(old, RECORDS) and type(old) is type(new):
+        for name in contents_of(old):
+            yield from differences(getattr(old, name), getattr(new, name), f"{path}.{name}")
     elif isinstance(old, tuple) and _only_inside(old, new):
         for place, parts in enumerate(zip(old, new, strict=True)):
             yield from differences(*parts, f"{path}[{place}]")

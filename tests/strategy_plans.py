@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
 from math import prod
 from typing import Any
+
+from msgspec.structs import replace
 
 from dprelease import load
 from dprelease.kernel.verify.additive import pure_rho

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -18,14 +17,12 @@ from dprelease.cli.views.complaints_view import MOST_BYTES, complain, counted_er
 from dprelease.cli.views.console import answer, answer_json, folded, paint, remark
 from dprelease.cli.views.text_layout import marked
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:
     from dprelease.model import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What came of one spec: a plan or complaints, and the warnings in any case."""
 
     file: str
@@ -72,8 +69,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.specfile.checks.data_source import USELESS_PERIOD
 
         findings = [
-            replace(
-                finding,
+            finding._replace(
                 warnings=tuple(
                     warning for warning in finding.warnings if warning.code != USELESS_PERIOD
                 ),

@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import click
 
@@ -19,7 +20,6 @@ from dprelease.cli.app import app
 from dprelease.cli.views.complaints_view import complain
 from dprelease.cli.views.console import abandon_stdout, answer_json, prepare_streams, remark
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
-from dprelease.frozen import dataclass
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 TERMINATED = 143  # 128 + SIGTERM
@@ -38,8 +38,7 @@ class Terminated(KeyboardInterrupt):
     requested = False
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+class Manner(NamedTuple):
     """How errors are told. Read from the raw arguments: the parser may be what fails."""
 
     json: bool

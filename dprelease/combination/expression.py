@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from fractions import Fraction
 from unicodedata import normalize
+
+from msgspec import Struct
 
 from dprelease.combination.combined_figures import Figures, Pooled, Published, Weighted
 from dprelease.combination.combined_intervals import (
@@ -29,7 +30,6 @@ from dprelease.combination.combined_intervals import (
 )
 from dprelease.combination.overlap import check_overlap, overlapping
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.frozen import dataclass
 
 MOST_CHARACTERS = 10_000
 MOST_NESTED = 50
@@ -46,14 +46,13 @@ def refusal(code: str, what: str, hint: str) -> Failure:
     return Failure(ExitCode.SPEC, Complaint(code, what, hint))
 
 
-@dataclass(frozen=True)
-class Sum:
+class Sum(Struct, frozen=True):
     """A number, a weighted sum of linear figures, and one of means."""
 
     number: Fraction = Fraction(0)
     weighted: Weighted = ()
     means: tuple[tuple[Pooled, Fraction], ...] = ()
-    divisor: Weighted = field(default=())
+    divisor: Weighted = ()
 
     @property
     def cells(self) -> int:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import field
 from fractions import Fraction
 from typing import Any
+
+from msgspec import Struct
 
 from dprelease.comparison.guarantee_changes import guarantee_changes
 from dprelease.comparison.output_changes import figure_changes
 from dprelease.comparison.spec_changes import Change, Kind, Pair
 from dprelease.errors import ExitCode
-from dprelease.frozen import dataclass
 from dprelease.ledger.identity import run_id
 from dprelease.model import Plan, Release
 from dprelease.release.plan import plan
@@ -23,8 +23,7 @@ from dprelease.specfile import load
 Spec = str | os.PathLike[str] | Mapping[str, Any] | Release
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What is different between two specs.
 
     ``weaker``: the guarantee of the new one is weaker in some way. ``same_release``: a run of it
@@ -35,7 +34,7 @@ class Comparison:
     weaker: bool
     same_release: bool
     changes: tuple[Change, ...]
-    plans: Pair = field(repr=False)
+    plans: Pair
 
     def to_dict(self) -> dict[str, Any]:
         """The same in JSON values, as ``dprelease diff --json`` prints it, less the files' names.

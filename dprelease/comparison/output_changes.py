@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from fractions import Fraction
 from typing import Any
+
+from msgspec.structs import asdict
 
 from dprelease.comparison.spec_changes import (
     EXPECTED_ERROR,
@@ -63,11 +64,11 @@ def _data(pair: Pair) -> Iterator[Change]:
     why = "told beside weighted figures; no figure changes"
     yield from changed("design effect", was, now, why, "data.design_effect")
     yield from changed("format of the data", old.source.format, new.source.format, "", "data")
-    for field in fields(old.source.dialect):
-        was, now = (getattr(data.source.dialect, field.name) for data in (old, new))
+    for name in old.source.dialect.__struct_fields__:
+        was, now = (getattr(data.source.dialect, name) for data in (old, new))
         if was != now:
-            key = f"data.{field.name}"
-            yield Change(Kind.OTHER, f"data: {field.name}", _option(was), _option(now), "", key)
+            key = f"data.{name}"
+            yield Change(Kind.OTHER, f"data: {name}", _option(was), _option(now), "", key)
 
 
 def _option(value: object) -> str | None:
@@ -94,9 +95,9 @@ def _output(pair: Pair) -> Iterator[Change]:
     for key, stated in {**names[0], **names[1]}.items():
         was, now = (_name(of.get(key)) for of in names)
         yield from changed(stated.of, was, now, "for people; noise does not change", key)
-    for field in fields(before.about):
-        was, now = (getattr(release.about, field.name) for release in pair.releases)
-        yield from changed(field.name, was, now, "", f"release.{field.name}")
+    for name in before.about.__struct_fields__:
+        was, now = (getattr(release.about, name) for release in pair.releases)
+        yield from changed(name, was, now, "", f"release.{name}")
     old_texts, new_texts = _review(before), _review(after)
     for key in dict.fromkeys([*old_texts, *new_texts]):
         yield from changed(key, old_texts.get(key), new_texts.get(key), "", key)
@@ -104,7 +105,7 @@ def _output(pair: Pair) -> Iterator[Change]:
 
 def _review(release: Release) -> dict[str, str]:
     review = release.review
-    texts = {field.name: getattr(review, field.name) for field in fields(review)}
+    texts = asdict(review)
     del texts["attestations"]
     texts |= {f"attestations.{key}": text for key, text in review.attestations.items()}
     return {f"review.{key}": text for key, text in texts.items() if text is not None}

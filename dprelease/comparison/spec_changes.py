@@ -8,7 +8,8 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Plan, Release
 
 Value = str | int | Fraction | None
@@ -30,8 +31,7 @@ class Kind(StrEnum):
     OTHER = "changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What was, what is, and why that matters; ``key`` is where it stands in the new spec.
 
     ``mark`` is + for a thing that is new, - for one that is gone.

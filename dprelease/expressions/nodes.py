@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import ColumnType
 
 Value = bool | int | float | str | date | datetime | None
@@ -33,8 +34,7 @@ class ExpressionError(Exception):
         self.offset = offset
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """One operation. ``type`` is one of the values of ``INSIDE``, or None for a bare NULL.
 
     ``op`` "column" has its name and "literal" its value in ``value``; all others have operands.

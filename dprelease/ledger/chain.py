@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.ledger.identity import canonical_json
 
 GENESIS = hashlib.sha256(b"dprelease/ledger/1").hexdigest()
@@ -20,8 +21,7 @@ class BrokenChain(Exception):
     """An entry doesn't fit the ones before it; the text says which and how."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One event as it is stored. ``content`` is canonical JSON."""
 
     seq: int
@@ -33,8 +33,7 @@ class Entry:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """How far a ledger goes: number of its last entry (0: none) and that entry's hash."""
 
     seq: int

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
 from dprelease.ledger.identity import canonical_json
 from dprelease.ledger.privacy_filter import (
@@ -51,8 +52,7 @@ class State(StrEnum):
     BURNT = "burnt"
 
 
-@dataclass(frozen=True, slots=True)
-class Seal:
+class Seal(Struct, frozen=True):
     """The numbers of a run are fixed: ``seq`` finds them, ``sha256`` and ``size`` check them."""
 
     seq: int
@@ -61,8 +61,7 @@ class Seal:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One charged run. Times are UTC and only informative.
 
     ``files`` are names and SHA-256 of what was last published; None before that. ``seq`` and
@@ -102,8 +101,7 @@ class Run:
         return State.SEALED if self.seal else State.CHARGED
 
 
-@dataclass(frozen=True, slots=True)
-class SetCap:
+class SetCap(Struct, frozen=True):
     """The caps of a dataset as they were set in the ledger, by whom it belongs to, and why."""
 
     seq: int
@@ -113,8 +111,7 @@ class SetCap:
     set_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """The runs over one dataset, in order of their charge, and the caps set for it by now.
 
     ``others`` are the names of the other datasets of the ledger.
@@ -140,8 +137,7 @@ class Account:
         return total_of((*self.terms, *more), caps)
 
 
-@dataclass(frozen=True, slots=True)
-class Book:
+class Book(Struct, frozen=True):
     """A whole ledger, checked: its head, its runs in order of their charge, and its caps."""
 
     head: Head

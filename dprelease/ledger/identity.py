@@ -14,8 +14,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from fractions import Fraction
+from functools import cache
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import asdict, fields, replace
 
 from dprelease.model import (
     About,
@@ -102,7 +105,7 @@ def canonical_form(release: Release, attempt: int = 0) -> str:
     perturbs = tuple(map(_with_shares, release.perturbs))
     body = _plain(replace(release, perturbs=perturbs))
     if not isinstance(body, dict):
-        raise TypeError("a release is a dataclass")
+        raise TypeError("a release is a struct")
     body["dataset"] = release.ledger.dataset
     body["queries"] = sorted(body.get("queries", []), key=canonical_json)
     if perturbs:
@@ -139,22 +142,25 @@ def _plain(value: object) -> object:
         return list(value) if _PLAIN.issuperset(map(type, value)) else [_plain(v) for v in value]
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        left_out = LEFT_OUT.get(type(value), frozenset())
-        included = [field for field in fields(value) if field.name not in left_out]
-        pairs = ((field, getattr(value, field.name)) for field in included)
+    if isinstance(value, Struct):
+        left_out, defaults = LEFT_OUT.get(type(value), frozenset()), _defaults(type(value))
         return {
-            field.name: _plain(content) for field, content in pairs if content != _default(field)
+            name: _plain(content)
+            for name, content in asdict(value).items()
+            if name not in left_out and not (name in defaults and content == defaults[name])
         }
     raise TypeError(f"a {type(value).__name__} can't be part of a run's identity")
 
 
-def _default(field: Field[object]) -> object:
-    if field.default is not MISSING:
-        return field.default
-    if field.default_factory is not MISSING:
-        return field.default_factory()
-    return MISSING
+@cache
+def _defaults(kind: type[Struct]) -> dict[str, object]:
+    defaults = {}
+    for field in fields(kind):
+        if field.default is not NODEFAULT:
+            defaults[field.name] = field.default
+        elif field.default_factory is not NODEFAULT:
+            defaults[field.name] = field.default_factory()
+    return defaults
 
 
 def _refuse_floats(value: object) -> None:

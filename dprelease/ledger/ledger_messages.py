@@ -10,13 +10,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, Inexact
 from difflib import get_close_matches
 from fractions import Fraction
 
+from msgspec import Struct
+
 from dprelease.errors import Complaint, ExitCode, Failure, Place, unwritten
-from dprelease.frozen import dataclass
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.privacy_filter import Caps, Total
 from dprelease.model import Loss
@@ -165,7 +165,7 @@ def paid_in_two(
         f'; if "{release}{QUALITY}" is of `run --quality-first`, run with that again: it costs '
         "nothing where the spec is the same, and a plain run is another release"
     )
-    return [replace(one, hint=f"{one.hint}{way_out}") for one in complaints]
+    return [one._replace(hint=f"{one.hint}{way_out}") for one in complaints]
 
 
 def one_place_two_periods(run: Run, period: str, place: Place | None) -> Failure:
@@ -225,8 +225,7 @@ def _cost(loss: Loss) -> str:
     return ", ".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A refusal with gaps. Called with what fills them, in order, it is the Failure to raise."""
 
     code: str

@@ -41,11 +41,11 @@ there is the plain way alone. Adding a run never makes a total smaller.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact
 from dprelease.privacy.zcdp import order_for, rho_of_pure, surcharge
@@ -53,8 +53,7 @@ from dprelease.privacy.zcdp import order_for, rho_of_pure, surcharge
 ZERO = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """A run taken apart: its steps with a zCDP bound cost ``rho`` together, the rest is a sum.
 
     Everything the run does is rho-zCDP together with (epsilon, delta)-DP. ``either`` bounds how
@@ -67,7 +66,7 @@ class Parts:
     either: Fraction = ZERO
 
 
-_PARTS = tuple(field.name for field in fields(Parts))
+_PARTS = tuple(field for field in Parts.__struct_fields__)
 
 
 def parts_of(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
@@ -112,8 +111,7 @@ MAIN = Fraction(1, 2)
 """The weight of the order that gets most out of the caps; the others share the other half."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caps:
+class Caps(Struct, frozen=True):
     """The most that all runs of a dataset together may cost; None is no cap.
 
     Under a cap on ``rho`` every run must be zCDP as a whole, and their rhos add up.
@@ -135,15 +133,14 @@ class Caps:
         return [name for name in CAPS if _above(getattr(stated, name), getattr(self, name))]
 
 
-CAPS = tuple(field.name for field in fields(Caps))
+CAPS = tuple(field for field in Caps.__struct_fields__)
 
 
 def _above(stated: Fraction | None, cap: Fraction | None) -> bool:
     return stated is not None and cap is not None and stated > cap
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """What a run costs, also in parts, and when its data are from: the text of ``{period}``.
 
     ``disjoint``: it was declared that each protected unit has records in one period only. Then
@@ -157,8 +154,7 @@ class Terms:
     data: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Struct, frozen=True):
     """What runs cost together, by the way that gives the least epsilon.
 
     ``counted`` is what the runs take of the delta cap and ``room`` the most that may be (None: no

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.frozen import dataclass
 from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.ledger_messages import (
@@ -23,8 +24,7 @@ from dprelease.ledger.totals import meets, spent, spent_rho, total_of
 from dprelease.model import LedgerSettings, Loss, Plan, Release
 
 
-@dataclass(frozen=True, slots=True)
-class Reservation:
+class Reservation(Struct, frozen=True):
     """Proof that a run is paid for. ``fresh``: this call made the charge.
 
     ``before`` and ``after`` are what was spent on the dataset around this charge, by plain sums;

@@ -6,10 +6,11 @@ import hashlib
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Protocol, Self
+
+from msgspec.structs import replace
 
 from dprelease.errors import Failure, Place
 from dprelease.ledger.chain import BrokenChain, Entry, Head, follow

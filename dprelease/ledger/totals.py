@@ -10,8 +10,9 @@ period, not which period it is in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from dprelease.ledger.privacy_filter import Caps, Tally, Terms, Total, least
 from dprelease.model import Loss

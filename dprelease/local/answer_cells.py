@@ -13,7 +13,8 @@ from fractions import Fraction
 from itertools import chain
 from math import comb
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.output.csv_table import FORMULA, escaped
@@ -28,8 +29,7 @@ DECIMAL_DIGITS = 10**38 - 1
 REACH = 64  # scales: of Laplace noise, e^-64 of the draws are beyond
 
 
-@dataclass(frozen=True, slots=True)
-class LabelCells:
+class LabelCells(Struct, frozen=True):
     """Cells that hold one label, or ``size`` of them in declared order with a separator between.
 
     Without a separator a set is written as the numbers of its labels, counted from 1 in declared
@@ -61,8 +61,7 @@ class LabelCells:
         return tuple(map(escaped, self.labels))
 
 
-@dataclass(frozen=True, slots=True)
-class NumberCells:
+class NumberCells(Struct, frozen=True):
     """Cells that hold a decimal of ``places`` places, and what each grid integer k or level says.
 
     A cell is ``m * 10^-places`` for an integer m. Laplace: m = k * ``factor``. Windows: m is

@@ -17,7 +17,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import sqrt
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.local.answer_cells import grid_of
 from dprelease.local.answer_variance import laplace_half, window_tails, window_variance
 from dprelease.local.share_intervals import Cumulants, Figure, cumulants, quantile, scored
@@ -31,8 +32,7 @@ from dprelease.model.record_tables import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """Of a column with labels, in their order: which share of the records has each."""
 
     column: str
@@ -40,16 +40,14 @@ class Shares:
     figures: tuple[Figure, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Mean:
+class Mean(Struct, frozen=True):
     """Of a numeric column: the mean of its values on the grid, clamped and nulls filled in."""
 
     column: str
     figure: Figure
 
 
-@dataclass(frozen=True, slots=True)
-class Cross:
+class Cross(Struct, frozen=True):
     """Of two columns with labels: ``figures[i][j]`` is the share with label i and label j."""
 
     columns: tuple[str, str]
@@ -57,8 +55,7 @@ class Cross:
     figures: tuple[tuple[Figure, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
+class Estimates(Struct, frozen=True):
     """All that is read off a tally; empty for a table without records."""
 
     rows: int

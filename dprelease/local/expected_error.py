@@ -27,8 +27,8 @@ from math import ceil, floor
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.local.randomizers import local_laplace, window_response
 from dprelease.model.columns import Grid
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
@@ -38,8 +38,7 @@ Floats = npt.NDArray[np.float64]
 _MANY = 4096  # of a finer grid so many numbers stand for all, where a mean over it is taken
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """Of one answer, over its own randomness, for the value that is worst unless said otherwise.
 
     Labels: ``error`` is the chance of a wrong answer: of an answer of several labels, that one of

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import sqrt
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
 LEAST_TAIL = 1e-300
 _STEPS = 100
@@ -21,8 +21,7 @@ _CLOSE = 1e-13
 Cumulants = tuple[float, float, float]  # the second, third and fourth
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """An unbiased estimate, and ends of an interval around it."""
 
     value: Fraction

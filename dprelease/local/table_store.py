@@ -14,8 +14,9 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from types import TracebackType
+
+from msgspec.structs import replace
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import (

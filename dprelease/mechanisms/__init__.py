@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import (
     Adjacency,
     Form,
@@ -63,8 +64,7 @@ class Target(Protocol):
         """Whether all that is read of it is the truth and one draw of noise, without a target."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """How a target is made private, the loss that this means for it alone, and its events."""
 
     noise: Noise

@@ -6,9 +6,10 @@ never by the continuous law's sigma, which is too small for integers.
 
 from __future__ import annotations
 
-import dataclasses
 from fractions import Fraction
 from functools import lru_cache
+
+from msgspec import structs
 
 from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
@@ -106,7 +107,7 @@ class Gaussian(Mechanism):
             at_delta = loss(choice.noise, target.shift, delta)
         # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
         epsilon = max(at_delta.epsilon, LEAST_EPSILON)
-        return dataclasses.replace(choice, loss=dataclasses.replace(at_delta, epsilon=epsilon))
+        return structs.replace(choice, loss=structs.replace(at_delta, epsilon=epsilon))
 
     def select(
         self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction

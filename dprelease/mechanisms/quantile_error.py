@@ -54,7 +54,8 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model.plans import QuantileScheme, QuantileStep
 from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds, round_down, round_up
 
@@ -141,8 +142,7 @@ _LIKELY = 3
 _FINE = 160  # bits of a weight exp(-rate t), which can be of one of 2^62 candidates
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """``others``: how many candidates there are but one; ``rate``: that of one rank."""
 
     others: int

@@ -47,12 +47,13 @@ hold a bin, largest over bins, bounds the tree; and several cells, as sum of f(m
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 from math import isqrt
+
+from msgspec import structs
 
 from dprelease.mechanisms import Choice, Target
 from dprelease.mechanisms.exponential import Exponential
@@ -204,7 +205,7 @@ def _parts(step: QuantileStep) -> tuple[tuple[int, int], tuple[int, int]]:
 
 def _scaled(scheme: QuantileScheme, factor: Fraction) -> QuantileScheme:
     """All rates times a factor."""
-    steps = tuple(dataclasses.replace(step, rate=step.rate * factor) for step in scheme.steps)
+    steps = tuple(structs.replace(step, rate=step.rate * factor) for step in scheme.steps)
     return QuantileScheme(scheme.quantiles, steps)
 
 

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+
+from msgspec.structs import replace
 
 from dprelease.mechanisms import Choice, Mechanism, Target
 from dprelease.mechanisms.laplace import LAPLACE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
 
 class ColumnType(StrEnum):
@@ -25,8 +25,7 @@ NUMERIC_TYPES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """The public lattice of a numeric column: values ``k * step`` with ``lower <= k <= upper``."""
 
     step: Fraction
@@ -44,8 +43,7 @@ class Grid:
         return max(abs(self.lower), abs(self.upper))
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
+class Expression(Struct, frozen=True):
     """A row-local SQL expression that passed the whitelist; ``columns`` are those it reads.
 
     With ``state_of`` it is no SQL: the state of a record in that column, one of ``STATES``.
@@ -68,8 +66,7 @@ null.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A declared column.
 
     Texts (``keys``, ``edges``, ``null_value``) are canonical: integers without sign or leading

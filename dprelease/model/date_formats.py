@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
 _DIRECTIVES = {
     "Y": "[0-9]{4}",
@@ -61,8 +61,7 @@ class DateFormatError(ValueError):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class DatePattern:
+class DatePattern(Struct, frozen=True):
     """What a format reads: a regular expression of whole texts, and their ISO form by its groups.
 
     In the ISO form a month, day or hour of one digit still has one. With ``zoned`` it ends with

@@ -5,11 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
+class Sensitivity(Struct, frozen=True):
     """Worst change of the released integers between neighbours, over all cells together.
 
     ``coordinates`` is how many released integers can change at once. ``shapes``, where not
@@ -37,8 +36,7 @@ class NoiseFamily(StrEnum):
     PERMUTE_AND_FLIP = "permute-and-flip"
 
 
-@dataclass(frozen=True, slots=True)
-class Noise:
+class Noise(Struct, frozen=True):
     """A discrete law on the integers, independent for each released integer; or of a choice.
 
     LAPLACE: ``parameter`` is the scale s, P(k) proportional to exp(-abs(k)/s).
@@ -57,8 +55,7 @@ class Noise:
     first: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """Privacy loss: (epsilon, delta)-DP, and rho-zCDP where known. Upper bounds, all of them."""
 
     epsilon: Fraction

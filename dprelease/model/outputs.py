@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
-from dprelease.frozen import dataclass
+from msgspec import Struct, field
+
 from dprelease.model.columns import ColumnType
 from dprelease.model.queries import column_name
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnNames:
+class ColumnNames(Struct, frozen=True):
     """What people read of a published column in place of its name and keys; its file keeps those.
 
     ``labels`` are texts for keys; ``bins`` is the type of the edges where keys are bins.
@@ -28,8 +27,7 @@ class ColumnNames:
 AS_WRITTEN = ColumnNames()
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """All names for people of a spec: by column, by query, and the titles of tables."""
 
     columns: Mapping[str, ColumnNames] = field(default_factory=dict)
@@ -97,8 +95,7 @@ def place_columns(columns: Sequence[tuple[str, str | None]]) -> dict[int, dict[s
     return beside
 
 
-@dataclass(frozen=True, slots=True)
-class OutputColumn:
+class OutputColumn(Struct, frozen=True):
     """A column of a published table. ``kind``: "key", "integer", "number" or "text".
 
     "edge" is a number too, and no figure: where a bin begins or ends.
@@ -133,8 +130,7 @@ class OutputColumn:
         return self.name.removesuffix(self.beside)
 
 
-@dataclass(frozen=True, slots=True)
-class OutputTable:
+class OutputTable(Struct, frozen=True):
     """A published table: rows in declared key order, all cells of the public domain present."""
 
     name: str

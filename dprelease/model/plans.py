@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from math import prod
 
-from dprelease.frozen import dataclass
+from msgspec import Struct, field
+
 from dprelease.model.loss import Loss, Noise, Sensitivity
 from dprelease.model.queries import Query
 from dprelease.model.record_tables import RecordStep
@@ -17,8 +17,7 @@ from dprelease.model.requests import Measure, Quantity
 from dprelease.model.strategies import AxisMatrix, Strategy, Term, tied
 
 
-@dataclass(frozen=True, slots=True)
-class QuantileStep:
+class QuantileStep(Struct, frozen=True):
     """One selection: quantile ``index`` from the part between two quantiles selected before.
 
     Quantiles are numbered 1, ..., k; ``lower`` 0 is the lower bound of the column, ``upper`` k + 1
@@ -34,8 +33,7 @@ class QuantileStep:
     rate: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class QuantileScheme:
+class QuantileScheme(Struct, frozen=True):
     """All selections, in the order they are made; quantiles rise."""
 
     quantiles: tuple[Fraction, ...]
@@ -50,8 +48,7 @@ class Form(StrEnum):
     QUANTILES = "quantiles"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One query as it will be executed.
 
     NUMBERS: for each cell the released integers are ``transform @ measures`` (row i, column j:
@@ -106,8 +103,7 @@ class Reading(StrEnum):
     COMBINED = "combined"
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """A query and the step whose release it is read from: post-processing, at no cost.
 
     ``rows`` are the released integers that it is made of. LINEAR: the figure is ``factors @`` these
@@ -134,8 +130,7 @@ class Read:
         return tuple(dict.fromkeys(term.step for term in self.terms)) or (self.step,)
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """All that a run will do, fixed before any data is opened.
 
     ``steps`` is what is released; ``reads``, one for each query of the release in order, what is
@@ -170,8 +165,7 @@ class Plan:
         return tied((read.query.name, read.steps) for read in combined)
 
 
-@dataclass(frozen=True, slots=True)
-class NoisyTable:
+class NoisyTable(Struct, frozen=True):
     """Released integers by query name: ``values[name][i][cell]``. Safe to publish.
 
     ``keys`` holds, for each table with private keys, the selected ones in order; its cells.

@@ -11,28 +11,26 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model.shift import Shift
 
 
-@dataclass(frozen=True, slots=True)
-class Laplace:
+class Laplace(Struct, frozen=True):
     """Discrete Laplace noise of ``scale`` on integers that move by at most ``l1`` in all."""
 
     scale: Fraction
     l1: int
 
 
-@dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Struct, frozen=True):
     """Discrete Gaussian noise of ``sigma2`` on integers that move by ``shift``."""
 
     sigma2: Fraction
     shift: Shift
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(Struct, frozen=True):
     """Log-ratios of all outputs lie within an interval of length ``span`` (bounded range).
 
     The exponential mechanism: which interval it is may depend on the pair and on what was released
@@ -42,15 +40,13 @@ class Range:
     span: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Pure:
+class Pure(Struct, frozen=True):
     """epsilon-DP, and nothing more is known: permute-and-flip."""
 
     epsilon: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Approximate:
+class Approximate(Struct, frozen=True):
     """(epsilon, delta)-DP, and nothing more is known: the selection of private keys."""
 
     epsilon: Fraction

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.model.columns import Column, ColumnType, Expression, Grid
 
 HIDDEN = "(in no group)"
 """A label that is never published."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """One grouping column of a query: it maps each record to a label, or to none.
 
     A ``private`` group has no public labels: each value is its own label (canonical text, of a text
@@ -57,24 +57,21 @@ class Group:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class KeySelection:
+class KeySelection(Struct, frozen=True):
     """``partition_selection``: the delta of revealing private keys, and the selecting epsilon."""
 
     delta: Fraction
     epsilon: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """The numerator or denominator of a ratio: a sum of ``column``, or without it a count."""
 
     column: Column | None = None
     where: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """The public candidates of a ``best`` query, and what one record adds to the score of each.
 
     ``score`` reads columns and ``candidate``; on the ``grid``, whose lower bound is 0, it is
@@ -87,8 +84,7 @@ class Candidates:
     grid: Grid
 
 
-@dataclass(frozen=True, slots=True)
-class CurveAxis:
+class CurveAxis(Struct, frozen=True):
     """A column of a density, in its unit: what its bins stand for, and where the curve is known.
 
     ``centres`` has the value of each bin, the labels of the query's group of that column.
@@ -136,8 +132,7 @@ class CurveAxis:
         return (grid.upper if upper else grid.lower) * grid.step
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(Struct, frozen=True):
     """An accuracy target: the noise is ``within`` so much with probability ``confidence``.
 
     In the unit of what is published; in ranks for quantiles. ``records``: for figures whose noise
@@ -157,8 +152,7 @@ def column_name(query: str) -> str:
     return query.partition(":")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(Struct, frozen=True):
     """What is done to noisy figures before they are published: post-processing, at no cost.
 
     In this order: figures of the same records agree (``consistent``), are moved to 0 or more and to
@@ -184,8 +178,7 @@ class Finish:
 AS_RELEASED = Finish()
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """One ``[[query]]``, or one of its tables: then its name is that of both, ``name:table``.
 
     Budget: ``epsilon`` (and ``delta``), ``rho``, what ``accuracy`` takes, or else by ``weight``.

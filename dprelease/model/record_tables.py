@@ -8,12 +8,12 @@ column its grid integer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dprelease.frozen import dataclass
+from msgspec import Struct, field
+
 from dprelease.model.loss import Loss
 from dprelease.model.queries import Group
 from dprelease.model.requests import Bound, InputColumn, Quantity, Source
@@ -40,8 +40,7 @@ class Mechanism(StrEnum):
     PIECEWISE = "piecewise"
 
 
-@dataclass(frozen=True, slots=True)
-class PerturbedColumn:
+class PerturbedColumn(Struct, frozen=True):
     """A column of a record-level table: exactly one of ``group`` and ``quantity`` is set.
 
     ``group`` is never private. A record without a label (code -1) is answered as if it had one of
@@ -57,8 +56,7 @@ class PerturbedColumn:
     null_chosen: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Perturb:
+class Perturb(Struct, frozen=True):
     """One ``[[perturb]]``: a table with the same columns and one row for each record.
 
     ``epsilon`` and ``delta`` are what the whole table costs one unit: all columns of all its rows.
@@ -77,8 +75,7 @@ class Perturb:
 # --- by which laws each cell is perturbed -------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class SubsetLaw:
+class SubsetLaw(Struct, frozen=True):
     """The answer is a set of ``size`` of ``labels`` labels; with size 1, k-ary randomised response.
 
     ``keep`` is the chance that the true label is in the set, a multiple of 2^-64. The other labels
@@ -91,8 +88,7 @@ class SubsetLaw:
     keep: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class LaplaceLaw:
+class LaplaceLaw(Struct, frozen=True):
     """Discrete Laplace noise of ``scale`` grid steps on a grid integer; nothing is clamped.
 
     It can be drawn up to ``WIDEST_SCALE`` around grid integers below ``WIDEST_VALUE``: then a noisy
@@ -102,8 +98,7 @@ class LaplaceLaw:
     scale: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """One of ``levels`` levels: those of a window of ``width`` are ``ratio`` times as likely.
 
     Let P = levels - width >= 1. A grid integer k of a grid from L to U has the place
@@ -121,8 +116,7 @@ class Window:
     gap: Fraction
 
 
-@dataclass(frozen=True, slots=True)
-class WindowLaw:
+class WindowLaw(Struct, frozen=True):
     """With the chance ``share`` (a multiple of 2^-64) by ``first``, else by ``second``.
 
     The answer is a level: those of ``first`` are numbered from 0 on, those of ``second`` from
@@ -137,8 +131,7 @@ class WindowLaw:
 Law = SubsetLaw | LaplaceLaw | WindowLaw
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """One column and its law. ``loss`` is that of one cell; ``mechanism`` is never AUTO."""
 
     column: PerturbedColumn
@@ -147,8 +140,7 @@ class Response:
     loss: Loss
 
 
-@dataclass(frozen=True, slots=True)
-class RecordStep:
+class RecordStep(Struct, frozen=True):
     """A record-level table as it will be made. ``rows``: so many rows of a unit are kept.
 
     ``loss`` is that of one unit: ``rows`` times the sum of the columns' losses.
@@ -163,8 +155,7 @@ class RecordStep:
 # --- what an engine is asked, and what comes out ------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class RecordRequest:
+class RecordRequest(Struct, frozen=True):
     """The codes of all records of a source, in any order: none is left out but by ``bound``.
 
     ``columns`` are read in order: a label's number or -1, a grid integer that is never missing.
@@ -200,8 +191,7 @@ class ExactRecords:
         raise TypeError("exact records can't be pickled")
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """What is counted of a record-level table: all that its estimates are made of. Public.
 
     ``rows`` is the number of records. ``labels[column][i]`` is how many answers hold label i.
@@ -216,8 +206,7 @@ class Tally:
     pairs: Mapping[tuple[str, str], tuple[tuple[int, ...], ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTable:
+class StoredTable(Struct, frozen=True):
     """A record-level table that was drawn and kept: where, in which format, and its digest."""
 
     path: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import field, replace
 from enum import StrEnum
 from fractions import Fraction
 from urllib.parse import quote
 
+from msgspec import Struct, field
+
 from dprelease.errors import Complaint, Failure, Place
-from dprelease.frozen import dataclass
 from dprelease.model.columns import Column
 from dprelease.model.outputs import NO_NAMES, Names
 from dprelease.model.queries import Query
@@ -28,8 +28,7 @@ class Adjacency(StrEnum):
     REPLACE_ONE = "replace-one"
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Struct, frozen=True):
     """The ``[data]`` section."""
 
     source: Source
@@ -39,8 +38,7 @@ class Data:
     design_effect: Fraction | None = None  # of a survey, as its producer says
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(Struct, frozen=True):
     """The ``[release]`` section."""
 
     name: str
@@ -74,8 +72,7 @@ def licence_address(licence: str) -> str:
     return f"https://spdx.org/licenses/{quote(licence, safe='')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     """The ``[review]`` section: who looked at the release and agreed to it, in their words.
 
     ``attestations`` are what the reviewer states of hazards that the tool can't check, by the key
@@ -92,8 +89,7 @@ class Review:
     attestations: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Bounding:
+class Bounding(Struct, frozen=True):
     """``[privacy.bounding]``: what is kept of the rows of one unit, for each table.
 
     At most ``rows`` rows in all, in at most ``groups`` cells, at most ``per_group`` in one cell.
@@ -108,8 +104,7 @@ class Bounding:
         return min(self.rows, min(self.groups, cells) * self.per_group)
 
 
-@dataclass(frozen=True, slots=True)
-class Privacy:
+class Privacy(Struct, frozen=True):
     """The ``[privacy]`` section. ``epsilon`` None and ``rho`` None: the queries state their own.
 
     With unit "column", all rows of one value of ``unit_column`` are one unit, within ``bounding``.
@@ -138,8 +133,7 @@ def is_server(path: str) -> bool:
     return path.startswith(ON_SERVER)
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerSettings:
+class LedgerSettings(Struct, frozen=True):
     """The ``[ledger]`` section, defaults filled in; ``path`` and ``witness`` are absolute.
 
     The path of a ledger on a server is ``env:`` and the name of the variable with its URL.
@@ -160,8 +154,7 @@ class LedgerSettings:
     rho_cap: Fraction | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """The ``[output]`` section; ``path`` is absolute, ``written_path`` as the spec writes it."""
 
     path: str
@@ -170,8 +163,7 @@ class Output:
     written_path: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListFile:
+class ListFile(Struct, frozen=True):
     """A file of public values: what ``key`` of the column or query ``name`` says, and its digest.
 
     The key is ``keys_file`` or ``candidates_file``; ``file`` is the path as the spec writes it.
@@ -183,8 +175,7 @@ class ListFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """A whole validated spec. ``places`` maps dotted key paths to where they stand."""
 
     file: str
@@ -199,7 +190,7 @@ class Release:
     report_language: str = "en"
     period: str | None = None
     warnings: tuple[Complaint, ...] = ()
-    places: Mapping[str, Place] = field(default_factory=dict, repr=False, compare=False)
+    places: Mapping[str, Place] = field(default_factory=dict)
     perturbs: tuple[Perturb, ...] = ()
     lists: tuple[ListFile, ...] = ()
     names: Names = NO_NAMES
@@ -209,7 +200,7 @@ class Release:
     def placed(self, failure: Failure) -> Failure:
         """The failure, with the places of the keys that its complaints name."""
         complaints = [
-            replace(complaint, place=self.place(complaint.key)) if complaint.key else complaint
+            complaint._replace(place=self.place(complaint.key)) if complaint.key else complaint
             for complaint in failure.complaints
         ]
         return Failure(failure.exit_code, complaints)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 from enum import StrEnum
 from math import prod
 
-from dprelease.frozen import dataclass
+from msgspec import Struct, field
+
 from dprelease.model.columns import ColumnType, Expression, Grid
 from dprelease.model.queries import Candidates, Group
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Struct, frozen=True):
     """How a CSV file is written; declared or defaulted, never sniffed.
 
     Numbers have the mark ``decimal``, and ``thousands`` between groups of three digits if it is not
@@ -32,8 +31,7 @@ class Dialect:
     max_lines: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Database:
+class Database(Struct, frozen=True):
     """A table or view of a database: ``table`` is its name, or those of its schema and itself.
 
     The environment variable ``uri_env`` has the URI. It holds secrets, so no value of ours does.
@@ -47,8 +45,7 @@ class Database:
 _OF_ROWS = frozenset({"parquet", "arrow", "adbc", "frame"})
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one.
 
     Of a table of a ``database`` it is the name, as the spec writes it. ``sheet`` is that of a
@@ -104,8 +101,7 @@ class MeasureKind(StrEnum):
     DISTINCT = "distinct"
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """A numeric column put on its grid: ``k = clamp(round(x / step), lower, upper)``.
 
     Nulls, NaN and unreadable values become ``null_fill`` (a grid integer inside the bounds) or,
@@ -117,8 +113,7 @@ class Quantity:
     null_fill: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """One exact integer for each cell, over the records of the cell for which ``where`` is true.
 
     With ``survey_weight`` (of RECORDS, VALUES and SUM) each record counts as often as its weight's
@@ -132,8 +127,7 @@ class Measure:
     survey_weight: Quantity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """What is kept of one unit's rows before anything is counted; the choice is pseudo-random.
 
     All rows with the same value of ``column`` are one unit; rows without a value are dropped, or
@@ -157,8 +151,7 @@ class Bound:
     salt: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class InputColumn:
+class InputColumn(Struct, frozen=True):
     """A column that the request reads: from the file, or computed when ``expression`` is set.
 
     An ``opaque`` column may be of any physical type: its values are compared as texts. ``format``
@@ -173,8 +166,7 @@ class InputColumn:
     zone: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AggregateRequest:
+class AggregateRequest(Struct, frozen=True):
     """One table of exact integers over the records for which ``where`` is true.
 
     Usually: each measure in every cell of the cross product of ``groups``, row-major. With a

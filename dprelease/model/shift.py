@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
 MAX_SHAPES = 6  # beyond, the general bound is as good and its cost does not grow
 
 
-@dataclass(frozen=True, slots=True)
-class Shift:
+class Shift(Struct, frozen=True):
     """The set of vectors v in Z^n by which neighbours' released integers can differ.
 
     Every such v has squared length at most ``l2_squared`` and at most ``coordinates`` entries

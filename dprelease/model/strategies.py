@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
 
 class AxisKind(StrEnum):
@@ -28,8 +28,7 @@ class AxisKind(StrEnum):
     BASIS = "basis"
 
 
-@dataclass(frozen=True, slots=True)
-class AxisMatrix:
+class AxisMatrix(Struct, frozen=True):
     """An integer matrix with a column for each label of an axis.
 
     ``entries``: of RUNNING one row, the first column of the matrix; of BASIS the rows; else none.
@@ -47,8 +46,7 @@ EACH = AxisMatrix(AxisKind.EACH)
 CENTRED = AxisMatrix(AxisKind.CENTRED)
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Struct, frozen=True):
     """What a step adds to a figure: ``factor`` times its released integer ``row``.
 
     ``groups`` are places of the step's groups: there its cells are those with the labels of the
@@ -65,8 +63,7 @@ class Term:
     groups: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Strategy:
+class Strategy(Struct, frozen=True):
     """Queries planned together, by name, and the steps that their figures are combined from."""
 
     queries: tuple[str, ...]

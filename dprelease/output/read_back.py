@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
+
+from msgspec.structs import replace
 
 from dprelease.model import ColumnNames, ColumnType, OutputColumn, OutputTable
 from dprelease.output.csv_table import unescaped

@@ -11,15 +11,16 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
-from dprelease.frozen import dataclass
 from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
 from dprelease.model.outputs import BESIDE, place_columns
 from dprelease.output.csv_table import unescaped
@@ -29,8 +30,7 @@ FORMATS = ("csv", "parquet")
 _LARGEST = 256 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A column of a released table: its name, its type by Table Schema, what it is, its words.
 
     ``query`` is what published it; a column of none has a ``role``. Earlier versions wrote neither.
@@ -44,8 +44,7 @@ class Field:
     role: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """A released table as the package describes it.
 
     ``records`` is the number of records of a table of records, and None of all others.

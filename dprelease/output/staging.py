@@ -16,9 +16,10 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
+from msgspec import Struct
+
 from dprelease.files.atomic import new_file
 from dprelease.files.system import close_lock, is_own, lock, open_lock, sync_directory
-from dprelease.frozen import dataclass
 from dprelease.model import StoredTable
 
 Content = bytes | StoredTable
@@ -29,8 +30,7 @@ _CONTENT = "content"
 _TRIES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Staging:
+class Staging(Struct, frozen=True):
     """A staging directory of ours; ``content`` is the directory of its files."""
 
     path: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import OutputTable, StoredTable
 from dprelease.output.csv_table import csv_bytes
 from dprelease.output.parquet_table import parquet_bytes
@@ -12,8 +13,7 @@ from dprelease.output.parquet_table import parquet_bytes
 WRITERS = {"csv": csv_bytes, "parquet": parquet_bytes}
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenTable:
+class WrittenTable(Struct, frozen=True):
     """A table and the file made of it."""
 
     table: OutputTable
@@ -28,8 +28,7 @@ class WrittenTable:
         return len(self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordFile:
+class RecordFile(Struct, frozen=True):
     """A table of records, whose rows stay in the stored file; ``table`` describes its columns."""
 
     table: OutputTable

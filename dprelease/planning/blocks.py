@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from math import prod
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Expression, Group
 from dprelease.planning.budget_request import Demand, demand_of
 from dprelease.planning.steps import Draft
@@ -24,8 +25,7 @@ MOST_JOINED = 10**6
 """Cells of a table into which others are joined."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """Counts that may be planned together, each a draft of one integer for each cell.
 
     ``tables`` count rows that pass ``where`` by their groups, perhaps none; ``conditions`` count

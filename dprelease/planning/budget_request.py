@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Query
 
 _NOTHING = Fraction(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Struct, frozen=True):
     """One of ``epsilon`` (and ``delta``), ``rho``, accuracy targets, or a ``weight``.
 
     Budgets of queries that share a release add up, and so do weights: they say how much the

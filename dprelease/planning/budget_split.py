@@ -17,12 +17,13 @@ weight.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import log, sqrt, tanh
 
-from dprelease.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from dprelease.mechanisms import Choice, Mechanism
 from dprelease.mechanisms.mechanism_registry import law_of, refined
 from dprelease.model import Loss
@@ -45,8 +46,7 @@ _ROUNDS = 40
 _DIGITS = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """A complete choice, and its error: what is compared."""
 
     choices: Choices
@@ -78,8 +78,7 @@ def _spared(draft: Draft, choice: Choice) -> float:
     return float(draft.demand.weight) * (before - after) / draft.sensitivity.l1**2
 
 
-@dataclass(frozen=True, slots=True)
-class Composed:
+class Composed(Struct, frozen=True):
     """The search for the common factor of one mix, under a total that isn't just added up.
 
     Losses compose by their distributions or by rho, whichever loses less here: many selections

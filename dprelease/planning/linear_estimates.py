@@ -16,7 +16,8 @@ from fractions import Fraction
 from itertools import chain, combinations
 from math import prod
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Term
 
 Axes = frozenset[int]
@@ -28,8 +29,7 @@ _EXACT = 1e-30
 """Stands for the variance of a table without noise: all weight is on it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
+class Estimates(Struct, frozen=True):
     """Tables to estimate, and those that are released as they are: places of their groups.
 
     ``sizes`` are the numbers of labels of all groups.

@@ -8,9 +8,10 @@ and so is the epsilon of record-level tables; what follows from a chance of true
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from dprelease.errors import Failure
 from dprelease.language import ENGLISH, say, speaking

@@ -18,9 +18,10 @@ made of it.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import prod
+
+from msgspec.structs import replace
 
 from dprelease.model import AS_RELEASED, Measure, MeasureKind, Query, Read, Reading, Release
 from dprelease.planning.budget_request import Demand, demand_of, root

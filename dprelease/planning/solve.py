@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from fractions import Fraction
 from operator import is_
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.frozen import dataclass
 from dprelease.mechanisms import NOTHING, Choice
 from dprelease.mechanisms.mechanism_registry import law_of, refined
 from dprelease.model import Loss, Reading, Release
@@ -38,8 +39,7 @@ BETTER = 0.99
 """A delta is spent where it takes at least a hundredth off the error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Solution:
+class Solution(Struct, frozen=True):
     """The noise of every draft, and what it costs together; ``alone`` as in a plan."""
 
     drafts: Sequence[Draft]
@@ -185,8 +185,7 @@ def costs_of(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cos
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Solver:
+class _Solver(Struct, frozen=True):
     release: Release
     drafts: Sequence[Draft]
     total: Total

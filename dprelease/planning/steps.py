@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dprelease.mechanisms import Choice
 from dprelease.mechanisms.mechanism_registry import Options, options_of
@@ -17,8 +19,7 @@ from dprelease.statistics.statistic_registry import statistic_of
 ALONE = Demand()
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # each is itself: thousands are looked up
-class Draft:
+class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are looked up
     """A release of some integers or choices, with all queries that are ``reads`` of it.
 
     ``query`` is the one that lends it name, groups and filter. ``selects``: its noisy count decides

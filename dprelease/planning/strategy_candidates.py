@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import combinations, pairwise
 from math import prod
 from typing import Protocol
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -58,8 +59,7 @@ Amounts = Mapping[Axes, Mapping[int, float]]
 """How much of the variance of each piece's noise is in the figures of each table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """What is released at once: cells mixed along axes, or conditions in the cells of groups.
 
     Without ``axes`` the cells are released as they are. ``conditions`` are places in the block's.
@@ -86,8 +86,7 @@ class Reading(Protocol):
         """Give what is in each table of the noise of each piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Struct, frozen=True):
     """Figures that are read alike, whatever the variances."""
 
     terms: Figures
@@ -102,8 +101,7 @@ class Fixed:
         return self.shares
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """Pieces, those of conditions last, and how the figures of a block are read from them.
 
     ``tables``: the groups of each of the block's tables, in order; ``total``: of the table that

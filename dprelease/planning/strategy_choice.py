@@ -8,10 +8,11 @@ that is a search in floats: what the plan loses is derived from the drafts that 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.model import Expression, Read, Reading, Release, Sensitivity
 from dprelease.planning.blocks import Block, blocks_of
 from dprelease.planning.budget_request import Demand, root
@@ -77,8 +78,7 @@ def together(
     return best
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     release: Release
     drafts: Sequence[Draft]
     today: Errors

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.model import Loss, Query, Release
 from dprelease.privacy.composition import MARGINS, Cost, compose
 from dprelease.statistics.statistic_registry import key_selector
@@ -15,8 +16,7 @@ STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Struct, frozen=True):
     """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
 
     Numerical composition is claimed with this ``margin``.

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
 from dprelease.privacy import zcdp
@@ -46,8 +47,7 @@ WORTH = 1 - Fraction(1, 10**3)
 """A claim without any delta is preferred to one that is not better than by this factor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """What one release costs: its loss by itself, and what composes tightly with others."""
 
     loss: Loss

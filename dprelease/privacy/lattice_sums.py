@@ -24,7 +24,8 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, exp_floor, round_up
 
 BITS = 384
@@ -34,8 +35,7 @@ LIMIT_TWO = 128
 _SMALLEST = Fraction(1, 10**4)  # below, everything but the point 0 is far below 2^-384
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Weights g(k) = e^(-k^2/2 s2) for k = 0, 1, ... and their tail sums, times 2^384.
 
     ``tail_low[m] <= sum over k >= m of g(k) <= tail_high[m]`` for 0 <= m < len; the rest of the

@@ -36,8 +36,8 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.model.privacy_events import (
     Approximate,
     Counted,
@@ -66,8 +66,7 @@ _LISTED_SIGMA2, _LISTED_LENGTH = 256, 24  # up to which all shapes of a length a
 _NEWTON = 60
 
 
-@dataclass(frozen=True, slots=True)
-class _Lattice:
+class _Lattice(Struct, frozen=True):
     """Discrete Gaussian noise on integers that move by whichever of ``shapes`` is the worst."""
 
     sigma2: float
@@ -77,8 +76,7 @@ class _Lattice:
 _Law = Pure | Range | Laplace | _Lattice
 
 
-@dataclass(frozen=True, slots=True)
-class _Laws:
+class _Laws(Struct, frozen=True):
     """What is composed: laws, each so many times, and one normal law of variance ``mu2``.
 
     ``variance`` is about that of all their losses, of which ``top`` is the largest. The composed
@@ -93,8 +91,7 @@ class _Laws:
     offset: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(Struct, frozen=True):
     """``size`` points from the loss ``low`` on, ``step`` apart; laws are tilted by ``tilt``."""
 
     tilt: float

@@ -70,7 +70,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.model.shift import Shift, general, pair, zero
 from dprelease.privacy import discrete_gaussian, lattice_sums
@@ -92,8 +93,7 @@ SHARES = tuple(Fraction(n, 100) for n in (1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 4
 _TINY = Fraction(1, 10**30)
 
 
-@dataclass(frozen=True)
-class NewKeys:
+class NewKeys(Struct, frozen=True):
     """Keys that one unit alone brings into the table, under one noise and threshold."""
 
     noise: Noise

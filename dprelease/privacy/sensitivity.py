@@ -18,16 +18,16 @@ attained.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import force_setattr, replace
+
 from dprelease.language import counted, say
 from dprelease.model import Sensitivity
 from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
+class Contribution(Struct, frozen=True):
     """At most ``rows`` rows of a unit in all, in ``groups`` cells, ``per_group`` in one cell.
 
     Limits that others make unreachable are lowered to what can be reached, so that two equal
@@ -42,9 +42,9 @@ class Contribution:
         if min(self.rows, self.groups, self.per_group) < 1:
             raise ValueError("a unit has at least one row in one cell")
         per_group, groups = min(self.per_group, self.rows), min(self.groups, self.rows)
-        object.__setattr__(self, "per_group", per_group)
-        object.__setattr__(self, "groups", groups)
-        object.__setattr__(self, "rows", min(self.rows, groups * per_group))
+        force_setattr(self, "per_group", per_group)
+        force_setattr(self, "groups", groups)
+        force_setattr(self, "rows", min(self.rows, groups * per_group))
 
     @property
     def squares(self) -> int:
@@ -62,8 +62,7 @@ class Contribution:
         return Contribution(self.rows, min(self.groups, cells), self.per_group)
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(Struct, frozen=True):
     """A row adds one integer between ``lower`` and ``upper`` to its cell: a count, a sum.
 
     ``noun`` is what is changed, for derivations.
@@ -103,8 +102,7 @@ other's was not, so even the single row in the single cell moves it by 1: ``outs
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(Struct, frozen=True):
     """A row adds ``width`` integers to its cell, of these norms at most: a mean's two sums.
 
     ``signed`` if they can be below 0. A mean over K steps has (K, K^2, 2), a variance

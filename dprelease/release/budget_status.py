@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.guarantee import DESCRIPTION, definition_in
 from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, whole
@@ -25,8 +25,7 @@ Number = int | float
 BY = ("year", "period", "snapshot")
 
 
-@dataclass(frozen=True, slots=True)
-class Charged:
+class Charged(Struct, frozen=True):
     """A run that was charged. Losses are rounded up."""
 
     release: str
@@ -39,8 +38,7 @@ class Charged:
     state: str  # "charged", "sealed", "published" or "burnt"
 
 
-@dataclass(frozen=True, slots=True)
-class Amounts:
+class Amounts(Struct, frozen=True):
     """An epsilon and a delta; None: no cap, or no limit to what is left.
 
     ``rho`` is that of a cap of rho, and of what is left under it; None where there is no such cap.
@@ -51,8 +49,7 @@ class Amounts:
     rho: Number | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetBudget:
+class DatasetBudget(Struct, frozen=True):
     """What was spent on a dataset, rounded up, and what is left, rounded down.
 
     ``spent`` are plain sums; what is left is what the caps leave, with losses composed as the
@@ -66,13 +63,12 @@ class DatasetBudget:
     remaining: Amounts
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(Struct, frozen=True):
     """The datasets of a ledger, in the order of their first charge or cap."""
 
     ledger: str
     datasets: tuple[DatasetBudget, ...]
-    _facts: Mapping[str, Any] = field(repr=False)
+    _facts: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it in JSON values, as ``dprelease budget show --json`` prints it."""
@@ -153,7 +149,7 @@ def ledger_and_witness(ledger: str, witness: str | None) -> tuple[str, str | Non
 
 
 def _budget_of(facts: Mapping[str, Any]) -> DatasetBudget:
-    names = Charged.__dataclass_fields__
+    names = Charged.__struct_fields__
     runs = (Charged(**{name: run[name] for name in names}) for run in facts["runs"])
     amounts = (
         Amounts(facts[part].get("epsilon"), facts[part].get("delta"), facts[part].get("rho"))

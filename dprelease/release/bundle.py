@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, repeat
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.language import say, speaking
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import CAPS, Total
@@ -194,8 +195,7 @@ def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTa
     return tuple(replace(table, columns=tuple(columns(table))) for table in tables)
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(Struct, frozen=True):
     """All files of a release by name, in the order of writing, with the report they came from."""
 
     tables: tuple[OutputTable, ...]

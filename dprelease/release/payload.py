@@ -10,14 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from fractions import Fraction
 from functools import cache
 from types import MappingProxyType
 from typing import TypedDict
 
+from msgspec import Struct, field
+
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.frozen import dataclass
 from dprelease.model import Form, NoisyTable, Plan, Step, StoredTable, Tally
 from dprelease.model.plan_json import exact, record_json, step_json
 
@@ -55,8 +55,7 @@ LAYOUT = 3
 flags of quantiles by any count of records, and ``bounded`` in place of ``ok`` alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sealed:
+class Sealed(Struct, frozen=True):
     """A run's noisy integers and the versions that drew them; ``records`` by name of the table.
 
     ``layout`` says which columns are made of them, of a run that is published again as well.

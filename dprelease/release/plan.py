@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import fields, replace
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import asdict, replace
+
 from dprelease.errors import Failure
-from dprelease.frozen import dataclass
 from dprelease.model import Loss, Plan, Query, Release
 from dprelease.reports.text.shown_numbers import Amount
 from dprelease.specfile import load
@@ -104,8 +104,7 @@ def _is_close(loss: Loss, charged: Loss) -> bool:
     return same_delta and abs(loss.epsilon - charged.epsilon) <= CLOSE * charged.epsilon
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasePlan(Plan):
+class ReleasePlan(Plan, frozen=True):
     """A certified plan, with what callers ask of it."""
 
     @property
@@ -158,4 +157,4 @@ def plan(
 
 def released_plan(made: Plan) -> ReleasePlan:
     """The plan with what callers ask of it."""
-    return ReleasePlan(**{field.name: getattr(made, field.name) for field in fields(made)})
+    return ReleasePlan(**asdict(made))

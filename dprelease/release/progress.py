@@ -7,13 +7,12 @@ the one who runs the release, who may see the data: nothing of them is written t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """What a run does now.
 
     ``step`` says it in words that come of the spec alone. It is step ``number``, from 1, of

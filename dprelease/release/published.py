@@ -8,12 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from msgspec import Struct
+
 from dprelease.combination.combination_wording import interval_text
 from dprelease.combination.combined_intervals import Interval
 from dprelease.combination.expression import Sum
 from dprelease.combination.expression import combine as combined
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.frozen import dataclass
 from dprelease.output.released_tables import (
     NUMBER,
     Described,
@@ -30,8 +31,7 @@ from dprelease.reports.text.notebook import shown_table
 NUMBERS = ("integer", "number")
 
 
-@dataclass(frozen=True)
-class ReleasedTable:
+class ReleasedTable(Struct, frozen=True, dict=True):
     """A published table, as its file is now. ``rehearsal``: its records were made up.
 
     ``warning`` is None where the file is the one that was released.
@@ -98,8 +98,7 @@ class ReleasedTable:
         return shown_table(f"{mark}{self.title or self.name}", self.columns, self.read.rows)
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedReport:
+class RenderedReport(Struct, frozen=True):
     """A report in a format of ``[report] formats``: the bytes that the run wrote, or would have."""
 
     format: str
@@ -154,8 +153,7 @@ def _value(field: Field, text: str | None) -> object:
     return int(text) if field.type == "integer" and text.lstrip("-").isdigit() else float(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Combination:
+class Combination(Struct, frozen=True):
     """A value, and the ends of the interval that holds the one without noise at a ``level``.
 
     It is of so many published ``cells``. ``as_released`` names the figures that were changed after

@@ -7,9 +7,10 @@ made is decided by published noisy figures of the first alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+
+from msgspec.structs import replace
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger.entries import Account

@@ -5,21 +5,21 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
-if TYPE_CHECKING:  # the package imports this at its start
+# `help` resolves the types of the fields.
+from dprelease.errors import Complaint
+from dprelease.model import OutputTable
+from dprelease.output.table_files import RecordFile
+from dprelease.release.plan import ReleasePlan
+
+if TYPE_CHECKING:
     import pyarrow as pa
-
-    from dprelease.errors import Complaint
-    from dprelease.model import OutputTable
-    from dprelease.output.table_files import RecordFile
-    from dprelease.release.plan import ReleasePlan
 
 REHEARSED = "REHEARSAL_"  # begins the names of tables of a rehearsal
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+class Result(Struct, frozen=True, eq=False, dict=True):
     """What a run published. ``report`` is the dict of report.json."""
 
     plan: ReleasePlan

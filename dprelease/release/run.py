@@ -11,14 +11,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dprelease.engines import get, in_session, reading
 from dprelease.engines.engine_interface import Engine
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
-from dprelease.frozen import dataclass
 from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
@@ -55,8 +56,7 @@ if TYPE_CHECKING:
     from dprelease.reports.facts.change_facts import PreviousRelease
 
 
-@dataclass(frozen=True, slots=True)
-class ChargedRun:
+class ChargedRun(Struct, frozen=True):
     """A run that is paid for. Its reservation is the permission to read the private table."""
 
     book: Ledger

@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from io import BufferedReader
 from typing import Any
 
+from msgspec import Struct
+
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
-from dprelease.frozen import dataclass
 from dprelease.local.estimates import Estimates, estimate_facts, estimates
 from dprelease.local.read_table import read_columns
 from dprelease.local.tally import Tallier, usual_pairs
@@ -23,8 +24,7 @@ MOST_CELLS = 1_000_000
 _AGAIN = "running the release again, at no cost, restores it"
 
 
-@dataclass(frozen=True, slots=True)
-class TableEstimates:
+class TableEstimates(Struct, frozen=True):
     """What a table of perturbed records tells, and what its report says of it."""
 
     table: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Release
@@ -34,7 +33,7 @@ def previous_release(release: Release, named: str) -> PreviousRelease:
         raise Failure(
             failure.exit_code,
             [
-                replace(complaint, place=release.place("release.previous"), key="release.previous")
+                complaint._replace(place=release.place("release.previous"), key="release.previous")
                 for complaint in failure.complaints
             ],
         ) from None

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from dprelease.frozen import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from dprelease.model import OutputTable
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
     from dprelease.reports.sections.document import Document
 
 
-@dataclass(frozen=True, slots=True)
-class ReportFormat:
+class ReportFormat(NamedTuple):
     """A format by its name in a spec: its file, media type, module of this package, and mark.
 
     By the mark, a text near the beginning or at the end, a file of ours is known, which may be

@@ -15,7 +15,6 @@ from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import col
 from dprelease.files.uris import is_uri
-from dprelease.frozen import dataclass
 from dprelease.model import InputColumn, Source
 from dprelease.sources.shared.arrow_types import (
     common_type,
@@ -33,8 +32,7 @@ from dprelease.sources.shared.partitions import check_apart, find_partitions
 BATCH_ROWS = 1 << 16  # records that are handed on at once
 
 
-@dataclass(frozen=True, slots=True)
-class ArrowTable(ColumnLayout):
+class ArrowTable(ColumnLayout, frozen=True):
     """See ``Table`` and ``ColumnLayout``; ``batches`` are how many each file has."""
 
     paths: tuple[str, ...]

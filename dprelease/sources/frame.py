@@ -14,12 +14,12 @@ from decimal import Decimal
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from dprelease.engines.duckdb.field_reader import RECORDS, Columns, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
-from dprelease.frozen import dataclass
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 from dprelease.sources.shared.arrow_types import (
     common_type,
@@ -308,8 +308,7 @@ _READ: dict[str, Callable[[object], object]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FrameTable:
+class FrameTable(Struct, frozen=True):
     """See ``Table``."""
 
     frame: Frame

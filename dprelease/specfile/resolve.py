@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from dprelease.language import say
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil
+from typing import NamedTuple
 
-from dprelease.frozen import dataclass
+from msgspec.structs import replace
+
 from dprelease.language import number_text, say
 from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES
@@ -117,8 +118,7 @@ class Cumulative(Statistic):
 # --- quantiles ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a quantile is: between two edges, and ``at`` one or, in parts of a bin, after it.
 
     ``at`` is None where there seems to be no record at all.

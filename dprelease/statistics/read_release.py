@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
 from dprelease.language import say

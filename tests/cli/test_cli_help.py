@@ -174,7 +174,6 @@ def test_help_loads_nothing_heavy(folder):
         "dprelease.cli.views",
         *(f"dprelease.cli.{command}_command" for command in COMMANDS),
         "dprelease.errors",
-        "dprelease.frozen",
         "dprelease.model",
         "dprelease.reports",
         "dprelease.reports.report_formats",  # their names alone

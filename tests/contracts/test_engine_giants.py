@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec.structs import replace
 from oracle.sampling import sampled, seeds_of
 from tables import T, asked, by_key, hidden, inputs, keyed
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from oracle.engine import get
 from tables import ENGINES, FORMS, OPAQUE, T, asked, inputs, keyed, written
 

@@ -8,10 +8,10 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace as with_
 from fractions import Fraction as F
 
 import pytest
+from msgspec.structs import replace as with_
 
 from dprelease.kernel.noise.selection.quantiles import Grid, Mass, gather, part_of
 from dprelease.mechanisms.quantiles import loss, plan_levels

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 from typing import NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease.kernel.certify.worst_change import worst_change

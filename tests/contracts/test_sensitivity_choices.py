@@ -7,11 +7,11 @@ less the smallest, and cells add up: see ``dprelease.mechanisms.exponential``.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, combinations_with_replacement, product
 
 import pytest
+from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease.model import (

@@ -6,7 +6,6 @@ are written out. Figures are the counts that queries would have had by requests 
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 import strategy_plans as plans
+from msgspec.structs import replace
 from oracle.engine import get
 from tables import ENGINES, T, written
 

@@ -6,7 +6,6 @@ is taken in as a whole: streams, exit code, files, ledger.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import io
 import re
@@ -25,6 +24,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import structs
 from oracle.engine import get
 
 from dprelease.cli.guard import execute
@@ -196,9 +196,7 @@ class World:
 
     def _relocated(self, *arguments: Any) -> Any:
         release = RELOCATED(*arguments)
-        return dataclasses.replace(
-            release, data=dataclasses.replace(release.data, engine=self.engine)
-        )
+        return structs.replace(release, data=structs.replace(release.data, engine=self.engine))
 
     def _traces(self, code: int, out: str, err: str) -> Traces:
         found = sorted(each for each in (self.folder / "out").rglob("*"))

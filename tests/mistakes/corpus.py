@@ -15,9 +15,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.errors import Complaint, Failure
 from dprelease.specfile import load

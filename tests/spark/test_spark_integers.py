@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import test_written_forms as written_forms
+from msgspec.structs import replace
 from oracle.engine import get
 from tables import T, hidden, inputs, keyed, sql, written
 from thorough import some

@@ -39,7 +39,9 @@ MANY = len(LABELS)
 
 def asked(name: str, mechanism: str) -> Query:
     query = query_of(name)
-    return Query(**{key: getattr(query, key) for key in query.__slots__} | {"mechanism": mechanism})
+    return Query(
+        **{key: getattr(query, key) for key in query.__struct_fields__} | {"mechanism": mechanism}
+    )
 
 
 def stated(step: Step, level: Fraction) -> int:

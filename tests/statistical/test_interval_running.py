@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from planned_figures import FAMILIES, LEVELS, all_draws, law_of, with_noise
 
 from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step

@@ -8,11 +8,11 @@ change the digest of a plan, or to be one of those that an approval leaves open.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease import load, plan
 from dprelease.errors import Complaint, Place
@@ -178,7 +178,7 @@ def test_nothing_that_the_identity_leaves_out_is_forgotten() -> None:
     left_out = {(kind, name) for kind, names in LEFT_OUT.items() for name in names}
     wholes = {"ledger": LedgerSettings, "output": Output, "review": Review}
     left_out -= {(Release, name) for name in wholes}
-    left_out |= {(kind, each.name) for kind in wholes.values() for each in fields(kind)}
+    left_out |= {(kind, name) for kind in wholes.values() for name in kind.__struct_fields__}
     assert left_out == HELD.keys() | OPEN.keys()
     assert not HELD.keys() & OPEN.keys()
 

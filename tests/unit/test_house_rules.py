@@ -157,6 +157,17 @@ def test_a_rule_for_every_file(rule: Callable[[ast.AST], Iterator[str]]) -> None
     assert found(rule, FILES) == []
 
 
+def test_values_are_frozen() -> None:
+    found = [
+        f"{name_of(file)}:{node.name}"
+        for file in FILES
+        for node in nodes(tree_of(file))
+        if isinstance(node, ast.ClassDef) and "Struct" in map(ast.unparse, node.bases)
+        if "frozen=True" not in {f"{key.arg}={ast.unparse(key.value)}" for key in node.keywords}
+    ]
+    assert found == ["engines/spark/tasks.py:Told"]  # it counts what its task moves
+
+
 def test_entropy_is_asked_for_in_one_file() -> None:
     assert found(entropy, [file for file in FILES if name_of(file) != ENTROPY_FILE]) == []
     assert list(entropy(tree_of(PACKAGE / ENTROPY_FILE)))

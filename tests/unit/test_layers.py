@@ -14,20 +14,18 @@ from product_source import modules, nodes, parsed
 
 API = "dprelease"
 
-FROZEN = "dprelease.frozen"
 MODEL, ERRORS = "dprelease.model", "dprelease.errors"
 LANGUAGE = "dprelease.language"
-VOCABULARY = (FROZEN, MODEL, ERRORS)
+VOCABULARY = (MODEL, ERRORS)
 
 # Layer -> what it may import of the package besides itself. A module belongs to the layer with
 # the longest name that fits, so "dprelease.kernel.noise.distributions.laws" has a rule of its own.
 # An import is allowed when its target is one of the names listed, or lies below one. The bare
 # package is the public API, and allowed only where it is listed.
 LAYERS: dict[str, tuple[str, ...]] = {
-    # Vocabulary: the standard library and nothing else.
-    FROZEN: (),
-    ERRORS: (FROZEN,),
-    MODEL: (FROZEN, ERRORS),
+    # Vocabulary: the standard library and msgspec, nothing else.
+    ERRORS: (),
+    MODEL: (ERRORS,),
     "dprelease.files": (),
     # Sentences of reports, and their catalogues.
     LANGUAGE: (),
@@ -329,7 +327,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     # Imports by name, before the charge, what the run imports after it.
     "dprelease.release.needed_modules": (MODEL,),
-    "dprelease.release": (FROZEN,),
+    "dprelease.release": (),
     # The calls of the public API, and the command line.
     API: (
         *VOCABULARY,

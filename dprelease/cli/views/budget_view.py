@@ -6,11 +6,12 @@ import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from fractions import Fraction
 from io import StringIO
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec.structs import asdict
 
 from dprelease.cli.views.console import answer, answer_json, folded
 from dprelease.cli.views.text_layout import (
@@ -253,4 +254,4 @@ def write_lines(lines: Iterable[str], out: str | None) -> None:
 
 def _is_export(text: str) -> bool:
     first = json.loads(text.partition("\n")[0])
-    return isinstance(first, dict) and first.keys() == {*Entry.__dataclass_fields__}
+    return isinstance(first, dict) and first.keys() == {*Entry.__struct_fields__}

@@ -10,7 +10,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from stat import S_ISREG
 
 from dprelease.cli.views.console import columns_of, folded, paint, printable, width_of
@@ -62,7 +61,7 @@ def _told(group: Sequence[Complaint], style: str, lines: dict[str, list[str]]) -
     hint = first.hint and f"hint: {first.hint}"
     source = list(_source(first, style, lines))
     below = watched and bool(source) and bool(hint)
-    head = _fold(str(replace(first, hint="") if below else first))
+    head = _fold(str(first._replace(hint="") if below else first))
     yield head.replace(first.code, paint(first.code, style, sys.stderr), 1)
     yield from source
     if below:

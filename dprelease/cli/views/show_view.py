@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from shutil import get_terminal_size
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.cli.views.console import printable
 from dprelease.cli.views.text_layout import GAP, WITHIN_RANKS, counted, padded, ruled, shortened

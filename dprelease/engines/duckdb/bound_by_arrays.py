@@ -15,8 +15,10 @@ counted are interchangeable, so how they are sorted decides nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, number_of
 from dprelease.engines.duckdb.duckdb_session import memory_of
@@ -24,7 +26,6 @@ from dprelease.engines.duckdb.field_reader import FieldReader
 from dprelease.engines.duckdb.record_cells import Cells, firsts_of, public_cells
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, case, col, drop, literal
-from dprelease.frozen import dataclass
 from dprelease.model import AggregateRequest, Bound
 from dprelease.sources.shared.request_content import leading_of
 
@@ -43,8 +44,7 @@ SORTED = 80  # bytes that these take each
 UNITS, PACKED, SLICE, SAMPLE = "units", "packed", "slice", "sample"  # tables of a connection
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A column whose values are ``lowest`` and the ``size`` - 1 integers after it, or null."""
 
     column: str
@@ -66,8 +66,7 @@ class Field:
         return call("COALESCE", value - self.lowest + 1, 0) if self.nullable else value
 
 
-@dataclass(frozen=True, slots=True)
-class Packing:
+class Packing(Struct, frozen=True):
     """The fields in canonical order: the cell, and its place among later groups if there are any.
 
     The integers of a row are never negative: ``x0``, whose highest bits are a number of ``above``

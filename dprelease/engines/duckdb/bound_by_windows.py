@@ -20,9 +20,10 @@ order is a function of its unit's rows alone. All three ways take the same rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, is_kept, kept_before, start_of
 from dprelease.engines.duckdb.record_cells import Cells, firsts_of

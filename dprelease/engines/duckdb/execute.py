@@ -7,8 +7,9 @@ their answers are added up in ``results``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bound_by_arrays import Packing, SortedBounding, forget, packing_of
 from dprelease.engines.duckdb.bound_by_windows import CountedBounding, windowed

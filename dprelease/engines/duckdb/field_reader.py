@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from dprelease.engines.duckdb.duckdb_errors import Stream
 from dprelease.engines.duckdb.text_numbers import TextNumbers, numbered
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql
-from dprelease.frozen import dataclass
 from dprelease.sources.shared.locations import size_of
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
 
@@ -23,8 +23,7 @@ Columns = frozenset[str] | None  # by their names; None for all
 RECORDS = "records"  # the registered stream of a reader of ours
 
 
-@dataclass(frozen=True, slots=True)
-class FieldReader:
+class FieldReader(Struct, frozen=True):
     """The fields, and the connection that reads them.
 
     With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
@@ -63,8 +62,7 @@ class FieldReader:
         return self.run(sql, only=only).fetchall()
 
 
-@dataclass(frozen=True, slots=True)
-class RecordStream:
+class RecordStream(Struct, frozen=True):
     """Records that a reader of ours hands on, and that can be read again.
 
     ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be

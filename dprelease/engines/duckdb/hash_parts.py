@@ -9,8 +9,10 @@ only decides how long it takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bound_by_arrays import Packing
 from dprelease.engines.duckdb.duckdb_session import memory_of
@@ -18,7 +20,6 @@ from dprelease.engines.duckdb.field_reader import FieldReader
 from dprelease.engines.duckdb.record_cells import locate
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, unit_of_fields
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, col
-from dprelease.frozen import dataclass
 from dprelease.model import AggregateRequest
 
 T = TypeVar("T")
@@ -32,8 +33,7 @@ IN_ARRAYS, OTHERS = 19, 16
 IN_WINDOW = 140
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Part ``index`` of ``of``: the rows whose hash leaves this remainder."""
 
     index: int = 0

@@ -10,19 +10,19 @@ their keys ``g0..`` are part of the cell themselves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field, replace
 from math import prod
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.group_keys import look_up, numbered
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql, call, case, col
-from dprelease.frozen import dataclass
 from dprelease.model import AggregateRequest, Expression, MeasureKind
 from dprelease.sources.shared.request_content import content_of, leading_of
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(Struct, frozen=True):
     """The rows, and which columns of them stand for what.
 
     ``weight`` is the column that says how many records are to be accounted for by a row, if not

@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bound_by_arrays import packing_of
 from dprelease.engines.duckdb.duckdb_errors import Stream, after_charge

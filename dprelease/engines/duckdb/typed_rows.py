@@ -17,7 +17,8 @@ or scored, the unit ``u``, and ``f``: whether the record passes the filter.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+
+from msgspec import Struct, field
 
 from dprelease.engines.duckdb.group_keys import binned, key_of, null_key, typed_constant
 from dprelease.engines.duckdb.written_forms import (
@@ -44,7 +45,6 @@ from dprelease.expressions.typed_texts import (
     value_of_text,
     when,
 )
-from dprelease.frozen import dataclass
 from dprelease.model import (
     NUMERIC_TYPES,
     AggregateRequest,
@@ -176,8 +176,7 @@ def bits_of(value: Sql) -> Sql:
     return value.cast("DOUBLE").cast("BIT").cast("VARCHAR")
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """A table of raw columns: what to select from, the SQL of each column, and its DuckDB type.
 
     Columns without a type are texts of a CSV file in the ``dialect``. By those of texts that are
@@ -193,8 +192,7 @@ class Fields:
     longest: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """One row a record, and which column of it stands for what."""
 
     relation: Sql

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from dprelease.engines.spark.spark_messages import Message
-from dprelease.frozen import dataclass
 
 if TYPE_CHECKING:
     from dprelease.sources.shared.data_failures import Share
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True):
     """So many tasks, each of which gets all messages of its buckets, and those of no other task."""
 
     partitions: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.duckdb_errors import after_charge
 from dprelease.engines.duckdb.duckdb_session import check_memory, check_zones

@@ -17,9 +17,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.duckdb_errors import Stream, after_charge
 from dprelease.engines.duckdb.duckdb_session import session
@@ -53,8 +55,7 @@ from dprelease.sources.source_format import Table
 LARGEST = 1 << 30  # bytes of rows that a task holds; with more there must be more buckets
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """What every task of a request knows.
 
     ``buckets`` is how many there are to deal rows to. ``versions`` are those of the driver: with
@@ -92,8 +93,7 @@ def merge(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
     return _passed_on(work, "merge", messages, lambda bodies: _merge(work, bodies))
 
 
-@dataclass(slots=True)
-class Told:
+class Told(Struct):
     """What a task says when it is done: its stage, the splits or buckets it did, what it moved."""
 
     stage: str

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.frozen import dataclass
 from dprelease.kernel.certify.fixed_records import source_breaches
 from dprelease.kernel.certify.query_budgets import budget_breaches
 from dprelease.kernel.certify.record_tables import table_loss_breaches
@@ -22,8 +23,7 @@ from dprelease.kernel.certify.well_formed import meaning_breaches
 from dprelease.model import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class CertifiedPlan:
+class CertifiedPlan(Struct, frozen=True):
     """A plan whose claim was confirmed. Only ``certify`` makes one."""
 
     plan: Plan

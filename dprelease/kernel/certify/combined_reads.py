@@ -25,7 +25,8 @@ from fractions import Fraction
 from itertools import compress
 from typing import NamedTuple
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import EACH, AxisKind, Expression, Group, Query, Read, Step, Term
@@ -42,8 +43,7 @@ Sums = Mapping[tuple[Expression | None, Cell], Fraction]
 """How often the records of a filter are in a figure, by the product that multiplies each."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Combined:
+class _Combined(Struct, frozen=True):
     """A query's figures: each term with its step, and the groups as steps have them.
 
     ``bounded``: how many rows of a unit count is limited, by cells.

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches, name_of
 from dprelease.kernel.certify.step_forms import is_grid

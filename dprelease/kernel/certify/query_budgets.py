@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.record_tables import added
 from dprelease.kernel.certify.rules import AtMost, Breach, Rules, breaches
 from dprelease.model import Loss, Plan
@@ -21,8 +22,7 @@ def budget_breaches(plan: Plan) -> Iterator[Breach]:
         yield from breaches(STATED, _stated(plan, strategy), f'"{strategy.queries[0]}"')
 
 
-@dataclass(frozen=True, slots=True)
-class _Stated:
+class _Stated(Struct, frozen=True):
     """What the queries of some steps state that these may cost, and what the steps claim.
 
     None for what not all queries state: then it is a share of the total.

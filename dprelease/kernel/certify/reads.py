@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.combined_reads import combined_breaches
 from dprelease.kernel.certify.definitions import (
     SQUARED,
@@ -35,8 +36,7 @@ from dprelease.model import (
 Combination = Mapping[MeasureKind, Fraction]
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadStep:
+class _ReadStep(Struct, frozen=True):
     """A query's figures, and the step whose released integers they are made of."""
 
     read: Read

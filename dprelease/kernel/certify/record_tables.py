@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_forms import is_group, is_quantity
 from dprelease.kernel.verify.additive import pure_rho
@@ -103,8 +104,7 @@ TABLE: Rules[RecordStep] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """A column of a table of a release, and by which law it is answered."""
 
     step: RecordStep

@@ -11,23 +11,22 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Generic, TypeVar
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Step
 
 Subject = TypeVar("Subject")
 Number = Fraction | int
 
 
-@dataclass(frozen=True, slots=True)
-class Rule(Generic[Subject]):
+class Rule(Struct, Generic[Subject], frozen=True):
     """A condition that holds or doesn't."""
 
     sentence: str
     holds: Callable[[Subject], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class AtMost(Generic[Subject]):
+class AtMost(Struct, Generic[Subject], frozen=True):
     """A condition that one number, derived here, is at most another one, which is claimed.
 
     ``numbers`` gives both, or None for a subject that claims nothing.
@@ -40,8 +39,7 @@ class AtMost(Generic[Subject]):
 Rules = tuple[Rule[Subject] | AtMost[Subject], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Breach:
+class Breach(Struct, frozen=True):
     """A rule that does not hold, and of what. All of it is public: a plan holds no data."""
 
     subject: str

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.survey_weights import always_weighs, largest_weight
 from dprelease.kernel.certify.unit_limits import Limits, coarse_limits, corners, limits_of
@@ -20,8 +21,7 @@ from dprelease.kernel.verify.partition_selection import Selection, confirms
 from dprelease.model import Adjacency, Form, Loss, MeasureKind, Noise, NoiseFamily, Privacy, Step
 
 
-@dataclass(frozen=True, slots=True)
-class _Priced:
+class _Priced(Struct, frozen=True):
     """A step, the bounds on units, and the worst that these let happen to its integers."""
 
     step: Step

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
 from dprelease.model import (
     AxisKind,
@@ -38,8 +39,7 @@ def has_conditions(step: Step) -> bool:
     return is_of_strategy(step) and not step.axes and len(step.measures) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """What the queries of a release filter and group by, and how rows of a unit are bounded.
 
     Of groups those with a label for every record.

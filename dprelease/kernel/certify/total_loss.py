@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.record_tables import added
 from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
 from dprelease.kernel.certify.step_loss import pure_epsilon, span_of_scores, spans_of_quantiles
@@ -25,8 +26,7 @@ def total_loss_breaches(plan: Plan) -> Iterator[Breach]:
     yield from breaches(TOTAL, _Total(plan, losses, records), "the total")
 
 
-@dataclass(frozen=True, slots=True)
-class _Total:
+class _Total(Struct, frozen=True):
     """A plan, the plain sum of its losses, with a rho if all have one, and that of its records."""
 
     plan: Plan

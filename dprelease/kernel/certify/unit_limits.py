@@ -15,11 +15,12 @@ independent of the values: the corners for each end of the weight's bounds hold 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.kernel.certify.fixed_records import is_always_there
 from dprelease.kernel.certify.survey_weights import weights_of
 from dprelease.model import (
@@ -34,8 +35,7 @@ from dprelease.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """A unit has at most ``rows`` rows in all, in at most ``groups`` cells, ``per_cell`` in one.
 
     Of ``cells`` cells there are. ``certain``: a unit has exactly one row, and that in the only

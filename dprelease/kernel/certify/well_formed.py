@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.definitions import definition_breaches
 from dprelease.kernel.certify.quantile_forms import quantile_breaches
 from dprelease.kernel.certify.reads import read_breaches
@@ -167,16 +168,14 @@ NOISY: Rules[Step] = (
 # --- private keys --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Keys:
+class _Keys(Struct, frozen=True):
     """All steps of a table whose keys are private or selected, and those that select them."""
 
     steps: list[Step]
     selecting: list[Step]
 
 
-@dataclass(frozen=True, slots=True)
-class _Selection:
+class _Selection(Struct, frozen=True):
     """The step that selects, of units that are the values of a column or else rows."""
 
     step: Step

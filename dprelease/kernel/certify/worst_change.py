@@ -24,7 +24,8 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 from math import floor, isqrt
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.certify.strategy_change import Moved, condition_norms, mixed_norms
 from dprelease.kernel.certify.strategy_steps import has_conditions
 from dprelease.kernel.certify.unit_limits import Effect, Limits, corners, limits_of
@@ -40,8 +41,7 @@ Norm = Callable[[Effect], Fraction]
 Shape = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Worst:
+class Worst(Struct, frozen=True):
     """The largest L1 change between neighbours, and the shifts that hold all changes."""
 
     l1: int
@@ -95,8 +95,7 @@ def _entry(row: int, change: Effect) -> Fraction:
     return abs(change[row])
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
+class _Cell(Struct, frozen=True):
     """How far one cell can move."""
 
     effects: frozenset[Effect]

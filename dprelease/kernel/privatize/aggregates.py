@@ -12,11 +12,11 @@ says why it is for private keys, whose cells are those that another step has sel
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from itertools import repeat
 from operator import add, mul
 
-from dprelease.frozen import dataclass
+from msgspec import Struct, field
+
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.engine_requests import Job
@@ -28,8 +28,7 @@ Integers = Sequence[int]
 Values = tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """Released integers by query name, ``[released integer][cell]``, and the keys selected."""
 
     values: Mapping[str, Values]

@@ -9,9 +9,10 @@ Choices and quantiles ask for themselves. Steps that add up are parts of few tab
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.kernel.privatize.joined_tables import joined_groups
 from dprelease.model import (
     AggregateRequest,
@@ -31,8 +32,7 @@ from dprelease.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A request and the steps it serves; ``positions[i]`` are step i's measures in the request.
 
     ``places[i]`` are step i's groups, completed, in the request's: over the others its cells are
@@ -45,8 +45,7 @@ class Job:
     places: tuple[tuple[int, ...] | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
+class _Rows(Struct, frozen=True):
     """Which rows a step reads, and in which cells they are counted."""
 
     table: str | None  # of private keys: each table selects its own

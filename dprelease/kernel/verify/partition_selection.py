@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.verify import additive
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.model import Adjacency, Noise, NoiseFamily
@@ -25,8 +26,7 @@ _DEEP = 160  # terms below e^-80 of the first are bounded by a geometric series
 _NARROW = 4  # up to this sigma squared Poisson's bound of the total is not near enough
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """What is to be executed: a key is shown if its count with this noise is >= ``threshold``.
 
     A unit has at most ``rows`` rows, in at most ``groups`` keys, ``per_key`` in one.

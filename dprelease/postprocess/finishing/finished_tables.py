@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from fractions import Fraction
 from math import ceil, prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from dprelease.frozen import dataclass
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from dprelease.language import say
 from dprelease.model import (
     AS_RELEASED,
@@ -84,8 +85,7 @@ def _first_rows(released: NoisyTable) -> dict[str, Sequence[int]]:
     return {name: rows[0] for name, rows in released.values.items() if rows}
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Struct, frozen=True):
     """The tables as they are published.
 
     ``raw`` holds the figures of changed columns as they were released, in 10^-decimals, by table

@@ -16,9 +16,10 @@ limits can cut have the flag ``bounded``: it depends on the spec alone. Unreliab
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.language import say
 from dprelease.model import Bounding, Form, OutputColumn, OutputTable, Plan, Query

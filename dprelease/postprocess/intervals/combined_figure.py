@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dprelease.kernel.noise.distributions.laws import variance
 from dprelease.language import say

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.language import say
 from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
 from dprelease.model.outputs import OK, UNRELIABLE
@@ -24,8 +25,7 @@ UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
 """A value whose noise half-width is more than this share of it is flagged low_reliability."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """How an estimate is published: name of the query, decimal places, meaning, interval level."""
 
     name: str

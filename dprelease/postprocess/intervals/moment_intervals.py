@@ -32,7 +32,8 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import Noise
 from dprelease.postprocess.intervals.noise_mixture import mix_quantiles
 
@@ -46,8 +47,7 @@ FOR_MEAN = Fraction(1, 10)
 _ROUNDS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Estimates:
+class Estimates(Struct, frozen=True):
     """A figure for each cell and the interval that holds the true one; all within its range."""
 
     value: Floats
@@ -62,8 +62,7 @@ class Estimates:
         return np.maximum(np.abs(self.value - self.low), np.abs(self.high - self.value))
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """Noisy sums b0, b1, b2 by cell, in units in which one record adds ``width`` to them all."""
 
     b0: Floats

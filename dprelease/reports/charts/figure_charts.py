@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from math import prod
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable

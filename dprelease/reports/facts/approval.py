@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from msgspec.structs import asdict
 
 from dprelease.language import ENGLISH, say
 from dprelease.model import AS_RELEASED, Database, Expression, Plan, Release, Review
@@ -104,8 +104,7 @@ def _finishes(release: Release) -> dict[str, Scalar]:
     """State what is done to noisy figures, where they are not published as they are."""
     held: dict[str, Scalar] = {}
     for query in release.queries:
-        usual = {field.name: getattr(AS_RELEASED, field.name) for field in fields(AS_RELEASED)}
-        for name, value in usual.items():
+        for name, value in asdict(AS_RELEASED).items():
             now = getattr(query.finish, name)
             if now != value:
                 said = now.text if isinstance(now, Expression) else now

@@ -12,6 +12,8 @@ from fractions import Fraction
 from math import isqrt
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from dprelease.combination.combination_wording import interval_text
 from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.combined_intervals import Interval, half_of, mean_interval, rounding_of
@@ -36,7 +38,7 @@ def with_changes(
 ) -> ReportFacts:
     """Give the report that says what changed, too; ``tables`` are the published ones by file."""
     published = Published(facts, tables)
-    return ReportFacts(**vars(facts) | {"changes": changes_of(previous, facts, published)})
+    return replace(facts, changes=changes_of(previous, facts, published))
 
 
 def changes_of(previous: PreviousRelease, facts: ReportFacts, published: Published) -> Changes:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, fields, replace
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from dprelease.files.uris import last_part
-from dprelease.frozen import dataclass
 from dprelease.language import say
 from dprelease.mechanisms.mechanism_registry import words_of
 from dprelease.model import (
@@ -65,8 +66,7 @@ from dprelease.statistics.read_release import views
 from dprelease.statistics.statistic_registry import STATISTICS
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """What a run knows beyond its plan; nothing of it depends on the private data."""
 
     run_id: str
@@ -91,8 +91,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
         for query, read in zip(planned.queries, plan.reads, strict=True)
     )
     return ReportFacts(
-        **{fact.name: getattr(planned, fact.name) for fact in fields(planned)}
-        | {"queries": queries},
+        **asdict(planned) | {"queries": queries},
         tables=tuple(outcome.tables),
         ledger=outcome.ledger,
         notes=(*plan.notes, *outcome.remarks),
@@ -161,7 +160,7 @@ def _review(release: Release) -> ReviewFacts | None:
     review = release.review
     if review == Review():
         return None
-    return ReviewFacts(**{fact.name: getattr(review, fact.name) for fact in fields(ReviewFacts)})
+    return ReviewFacts(**{name: getattr(review, name) for name in ReviewFacts.__struct_fields__})
 
 
 def record_tables(

@@ -10,7 +10,8 @@ import math
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.language import counted, say
 from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
 from dprelease.reports.model.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
@@ -29,8 +30,7 @@ PEOPLE_NEIGHBOURS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """The nouns of a unit, and what neighbours and beliefs are about."""
 
     one: str

@@ -11,9 +11,11 @@ import json
 import types
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT, Struct
+from msgspec.structs import fields
 
 from dprelease.reports.model.report_model import ReportFacts
 
@@ -45,12 +47,12 @@ def to_json(value: Any) -> Any:
         return [to_json(member) for member in value]
     if isinstance(value, Mapping):
         return {key: to_json(member) for key, member in value.items()}
-    if not is_dataclass(value):
+    if not isinstance(value, Struct):
         return value
     content = {}
     for name, key, default in _keys(cast("Any", type(value))):
         member = getattr(value, name)
-        if default is MISSING or member != default:
+        if default is NODEFAULT or member != default:
             content[key] = to_json(member)
     return content
 
@@ -70,6 +72,10 @@ def _keys(kind: Any) -> tuple[tuple[str, str, object], ...]:
 _hints = cache(get_type_hints)
 
 
+def _is_struct(hint: Any) -> bool:
+    return isinstance(hint, type) and issubclass(hint, Struct)
+
+
 def _read(hint: Any, content: object) -> Any:
     origin, members = get_origin(hint), get_args(hint)
     if origin is types.UnionType:
@@ -78,19 +84,19 @@ def _read(hint: Any, content: object) -> Any:
                 return _read(member, content)
         raise ValueError("of no type that is allowed here")
     kind = origin or hint
-    expected = {tuple: list, Mapping: dict}.get(kind, dict if is_dataclass(hint) else kind)
+    expected = {tuple: list, Mapping: dict}.get(kind, dict if _is_struct(hint) else kind)
     if not isinstance(content, expected) or (isinstance(content, bool) and kind is not bool):
         raise ValueError(f"no {kind.__name__}")
     if isinstance(content, list):
         return tuple(_read(members[0], member) for member in content)
     if not isinstance(content, dict):
         return content
-    if not is_dataclass(hint):
+    if not _is_struct(hint):
         return {key: _read(members[1], value) for key, value in content.items()}
     hints, values = _hints(kind), {}
     for name, key, default in _keys(kind):
         if key in content:
             values[name] = _read(hints[name], content[key])
-        elif default is MISSING:
+        elif default is NODEFAULT:
             raise ValueError(f"no {key} in {kind.__name__}")
     return kind(**values)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dprelease.reports.model.record_model import Fact, Number
 
 
-class Belief(Fact):
+class Belief(Fact, frozen=True, kw_only=True):
     """What somebody may believe afterwards who believed ``prior`` before."""
 
     prior: Number
@@ -16,7 +16,7 @@ class Belief(Fact):
     posterior_high: Number
 
 
-class Beliefs(Fact):
+class Beliefs(Fact, frozen=True, kw_only=True):
     """Beliefs about one thing, before and after."""
 
     about: str
@@ -25,7 +25,7 @@ class Beliefs(Fact):
     rows: tuple[Belief, ...]
 
 
-class GroupLoss(Fact):
+class GroupLoss(Fact, frozen=True, kw_only=True):
     """The loss of so many units together, and the belief that 50% before may become."""
 
     units: int
@@ -35,7 +35,7 @@ class GroupLoss(Fact):
     protected: bool | None = None
 
 
-class TotalLoss(Fact):
+class TotalLoss(Fact, frozen=True, kw_only=True):
     """The loss of all releases of the dataset: "so far", or of its "cap" if that is used up.
 
     ``delta`` None: no cap.
@@ -47,7 +47,7 @@ class TotalLoss(Fact):
     beliefs: tuple[Beliefs, ...]
 
 
-class Meaning(Fact):
+class Meaning(Fact, frozen=True, kw_only=True):
     """What the loss means; ``of`` is "row" or "person"."""
 
     beliefs: tuple[Beliefs, ...]

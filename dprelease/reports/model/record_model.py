@@ -5,23 +5,16 @@ As in ``model.report_model``, fields have the names and the order of the keys of
 
 from __future__ import annotations
 
-from typing import dataclass_transform
-
-from dprelease.frozen import dataclass
+from msgspec import Struct
 
 Number = int | float
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True)
-class Fact:
-    """Makes each class below it a frozen dataclass."""
-
-    def __init_subclass__(cls) -> None:
-        """Find the fields."""
-        dataclass(frozen=True)(cls)
+class Fact(Struct, frozen=True, kw_only=True):
+    """A part of report.json."""
 
 
-class Asked(Fact):
+class Asked(Fact, frozen=True, kw_only=True):
     """What the spec asks of a record-level table, exactly."""
 
     epsilon: str | None
@@ -29,7 +22,7 @@ class Asked(Fact):
     truth: str | None
 
 
-class Labels(Fact):
+class Labels(Fact, frozen=True, kw_only=True):
     """The labels that a cell may hold."""
 
     type: str
@@ -41,7 +34,7 @@ class Labels(Fact):
     separator: str | None
 
 
-class NumberGrid(Fact):
+class NumberGrid(Fact, frozen=True, kw_only=True):
     """The grid of a numeric column, in steps."""
 
     step: str
@@ -50,7 +43,7 @@ class NumberGrid(Fact):
     null_fill: int | None
 
 
-class ResponseWindow(Fact):
+class ResponseWindow(Fact, frozen=True, kw_only=True):
     """The levels of a piecewise response."""
 
     levels: int
@@ -59,7 +52,7 @@ class ResponseWindow(Fact):
     gap: str
 
 
-class SubsetResponse(Fact):
+class SubsetResponse(Fact, frozen=True, kw_only=True):
     """The law of an answer of labels; ``law`` is "subset"."""
 
     law: str
@@ -68,14 +61,14 @@ class SubsetResponse(Fact):
     keep: str
 
 
-class LaplaceResponse(Fact):
+class LaplaceResponse(Fact, frozen=True, kw_only=True):
     """The law of an answer with Laplace noise; ``law`` is "laplace"."""
 
     law: str
     scale: str
 
 
-class WindowsResponse(Fact):
+class WindowsResponse(Fact, frozen=True, kw_only=True):
     """The law of a piecewise response; ``law`` is "windows"."""
 
     law: str
@@ -86,7 +79,7 @@ class WindowsResponse(Fact):
 ResponseLaw = SubsetResponse | LaplaceResponse | WindowsResponse
 
 
-class Truth(Fact):
+class Truth(Fact, frozen=True, kw_only=True):
     """The chance that an answer holds the true label, and a given other one."""
 
     own: Number
@@ -94,14 +87,14 @@ class Truth(Fact):
     labels_in_answer: int
 
 
-class RecordsHalfwidth(Fact):
+class RecordsHalfwidth(Fact, frozen=True, kw_only=True):
     """The half-width of an estimate from so many records."""
 
     records: int
     halfwidth: Number
 
 
-class AnswerError(Fact):
+class AnswerError(Fact, frozen=True, kw_only=True):
     """What an answer errs; see ``record_tables.answer_error``."""
 
     of: str
@@ -114,7 +107,7 @@ class AnswerError(Fact):
     classical_scale: Number | None
 
 
-class RecordColumn(Fact):
+class RecordColumn(Fact, frozen=True, kw_only=True):
     """One column of a record-level table: how it is perturbed, and what its answers err."""
 
     name: str
@@ -133,7 +126,7 @@ class RecordColumn(Fact):
     explained: tuple[str, ...]
 
 
-class LabelEstimate(Fact):
+class LabelEstimate(Fact, frozen=True, kw_only=True):
     """The estimated share and number of the records with a label."""
 
     label: str
@@ -145,14 +138,14 @@ class LabelEstimate(Fact):
     number_upper: Number
 
 
-class Frequencies(Fact):
+class Frequencies(Fact, frozen=True, kw_only=True):
     """The estimates of a column with labels."""
 
     column: str
     labels: tuple[LabelEstimate, ...]
 
 
-class MeanEstimate(Fact):
+class MeanEstimate(Fact, frozen=True, kw_only=True):
     """The estimated mean and sum of a numeric column."""
 
     column: str
@@ -164,7 +157,7 @@ class MeanEstimate(Fact):
     sum_upper: Number
 
 
-class CrossCell(Fact):
+class CrossCell(Fact, frozen=True, kw_only=True):
     """The estimated share and number of the records with two labels."""
 
     labels: tuple[str, ...]
@@ -176,14 +169,14 @@ class CrossCell(Fact):
     number_upper: Number
 
 
-class CrossTable(Fact):
+class CrossTable(Fact, frozen=True, kw_only=True):
     """The estimates of a pair of columns."""
 
     columns: tuple[str, ...]
     cells: tuple[CrossCell, ...]
 
 
-class Estimates(Fact):
+class Estimates(Fact, frozen=True, kw_only=True):
     """All that is estimated from a record-level table."""
 
     rows: int
@@ -193,7 +186,7 @@ class Estimates(Fact):
     crosses: tuple[CrossTable, ...]
 
 
-class RecordTable(Fact):
+class RecordTable(Fact, frozen=True, kw_only=True):
     """A record-level table. What has a default is known once the records are drawn."""
 
     name: str

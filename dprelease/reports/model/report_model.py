@@ -16,7 +16,7 @@ from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts
 Scalar = str | int | float | bool | None
 
 
-class Basic(Fact):
+class Basic(Fact, frozen=True, kw_only=True):
     """Who releases what, and for what."""
 
     name: str
@@ -30,7 +30,7 @@ class Basic(Fact):
     licence: str | None = None
 
 
-class Bounding(Fact):
+class Bounding(Fact, frozen=True, kw_only=True):
     """How much of one unit counts in a table."""
 
     max_rows_per_unit: int
@@ -38,7 +38,7 @@ class Bounding(Fact):
     max_rows_per_unit_per_group: int
 
 
-class PrivacyUnit(Fact):
+class PrivacyUnit(Fact, frozen=True, kw_only=True):
     """What is protected, and under which neighbours."""
 
     unit: str
@@ -49,7 +49,7 @@ class PrivacyUnit(Fact):
     population: int | None = None
 
 
-class PrivacyLoss(Fact):
+class PrivacyLoss(Fact, frozen=True, kw_only=True):
     """The loss of the whole release, rounded up."""
 
     epsilon: Number
@@ -57,20 +57,20 @@ class PrivacyLoss(Fact):
     rho: Number | None
 
 
-class Composition(Fact):
+class Composition(Fact, frozen=True, kw_only=True):
     """How the losses of the queries add up."""
 
     composition: str
 
 
-class Implementation(Fact):
+class Implementation(Fact, frozen=True, kw_only=True):
     """The tool, and the mechanisms in words."""
 
     tool: str
     mechanisms: tuple[str, ...]
 
 
-class Deployment(Fact):
+class Deployment(Fact, frozen=True, kw_only=True):
     """The release in the terms of the registry of deployments."""
 
     basic: Basic
@@ -82,21 +82,21 @@ class Deployment(Fact):
     implementation: Implementation
 
 
-class RatioPart(Fact):
+class RatioPart(Fact, frozen=True, kw_only=True):
     """Numerator or denominator of a ratio."""
 
     column: str | None
     where: str | None
 
 
-class Shares(Fact):
+class Shares(Fact, frozen=True, kw_only=True):
     """The release that a query reads together with other queries."""
 
     release: str
     with_: tuple[str, ...]
 
 
-class Sensitivity(Fact):
+class Sensitivity(Fact, frozen=True, kw_only=True):
     """How far neighbours move what is noised: figures, scores of a choice, rows or weight."""
 
     l1: Number
@@ -106,14 +106,14 @@ class Sensitivity(Fact):
     derivation: str
 
 
-class NoiseScale(Fact):
+class NoiseScale(Fact, frozen=True, kw_only=True):
     """Scale and granularity of the noise of a denominator."""
 
     scale: Number
     granularity: Number
 
 
-class Threshold(Fact):
+class Threshold(Fact, frozen=True, kw_only=True):
     """From which noisy count on a private key is published."""
 
     at_least: int
@@ -123,7 +123,7 @@ class Threshold(Fact):
     hidden_below: int | None = None
 
 
-class Accuracy(Fact):
+class Accuracy(Fact, frozen=True, kw_only=True):
     """The error that a query asks for."""
 
     within: Number
@@ -131,14 +131,14 @@ class Accuracy(Fact):
     records: int | None
 
 
-class ExampleHalfwidth(Fact):
+class ExampleHalfwidth(Fact, frozen=True, kw_only=True):
     """The half-width at so many values."""
 
     values: int
     halfwidth: Number
 
 
-class Finishing(Fact):
+class Finishing(Fact, frozen=True, kw_only=True):
     """What is done to a query's noisy figures before they are published, and what comes of it."""
 
     consistent: bool = False
@@ -150,7 +150,7 @@ class Finishing(Fact):
     explained: tuple[str, ...]
 
 
-class Query(Fact):
+class Query(Fact, frozen=True, kw_only=True):
     """One query: what it computes, with which noise, at what loss."""
 
     name: str
@@ -210,7 +210,7 @@ class Query(Fact):
         return say("names.where", figure=what, condition=where) if where else what
 
 
-class Accounting(Fact):
+class Accounting(Fact, frozen=True, kw_only=True):
     """The composed loss, and what plain addition would have charged."""
 
     method: str
@@ -223,7 +223,7 @@ class Accounting(Fact):
     advanced_epsilon: Number | None
 
 
-class DataFile(Fact):
+class DataFile(Fact, frozen=True, kw_only=True):
     """How the file is read; of Parquet there is only the path."""
 
     format: str
@@ -240,7 +240,7 @@ class DataFile(Fact):
     design_effect: Number | None = None
 
 
-class Column(Fact):
+class Column(Fact, frozen=True, kw_only=True):
     """Where bounds and groups of a column come from."""
 
     name: str
@@ -260,7 +260,7 @@ class Column(Fact):
     written: str | None = None  # format and zone
 
 
-class ListFile(Fact):
+class ListFile(Fact, frozen=True, kw_only=True):
     """A file of public values that the release names."""
 
     key: str
@@ -270,7 +270,7 @@ class ListFile(Fact):
     sha256: str
 
 
-class Hazard(Fact):
+class Hazard(Fact, frozen=True, kw_only=True):
     """A hazard of NIST SP 800-226, how it stands, and why."""
 
     hazard: str
@@ -278,7 +278,7 @@ class Hazard(Fact):
     note: str
 
 
-class ReviewFacts(Fact):
+class ReviewFacts(Fact, frozen=True, kw_only=True):
     """Who reviewed the release, and on which grounds it is made, in the words of the spec."""
 
     reviewer: str | None = None
@@ -290,7 +290,7 @@ class ReviewFacts(Fact):
     necessity: str | None = None
 
 
-class PlanFacts(Fact):
+class PlanFacts(Fact, frozen=True, kw_only=True):
     """What is known of a release before any data is opened."""
 
     deployment: Deployment
@@ -310,7 +310,7 @@ class PlanFacts(Fact):
     review: ReviewFacts | None = None
 
 
-class ColumnNames(Fact):
+class ColumnNames(Fact, frozen=True, kw_only=True):
     """What people read of a published column in place of its name and keys."""
 
     title: str | None = None
@@ -320,7 +320,7 @@ class ColumnNames(Fact):
     bins: str | None = None
 
 
-class TableColumn(Fact):
+class TableColumn(Fact, frozen=True, kw_only=True):
     """A column of a published table; its file can be read again to the letter.
 
     ``raw`` has the figures as released, where they were changed afterwards; None where hidden.
@@ -336,7 +336,7 @@ class TableColumn(Fact):
     names: ColumnNames | None = None
 
 
-class PublishedTable(Fact):
+class PublishedTable(Fact, frozen=True, kw_only=True):
     """A published table of statistics."""
 
     name: str
@@ -346,7 +346,7 @@ class PublishedTable(Fact):
     columns: tuple[TableColumn, ...]
 
 
-class Spent(Fact):
+class Spent(Fact, frozen=True, kw_only=True):
     """A loss in the ledger; ``by`` says how it is composed where it is: "zCDP", "plain sums".
 
     ``rho`` is told where a cap of rho is.
@@ -358,14 +358,14 @@ class Spent(Fact):
     rho: Number | None = None
 
 
-class ComposedTotals(Fact):
+class ComposedTotals(Fact, frozen=True, kw_only=True):
     """What is held against the caps, before and after this release."""
 
     before: Spent
     after: Spent
 
 
-class Cap(Fact):
+class Cap(Fact, frozen=True, kw_only=True):
     """The most that the dataset may lose; None where there is no cap."""
 
     epsilon: Number | None
@@ -373,7 +373,7 @@ class Cap(Fact):
     rho: Number | None = None
 
 
-class PlannedRho(Fact):
+class PlannedRho(Fact, frozen=True, kw_only=True):
     """What is held against a cap of rho. ``spent`` and ``after`` None: a release has no bound."""
 
     spent: Number | None
@@ -382,14 +382,14 @@ class PlannedRho(Fact):
     left_after: Number
 
 
-class PlannedTotals(Fact):
+class PlannedTotals(Fact, frozen=True, kw_only=True):
     """What is held against the caps now, and after a run of a plan."""
 
     now: Spent
     after: Spent
 
 
-class PlannedLedger(Fact):
+class PlannedLedger(Fact, frozen=True, kw_only=True):
     """Where the ledger stands when a plan is made, and where a run would leave it.
 
     What is spent is rounded up, what is left rounded down.
@@ -414,7 +414,7 @@ class PlannedLedger(Fact):
     rho: PlannedRho | None = None
 
 
-class Charge(Fact):
+class Charge(Fact, frozen=True, kw_only=True):
     """A charge of the dataset, with the total so far."""
 
     entry: int
@@ -422,7 +422,7 @@ class Charge(Fact):
     epsilon: Number
 
 
-class LedgerStanding(Fact):
+class LedgerStanding(Fact, frozen=True, kw_only=True):
     """Where the ledger stands around a release: charged, or only planned."""
 
     before: Spent
@@ -432,7 +432,7 @@ class LedgerStanding(Fact):
     disjoint_periods: bool | None = None
 
 
-class Ledger(Fact):
+class Ledger(Fact, frozen=True, kw_only=True):
     """The charge of a release in the ledger, and where that stood around it."""
 
     dataset: str
@@ -446,7 +446,7 @@ class Ledger(Fact):
     history: tuple[Charge, ...]
 
 
-class Provenance(Fact):
+class Provenance(Fact, frozen=True, kw_only=True):
     """The run, its versions, and the hashes of its plan and of what it published."""
 
     run_id: str
@@ -459,7 +459,7 @@ class Provenance(Fact):
     plan: str | None = None
 
 
-class Changed(Fact):
+class Changed(Fact, frozen=True, kw_only=True):
     """Something that was one thing in the last release and is another now."""
 
     what: str
@@ -467,7 +467,7 @@ class Changed(Fact):
     now: str
 
 
-class FigureChange(Fact):
+class FigureChange(Fact, frozen=True, kw_only=True):
     """A figure less that of the last release, and whether that is more than the noise of both."""
 
     table: str
@@ -478,7 +478,7 @@ class FigureChange(Fact):
     real: bool
 
 
-class Changes(Fact):
+class Changes(Fact, frozen=True, kw_only=True):
     """What changed since the last release; of very many figures the first."""
 
     run_id: str
@@ -493,7 +493,7 @@ class Changes(Fact):
     redefined: tuple[str, ...] = ()
 
 
-class ReportFacts(PlanFacts):
+class ReportFacts(PlanFacts, frozen=True, kw_only=True):
     """All facts of a release: what report.json holds."""
 
     tables: tuple[PublishedTable, ...]
@@ -506,7 +506,7 @@ class ReportFacts(PlanFacts):
     rehearsal: bool = False
 
 
-class Approval(Fact):
+class Approval(Fact, frozen=True, kw_only=True):
     """What the page of a plan has beside its facts: what an approval is of."""
 
     interval: str

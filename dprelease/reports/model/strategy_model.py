@@ -10,21 +10,21 @@ from __future__ import annotations
 from dprelease.reports.model.record_model import Fact, Number
 
 
-class StrategyGroup(Fact):
+class StrategyGroup(Fact, frozen=True, kw_only=True):
     """What cells are made by: a column, and all its labels, a last one for other records too."""
 
     column: str
     labels: tuple[str, ...]
 
 
-class StrategyAxis(Fact):
+class StrategyAxis(Fact, frozen=True, kw_only=True):
     """How labels of an axis are mixed: "each", "centred", "running" or "basis"."""
 
     kind: str
     entries: tuple[tuple[int, ...], ...] = ()
 
 
-class StrategyStep(Fact):
+class StrategyStep(Fact, frozen=True, kw_only=True):
     """What is released at once.
 
     ``groups`` are places in those of the strategy, each with one of ``axes``. ``rows`` says what
@@ -43,7 +43,7 @@ class StrategyStep(Fact):
     rho: Number | None
 
 
-class StrategyTerm(Fact):
+class StrategyTerm(Fact, frozen=True, kw_only=True):
     """What a step adds to a figure; ``groups`` are places in those of the step."""
 
     step: str
@@ -52,7 +52,7 @@ class StrategyTerm(Fact):
     groups: tuple[int, ...]
 
 
-class CombinedQuery(Fact):
+class CombinedQuery(Fact, frozen=True, kw_only=True):
     """A query whose figures are combined; standard deviations of their noise, and alone."""
 
     name: str
@@ -67,7 +67,7 @@ class CombinedQuery(Fact):
         return saved(self.deviation, self.alone)
 
 
-class StrategyFacts(Fact):
+class StrategyFacts(Fact, frozen=True, kw_only=True):
     """Queries planned together; losses are those of all their steps."""
 
     explained: tuple[str, ...]
@@ -79,7 +79,7 @@ class StrategyFacts(Fact):
     queries: tuple[CombinedQuery, ...]
 
 
-class LinearFigure(Fact):
+class LinearFigure(Fact, frozen=True, kw_only=True):
     """A published column of a query whose figures are factors times integers of one step.
 
     ``parameter`` of the noise is a scale, or a Gaussian's variance. The cells over ``merged`` are

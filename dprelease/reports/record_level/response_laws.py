@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.local.answer_cells import cells_of
 from dprelease.local.estimates import chances
 from dprelease.model import ColumnType, Grid, Group, Loss, Mechanism, Perturb, PerturbedColumn
@@ -42,8 +43,7 @@ _WHOLE = 2**63
 _TINY = Fraction(1, 10**30)
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """A record-level table as the report states it: its laws, and which file it is."""
 
     step: RecordStep

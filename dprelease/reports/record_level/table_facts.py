@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from dprelease.local.answer_cells import LabelCells, cells_of
 from dprelease.local.estimates import chances, estimate_facts, estimates, rounded

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
+
+from msgspec.structs import asdict
 
 from dprelease.language import say
 from dprelease.reports.model.report_model import Column, DataFile, PlanFacts
@@ -109,9 +110,8 @@ def _groups(column: Column) -> str:
 
 def _file(data: DataFile) -> Iterator[tuple[str, str]]:
     """Say how the file was read."""
-    for fact in fields(data):
-        value = getattr(data, fact.name)
+    for name, value in asdict(data).items():
         if value is not None:
             many = isinstance(value, tuple)
             text = ", ".join(map(repr, value)) if many else str(value)
-            yield fact.name, text.lower() if isinstance(value, bool) else text
+            yield name, text.lower() if isinstance(value, bool) else text

@@ -12,11 +12,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any
 
+from msgspec import Struct
+
 from dprelease.engines.duckdb.field_reader import RECORDS, Columns, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
-from dprelease.frozen import dataclass
 from dprelease.model import Database, Dialect, InputColumn, Source
 from dprelease.sources.adbc.driver import (
     URI_KEY,
@@ -37,8 +38,7 @@ AS_STORED = Dialect(null_values=())
 """How texts of a database are read: null is null there, and an empty text is a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseTable:
+class DatabaseTable(Struct, frozen=True):
     """See ``Table``."""
 
     database: Database

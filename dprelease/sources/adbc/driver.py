@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from msgspec import Struct
+
 from dprelease.errors import Failure
-from dprelease.frozen import dataclass
 from dprelease.model import Database, InputColumn
 from dprelease.sources.shared.column_names import hint_at_name
 from dprelease.sources.shared.data_failures import bad_data
@@ -19,8 +20,7 @@ from dprelease.sources.shared.data_failures import bad_data
 URI_KEY, TABLE_KEY = "data.uri_env", "data.table"
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
+class Selected(Struct, frozen=True):
     """A column of a statement: the SQL ``parts`` it is made of, and the DuckDB type they become.
 
     No type: they become a text, which is read as a text of CSV is.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
 from dprelease.engines.duckdb.duckdb_session import literal_path
 from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
 from dprelease.files.packed import PACKED
-from dprelease.frozen import dataclass
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.sources.csv.line_check import beside_a_scan, may_be_fast
 from dprelease.sources.shared.data_failures import columns_read
@@ -26,8 +27,7 @@ T = TypeVar("T")
 UNPACKED = 6  # bytes for each one of a packed file, about; no figure depends on it
 
 
-@dataclass(frozen=True, slots=True)
-class CsvTable:
+class CsvTable(Struct, frozen=True):
     """See ``Table``; ``wanted`` are the places of the fields that are read."""
 
     layout: Layout
@@ -74,8 +74,7 @@ class CsvTable:
         return bool(packed(path)) or self.dialect.max_lines > 1
 
 
-@dataclass(frozen=True, slots=True)
-class ByDuckDB:
+class ByDuckDB(Struct, frozen=True):
     """See ``FastReader``: it is right if a scan of the same bytes counts as many lines."""
 
     layout: Layout

@@ -31,8 +31,9 @@ A longer record than ``max_lines`` is damaged in that sense: its lines are read 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from dprelease.files.uris import is_uri
-from dprelease.frozen import dataclass
 from dprelease.model import InputColumn, Source
 from dprelease.sources.shared.arrow_types import (
     common_type,
@@ -30,8 +29,7 @@ BATCH_BYTES = 1 << 26  # a batch has about so many, by the sizes in the footers
 SHORTEST_TEXT = 4  # bytes of a text in a file, at least, unless it is a number in a dictionary
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetLayout(ColumnLayout):
+class ParquetLayout(ColumnLayout, frozen=True):
     """See ``ColumnLayout``.
 
     ``records`` is their number by the footers, ``batch_rows`` how many are read at once; neither

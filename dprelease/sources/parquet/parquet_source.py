@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
+
 from dprelease.engines.duckdb.duckdb_errors import PARQUET_VALUES, means
 from dprelease.engines.duckdb.duckdb_session import literal_path
 from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, literal, option, within
-from dprelease.frozen import dataclass
 from dprelease.model import InputColumn, Source
 from dprelease.sources.parquet.parquet_reader import opened
 from dprelease.sources.parquet.parquet_schema import ParquetLayout, lay_out_parquet
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class ParquetTable:
+class ParquetTable(Struct, frozen=True):
     """See ``Table``."""
 
     layout: ParquetLayout
@@ -57,8 +57,7 @@ class ParquetTable:
         return list(zip(self.layout.paths, self.layout.row_groups, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class ByDuckDB:
+class ByDuckDB(Struct, frozen=True):
     """See ``FastReader``: it gives up where a text is not UTF-8, or takes too much memory.
 
     It is right for column chunks of ``_ENCODINGS``: texts of others it takes for UTF-8 together,

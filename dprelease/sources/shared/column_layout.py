@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Self
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.sources.shared.arrow_types import duckdb_type
 from dprelease.sources.shared.arrow_values import readable
 from dprelease.sources.shared.partitions import Partitions, column_of
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnLayout:
+class ColumnLayout(Struct, frozen=True):
     """The columns to be read, the same in all files.
 
     ``types`` gives the Arrow type of each column as the reader hands it on. Texts of the columns

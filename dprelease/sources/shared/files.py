@@ -8,9 +8,10 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from dprelease.files.csv_line import split_line
 from dprelease.files.uris import is_uri
-from dprelease.frozen import dataclass
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.sources.shared.column_names import find_places, hint_at_name
 from dprelease.sources.shared.data_failures import bad_data
@@ -130,8 +131,7 @@ def _check_end(path: str, pattern: str) -> None:
             raise bad_data("E434", message, hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(Struct, frozen=True):
     """A part of a file, by itself: of a CSV file bytes, else parts such as row groups.
 
     They are those from ``start`` on, before ``end`` if there is one. A line belongs to the split
@@ -143,8 +143,7 @@ class Split:
     end: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Where the declared columns stand in every CSV file of the source.
 
     ``width`` is the number of fields of a record, ``position`` the field (from 0) of each column.

@@ -7,11 +7,12 @@ the floating-point operations by which a double is put on a grid.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from math import prod
 from typing import TypeVar
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+from msgspec.structs import replace
+
 from dprelease.model import (
     AggregateRequest,
     Expression,
@@ -27,8 +28,7 @@ from dprelease.sources.shared.data_failures import bad_data
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """What a request reads of a row; the canonical order of rows is by these, one after the other.
 
     1. the row-major number of the cell among the public ones of the leading groups,

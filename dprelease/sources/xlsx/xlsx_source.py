@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from dprelease.engines.duckdb.field_reader import RECORDS, Columns, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import col
-from dprelease.frozen import dataclass
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.sources.shared.column_names import find_places, hint_at_name
 from dprelease.sources.shared.data_failures import bad_data, columns_read
@@ -25,8 +26,7 @@ AS_STORED = Dialect(null_values=())
 """How texts of a sheet are read: a cell without a value is null, and an empty text is a text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A file, its sheet, and the number of the column, from 1, of each name."""
 
     path: str
@@ -34,8 +34,7 @@ class Place:
     columns: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class SheetTable:
+class SheetTable(Struct, frozen=True):
     """See ``Table``."""
 
     places: tuple[Place, ...]

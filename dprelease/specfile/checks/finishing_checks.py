@@ -7,10 +7,11 @@ statistic it fits, and at least one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.model import AS_RELEASED, ColumnType, Expression, Finish, Group, Query
 from dprelease.postprocess.finishing.lattice import Circle, axes_of, rows_of, scheme_of

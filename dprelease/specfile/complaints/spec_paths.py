@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from dprelease.model import Data, LedgerSettings, Release, Source, is_server
 from dprelease.specfile.complaints.reporter import Reporter

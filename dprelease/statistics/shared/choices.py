@@ -7,8 +7,9 @@ bound that holds whatever the scores are, ``mechanisms.exponential``.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from dprelease.language import say
 from dprelease.model import (

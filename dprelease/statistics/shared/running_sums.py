@@ -24,7 +24,8 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.model import AxisKind, AxisMatrix, Noise, NoiseFamily, Step
 from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.intervals.noise_mixture import normal_half
@@ -43,8 +44,7 @@ def mixing(labels: int) -> AxisMatrix:
     return AxisMatrix(AxisKind.RUNNING, (tuple(column),))
 
 
-@dataclass(frozen=True, slots=True)
-class RunningSums:
+class RunningSums(Struct, frozen=True):
     """What is read of one block of rows: so many labels in order, all else being equal.
 
     ``column`` is the first column of C, and empty where counts are released as they are.

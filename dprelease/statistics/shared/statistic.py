@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.language import say
 from dprelease.model import (
     Adjacency,
@@ -38,8 +39,7 @@ Noisy = Sequence[Sequence[int]]
 """Released integers with noise: ``noisy[i][cell]``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(Struct, frozen=True):
     """What a statistic has released of each cell, as ``Step`` describes it.
 
     NUMBERS: the integers ``transform @ measures``; ``unit[i]`` is the value of one integer step of
@@ -59,8 +59,7 @@ class Released:
     survey_weight: Quantity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
+class Neighbours(Struct, frozen=True):
     """What two neighbouring tables differ in: one record, or one unit with all its rows.
 
     ``people``: the unit is a column's value, and has the rows that ``contribution`` allows.
@@ -139,8 +138,7 @@ class Sharing(NamedTuple):
     counts_rows: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SharedSums:
+class SharedSums(Struct, frozen=True):
     """A release of the sums of a column: two, or with ``squared`` three; see ``shared``.
 
     ``step`` is its name, ``grid`` the column's. ``counts_nulls``: one more sum, the last, is that

@@ -13,7 +13,8 @@ from fractions import Fraction
 from functools import reduce
 from operator import add
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
@@ -45,8 +46,7 @@ BEHIND_WEIGHTED = "statistics.mean.count_weighted"
 COUNT_SUFFIXES = ("_count", "_count_noise_moe")
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """How a share s is published: as the value lower + s ``span``, with ``places``.
 
     ``width`` is K, what one record adds to both sums.

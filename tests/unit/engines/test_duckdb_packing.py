@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bound_by_arrays import Field, Packing, packing_of
 from dprelease.engines.duckdb.typed_rows import Rows

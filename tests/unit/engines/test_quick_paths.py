@@ -1,12 +1,12 @@
 """The quick way is taken where it can be, and its stand-ins give the same integers."""
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from oracle.engine import get
 
 from dprelease.engines.duckdb import duckdb_engine as embedded

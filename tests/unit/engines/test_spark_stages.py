@@ -7,12 +7,12 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from importlib.metadata import requires
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from oracle.engine import ENGINE
 from oracle.in_process import InProcess, SmallSplits
 

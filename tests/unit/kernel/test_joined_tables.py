@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import strategy_plans as plans
+from msgspec.structs import replace
 
 from dprelease.kernel.privatize import joined_tables
 from dprelease.kernel.privatize.engine_requests import jobs_of

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from fractions import Fraction
 from html import unescape
 from pathlib import Path
@@ -15,6 +14,7 @@ from string import Formatter
 
 import pytest
 import tomli
+from msgspec.structs import replace
 
 import dprelease
 from dprelease import language

@@ -2,11 +2,11 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease.errors import ExitCode, Failure
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, follow

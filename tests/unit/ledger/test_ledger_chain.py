@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow, walk
 from dprelease.ledger.entries import Kind, charge_content, read_book

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from signal import SIGINT
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from record_laws import labelled, numeric, step_of
 
 from dprelease.files.prefetch import ahead

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease import Failure, load

@@ -3,7 +3,6 @@
 import hashlib
 import io
 import json
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import frictionless
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from dprelease.model import (
     About,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import dprelease
 from dprelease import load

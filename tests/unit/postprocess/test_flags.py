@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease.model import Bounding, OutputColumn, OutputTable, Plan, Query
 from dprelease.model.outputs import is_weak, split_flag

@@ -1,13 +1,13 @@
 """Windows of levels, from the chances of all levels for all numbers of small grids."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction as F
 from itertools import permutations
 
 import mpmath
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease.local.randomizers.window_response import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease.kernel.privatize.aggregates import Drawn, privatize
 from dprelease.kernel.privatize.engine_requests import Job

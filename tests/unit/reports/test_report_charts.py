@@ -1,13 +1,13 @@
 """What charts draw is what the facts say."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from statistics import NormalDist, fmean
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease.model import OutputColumn
 from dprelease.reports.charts.beliefs import band_chart, people_chart

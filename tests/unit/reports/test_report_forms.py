@@ -1,6 +1,5 @@
 """Each figure is drawn in the form that its keys ask for, true to what is published."""
 
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from time import process_time
@@ -8,6 +7,7 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.reports.charts.figure_charts import figure_chart, figures_of, form_of

@@ -4,13 +4,13 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from html import unescape
 from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from pages import needs_pdf
 from report_specs import spec
 

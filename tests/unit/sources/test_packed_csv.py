@@ -8,11 +8,11 @@ import io
 import os
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 from oracle.in_process import SmallSplits
 
 from dprelease.engines.duckdb.duckdb_engine import ENGINE, careful, fast

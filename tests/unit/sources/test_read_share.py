@@ -6,7 +6,6 @@ import gzip
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 from oracle.engine import get
 
 from dprelease.engines.duckdb import duckdb_engine, execute, record_codes

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease.model import Adjacency, Bounding, Mechanism, PerturbedColumn, Quantity
 from dprelease.specfile import load

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import dprelease
 from dprelease.kernel.certify.worst_change import worst_change

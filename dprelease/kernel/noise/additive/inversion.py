@@ -21,8 +21,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
 from dprelease.kernel.noise.distributions.tails import Survivals, decode
 from dprelease.kernel.noise.entropy import Entropy, read_bits, read_exactly
@@ -43,8 +43,7 @@ def words(entropy: Entropy, kind: str, size: int) -> npt.NDArray[np.unsignedinte
     return array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CutTable:
+class CutTable(Struct, frozen=True, eq=False):
     """A law ready to be drawn from.
 
     ``guide`` maps the first 16 bits to the integer they decide, or to a mark. ``lows`` and

@@ -31,8 +31,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.inversion import CutTable, Int64s, Words, build_table, words
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, enclose
 from dprelease.kernel.noise.distributions.tails import SignedGaussian, SignedGeometric
@@ -83,8 +83,7 @@ def build_sampler(noise: Noise) -> Sampler:
     return Sampler(noise, build_table(SignedGaussian(coarse, fine > 0)), fine, rate, reach)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampler:
+class Sampler(Struct, frozen=True, eq=False):
     """One law: the table of its coarse part, the number b of fine bits, and bounds for x.
 
     ``rate`` encloses the constant of x, see ``_bound``; the bounds of ``_bound`` fit 64 bits for

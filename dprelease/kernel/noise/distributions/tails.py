@@ -23,7 +23,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Protocol
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.noise.distributions.interval_arithmetic import (
     Interval,
     divide,
@@ -52,8 +53,7 @@ def decode(index: int) -> int:
     return ~(index >> 1) if index & 1 else index >> 1
 
 
-@dataclass(frozen=True, slots=True)
-class SignedGeometric:
+class SignedGeometric(Struct, frozen=True):
     """Sign and coarse magnitude of a discrete Laplace variable.
 
     With a = exp(-1/scale) and A = exp(-block/scale): integer t >= 0 has probability
@@ -85,8 +85,7 @@ class SignedGeometric:
         return enclosures
 
 
-@dataclass(frozen=True, slots=True)
-class SignedStairs:
+class SignedStairs(Struct, frozen=True):
     """Sign and stair of a variable of a staircase, whose noise this is.
 
     With b = exp(-stair/s) and D = stair: of the integers t >= 0 ``first`` have level 0, of the
@@ -123,8 +122,7 @@ def _stairs(number: int, ratio: Interval, noise: Noise, bits: int) -> Interval:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SignedGaussian:
+class SignedGaussian(Struct, frozen=True):
     """Sign and magnitude m with weight exp(-m^2/(2 sigma2)).
 
     ``two_zeros`` False: the discrete Gaussian law, integer t has m = |t|. True: integer t < 0 has

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.inversion import Words, words
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 
@@ -33,8 +33,7 @@ _SECOND = 64
 _OPEN = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FiniteTable:
+class FiniteTable(Struct, frozen=True, eq=False):
     """A law ready to be drawn from.
 
     ``outcomes`` are those of positive probability, and ``cuts`` lie between them. ``guide`` maps

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.inversion import Int64s
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import MOST_OUTCOMES, FiniteTable, Shorts, build_finite
@@ -31,8 +31,7 @@ _CHUNK = 1 << 16
 _HALF = 1 << 63
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WindowTable:
+class WindowTable(Struct, frozen=True, eq=False):
     """A law ready to be drawn from.
 
     ``reach``: P = levels - width of each outcome of ``choice``. ``levels``: what is answered, at

@@ -27,8 +27,8 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.selection.exponential import choose, keep
 from dprelease.kernel.noise.selection.weights import Integers, as_integers, exact_sum
@@ -41,8 +41,7 @@ _FINE = 12  # bits of a slot's number, where the outputs leave room for them
 _ROOM = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """Every integer from lower to upper is a possible output."""
 
     lower: int
@@ -63,8 +62,7 @@ class Grid:
         return values - self.lower, values - (self.lower - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """The possible outputs, one by one, in rising order."""
 
     values: tuple[int, ...]
@@ -90,8 +88,7 @@ class Listed:
 Outputs = Grid | Listed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Mass:
+class Mass(Struct, frozen=True, eq=False):
     """Records of one cell: values, how many hold each, and how many lie before each (and all)."""
 
     outputs: Outputs
@@ -183,8 +180,7 @@ _SPARE = 64  # what lies beyond the listed blocks has a probability of about 2^-
 _LARGE = 1 << 60
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """What one selection is made from.
 
     Its units, values or slots, are numbered from ``first`` to ``last``, each of ``size`` slots. Its
@@ -211,8 +207,7 @@ class Part:
         return self.outside(mass.below(slot), mass.upto(slot + self.size - 1))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
+class Blocks(Struct, frozen=True, eq=False):
     """Runs of units: where each starts, how many it holds, and a lower bound of their d."""
 
     starts: Int64s

@@ -33,8 +33,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.kernel.noise.additive.sample import uniform_below
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits
@@ -94,8 +94,7 @@ _GONE = -1  # the bucket of an entry of which no candidate is left
 _AHEAD = 4  # how many times the buckets needed are counted at once
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """Bounds of the weights up to and including each bucket, and of the heap beyond, in units."""
 
     buckets: list[int]

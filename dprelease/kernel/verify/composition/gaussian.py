@@ -37,7 +37,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.model.privacy_events import Gaussian
 
@@ -52,24 +53,21 @@ _HALF, _TINY = Fraction(1, 2), Fraction(1, 10**300)
 _LEAST = Fraction(1, 1 << 14)  # a smaller mu is raised to this
 
 
-@dataclass(frozen=True, slots=True)
-class Lattice:
+class Lattice(Struct, frozen=True):
     """Discrete Gaussian noise on one integer that moves by ``move``."""
 
     sigma2: Fraction
     move: int
 
 
-@dataclass(frozen=True, slots=True)
-class AnyOf:
+class AnyOf(Struct, frozen=True):
     """Discrete Gaussian noise under any one of several shapes."""
 
     sigma2: Fraction
     shapes: tuple[tuple[int, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """Some events together: at most ``factor`` times the normal curve of mu^2 at g - ``offset``."""
 
     mu_squared: Fraction

@@ -34,8 +34,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
-from dprelease.frozen import dataclass
 from dprelease.kernel.verify import numerics as numbers
 from dprelease.kernel.verify.composition.float_bounds import Floats, down, rise, steps, up
 
@@ -49,8 +49,7 @@ _EDGE = 4  # points of a grid kept free for rounding outwards
 _FAR = 2.0**17  # beyond, places are not known to 2^-32
 
 
-@dataclass(frozen=True, slots=True)
-class Law:
+class Law(Struct, frozen=True):
     """Masses at ``first``, ``first`` + 1, ... steps of ``scale.step(level)``, and at infinity."""
 
     level: int
@@ -60,8 +59,7 @@ class Law:
     error: float
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """Grids with steps ``unit`` 2^level, and the number of points that a law should have."""
 
     unit: Fraction

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 
-from dprelease.frozen import dataclass
+from msgspec import Struct
+
 from dprelease.kernel.verify.composition import gaussian as normal
 from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice, Merged
 from dprelease.kernel.verify.composition.grid import (
@@ -31,8 +32,7 @@ _LEAST = 1e-140  # far above what is lost by underflow
 _NONE = Merged(Fraction(0), Fraction(1), Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """A claim about laws of single losses, and many Gaussian events as one.
 
     No loss is above ``top``, unless it is None.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple, NoReturn
+
+from msgspec.structs import replace
 
 from dprelease.model import Column, ColumnType, Source
 from dprelease.specfile.checks.columns.domains import (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from dprelease.model import Column, ColumnType, Group, KeySelection
 from dprelease.specfile.checks.columns.domains import (

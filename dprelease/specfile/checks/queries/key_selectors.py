@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+
+from msgspec.structs import replace
 
 from dprelease.model import KeySelection, Query
 from dprelease.specfile.complaints.complaint_wording import show

@@ -7,11 +7,12 @@ its budget and its weight are divided evenly. An accuracy holds in every table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import chain, combinations
 from math import comb, prod
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from dprelease.model import Column, ColumnType, Expression, Group, Query
 from dprelease.specfile.checks.queries.groups import MAX_CELLS, make_group

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease.kernel.certify.unit_limits import coarse_limits

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import exp, log
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify

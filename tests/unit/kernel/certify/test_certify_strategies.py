@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 import strategy_plans as plans
+from msgspec.structs import replace
 
 from dprelease import Failure
 from dprelease.kernel.certify.certify import certify

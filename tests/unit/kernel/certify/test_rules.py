@@ -10,7 +10,6 @@ import ast
 import importlib
 import pkgutil
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 import pytest
 import strategy_plans as plans
+from msgspec.structs import replace
 
 import dprelease
 from dprelease import ExitCode, Failure, load

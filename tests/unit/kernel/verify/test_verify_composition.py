@@ -7,11 +7,11 @@ differences: so their truth is from below.
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dprelease.kernel.verify.composition import search

@@ -3,11 +3,11 @@
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction as F
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from dprelease.kernel.verify.composition import float_bounds as floats
 from dprelease.kernel.verify.composition import gaussian as normal

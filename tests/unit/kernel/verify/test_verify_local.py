@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction as F
 
 import mpmath
 import pytest
+from msgspec.structs import replace
 from oracle.local_deltas import delta_of as window_delta
 
 from dprelease.kernel.verify import local_randomizers as local_verifier
