@@ -52,11 +52,16 @@ class Released(NamedTuple):
 
 
 class Share(NamedTuple):
-    """Of a mean or proportion its values at a share of 0 and of 1, and the number behind it."""
+    """Of a mean or proportion its values at a share of 0 and of 1, and the number behind it.
+
+    ``contrast``: what the share has of its own integers, half of the first less half of the second.
+    The share of a cell errs by that and (1/2 - share) times the error of the number.
+    """
 
     low: Fraction
     high: Fraction
     behind: Figures
+    contrast: Figures
 
 
 class Figures(NamedTuple):
@@ -194,10 +199,11 @@ class Published:
                 counts[query.name] = figures
             made.append(figures)
         for figures in made:
-            shares = [linear.share for linear in figures.query.linear if linear.share]
+            shares = [linear for linear in figures.query.linear if linear.share]
             if figures.terms is None and shares and figures.query.name in counts:
-                low, high = map(Fraction, shares[0])
-                share = Share(low, high, counts[figures.query.name])
+                low, high = map(Fraction, shares[0].share)
+                behind = counts[figures.query.name]
+                share = Share(low, high, behind, _contrast(behind, shares[0]))
                 yield figures._replace(share=share)
             else:
                 yield figures
@@ -207,12 +213,7 @@ class Published:
         if prod(figures.sizes) != len(figures.rows):
             return figures
         if linear is not None:
-            groups = frozenset(figures.groups)
-            terms = tuple(
-                Term(linear.step, row, Fraction(factor), groups)
-                for row, factor in zip(linear.rows, linear.factors, strict=True)
-            )
-            self.steps.setdefault(linear.step, _released_alone(figures, linear))
+            terms = self._linear_terms(figures, linear)
         elif name in self._strategies and figures.name == column_name(name):
             strategy, terms = self._strategies[name]
             for step in strategy.steps:
@@ -221,13 +222,44 @@ class Published:
         rounding = Fraction(0) if exact else figures.unit / 2
         return figures._replace(terms=terms, rounding=rounding)
 
+    def _linear_terms(self, figures: Figures, linear: LinearFigure) -> tuple[Term, ...]:
+        """Terms of integers that are not mixed; those of a fitted count are made once for all."""
+        if linear.fitted in self._fitted_terms:
+            return self._fitted_terms[linear.fitted]
+        groups = frozenset(figures.groups)
+        parts = self._fitted[linear.fitted] if linear.fitted else {linear.step: linear}
+        for step, part in parts.items():
+            self.steps.setdefault(step, _released_alone(figures, part))
+        terms = tuple(
+            Term(step, row, Fraction(factor) * Fraction(part.weight or 1), groups)
+            for step, part in parts.items()
+            for row, factor in zip(part.rows, part.factors, strict=True)
+        )
+        if linear.fitted:
+            self._fitted_terms[linear.fitted] = terms
+        return terms
+
+    @cached_property
+    def _fitted_terms(self) -> dict[str, tuple[Term, ...]]:
+        return {}
+
+    @cached_property
+    def _fitted(self) -> dict[str, dict[str, LinearFigure]]:
+        """What is stated of the steps of each fitted count."""
+        fitted: dict[str, dict[str, LinearFigure]] = {}
+        for query in self._facts.queries:
+            for linear in query.linear:
+                if linear.fitted:
+                    fitted.setdefault(linear.fitted, {})[linear.step] = linear
+        return fitted
+
     @cached_property
     def steps(self) -> dict[str, Released]:
         """What was released, by the names of steps."""
         return {}
 
-    def noise_of(self, weighted: Weighted, row: int | None = None) -> tuple[Part, ...]:
-        """Give the noise of a weighted sum of cells; with ``row`` only that of its first integer.
+    def noise_of(self, weighted: Weighted) -> tuple[Part, ...]:
+        """Give the noise of a weighted sum of cells.
 
         Raises ValueError where it is not known, or where too many integers enter.
         """
@@ -237,8 +269,6 @@ class Published:
             if figures.terms is None:
                 raise ValueError("not a linear form")
             for term in figures.terms:
-                if row is not None and term.row != figures.terms[row].row:
-                    continue
                 spread = _spread(cells, figures.groups, term, self.steps[term.step])
                 place = term.step, term.row
                 if place in integers:
@@ -277,6 +307,16 @@ class Values(Sequence[Fraction | None]):
             return Fraction(round(Fraction(given) * self._scale), self._scale)
         value = self._column[place]
         return Fraction(value, self._scale) if isinstance(value, int) else None
+
+
+def _contrast(behind: Figures, linear: LinearFigure) -> Figures:
+    """Half of the first integer of a share less half of the second, in the unit of its number."""
+    groups = frozenset(behind.groups)
+    terms = tuple(
+        Term(linear.step, row, sign * Fraction(factor) / 2, groups)
+        for sign, row, factor in zip((1, -1), linear.rows, linear.factors, strict=True)
+    )
+    return behind._replace(terms=terms)
 
 
 def _released_alone(figures: Figures, linear: LinearFigure) -> Released:

@@ -7,7 +7,8 @@ roundings come to is added to its half-width.
 ``quotient_intervals``. Over n cells together the same holds of the sums of both integers, with q
 that of n draws each; q is largest at a share of 0 or 1, as weights (1 - m, m) are majorized by
 (1, 0) and the laws are log-concave (Proschan 1965): staircase noise, which is not, is on single
-integers alone. Of several means each gets its part of alpha.
+integers alone. So it is where the number N is fitted to the integers of several shares
+(``postprocess.intervals.fitted_count``). Of several means each gets its part of alpha.
 
 *Figures that were changed* after the noise, such as tables that were made to agree, have the
 interval of those before, whose noise is known: it holds what it should, whatever is made of them.
@@ -115,22 +116,20 @@ def mean_interval(
         means.append((mean, count))
     total = sum((count for _, count in means), Fraction(0))
     value = sum((mean * count for mean, count in means), Fraction(0)) / total
-    ones: Weights = dict.fromkeys(places, Fraction(1))
-    first = published.noise_of([(counts, ones)], row=0)
-    second = published.noise_of([(counts, ones)], row=1)
+
+    def bound(off_centre: Fraction) -> Fraction:
+        once: Weights = dict.fromkeys(places, Fraction(1))
+        behind: Weights = dict.fromkeys(places, off_centre)
+        return half_of(published.noise_of([(share.contrast, once), (counts, behind)]), alpha)
+
     least = total - counts.rounding * len(places)
     slack = figures.rounding
     if len(places) > 1:
         slack += span * counts.rounding * len(places) / least
     centre = abs((value - share.low) / span - _HALF)
-    off_centre = centre + half_of(first, alpha) / least
+    off_centre = centre + bound(_HALF) / least
     knot = min(KNOTS, -(-(off_centre * 2 * KNOTS) // 1))
-    larger = _HALF + Fraction(knot, 2 * KNOTS)
-    mixed = [
-        *(part._replace(weight=part.weight * larger) for part in first),
-        *(part._replace(weight=part.weight * (1 - larger)) for part in second if larger < 1),
-    ]
-    half = span * half_of(tuple(mixed), alpha) / least + slack
+    half = span * bound(Fraction(knot, 2 * KNOTS)) / least + slack
     return Interval(value, max(share.low, value - half), min(share.high, value + half))
 
 

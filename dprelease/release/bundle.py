@@ -6,7 +6,7 @@ Pure: the same input gives the same bytes. There is one wide table for each set 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain, repeat
 from math import prod
@@ -48,7 +48,9 @@ from dprelease.postprocess.finishing.flags import (
     within_ends,
     without_empty_groups,
 )
+from dprelease.postprocess.finishing.shares_together import counts_together
 from dprelease.postprocess.intervals.estimate_columns import blank_figures
+from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import digest_of
@@ -69,10 +71,17 @@ def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
     by_table: dict[str, list[Read]] = {}
     for read in plan.reads:
         by_table.setdefault(read.query.table, []).append(read)
-    return [_table(plan, name, reads, noisy) for name, reads in by_table.items()]
+    counts = counts_together(plan, noisy)
+    return [_table(plan, name, reads, noisy, counts) for name, reads in by_table.items()]
 
 
-def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> OutputTable:
+def _table(
+    plan: Plan,
+    name: str,
+    reads: Sequence[Read],
+    noisy: NoisyTable,
+    counts: Mapping[str, CountTogether],
+) -> OutputTable:
     interval = plan.release.output.interval
     query = reads[0].query
     groups = statistic_of(query.statistic).published(query)
@@ -86,7 +95,7 @@ def _table(plan: Plan, name: str, reads: Sequence[Read], noisy: NoisyTable) -> O
     figures = [
         replace(column, names=_figure_names(names, read.query, column))
         for read in reads
-        for column in columns_of(read, plan, noisy, interval)
+        for column in columns_of(read, plan, noisy, interval, counts.get(read.query.name))
     ]
     columns = [*_with_edges(columns, groups, figures), *figures]
     about = plan.release.about

@@ -8,13 +8,23 @@ With survey weights both are sums of weights.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from dprelease.language import say
-from dprelease.model import Measure, MeasureKind, Query, Step
+from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.postprocess.intervals.fitted_count import KNOTS, CountTogether
 from dprelease.postprocess.intervals.fixed_point import places_for
-from dprelease.statistics.shared.statistic import Released, SpecKeys, both, weight_of, weight_step
-from dprelease.statistics.shared.two_sums import Scale, TwoSums
+from dprelease.postprocess.intervals.quotient_intervals import shares_of_totals
+from dprelease.statistics.shared.statistic import (
+    Noisy,
+    Released,
+    SpecKeys,
+    both,
+    weight_of,
+    weight_step,
+)
+from dprelease.statistics.shared.two_sums import Scale, TwoSums, counts_in_steps
 
 _ONE = Fraction(1)
 
@@ -61,6 +71,28 @@ class Proportion(TwoSums):
         if query.among is None:
             return Released((true, among), ((1, 0), (-1, 1)), (unit, unit))
         return Released((among, true), ((0, 1), (1, -1)), (unit, unit))
+
+    def columns_together(
+        self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
+    ) -> list[OutputColumn]:
+        """Publish the same of one whose records are those of other shares; see ``fitted_count``."""
+        fit, own, totals, width = together
+        alpha = 1 - interval
+        share, half = shares_of_totals(
+            [width * (a - b) + total for a, b, total in zip(*noisy, totals, strict=True)],
+            [2 * total for total in totals],
+            2 * width,
+            lambda knot: fit.half_of_share(own, alpha, knot),
+            KNOTS,
+        )
+        behind = self.words_behind(step.query)
+        meaning = say("statistics.proportion.fitted_count", count=say(behind, name=step.query.name))
+        counts = [(2 * total + width) // (2 * width) for total in totals]
+        error = math.floor(fit.half_of_count(alpha) + Fraction(1, 2))
+        return [
+            *self.share_columns(step, share, half, interval),
+            *counts_in_steps(step, counts, error, interval, meaning),
+        ]
 
     def words(self, step: Step) -> str:
         """Say what the share is a share of."""

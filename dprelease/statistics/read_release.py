@@ -37,6 +37,7 @@ from dprelease.postprocess.intervals import combined_figure
 from dprelease.postprocess.intervals.combined_noise import Part
 from dprelease.postprocess.intervals.combined_noise import combined as joined
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
+from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import decimals_of
 from dprelease.postprocess.intervals.noise_mixture import mixed_half
 from dprelease.postprocess.intervals.number_text import plus_minus
@@ -64,8 +65,17 @@ def views(plan: Plan) -> list[Step]:
     return [view(read, plan) for read in plan.reads]
 
 
-def columns_of(read: Read, plan: Plan, noisy: NoisyTable, interval: Fraction) -> list[OutputColumn]:
-    """The query's columns, of the noisy integers that it is read from."""
+def columns_of(
+    read: Read,
+    plan: Plan,
+    noisy: NoisyTable,
+    interval: Fraction,
+    together: CountTogether | None = None,
+) -> list[OutputColumn]:
+    """The query's columns, of the noisy integers that it is read from.
+
+    ``together``: the count of its records, if that is fitted to the integers of other steps too.
+    """
     statistic = statistic_of(read.query.statistic)
     if read.reading is Reading.COMBINED:
         return combined_figure.combined_columns(read, plan, noisy, say(statistic.what), interval)
@@ -76,6 +86,8 @@ def columns_of(read: Read, plan: Plan, noisy: NoisyTable, interval: Fraction) ->
         return _linear_columns(read, step, rows, interval)
     if read.reading is Reading.MOMENTS:
         return mean_columns(seen, rows, interval)
+    if together is not None:
+        return statistic.columns_together(seen, rows, interval, together)
     return statistic.columns(seen, rows, interval)
 
 
@@ -153,7 +165,8 @@ class LinearColumn(NamedTuple):
 def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
     """The columns of a query that are the truth plus fixed factors times noise of one step.
 
-    None where keys are selected by their own noise, or where an integer is screened.
+    None where keys are selected by their own noise, or where an integer is screened. A count that
+    is fitted to several steps is stated as that of its own.
     """
     step = plan.step(read)
     unmixed = step.form is Form.NUMBERS and not step.axes and step.threshold is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -164,3 +165,51 @@ def test_a_condition_that_could_not_be_known_is_refused_at_its_place(
     assert checked.code == 2
     assert "more than 4000 characters" in checked.err
     assert "shares.toml:30:9" in checked.err + checked.out
+
+
+def test_shares_of_the_same_records_have_one_count(cli: Callable, folder: Path) -> None:
+    """It is fitted to the integers of all, in tables, report and whatever is combined of them."""
+    text = SPEC.partition("[[query]]")[0].replace("epsilon = 4000", "epsilon = 2")
+    for at, where in enumerate(("age >= 65", "age BETWEEN 20 AND 40", "NOT age < 20")):
+        text += f'[[query]]\nname = "s{at}"\nstatistic = "proportion"\nwhere = "{where}"\n\n'
+    (folder / "shares.toml").write_text(text)
+    ran = cli("run", "shares.toml")
+    assert ran.code == 0, ran.err
+    row = overall(folder)
+    counts = {(row[f"s{at}_count"], row[f"s{at}_count_noise_moe"]) for at in range(3)}
+    assert len(counts) == 1
+    (count, half), *_ = counts
+    assert abs(int(count) - KNOWN) <= 2 * int(half)
+    facts = json.loads((folder / "out" / "report.json").read_text())
+    linear = [query["linear"][0] for query in facts["queries"]]
+    assert [(each["fitted"], each["weight"]) for each in linear] == [("s0", "1/3")] * 3
+    combined = json.loads(cli("combine", "--json", "out", "s0_count").out)
+    assert (combined["value"], combined["noise_halfwidth"]) == (int(count), int(half))
+    share = json.loads(cli("combine", "--json", "out", "s1").out)
+    assert share["value"] == float(row["s1"])
+    assert share["noise_halfwidth"] == pytest.approx(float(row["s1_noise_moe"]), abs=1 / KNOWN)
+    before = (folder / "out" / "overall.csv").read_bytes()
+    shutil.rmtree(folder / "out")
+    assert "nothing was spent" in cli("run", "shares.toml").out
+    assert (folder / "out" / "overall.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "Read together with s1 and s2, as all are shares of the same records"),
+        ("de", "Zusammen gelesen mit s1 und s2, denn alle sind Anteile derselben Datensätze"),
+        ("fr", "Lu avec s1 et s2, car toutes sont des parts des mêmes enregistrements"),
+    ],
+)
+def test_the_report_says_what_is_read_together(
+    cli: Callable, folder: Path, language: str, words: str
+) -> None:
+    text = SPEC.partition("[[query]]")[0] + f'[report]\nlanguage = "{language}"\n'
+    for at in range(3):
+        where = f"age >= {at}"
+        text += f'[[query]]\nname = "s{at}"\nstatistic = "proportion"\nwhere = "{where}"\n\n'
+    (folder / "shares.toml").write_text(text)
+    ran = cli("run", "shares.toml")
+    assert ran.code == 0, ran.err
+    assert words in (folder / "out" / "report.md").read_text()

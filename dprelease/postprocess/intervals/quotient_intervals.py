@@ -27,9 +27,9 @@ the set that lies further from 0, and so from N/D.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from dprelease.model import Noise
@@ -57,12 +57,47 @@ def shares(
 
     a = np.asarray(first, dtype=np.float64)
     total = a + np.asarray(second, dtype=np.float64)
-    positive = total > 0
-    safe = np.where(positive, total, 1.0)
-    raw = np.where(positive, a / safe, 0.5)
-    off_centre = np.abs(raw - 0.5) + _quantile(noise, interval, KNOTS) / safe
-    knots = np.ceil(np.minimum(off_centre, 0.5) * 2 * KNOTS).astype(np.int64)
-    half = np.where(positive, _quantiles(noise, interval, knots) / safe, 0.5)
+    return _shares(a, total, partial(_quantile, noise, interval), KNOTS)
+
+
+def shares_of_totals(
+    parts: Sequence[int],
+    totals: Sequence[int],
+    unit: int,
+    quantile: Callable[[int], Fraction],
+    knots: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate shares of noisy totals, and their half-widths, for each cell.
+
+    Args:
+        parts: The noisy parts, one for each cell, times ``unit``.
+        totals: What they are parts of, times ``unit``, with noise that both may have in common.
+        unit: What both are multiplied by.
+        quantile: For the k-th knot what the noise of part - p total exceeds too seldom to count, at
+            abs(p - 1/2) of at most k/(2 knots).
+        knots: The number of the last knot.
+
+    """
+    import numpy as np
+
+    above, below = (np.asarray(row, dtype=np.float64) / unit for row in (parts, totals))
+    return _shares(above, below, lambda knot: float(quantile(knot)), knots)
+
+
+def _shares(
+    parts: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    quantile: Callable[[int], float],
+    knots: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    import numpy as np
+
+    positive = totals > 0
+    safe = np.where(positive, totals, 1.0)
+    raw = np.where(positive, parts / safe, 0.5)
+    off_centre = np.abs(raw - 0.5) + quantile(knots) / safe
+    places = np.ceil(np.minimum(off_centre, 0.5) * 2 * knots).astype(np.int64)
+    half = np.where(positive, _quantiles(quantile, places, knots) / safe, 0.5)
     share = np.clip(raw, 0.0, 1.0)
     return share, np.minimum(half, np.maximum(share, 1.0 - share))
 
@@ -101,20 +136,23 @@ def ratio_halves(
         furthest = ratio + half
         larger = np.maximum(furthest, 1.0) / (1 + furthest)
         knots = np.minimum(np.ceil((larger - 0.5) * 2 * KNOTS), KNOTS).astype(np.int64)
-        half = np.minimum(half, (1 + furthest) * _quantiles(noise, interval, knots) / safe)
+        bounds = _quantiles(partial(_quantile, noise, interval), knots, KNOTS)
+        half = np.minimum(half, (1 + furthest) * bounds / safe)
     # doubles hold the ratio itself to one part in 2^52
     halves: NDArray[np.float64] = np.where(bounded, half + ratio * 2.0**-50, np.inf)
     return halves
 
 
-def _quantiles(noise: Noise, interval: Fraction, knots: NDArray[Any]) -> NDArray[np.float64]:
+def _quantiles(
+    quantile: Callable[[int], float], places: NDArray[Any], knots: int
+) -> NDArray[np.float64]:
     """The quantiles at these knots; each knot is looked up once."""
     import numpy as np
 
-    table = np.zeros(KNOTS + 1)
-    for knot in np.flatnonzero(np.bincount(knots)).tolist():
-        table[knot] = _quantile(noise, interval, knot)
-    quantiles: NDArray[np.float64] = table[knots]
+    table = np.zeros(knots + 1)
+    for knot in np.flatnonzero(np.bincount(places)).tolist():
+        table[knot] = quantile(knot)
+    quantiles: NDArray[np.float64] = table[places]
     return quantiles
 
 

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import prod
 
+from msgspec.structs import replace
+
 from dprelease.language import say
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.model.plan_json import exact
 from dprelease.postprocess.finishing.flags import judge_of
-from dprelease.postprocess.intervals.number_text import listing, number
+from dprelease.postprocess.finishing.shares_together import SharesTogether, shares_together
+from dprelease.postprocess.intervals.number_text import few, listing, number
 from dprelease.reports.facts.explanations import candidates_of, explained, threshold_facts
 from dprelease.reports.facts.finished import finishings
 from dprelease.reports.facts.strategy_facts import Whole, wholes_of
@@ -58,11 +61,16 @@ def _scaled(step: Step, unit: Fraction) -> int | float:
 
 def queries_facts(plan: Plan) -> tuple[Query, ...]:
     """State every query of a plan, with what is done to its figures."""
-    done, wholes = finishings(plan), wholes_of(plan)
-    return tuple(
-        _query_facts(plan, read, done.get(read.query.name), wholes.get(read.query.name))
-        for read in plan.reads
-    )
+    done, wholes, together = finishings(plan), wholes_of(plan), shares_together(plan)
+    facts = []
+    for read in plan.reads:
+        name = read.query.name
+        query = _query_facts(plan, read, done.get(name), wholes.get(name))
+        if name in together:
+            words = _words_of_shares(name, together[name])
+            query = replace(query, explained=(*query.explained, words))
+        facts.append(query)
+    return tuple(facts)
 
 
 def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Whole | None) -> Query:
@@ -140,25 +148,39 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
     )
 
 
-def linear_figures(plan: Plan, read: Read) -> Iterator[LinearFigure]:
-    """State which released integers a figure is made of, and the law of their noise."""
+def linear_figures(plan: Plan) -> list[tuple[LinearFigure, ...]]:
+    """State for each query which released integers its figures are made of, and their noise."""
+    together = shares_together(plan)
+    return [
+        tuple(
+            _linear_figure(plan, read, column, together.get(read.query.name))
+            for column in reading.linear_columns(read, plan)
+        )
+        for read in plan.reads
+    ]
+
+
+def _linear_figure(
+    plan: Plan, read: Read, column: reading.LinearColumn, together: SharesTogether | None
+) -> LinearFigure:
     step = plan.step(read)
     share = statistic_of(read.query.statistic).range_of_share(read.query)
-    for column in reading.linear_columns(read, plan):
-        yield LinearFigure(
-            column=column.column,
-            step=read.step,
-            rows=column.rows,
-            factors=tuple(map(exact, column.factors)),
-            family=str(step.noise.family),
-            parameter=exact(step.noise.parameter),
-            stairs=(step.noise.stair, step.noise.first) if step.noise.stair else (),
-            merged=tuple(
-                StrategyGroup(column=group.column, labels=group.labels)
-                for group in (step.query.groups[place] for place in read.merged)
-            ),
-            share=() if share is None else tuple(map(exact, share)),
-        )
+    return LinearFigure(
+        column=column.column,
+        step=read.step,
+        rows=column.rows,
+        factors=tuple(map(exact, column.factors)),
+        family=str(step.noise.family),
+        parameter=exact(step.noise.parameter),
+        stairs=(step.noise.stair, step.noise.first) if step.noise.stair else (),
+        merged=tuple(
+            StrategyGroup(column=group.column, labels=group.labels)
+            for group in (step.query.groups[place] for place in read.merged)
+        ),
+        share=() if share is None else tuple(map(exact, share)),
+        fitted=together.queries[0] if together else "",
+        weight=exact(together.fit.weight(read.step)) if together else "",
+    )
 
 
 def _together_words(step: Step) -> Iterator[str]:
@@ -166,6 +188,14 @@ def _together_words(step: Step) -> Iterator[str]:
     yield say(
         "queries.planned_together",
         family=step.noise.family,
+    )
+
+
+def _words_of_shares(name: str, together: SharesTogether) -> str:
+    """Explain the count of a share that others have too."""
+    return say(
+        "queries.shares_together",
+        others=few([other for other in together.queries if other != name]),
     )
 
 

@@ -87,8 +87,8 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     planned = planned_facts(plan, outcome.records, outcome.ledger, outcome.flags)
     # a saved plan has no need of what figures are made of, for nothing is published yet
     queries = tuple(
-        replace(query, linear=tuple(linear_figures(plan, read)))
-        for query, read in zip(planned.queries, plan.reads, strict=True)
+        replace(query, linear=linear)
+        for query, linear in zip(planned.queries, linear_figures(plan), strict=True)
     )
     return ReportFacts(
         **asdict(planned) | {"queries": queries},

@@ -84,7 +84,8 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
 
     ``parameter`` of the noise is a scale, or a Gaussian's variance. The cells over ``merged`` are
     added up. Of a share of two sums ``share`` has the lowest and the highest value, and this
-    column is the number of what is behind it.
+    column is the number of what is behind it. All columns of one ``fitted`` are one number: the sum
+    of what is stated of each step times its ``weight``.
     """
 
     column: str
@@ -96,6 +97,8 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
     stairs: tuple[int, ...] = ()
     merged: tuple[StrategyGroup, ...] = ()
     share: tuple[str, ...] = ()
+    fitted: str = ""
+    weight: str = ""
 
 
 def saved(deviation: Number, alone: Number) -> int:

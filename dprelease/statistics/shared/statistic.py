@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -31,6 +31,9 @@ from dprelease.model import (
 from dprelease.postprocess.intervals.fixed_point import decimal
 from dprelease.postprocess.intervals.number_text import plus_minus
 from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
+
+if TYPE_CHECKING:
+    from dprelease.postprocess.intervals.fitted_count import CountTogether
 
 ONE_ROW = Contribution(1, 1, 1)
 RECORDS_FOR_EXAMPLE = 1000
@@ -324,6 +327,12 @@ class Statistic(ABC):
     @abstractmethod
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Read what was released: estimates, noise intervals, flags."""
+
+    def columns_together(
+        self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
+    ) -> list[OutputColumn]:
+        """Read a figure whose number of records is fitted to the integers of other steps too."""
+        raise TypeError("a share has its number of records with others")
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
         """Say before any data is read how large the noise will be, at the interval level."""

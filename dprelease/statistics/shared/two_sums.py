@@ -8,10 +8,11 @@ in both: ``survey_weights`` says why that is one bound as well.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import add
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -40,6 +41,10 @@ from dprelease.statistics.shared.statistic import (
     weight_step,
 )
 from dprelease.statistics.shared.survey_weights import weighted
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 BEHIND = "statistics.mean.count"
 BEHIND_WEIGHTED = "statistics.mean.count_weighted"
@@ -94,18 +99,33 @@ class TwoSums(Statistic):
 
     def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the share on its scale, its noise interval, and the number of records."""
-        scale = self.scale(step.query)
-        low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
         first, second = noisy
         share, half = shares(first, second, step.noise, interval)
+        return [
+            *self.share_columns(step, share, half, interval),
+            *count_columns(
+                step, noisy, self.scale(step.query).width, interval, self.words_behind(step.query)
+            ),
+        ]
+
+    def words_behind(self, query: Query) -> str:
+        """Name the sentence that says what the number of records is."""
+        return self.behind if query.survey_weight is None else self.behind_weighted
+
+    def share_columns(
+        self,
+        step: Step,
+        share: NDArray[np.float64],
+        half: NDArray[np.float64],
+        interval: Fraction,
+    ) -> list[OutputColumn]:
+        """Put shares and their half-widths on the scale."""
+        scale = self.scale(step.query)
+        low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
         layout = Layout(step.query.name, scale.places, scale.meaning, interval)
-        behind = self.behind if step.query.survey_weight is None else self.behind_weighted
         values, halves = on_scale(share, span, low), halves_on_scale(half, span)
         ends = clipped(values, halves, low, low + span)
-        return [
-            *estimate_columns(layout, values, halves, ends),
-            *count_columns(step, noisy, scale.width, interval, behind),
-        ]
+        return estimate_columns(layout, values, halves, ends)
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """The number of records is the sum of both integers over what one record adds."""
@@ -134,23 +154,25 @@ def count_columns(
     The number is the sum of a cell's noisy integers over width, rounded, and its error that of the
     sum of their draws, over width. Of weighted records it is in steps of their weights.
     """
-    name, draws, unit = step.query.name, len(step.transform), weight_step(step.query)
+    draws = len(step.transform)
+    totals = reduce(add, (lanes(row, width) for row in noisy))
+    half = (2 * noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
+    counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
+    return counts_in_steps(step, counts, half, interval, say(meaning, name=step.query.name))
+
+
+def counts_in_steps(
+    step: Step, counts: Sequence[int], half: int, interval: Fraction, meaning: str
+) -> list[OutputColumn]:
+    """Publish counts with their half-width, both in steps of weights."""
+    name, unit = f"{step.query.name}_count", weight_step(step.query)
     places = decimals_of(unit)
     factor, kind = fixed_point(unit, places), "number" if places else "integer"
-    totals = reduce(add, (lanes(row, width) for row in noisy))
-    half = factor * ((2 * noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width))
-    steps: list[int] = ((2 * totals + width) // (2 * width)).tolist()
-    counts = steps if factor == 1 else [factor * count for count in steps]
+    values = [factor * count for count in counts] if factor != 1 else counts
+    halves = [factor * half] * len(counts)
     return [
-        OutputColumn(
-            f"{name}_count",
-            kind,
-            counts,
-            say(meaning, name=name),
-            places,
-            name,
-        ),
-        half_column(f"{name}_count", kind, [half] * len(counts), places, step, interval),
+        OutputColumn(name, kind, values, meaning, places, step.query.name),
+        half_column(name, kind, halves, places, step, interval),
     ]
 
 

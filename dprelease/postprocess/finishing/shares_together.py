@@ -1,0 +1,89 @@
+"""Which shares are of the same records, and so have one number of them between them.
+
+Proved by the plan alone: the same groups and filter, and conditions that are null for the same
+records. Of a person with too many rows the same ones are kept, for groups and filter decide that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+from dprelease.model import Expression, NoiseFamily, NoisyTable, Plan, Query, Read, Reading
+from dprelease.postprocess.intervals.fitted_count import (
+    CountTogether,
+    FittedCount,
+    count_together,
+    fit_count,
+)
+
+MOST_LAWS = 16
+"""With more laws of noise between them, intervals would take long: such shares stay apart."""
+
+
+class SharesTogether(NamedTuple):
+    """The names of all queries whose shares are of the same records, and their count."""
+
+    queries: tuple[str, ...]
+    fit: FittedCount
+
+
+def shares_together(plan: Plan) -> dict[str, SharesTogether]:
+    """Find the shares of the same records as others, by the name of their query.
+
+    Shares of all records, as versions up to 0.2 released them, are published as they were.
+    """
+    steps = {step.query.name: step for step in plan.steps}
+    alike: dict[Hashable, list[Read]] = {}
+    for read in plan.reads:
+        query, step = read.query, steps[read.step]
+        plain = read.reading is Reading.OWN and step.threshold is None and not step.axes
+        log_concave = step.noise.family in {NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN}
+        if query.among is not None and plain and log_concave:
+            table = query.table if query.private else None
+            rows = query.groups, query.where, query.survey_weight, table
+            alike.setdefault(rows, []).append(read)
+    shares: dict[str, SharesTogether] = {}
+    for members in alike.values():
+        by_records: dict[Hashable, list[Read]] = {}
+        for read in members if len(members) > 1 else ():
+            by_records.setdefault(_identify_records(read.query, plan), []).append(read)
+        for reads in by_records.values():
+            noises = {read.step: steps[read.step].noise for read in sorted(reads, key=_step)}
+            if len(noises) > 1 and len(set(noises.values())) <= MOST_LAWS:
+                queries = tuple(read.query.name for read in reads)
+                shares |= dict.fromkeys(queries, SharesTogether(queries, fit_count(noises)))
+    return shares
+
+
+def _step(read: Read) -> str:
+    return read.step
+
+
+def _identify_records(query: Query, plan: Plan) -> Hashable:
+    """Say for which records a share's condition is known: for the same ones if that is equal."""
+    # Imported here for start-up: the parser is large.
+    from dprelease.expressions import tree
+    from dprelease.expressions.canonical import canonical
+    from dprelease.expressions.nullness import null_columns
+
+    condition: Expression | None = None if query.numerator is None else query.numerator.where
+    if condition is None:
+        raise ValueError("a share has a condition")
+    types = {name: column.type for name, column in plan.release.columns.items()}
+    columns = null_columns(tree(condition.text, types))
+    return canonical(condition.text, types) if columns is None else columns
+
+
+def counts_together(plan: Plan, noisy: NoisyTable) -> Mapping[str, CountTogether]:
+    """Fit the counts of shares of the same records, by the name of their query."""
+    shares = shares_together(plan)
+    counts: dict[tuple[str, ...], CountTogether] = {}
+    steps = {read.query.name: read.step for read in plan.reads}
+    for name, (queries, fit) in shares.items():
+        if queries not in counts:
+            counts[queries] = count_together(fit, steps[name], noisy.values)
+    return {
+        name: counts[together.queries]._replace(own=steps[name])
+        for name, together in shares.items()
+    }
