@@ -99,7 +99,7 @@ def _of_shares(facts: ReportFacts) -> Iterator[str]:
     """Say what shares are of: all records, in releases of before."""
     every: dict[bool, list[str]] = {True: [], False: []}
     for query in facts.queries:
-        if query.statistic == "proportion":
+        if STATISTICS[query.statistic].keys.where_is_numerator:
             every[query.among is None].append(column_name(query.name))
     if every[False]:
         yield say(
