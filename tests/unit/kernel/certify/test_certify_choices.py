@@ -14,20 +14,17 @@ from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.step_loss import span_of_scores
 from dprelease.kernel.certify.total_loss import events_of
-from dprelease.kernel.certify.well_formed import meaning_breaches
 from dprelease.kernel.verify import additive as verifier
 from dprelease.model import (
     Adjacency,
     Bounding,
     Form,
-    Grid,
     Loss,
     Measure,
     MeasureKind,
     Noise,
     NoiseFamily,
     Plan,
-    Quantity,
 )
 from dprelease.model.privacy_events import Pure, Range
 from dprelease.planning.planner import make_plan
@@ -80,11 +77,6 @@ def refused(made: Plan) -> bool:
     return False
 
 
-def meaningless(made: Plan) -> bool:
-    """Whether a plan is refused whatever it costs."""
-    return next(meaning_breaches(made), None) is not None and refused(made)
-
-
 # --- choices ------------------------------------------------------------------------------------
 
 
@@ -124,48 +116,6 @@ def test_no_score_is_monotone_when_rows_are_replaced() -> None:
     assert refused(doctored(made, sensitivity=replace(half, choice_l1=100)))
 
 
-def test_a_choice_is_no_noise_on_counts() -> None:
-    made = plan("mode", column="h")
-    assert refused(doctored(made, form=Form.NUMBERS))
-    assert refused(doctored(made, form=Form.QUANTILES))
-    counts = plan("count")
-    assert refused(doctored(counts, form=Form.CHOICE))
-
-
-RECORDS = Measure(MeasureKind.RECORDS)
-BAD_CHOICES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
-    "nothing to choose among": ("mode", {"axis": None}, {}),
-    "more picks than labels": ("mode", {"picks": 4}, {}),
-    "no picks": ("mode", {"picks": 0}, {}),
-    "more picks than candidates": ("best", {"picks": 4}, {}),
-    "two scores": ("mode", {}, {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2}),
-    "no score": ("mode", {}, {"transform": (), "unit": ()}),
-    "a negative score": ("mode", {}, {"transform": ((-1,),)}),
-    "a score of halves": ("mode", {}, {"transform": ((Fraction(1, 2),),)}),
-    "a score by a sum": (
-        "mode",
-        {},
-        {"measures": (Measure(MeasureKind.SUM, Quantity("x", Grid(Fraction(1), 0, 1))),)},
-    ),
-    "units and records": (
-        "mode",
-        {},
-        {"measures": (RECORDS, Measure(MeasureKind.UNITS)), "transform": ((1, 1),)},
-    ),
-    "measures beside candidates": ("best", {}, {"measures": (RECORDS,), "transform": ((1,),)}),
-    "a threshold": ("mode", {}, {"threshold": 10}),
-    "no candidates": ("best", {"candidates": None}, {}),
-}
-
-
-@pytest.mark.parametrize("what", BAD_CHOICES)
-def test_choices_that_are_none_are_refused(what: str) -> None:
-    statistic, asked, changes = BAD_CHOICES[what]
-    made = plan(statistic, **CHOICES[statistic])
-    assert not refused(made)
-    assert meaningless(doctored(made, asked, **changes))
-
-
 def test_scores_are_bounded_by_what_they_count() -> None:
     made = plan("mode", column="h")
     assert refused(doctored(made, transform=((2,),)))
@@ -180,32 +130,6 @@ def test_scores_are_bounded_by_what_they_count() -> None:
         replaced = replace(people, adjacency=Adjacency.REPLACE_ONE)
         assert span_of_scores(units.steps[0], replaced) == 2 * cells
         assert span_of_scores(made.steps[0], replaced) == 2 * rows
-
-
-def test_axes_and_candidates_are_public_and_right() -> None:
-    made = plan("mode", column="h")
-    axis = made.steps[0].query.axis
-    assert axis is not None
-    private = replace(axis, private=True, labels=(), keys=None)
-    for bad in (private, replace(axis, labels=("u", "u", "w")), replace(axis, keys=None)):
-        assert meaningless(doctored(made, {"axis": bad}))
-    made = plan("best", **CHOICES["best"])
-    given = made.steps[0].query.candidates
-    assert given is not None
-    for changes in (
-        {"texts": ("1", "1", "2")},
-        {"texts": ()},
-        {"grid": Grid(Fraction(1), -4, 4)},
-        {"grid": Grid(Fraction(1), 0, 2**53)},
-        {"grid": Grid(Fraction(0), 0, 4)},
-    ):
-        assert meaningless(doctored(made, {"candidates": replace(given, **changes)}))
-    wider = replace(given, grid=Grid(Fraction(1), 0, 5))
-    assert refused(doctored(made, {"candidates": wider}))
-    # with both, which is it?
-    both = plan("mode", column="h").steps[0].query.axis
-    assert meaningless(doctored(made, {"axis": both}))
-    assert meaningless(doctored(made, form=Form.NUMBERS))
 
 
 def test_the_top_by_noisy_counts_is_paid_for_all_counts() -> None:

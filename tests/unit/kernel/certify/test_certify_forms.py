@@ -6,7 +6,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from dprelease import ExitCode, Failure, load
@@ -15,22 +14,18 @@ from dprelease.kernel.certify.total_loss import events_of
 from dprelease.kernel.certify.well_formed import meaning_breaches
 from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.model import (
-    ColumnType,
     Expression,
     Grid,
     Measure,
     MeasureKind,
     Noise,
     NoiseFamily,
-    Part,
     Plan,
     Quantity,
     Step,
 )
 from dprelease.model.privacy_events import Range
 from dprelease.planning.planner import make_plan
-
-RECORDS = Measure(MeasureKind.RECORDS)
 
 
 def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query: Any) -> Plan:
@@ -126,36 +121,6 @@ def test_quantiles_are_cheaper_only_where_a_replaced_row_stays_in_its_cell() -> 
     assert refused(doctored(stays, sensitivity=less))
 
 
-BAD_QUANTILES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "no scheme": ({}, {"scheme": None}),
-    "no points": ({}, {"points": None}),
-    "points outside exact integers": (
-        {},
-        {"points": Quantity("x", Grid(Fraction(1), 0, 2**53), 0)},
-    ),
-    "a null outside the bounds": ({}, {"points": Quantity("x", Grid(Fraction(1), 0, 10), 11)}),
-    "other quantiles": ({"quantiles": (Fraction(1, 4), Fraction(1, 2), Fraction(4, 5))}, {}),
-    "a part of a ratio": ({"numerator": Part()}, {}),
-    "another rate": ({}, {"noise": Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 100))}),
-    "another law": ({}, {"noise": Noise(NoiseFamily.PERMUTE_AND_FLIP, Fraction(1, 8))}),
-    "no noise": ({}, {"noise": Noise(NoiseFamily.NONE, Fraction(0))}),
-    "measures": ({}, {"measures": (RECORDS,), "transform": ((1,),) * 3}),
-    "a threshold": ({}, {"threshold": 9}),
-    "falling outputs": ({"points": (3, 2)}, {}),
-    "outputs twice": ({"points": (3, 3)}, {}),
-    "outputs outside the bounds": ({"points": (3, 11)}, {}),
-    "no outputs": ({"points": ()}, {}),
-}
-
-
-@pytest.mark.parametrize("what", BAD_QUANTILES)
-def test_quantiles_that_are_none_are_refused(what: str) -> None:
-    asked, changes = BAD_QUANTILES[what]
-    made = plan("quantile", **QUARTILES)
-    assert not refused(doctored(made, {"points": (0, 3, 10)}))
-    assert meaningless(doctored(made, asked, **changes))
-
-
 def test_a_replaced_value_stays_in_its_cell_only_if_nothing_can_move_it() -> None:
     # of 9/10: 10 if it stays, 9 for a removal and as much for an addition
     tight = plan("quantile", "replace-one", by=False, column="x", q=[0.9])
@@ -170,7 +135,6 @@ def test_a_replaced_value_stays_in_its_cell_only_if_nothing_can_move_it() -> Non
 
 # --- ratios and sets ----------------------------------------------------------------------------
 
-WHERE = Expression("y > 2", ("y",))
 SUM = {"statistic": "sum", "column": "x"}
 
 
@@ -225,46 +189,3 @@ def test_filters_of_parts_come_apart_beside_the_query_s_own() -> None:
     )
     step = replace(made.steps[0], transform=((1, -1), (0, 1)))
     assert worst_change(step, made.release.privacy).l1 == 2
-
-
-def test_what_is_no_sum_over_rows_stands_alone() -> None:
-    units, distinct = plan("count_units"), plan("count_distinct", column="h")
-    assert not refused(units)
-    assert not refused(distinct)
-    for made in (units, distinct):
-        measure = made.steps[0].measures[0]
-        pair = {"measures": (measure, RECORDS), "transform": ((1, 0),)}
-        assert meaningless(doctored(made, **pair))
-        twice = {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2}
-        assert meaningless(doctored(made, **twice))
-        assert meaningless(doctored(made, measures=(replace(measure, where=WHERE),)))
-    column = replace(distinct.steps[0].measures[0], column=None)
-    assert meaningless(doctored(distinct, measures=(column,)))
-    unknown = replace(distinct.steps[0].measures[0], column="elsewhere")
-    assert meaningless(doctored(distinct, measures=(unknown,)))
-    named = replace(units.steps[0].measures[0], column="h")
-    assert meaningless(doctored(units, measures=(named,)))
-    valued = Measure(MeasureKind.SUM, Quantity("x", Grid(Fraction(1), 0, 1)), column="x")
-    assert meaningless(doctored(units, measures=(valued,)))
-
-
-def test_squares_are_of_a_quantity() -> None:
-    made = plan("variance", column="x")
-    assert not refused(made)
-    bare = of(made.steps[0], 2, quantity=None)
-    assert meaningless(doctored(made, measures=bare))
-    other = of(made.steps[0], 2, quantity=Quantity("y", Grid(Fraction(1), 0, 10)))
-    assert meaningless(doctored(made, measures=other))
-    wider = ((1, 0, 0), (0, 1, 0), (0, 0, 2))
-    assert refused(doctored(made, transform=wider))
-
-
-def test_groups_of_two_kinds_are_refused() -> None:
-    made = plan("count")
-    group = made.steps[0].query.groups[0]
-    for bad in (
-        replace(group, private=True),
-        replace(group, labels=(), keys=None, private=True),
-        replace(group, type=ColumnType.FLOAT, labels=(), keys=None, edges=("0", "1")),
-    ):
-        assert meaningless(doctored(made, {"groups": (bad,)}))

@@ -13,15 +13,11 @@ from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.record_tables import added
 from dprelease.kernel.certify.step_loss import step_loss_breaches
 from dprelease.kernel.certify.total_loss import total_loss_breaches
-from dprelease.kernel.certify.well_formed import meaning_breaches
 from dprelease.model import (
     Form,
-    KeySelection,
     Loss,
     Measure,
     MeasureKind,
-    Noise,
-    NoiseFamily,
     Plan,
     Query,
     Read,
@@ -129,36 +125,6 @@ def test_every_plan_is_certified(bounding: tuple[int, int, int], adjacency: str)
 
 
 RECORDS = Measure(MeasureKind.RECORDS)
-BAD: dict[str, dict[str, Any]] = {
-    "no threshold": {"threshold": None},
-    "a threshold of one unit": {"threshold": 1},
-    "a threshold that is no integer": {"threshold": Fraction(301, 2)},
-    "twice the count": {"transform": ((2,),)},
-    "minus the count": {"transform": ((-1,),)},
-    "a number and the count": {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2},
-    "two measures": {"measures": (RECORDS, RECORDS), "transform": ((1, 0),)},
-    "a choice": {"form": Form.CHOICE},
-    "quantiles": {"form": Form.QUANTILES},
-    "a rho": {"loss": Loss(Fraction(1, 2), DELTA, Fraction(1))},
-    "no delta": {"loss": Loss(Fraction(1, 2))},
-    "no noise": {
-        "noise": Noise(NoiseFamily.NONE, Fraction(0)),
-        "loss": Loss(Fraction(0), Fraction(0), Fraction(0)),
-    },
-    "noise of a choice": {"noise": Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 100))},
-    "distinct values": {"measures": (Measure(MeasureKind.DISTINCT, None, None, "x"),)},
-}
-
-
-@pytest.mark.one_in(14)
-@pytest.mark.parametrize("people", [False, True])
-@pytest.mark.parametrize("what", BAD)
-def test_only_a_count_of_units_selects(what: str, people: bool) -> None:
-    made = plan(people, {"name": "m", "statistic": "mean", "column": "x"})
-    assert not refused(made)
-    bad = doctored(made, **BAD[what])
-    assert refused(bad)
-    assert (next(meaning_breaches(bad), None) is None) == (what == "a rho")
 
 
 def test_rows_of_people_do_not_select() -> None:
@@ -166,51 +132,6 @@ def test_rows_of_people_do_not_select() -> None:
     assert refused(doctored(made, measures=(RECORDS,)))
     # not even with a threshold above anything that a unit's rows can bring
     assert refused(doctored(made, measures=(RECORDS,), threshold=10**9))
-
-
-def test_the_selection_is_allowed_by_the_spec() -> None:
-    made = plan(False)
-    assert refused(doctored(made, {"key_selection": None}))
-    assert refused(doctored(made, {"key_selection": KeySelection(DELTA / 2)}))
-
-
-def test_a_table_has_one_selection_and_one_set_of_groups() -> None:
-    made = plan(
-        False,
-        {"name": "n", "statistic": "count"},
-        {"name": "m", "statistic": "mean", "column": "x"},
-    )
-    step = first(made)
-    assert not refused(made)
-    again = doctored(
-        made,
-        {"key_selection": step.query.key_selection},
-        at=1,
-        threshold=step.threshold,
-        noise=step.noise,
-        loss=step.loss,
-        sensitivity=step.sensitivity,
-    )
-    assert refused(replace(again, loss=Loss(Fraction(1), Fraction(1, 10**6))))
-    assert refused(doctored(made, {"table": "elsewhere"}, at=1))
-    groups = (*step.query.groups, replace(step.query.groups[0], column="x"))
-    assert refused(doctored(made, {"groups": groups}, at=1))
-    assert refused(doctored(made, {"groups": ()}, at=1))
-
-
-def test_public_keys_are_not_selected() -> None:
-    made = plan(False)
-    public = replace(first(made).query.groups[0], private=False, labels=("a",), keys=("a",))
-    assert refused(doctored(made, {"groups": (public,)}))
-
-
-@pytest.mark.parametrize("people", [False, True])
-def test_what_selects_has_no_axis_and_no_candidates(people: bool) -> None:
-    made = plan(people, MODE, BEST)
-    assert not refused(made)
-    assert refused(doctored(made, {"axis": made.steps[1].query.axis}))
-    assert refused(doctored(made, {"candidates": made.steps[2].query.candidates}))
-    assert refused(doctored(made, {"points": (1, 2)}, form=Form.QUANTILES))
 
 
 # --- choices and quantiles by private keys ------------------------------------------------------
@@ -306,18 +227,6 @@ def test_a_lower_bound_than_that_of_the_spec_is_seen(what: str, adjacency: str) 
     assert not any(step_loss_breaches(steps[0], wider, "q"))
     assert any(step_loss_breaches(steps[1], wider, "o"))
     assert refused(bad)
-
-
-def test_private_cells_are_the_table_s_and_not_those_of_a_choice() -> None:
-    made = plan(False, MODE, {"name": "m", "statistic": "median", "column": "x"})
-    axis = made.steps[1].query.axis
-    assert axis is not None
-    private = replace(axis, private=True, labels=(), keys=None)
-    assert refused(doctored(made, {"axis": private}, at=1))
-    for at in (1, 2):
-        assert refused(doctored(made, {"groups": (*made.steps[1].query.groups, axis)}, at=at))
-        assert refused(doctored(made, {"table": "elsewhere"}, at=at))
-        assert refused(doctored(made, at=at, threshold=100))
 
 
 # --- totals -------------------------------------------------------------------------------------

@@ -45,11 +45,6 @@ def plan(queries: list[dict[str, Any]] = SHARED) -> Plan:
     return make_plan(release)
 
 
-def changed(made: Plan, name: str, **parts: Any) -> Plan:
-    reads = [replace(r, **parts) if r.query.name == name else r for r in made.reads]
-    return replace(made, reads=tuple(reads))
-
-
 def read_of(made: Plan, name: str) -> Read:
     return next(read for read in made.reads if read.query.name == name)
 
@@ -61,36 +56,6 @@ def test_what_is_shared_is_certified() -> None:
     assert kinds["m"] is Reading.MOMENTS
     assert read_of(made, "coarse").merged
     certify(made)
-
-
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("n", {"step": "other"}),
-        ("n", {"factors": (Fraction(2),) * 4}),
-        ("n", {"reading": Reading.OWN, "factors": ()}),
-        ("n", {"merged": (0,)}),
-        ("s", {"step": "fine", "rows": (0,), "factors": (Fraction(1),)}),
-        ("m", {"rows": (1, 0, 2)}),
-        ("m", {"rows": (0, 1), "reading": Reading.OWN}),
-        ("v", {"rows": (2, 1, 0)}),
-        ("v", {"screened": True}),
-        ("other", {"step": "fine"}),
-        ("fine", {"step": "coarse"}),
-        ("coarse", {"merged": ()}),
-        ("coarse", {"merged": (0,)}),
-        ("coarse", {"merged": (1, 1)}),
-        ("coarse", {"merged": (7,)}),
-        ("coarse", {"factors": (Fraction(1, 2),)}),
-        ("coarse", {"screened": True}),
-    ],
-)
-def test_a_read_of_something_else_is_refused(name: str, parts: dict[str, Any]) -> None:
-    made = plan()
-    wrong = changed(made, name, **parts)
-    assert wrong != made
-    with pytest.raises(dprelease.Failure, match=r"the figures of|every query is read from a step"):
-        certify(wrong)
 
 
 def test_a_sum_over_groups_that_lack_some_records_is_refused() -> None:

@@ -11,9 +11,7 @@ from msgspec.structs import replace
 
 from dprelease import Failure, load
 from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.verify.additive import pure_rho
 from dprelease.model import (
-    Adjacency,
     LaplaceLaw,
     Loss,
     Mechanism,
@@ -264,55 +262,6 @@ def test_better_than_true_is_refused(
     table: int, column: int, change: Callable[[Response], Response]
 ) -> None:
     refused(with_response(usual(), table, column, change))
-
-
-def test_other_tables_than_the_spec_has_are_refused() -> None:
-    plan = usual()
-    first, second = plan.records
-    refused(replace(plan, records=(first,)))
-    refused(replace(plan, records=(second, first)))
-    refused(replace(plan, records=(first, second, second)))
-    privacy = replace(plan.release.privacy, adjacency=Adjacency.ADD_REMOVE)
-    refused(replace(plan, release=replace(plan.release, privacy=privacy)))
-
-
-def test_a_number_that_may_be_missing_is_refused() -> None:
-    """A null has no code, and no answer: that it is one would be seen."""
-    plan = usual()
-    step = plan.records[1]
-    (response,) = step.responses
-    quantity = response.column.quantity
-    assert quantity is not None
-    column = replace(response.column, quantity=replace(quantity, null_fill=None))
-    perturb = replace(step.perturb, columns=(column,))
-    step = replace(step, perturb=perturb, responses=(replace(response, column=column),))
-    release = replace(plan.release, perturbs=(plan.release.perturbs[0], perturb))
-    refused(replace(with_step(plan, 1, step), release=release))
-
-
-def test_a_rho_beside_a_delta_is_refused() -> None:
-    """What is (epsilon, delta)-DP with a delta has none: the rho of its epsilon is not enough."""
-    plan = usual()
-    step = plan.records[1]
-    assert step.loss.delta > 0
-    loss = replace(step.loss, rho=pure_rho(step.loss.epsilon))
-    refused(with_step(plan, 1, replace(step, loss=loss)))
-
-
-def test_more_than_the_table_asks_is_refused() -> None:
-    plan = usual()
-    step = plan.records[0]
-    dearer = replace(step, loss=Loss(step.loss.epsilon + 1))
-    refused(replace(with_step(plan, 0, dearer), loss=Loss(Fraction(6), Fraction(1, 100))))
-
-
-def test_a_mechanism_that_was_not_asked_for_is_refused() -> None:
-    plan = usual()
-
-    def relabelled(response: Response) -> Response:
-        return replace(response, mechanism=Mechanism.PIECEWISE)
-
-    refused(with_response(plan, 1, 0, relabelled))
 
 
 def test_a_law_under_the_name_of_another_is_refused() -> None:

@@ -227,21 +227,10 @@ def test_matrices_that_are_none_are_refused(axis: AxisMatrix) -> None:
     assert "each matrix has integers for all labels of its axis" in message
 
 
-@pytest.mark.parametrize("axes", [(CENTRED,), (CENTRED,) * 3])
-def test_each_group_has_its_matrix(axes: tuple[AxisMatrix, ...]) -> None:
-    message = refused(plans.changed(plans.centred(), 3, axes=axes))
-    assert "there is a matrix for each group and for the axis, or none" in message
-
-
 @pytest.mark.parametrize("row", [-1, 2, True, Fraction(1)])
 def test_terms_are_of_integers_that_are_released(row: Any) -> None:
     message = refused(plans.term(plans.conditions(), 1, 0, row=row))
     assert "terms are integers that a strategy releases" in message
-
-
-def test_terms_of_no_step_are_refused() -> None:
-    message = refused(plans.term(plans.centred(), 3, 2, step="z"))
-    assert "every query is read from a step, or from several" in message
 
 
 def test_bounded_rows_are_the_same_in_all_terms_of_a_figure() -> None:
@@ -265,13 +254,6 @@ def test_units_bounded_by_their_rows_are_certified(limits: tuple[int, int, int])
     privacy = replace(plan.release.privacy, bounding=Bounding(*limits))
     bounded = replace(plan, release=replace(plan.release, privacy=privacy))
     assert certify(bounded).plan is bounded
-
-
-def test_a_group_of_a_strategy_stands_once() -> None:
-    plan = plans.full()
-    (g, k) = plan.steps[0].query.groups
-    message = refused(plans.changed(plan, 0, {"groups": (g, k, g)}))
-    assert "groups of a strategy are those of queries of the release, each once" in message
 
 
 def test_completed_groups_are_groups() -> None:
