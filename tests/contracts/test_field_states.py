@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import builders
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -216,19 +217,16 @@ def test_a_computed_value_has_its_state(
     )] == [*texts.values()]  # fmt: skip
 
 
-SPEC: dict[str, Any] = {
-    "schema": 1,
-    "release": {"name": "tried"},
-    "data": {"path": "table.csv", "delimiter": ";"},
-    "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-    "ledger": {"epsilon_cap": 10},
-    "columns": {
+SPEC: dict[str, Any] = builders.spec(
+    release={"name": "tried"},
+    data={"path": "table.csv", "delimiter": ";"},
+    ledger={"epsilon_cap": 10},
+    columns={
         "region": {"type": "string", "keys": ["north", "south"]},
         "days": {"type": "integer", "lower": 0, "upper": 10},
     },
-    "query": [{"name": "checks", "statistic": "quality", "epsilon": 1}],
-    "output": {"path": "out"},
-}
+    query=[{"name": "checks", "statistic": "quality", "epsilon": 1}],
+)
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])

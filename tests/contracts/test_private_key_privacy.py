@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from builders import spec
 from msgspec.structs import replace
 
 from dprelease import load
@@ -76,18 +77,15 @@ def planned(what: str, adjacency: str, limits: tuple[int, int, int]) -> Release:
     asked = [count | {"mechanism": "laplace"}, {"name": "o"} | STATISTICS[what]]
     made = make_plan(
         load(
-            {
-                "release": {"name": "r"},
-                "data": {"path": "t.csv"},
-                "output": {"path": "out/r"},
-                "privacy": rules | {"adjacency": adjacency, "epsilon": 2, "delta": 0.001},
-                "columns": {
+            spec(
+                privacy=rules | {"adjacency": adjacency, "epsilon": 2, "delta": 0.001},
+                columns={
                     "k": {"type": "string"},
                     "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
                     "x": {"type": "integer", "lower": 0, "upper": 2, "source": "p"},
                 },
-                "query": [SELECTION | {"epsilon": 1} | each for each in asked],
-            }
+                query=[SELECTION | {"epsilon": 1} | each for each in asked],
+            )
         )
     )
     certify(made)

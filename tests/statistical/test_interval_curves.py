@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from builders import spec
 from planned_figures import law_of
 
 import dprelease
@@ -59,17 +60,13 @@ def test_gaussian_noise_is_scaled_and_other_noise_refused() -> None:
 
 def planned(query: dict[str, Any], epsilon: Fraction, level: Fraction) -> dprelease.Release:
     return dprelease.load(
-        {
-            "schema": 1,
-            "release": {"name": "r"},
-            "data": {"path": "d.csv"},
-            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": epsilon,
-                        "delta": Fraction(1, 10**6)},
-            "columns": {name: {"type": "float", "lower": 0, "upper": 20} for name in "xy"},
-            "query": [{"name": "q", "statistic": "density", **query}],
-            "output": {"path": "out", "interval": level},
-        }
-    )  # fmt: skip
+        spec(
+            privacy={"epsilon": epsilon, "delta": Fraction(1, 10**6)},
+            columns={name: {"type": "float", "lower": 0, "upper": 20} for name in "xy"},
+            query=[{"name": "q", "statistic": "density", **query}],
+            output={"path": "out", "interval": level},
+        )
+    )
 
 
 ONE: dict[str, Any] = {"column": "x", "points": 15}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from builders import spec
 from scipy.stats import binom, chi2
 
 from dprelease import load
@@ -88,19 +89,17 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
     ]
     selection = {"by": ["town"], "partition_selection": {"delta": 1e-7}}
     release = load(
-        {
-            "release": {"name": "r"},
-            "data": {"path": str(path)},
-            "output": {"path": "out/r"},
-            "privacy": rules | {"adjacency": "add-remove", "epsilon": 2, "delta": 1e-6},
-            "columns": {
+        spec(
+            data={"path": str(path)},
+            privacy=rules | {"adjacency": "add-remove", "epsilon": 2, "delta": 1e-6},
+            columns={
                 "town": {"type": "string"},
                 "diagnosis": {"type": "string", "keys": list(LABELS), "source": "p"},
                 "urgent": {"type": "boolean"},
                 "days": {"type": "integer", "lower": 0, "upper": 4, "source": "p"},
             },
-            "query": [selection | query for query in queries],
-        }
+            query=[selection | query for query in queries],
+        )
     )
     plan = certify(make_plan(release)).plan
     tables = [(job, get("duckdb").aggregate(job.request)) for job in jobs_of(release, plan.steps)]

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from builders import spec
 from planned_figures import ALARM, Floats
 from scipy.stats import binom
 
@@ -52,14 +53,12 @@ def planned(
     column = {"type": "integer", "lower": lower, "upper": lower + WIDTH}
     queries = [{"name": name, **MEMBERS[name], "mechanism": mechanism} for name in members]
     return dprelease.plan(
-        {
-            "release": {"name": "shared"},
-            "data": {"path": "none.csv"},
-            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1, **delta},
-            "columns": {"x": column if nulls is None else column | {"nulls": nulls}},
-            "query": queries,
-            "output": {"path": "out"},
-        }
+        spec(
+            release={"name": "shared"},
+            privacy={"epsilon": 1, **delta},
+            columns={"x": column if nulls is None else column | {"nulls": nulls}},
+            query=queries,
+        )
     )
 
 

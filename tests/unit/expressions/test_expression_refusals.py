@@ -3,6 +3,7 @@
 import contextlib
 from typing import Any
 
+import builders
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -255,20 +256,13 @@ def test_the_expressions_of_a_spec_together_do_not_grow_without_bound(
         f"c{at}": {"type": "string", "expression": text, "keys": ["a"], "source": "p"}
         for at, text in enumerate(derived)
     }
-    spec = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": "d.csv"},
-        "privacy": {
-            "unit": "row",
-            "unit_description": "one record",
-            "adjacency": "add-remove",
+    spec = builders.spec(
+        privacy={
             "epsilon": 1,
         },
-        "columns": {"s": {"type": "string"}, **computed},
-        "query": [{"name": f"q{at}", "statistic": "count", **q} for at, q in enumerate(queries)],
-        "output": {"path": "out"},
-    }
+        columns={"s": {"type": "string"}, **computed},
+        query=[{"name": f"q{at}", "statistic": "count", **q} for at, q in enumerate(queries)],
+    )
     complaints = []
     try:
         load(spec)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import builders
 import pytest
 
 from dprelease import Failure, load
@@ -51,25 +52,22 @@ def release(*changes: Change) -> Release:
 
 def spec_of(changes: Sequence[Change]) -> dict[str, Any]:
     """Its spec."""
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "privacy": {
+    spec: dict[str, Any] = builders.spec(
+        privacy={
             "unit": "column",
             "unit_column": "uid",
             "adjacency": "add-remove",
             "epsilon": 1,
             "bounding": {"max_rows_per_unit": 2, "max_groups_per_unit": 1},
         },
-        "ledger": {"dataset": "d", "epsilon_cap": 9},
-        "columns": {
+        ledger={"dataset": "d", "epsilon_cap": 9},
+        columns={
             "house": {"type": "string"},
             "door": {"type": "integer"},
             "days": {"type": "integer", "lower": 0, "upper": 9, "source": "p"},
         },
-        "query": [{"name": "n", "statistic": "count"}],
-        "output": {"path": "out"},
-    }
+        query=[{"name": "n", "statistic": "count"}],
+    )
     for change in changes:
         for section, keys in deepcopy(change).items():
             merged = {**spec[section], **keys} if isinstance(keys, dict) else keys

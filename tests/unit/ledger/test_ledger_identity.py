@@ -3,6 +3,7 @@
 import hashlib
 from fractions import Fraction
 
+import builders
 import pytest
 from msgspec import Struct
 from msgspec.structs import replace
@@ -388,14 +389,11 @@ def test_how_texts_are_read_counts_for_every_format_that_may_say_so(form: str) -
 
 
 def test_what_a_name_says_of_delimiters_is_of_csv_alone() -> None:
-    spec: dict[str, object] = {
-        "schema": 1,
-        "release": {"name": "pay"},
-        "data": {"path": "pay.tsv", "format": "parquet"},
-        "output": {"path": "out"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-        "query": [{"name": "n", "statistic": "count"}],
-    }
+    spec: dict[str, object] = builders.spec(
+        release={"name": "pay"},
+        data={"path": "pay.tsv", "format": "parquet"},
+        query=[{"name": "n", "statistic": "count"}],
+    )
     assert load(spec).data.source.dialect == Dialect()
 
 

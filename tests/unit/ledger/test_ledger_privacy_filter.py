@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 
+import builders
 import mpmath
 import pytest
 from hypothesis import given, settings
@@ -50,19 +51,10 @@ def gaussian(epsilon: Fraction, delta: Fraction, rho: Fraction) -> Terms:
 @pytest.fixture(scope="module")
 def count() -> Terms:
     """A count with Gaussian noise, planned at (0.1, 1e-8)."""
-    spec = {
-        "release": {"name": "r"},
-        "data": {"path": "d.csv"},
-        "privacy": {
-            "unit": "row", "adjacency": "add-remove",
-            "epsilon": Fraction(1, 10), "delta": Fraction(1, 10**8),
-        },
-        "columns": {"a": {"type": "integer"}},
-        "query": [
+    spec = builders.spec(privacy={"epsilon": Fraction(1, 10), "delta": Fraction(1, 10**8),
+        }, columns={"a": {"type": "integer"}}, query=[
             {"name": "n", "statistic": "count", "where": "a > 1", "mechanism": "gaussian"}
-        ],
-        "output": {"path": "out"},
-    }  # fmt: skip
+        ],)  # fmt: skip
     return terms_of(make_plan(load(spec)))
 
 

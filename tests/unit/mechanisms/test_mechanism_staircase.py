@@ -6,6 +6,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
+import builders
 import pytest
 from msgspec.structs import replace
 from thorough import for_each
@@ -27,20 +28,17 @@ STEPS = Noise(NoiseFamily.STAIRCASE, Fraction(25), 100, 20)
 
 
 def spec(*queries: dict[str, Any], **privacy: Any) -> dict[str, Any]:
-    return {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 4} | privacy,
-        "columns": {
+    return builders.spec(
+        privacy={"epsilon": 4} | privacy,
+        columns={
             "g": {"type": "string", "keys": ["a", "b"]},
             "h": {"type": "string", "keys": ["u", "v", "w"]},
             "s": {"type": "string"},
             "x": {"type": "integer", "lower": 0, "upper": 100},
             "y": {"type": "integer", "lower": -30, "upper": 100, "nulls": 0},
         },
-        "query": list(queries),
-    }
+        query=list(queries),
+    )
 
 
 def planned(*queries: dict[str, Any], **privacy: Any) -> Plan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import builders
 import pytest
 
 from dprelease import ExitCode, Failure, load, plan
@@ -258,25 +259,19 @@ def test_to_dict_is_json() -> None:
 def test_auto_is_no_worse_than_any_accounting(query: dict[str, Any], number: int) -> None:
     def rate(accounting: str) -> float:
         made = plan(
-            {
-                "release": {"name": "tightest"},
-                "data": {"path": "none.csv"},
-                "privacy": {
-                    "unit": "row",
-                    "adjacency": "add-remove",
+            builders.spec(
+                release={"name": "tightest"},
+                privacy={
                     "epsilon": 1,
                     "delta": 1e-6,
                     "accounting": accounting,
                 },
-                "columns": {
+                columns={
                     "g": {"type": "string", "keys": ["a", "b", "c"]},
                     "x": {"type": "integer", "lower": 0, "upper": 100},
                 },
-                "query": [
-                    {"name": f"q{at}", "where": f"x > {at}", **query} for at in range(number)
-                ],
-                "output": {"path": "out"},
-            }
+                query=[{"name": f"q{at}", "where": f"x > {at}", **query} for at in range(number)],
+            )
         )
         assert Fraction(999, 1000) < made.epsilon <= 1
         return float(made.steps[0].noise.parameter)

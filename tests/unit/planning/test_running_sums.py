@@ -7,6 +7,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+import builders
 import pytest
 from msgspec.structs import replace
 
@@ -34,17 +35,15 @@ def release_of(rows: int, privacy: dict[str, Any], *queries: dict[str, Any]) -> 
 
 
 def spec_of(rows: int, privacy: dict[str, Any], *queries: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
-        "columns": {
+    return builders.spec(
+        data={"path": "t.csv"},
+        privacy=privacy,
+        columns={
             "x": {"type": "integer", "lower": 0, "upper": rows, "bins": list(range(rows + 1))},
             "g": {"type": "string", "keys": ["a", "b"]},
         },
-        "query": list(queries) or [RUNNING],
-    }
+        query=list(queries) or [RUNNING],
+    )
 
 
 def step_of(plan: Plan, name: str = "c") -> Step:

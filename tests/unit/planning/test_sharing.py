@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from builders import spec
 
 import dprelease
 from dprelease.model import Reading
@@ -22,21 +23,18 @@ BY_BOTH = {"statistic": "count", "by": ["g", "s"]}
 
 def planned(*queries: dict[str, Any], columns: Any = None, **privacy: Any) -> ReleasePlan:
     return dprelease.plan(
-        {
-            "schema": 1,
-            "release": {"name": "shared"},
-            "data": {"path": "none.csv"},
-            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
-            "columns": {
+        spec(
+            release={"name": "shared"},
+            privacy={"epsilon": 1} | privacy,
+            columns={
                 "g": {"type": "string", "keys": ["a", "b"]},
                 "s": {"type": "string", "keys": ["m", "f"], "other": "other", "nulls": "other"},
                 "x": {"type": "integer", "lower": 0, "upper": 100},
                 "y": {"type": "integer", "lower": 10, "upper": 20, "nulls": 10},
             }
             | (columns or {}),
-            "query": [{"name": f"q{place}", **query} for place, query in enumerate(queries)],
-            "output": {"path": "out"},
-        }
+            query=[{"name": f"q{place}", **query} for place, query in enumerate(queries)],
+        )
     )
 
 

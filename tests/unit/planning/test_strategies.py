@@ -9,6 +9,7 @@ from math import sqrt
 from typing import Any
 
 import pytest
+from builders import spec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
@@ -43,14 +44,12 @@ def release_of(
             columns[name] |= {"keys": ["rest"]}
     named = [{"name": f"q{place}", "statistic": "count"} | q for place, q in enumerate(queries)]
     return load(
-        {
-            "release": {"name": "r"},
-            "data": {"path": "t.csv"},
-            "output": {"path": "out"},
-            "privacy": {"unit": "row", "adjacency": adjacency} | privacy,
-            "columns": columns,
-            "query": named,
-        }
+        spec(
+            data={"path": "t.csv"},
+            privacy={"adjacency": adjacency} | privacy,
+            columns=columns,
+            query=named,
+        )
     )
 
 
@@ -272,20 +271,18 @@ def test_weights_make_figures_better() -> None:
 def test_labels_that_leave_records_out_are_completed() -> None:
     """A record without a label in one table has one in another: both add up to all records."""
     release = load(
-        {
-            "release": {"name": "r"},
-            "data": {"path": "t.csv"},
-            "output": {"path": "out"},
-            "privacy": {"unit": "row", "adjacency": "add-remove"} | MU,
-            "columns": {
+        spec(
+            data={"path": "t.csv"},
+            privacy=MU,
+            columns={
                 name: {"type": "string", "keys": [f"{place}" for place in range(8)]}
                 for name in ("a", "b", "c")
             },
-            "query": [
+            query=[
                 {"name": f"q{a}{b}", "statistic": "count", "by": [a, b]}
                 for a, b in combinations("abc", 2)
             ],
-        }
+        )
     )
     made = make_plan(release)
     assert made.strategies

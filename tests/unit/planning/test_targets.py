@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import builders
 import pytest
 
 import dprelease
@@ -18,19 +19,15 @@ WITHIN_TEN = {"within": 10, "confidence": 0.95}
 
 
 def spec(*queries: dict[str, Any], **privacy: Any) -> dict[str, Any]:
-    return {
-        "release": {"name": "targets"},
-        "data": {"path": "none.csv"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
-        "columns": {
+    return builders.spec(
+        release={"name": "targets"},
+        privacy=privacy,
+        columns={
             "g": {"type": "string", "keys": ["a", "b"]},
             "x": {"type": "integer", "lower": 0, "upper": 100, "nulls": 0},
         },
-        "query": [
-            {"name": f"q{place}", "by": ["g"], **query} for place, query in enumerate(queries)
-        ],
-        "output": {"path": "out"},
-    }
+        query=[{"name": f"q{place}", "by": ["g"], **query} for place, query in enumerate(queries)],
+    )
 
 
 def planned(*queries: dict[str, Any], **privacy: Any) -> ReleasePlan:

@@ -10,6 +10,7 @@ from math import prod
 from random import Random
 from typing import Any
 
+import builders
 import numpy as np
 import pytest
 from msgspec.structs import replace
@@ -65,17 +66,14 @@ def planned(queries: str, law: str, whole: bool, **privacy: Any) -> Plan:
     for name, size in sizes.items():
         keys = [f"{name}{place}" for place in range(size)]
         columns[name] = {"type": "string", "keys": keys} | (WHOLE if whole else {})
-    spec = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | PRIVACY[law] | privacy,
-        "columns": columns,
-        "query": [
+    spec = builders.spec(
+        privacy=PRIVACY[law] | privacy,
+        columns=columns,
+        query=[
             {"name": f"q{place}", "statistic": "count"} | query
             for place, query in enumerate(SPECS[queries])
         ],
-    }
+    )
     return make_plan(load(spec))
 
 

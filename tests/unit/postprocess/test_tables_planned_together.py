@@ -13,6 +13,7 @@ from functools import cache
 from itertools import chain, product
 from typing import Any, NamedTuple
 
+import builders
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -104,15 +105,12 @@ def planned(queries: str, law: str, hidden: tuple[str, ...], people: bool = Fals
         if stated.pop("own", False):
             stated |= {"rho": 0.125} if law == "gaussian" else {"epsilon": 0.25}
         counts.append(stated)
-    spec = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out"},
-        "privacy": privacy,
-        "columns": columns,
-        "query": counts,
-        "postprocess": {"consistent": True},
-    }
+    spec = builders.spec(
+        privacy=privacy,
+        columns=columns,
+        query=counts,
+        postprocess={"consistent": True},
+    )
     return make_plan(load(spec))
 
 

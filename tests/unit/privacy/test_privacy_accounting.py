@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction as F
 
+import builders
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -158,23 +159,19 @@ def test_nothing_costs_nothing_and_nonsense_is_refused() -> None:
 def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_sums(
     monkeypatch: pytest.MonkeyPatch, refused: int, stated: str
 ) -> None:
-    spec = {
-        "release": {"name": "margins"},
-        "data": {"path": "none.csv"},
-        "privacy": {
-            "unit": "row",
-            "adjacency": "add-remove",
+    spec = builders.spec(
+        release={"name": "margins"},
+        privacy={
             "epsilon": 1.9,  # less than the sum
             "delta": 1e-6,
             "accounting": stated,
         },
-        "columns": {"x": {"type": "integer", "lower": 0, "upper": 50}},
-        "query": [
+        columns={"x": {"type": "integer", "lower": 0, "upper": 50}},
+        query=[
             {"name": f"q{n}", "statistic": "count", "where": f"x > {n}", "epsilon": 0.05}
             for n in range(40)
         ],
-        "output": {"path": "out"},
-    }
+    )
     made: list[Plan] = []
 
     def check(plan: Plan, **_: object) -> Plan:
@@ -201,21 +198,16 @@ def test_weights_far_apart_are_confirmed_by_distributions() -> None:
     """Laplace noise with nearly all of the total, beside Gaussian noise with hardly any."""
     total = {"column": "x", "statistic": "sum"}
     laplace = {"mechanism": "laplace", "weight": 10**6}
-    spec: dict[str, object] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "privacy": {
-            "unit": "row",
-            "adjacency": "add-remove",
+    spec: dict[str, object] = builders.spec(
+        privacy={
             "epsilon": 0.001,
             "delta": 1e-6,
             "accounting": "pld",
         },
-        "columns": {"x": {"type": "integer", "lower": 0, "upper": 50}},
-        "query": [
+        columns={"x": {"type": "integer", "lower": 0, "upper": 50}},
+        query=[
             total | {"name": "all"},
             *(total | laplace | {"name": f"q{n}", "where": f"x > {n}"} for n in range(3)),
         ],
-        "output": {"path": "out"},
-    }
+    )
     assert certified_plan(dprelease.load(spec)).plan.method == "pld"

@@ -6,6 +6,7 @@ from collections import Counter
 from datetime import date, datetime
 from typing import Any
 
+import builders
 import pytest
 
 from dprelease.release.made_up_table import DISTRIBUTIONS, POINTS, made_up_table
@@ -45,16 +46,13 @@ WHERE = (
 
 
 def release(**privacy: object) -> Any:
-    spec = {
-        "schema": 1,
-        "release": {"name": "tried"},
-        "data": {"path": "nowhere.csv"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
-        "ledger": {"epsilon_cap": 10, "delta_cap": 1e-6},
-        "columns": DECLARED,
-        "query": [{"name": "all", "statistic": "count", "where": WHERE}],
-        "output": {"path": "out"},
-    }
+    spec = builders.spec(
+        release={"name": "tried"},
+        privacy={"epsilon": 1} | privacy,
+        ledger={"epsilon_cap": 10, "delta_cap": 1e-6},
+        columns=DECLARED,
+        query=[{"name": "all", "statistic": "count", "where": WHERE}],
+    )
     return load(spec)
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from builders import spec
+
 from dprelease import load
 from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
 from dprelease.planning.planner import make_plan
 
-SPEC = {
-    "release": {"name": "r"},
-    "data": {"path": "t.csv"},
-    "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-    "output": {"path": "out/r"},
-    "columns": {
+SPEC = spec(
+    columns={
         "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
         "x": {"type": "integer", "lower": 0, "upper": 9, "source": "p"},
         "y": {"type": "integer"},
         "unused": {"type": "string"},
         "d": {"type": "float", "lower": 0, "upper": 1, "expression": "y / 7", "source": "p"},
     },
-    "query": [
+    query=[
         {"name": "n", "statistic": "count", "by": ["g"]},
         {"name": "s", "statistic": "sum", "column": "x", "by": ["g"], "mechanism": "laplace"},
         {"name": "m", "statistic": "mean", "column": "x", "by": ["g"], "epsilon": 0.1},
@@ -26,7 +24,7 @@ SPEC = {
         {"name": "e", "statistic": "mean", "column": "d"},
         {"name": "q", "statistic": "median", "column": "x", "by": ["g"]},
     ],
-}
+)
 
 
 def test_one_request_for_all_that_adds_up_and_each_measure_once() -> None:

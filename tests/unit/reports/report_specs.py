@@ -7,6 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import builders
+
 from dprelease.local.tally import usual_pairs
 from dprelease.model import RecordStep, StoredTable, SubsetLaw, Tally
 
@@ -21,21 +23,19 @@ SELECTED: dict[str, Any] = {"by": ["town"], "partition_selection": {"delta": DEL
 
 def spec(*queries: Mapping[str, Any], **privacy: Any) -> dict[str, Any]:
     """A spec with these queries, each of epsilon 1 and named q unless it says otherwise."""
-    return {
-        "release": {"name": "small"},
-        "data": {"path": "small.csv"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
-        "ledger": {"epsilon_cap": 1000},
-        "columns": {
+    return builders.spec(
+        release={"name": "small"},
+        privacy=privacy,
+        ledger={"epsilon_cap": 1000},
+        columns={
             "region": {"type": "string", "keys": ["north", "south"], "source": "map"},
             "town": {"type": "string"},
             "days": {"type": "integer", "lower": 0, "upper": 180, "source": "rule"},
             "stars": {"type": "integer", "lower": 1, "upper": 5, "source": "rule"},
             "urgent": {"type": "boolean"},
         },
-        "query": [{"name": "q", "epsilon": 1} | dict(query) for query in queries],
-        "output": {"path": "out"},
-    }
+        query=[{"name": "q", "epsilon": 1} | dict(query) for query in queries],
+    )
 
 
 def records_spec(

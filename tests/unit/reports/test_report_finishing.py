@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import sqrt
 
+import builders
 import numpy as np
 import pytest
 
@@ -49,18 +50,14 @@ def test_an_empty_cell_is_biased_by_less_and_the_total_by_nothing():
 
 
 def spec(**finish: object) -> dict[str, object]:
-    return {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-        "columns": {"on": {"type": "boolean"}, "days": {"type": "integer", "lower": 0, "upper": 9}},
-        "query": [
+    return builders.spec(
+        columns={"on": {"type": "boolean"}, "days": {"type": "integer", "lower": 0, "upper": 9}},
+        query=[
             {"name": "n", "statistic": "count", "by": ["on"], "epsilon": 0.1},
             {"name": "all", "statistic": "sum", "column": "days", "epsilon": 0.9},
         ],
-        "postprocess": finish,
-        "output": {"path": "out"},
-    }
+        postprocess=finish,
+    )
 
 
 def explained(**finish: object) -> dict[str, str]:

@@ -10,6 +10,7 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
+import builders
 import jsonschema
 import pytest
 
@@ -31,17 +32,15 @@ def specified(queries: Sequence[Json], privacy: Json) -> Json:
     columns: Json = {"x": {"type": "integer", "lower": 0, "upper": 9}}
     for name, size in SIZES.items():
         columns[name] = {"type": "string", "keys": [f"{name}{place}" for place in range(size)]}
-    return {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"} | privacy,
-        "columns": columns,
-        "query": [
+    return builders.spec(
+        data={"path": "t.csv"},
+        privacy=privacy,
+        columns=columns,
+        query=[
             {"name": f"q{place}", "statistic": "count"} | query
             for place, query in enumerate(queries)
         ],
-    }
+    )
 
 
 def described(queries: Sequence[Json], **privacy: float) -> Json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import builders
 import pytest
 
 from dprelease.errors import Failure
@@ -65,19 +66,15 @@ def test_tables_that_may_have_other_records_are_warned_of(good):
 @pytest.mark.parametrize(("nulls", "codes"), [({}, ["W220"]), ({"nulls": False}, [])])
 def test_booleans_have_all_their_values(nulls, codes):
     release = load(
-        {
-            "schema": 1,
-            "release": {"name": "x"},
-            "data": {"path": "x.csv"},
-            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-            "columns": {"on": {"type": "boolean", **nulls}},
-            "postprocess": {"consistent": True},
-            "query": [
+        builders.spec(
+            data={"path": "x.csv"},
+            columns={"on": {"type": "boolean", **nulls}},
+            postprocess={"consistent": True},
+            query=[
                 {"name": "n", "statistic": "count"},
                 {"name": "by_on", "statistic": "count", "by": ["on"]},
             ],
-            "output": {"path": "out"},
-        }
+        )
     )
     assert [w.code for w in release.warnings if w.code == "W220"] == codes
 
@@ -121,18 +118,12 @@ def test_tables_in_a_circle_are_refused_until_there_is_one_of_all():
     triples = [["c0", "c1", "c2"], ["c0", "c1", "c3"], ["c0", "c2", "c3"], ["c1", "c2", "c3"]]
 
     def spec(sets):
-        return {
-            "schema": 1,
-            "release": {"name": "x"},
-            "data": {"path": "x.csv"},
-            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-            "columns": columns,
-            "postprocess": {"consistent": True},
-            "query": [
-                {"name": f"q{n}", "statistic": "count", "by": by} for n, by in enumerate(sets)
-            ],
-            "output": {"path": "out"},
-        }
+        return builders.spec(
+            data={"path": "x.csv"},
+            columns=columns,
+            postprocess={"consistent": True},
+            query=[{"name": f"q{n}", "statistic": "count", "by": by} for n, by in enumerate(sets)],
+        )
 
     with pytest.raises(Failure) as caught:
         load(spec(triples))

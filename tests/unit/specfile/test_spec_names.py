@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builders
 import pytest
 
 from dprelease.ledger.identity import run_id
@@ -79,12 +80,9 @@ def loaded(kind, keys, labels):
 
 def spec(column, **query):
     counted = {"name": "n", "statistic": "count", "by": ["c"], "epsilon": 1} | query
-    return {
-        "release": {"name": "x"},
-        "data": {"path": "x.csv"},
-        "privacy": {"unit": "row", "adjacency": "add-remove"},
-        "ledger": {"epsilon_cap": 9},
-        "columns": {"c": column},
-        "query": [counted],
-        "output": {"path": "out"},
-    }
+    return builders.spec(
+        privacy={"adjacency": "add-remove"},
+        ledger={"epsilon_cap": 9},
+        columns={"c": column},
+        query=[counted],
+    )

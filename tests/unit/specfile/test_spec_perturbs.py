@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import builders
 import pytest
 from msgspec.structs import replace
 
@@ -187,15 +188,13 @@ def test_the_total_may_be_left_out(release):
 
 
 def test_a_mapping_is_read_alike(tmp_path):
-    spec = {
-        "release": {"name": "s"},
-        "data": {"path": "p.csv"},
-        "privacy": {"unit": "row", "adjacency": "replace-one", "epsilon": 0.5},
-        "columns": {"ill": {"type": "boolean"}},
-        "perturb": [{"name": "t", "columns": ("ill",), "weights": {"ill": 2.0}}],
-        "query": [],
-        "output": {"path": "out"},
-    }
+    spec = builders.spec(
+        release={"name": "s"},
+        privacy={"adjacency": "replace-one", "epsilon": 0.5},
+        columns={"ill": {"type": "boolean"}},
+        perturb=[{"name": "t", "columns": ("ill",), "weights": {"ill": 2.0}}],
+        query=[],
+    )
     (made,) = load(spec, base=str(tmp_path)).perturbs
     assert made.columns[0].weight == 2
     spec["perturb"][0]["mechanism"] = Mechanism.RANDOMIZED_RESPONSE

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from builders import spec
+
 from dprelease.ledger.identity import run_id
 from dprelease.model import Review
 from dprelease.specfile import load
 
-SPEC = {
-    "release": {"name": "r"},
-    "data": {"path": "t.csv"},
-    "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-    "query": [{"name": "n", "statistic": "count"}],
-    "output": {"path": "out"},
-}
+SPEC = spec(
+    query=[{"name": "n", "statistic": "count"}],
+)
 
 
 def test_all_words_are_read_and_change_no_noise() -> None:

@@ -8,6 +8,7 @@ from itertools import chain, combinations
 from typing import Any
 
 import pytest
+from builders import spec
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,15 +23,13 @@ DELTA = Fraction(1, 10**6)
 
 def loaded(*queries: dict[str, Any], labels: int = 2, **privacy: Any) -> Release:
     return load(
-        {
-            "release": {"name": "r"},
-            "data": {"path": "d.csv"},
-            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
-            "columns": {name: {"type": "integer", "keys": list(range(labels))} for name in COLUMNS}
+        spec(
+            privacy={"epsilon": 1} | privacy,
+            columns={name: {"type": "integer", "keys": list(range(labels))} for name in COLUMNS}
             | {"free": {"type": "string"}},
-            "query": list(queries),
-            "output": {"path": "o"},
-        }
+            query=list(queries),
+            output={"path": "o"},
+        )
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import builders
 import pytest
 import tomli
 
@@ -64,23 +65,16 @@ NUMERIC = [
 @pytest.mark.parametrize("query", NUMERIC, ids=str)
 def test_nulls_that_are_a_label_are_no_number_for_any_statistic(query: dict[str, object]) -> None:
     bins = {"type": "integer", "lower": 0, "upper": 10, "bins": [0, 5, 10], "source": "p"}
-    spec = {
-        "schema": 1,
-        "release": {"name": "r"},
-        "data": {"path": "d.csv"},
-        "privacy": {
-            "unit": "row",
-            "unit_description": "one record",
-            "adjacency": "add-remove",
+    spec = builders.spec(
+        privacy={
             "epsilon": 1,
         },
-        "columns": {
+        columns={
             "age": {**bins, "other": "none", "nulls": "none"},
             "pay": {"type": "integer", "lower": 0, "upper": 9, "source": "p"},
         },
-        "query": [{"name": "q", **query}],
-        "output": {"path": "out"},
-    }
+        query=[{"name": "q", **query}],
+    )
     with pytest.raises(Failure) as caught:
         load(spec)
     assert [complaint.code for complaint in caught.value.complaints] == ["E214"]

@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import builders
 import pytest
 
 from dprelease import Failure, load
@@ -26,21 +27,18 @@ def survey(
     effect: object = None,
     **columns: Any,
 ) -> Release:
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"}
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv"}
         | ({} if name is None else {"weight": name})
         | ({} if effect is None else {"design_effect": effect}),
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-        "columns": {
+        columns={
             "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
             "pay": {"type": "integer", "lower": 0, "upper": 9000, "source": "p"},
             "w": weight or WEIGHT,
         }
         | columns,
-        "query": [{"name": "q"} | (query or MEAN)],
-    }
+        query=[{"name": "q"} | (query or MEAN)],
+    )
     return load(spec)
 
 
@@ -132,17 +130,15 @@ def test_a_spec_without_weights_has_the_identity_that_it_had() -> None:
 
 def test_keys_are_selected_by_a_count_that_is_not_weighted() -> None:
     privacy = {"partition_selection": {"delta": 1e-8, "epsilon": 0.1}, "by": ["h"]}
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv", "weight": "w"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1, "delta": 1e-7},
-        "columns": {"h": {"type": "string"}, "w": WEIGHT},
-        "query": [
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv", "weight": "w"},
+        privacy={"epsilon": 1, "delta": 1e-7},
+        columns={"h": {"type": "string"}, "w": WEIGHT},
+        query=[
             {"name": "weighted", "statistic": "count"} | privacy,
             {"name": "rows", "statistic": "count", "weight_by_survey": False} | privacy,
         ],
-    }
+    )
     weighted, rows = load(spec).queries
     assert weighted.survey_weight is not None
     assert rows.survey_weight is None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+import builders
 import pytest
+from builders import is_refused, with_step
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from thorough import examples
 
-from dprelease import ExitCode, Failure, load
+from dprelease import load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.worst_change import worst_change
 from dprelease.model import (
@@ -34,16 +36,13 @@ def make(
     mechanism: str = "auto",
 ) -> Plan:
     column = {} if statistic == "count" else {"column": "x"}
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": adjacency} | privacy,
-        "columns": {
+    spec: dict[str, Any] = builders.spec(
+        privacy={"adjacency": adjacency} | privacy,
+        columns={
             "g": {"type": "string", "keys": ["a", "b", "c"], "source": "public"},
             "x": {"type": "integer", "lower": bounds[0], "upper": bounds[1], "source": "p"},
         },
-        "query": [
+        query=[
             {
                 "name": "q",
                 "statistic": statistic,
@@ -52,20 +51,8 @@ def make(
             }
             | column
         ],
-    }
+    )
     return make_plan(load(spec))
-
-
-def doctored(made: Plan, **changes: Any) -> Plan:
-    return replace(made, steps=(replace(made.steps[0], **changes), *made.steps[1:]))
-
-
-def refused(made: Plan) -> bool:
-    try:
-        certify(made)
-    except Failure as failure:
-        return failure.exit_code == ExitCode.INTERNAL
-    return False
 
 
 CASES = [
@@ -87,7 +74,7 @@ def test_planned_noise_is_certified_and_less_noise_is_refused(
     made = make(statistic, adjacency, privacy, by=by, mechanism=mechanism)
     assert certify(made).plan is made
     noise = made.steps[0].noise
-    assert refused(doctored(made, noise=replace(noise, parameter=noise.parameter * NINE)))
+    assert is_refused(with_step(made, noise=replace(noise, parameter=noise.parameter * NINE)))
 
 
 @given(
@@ -116,32 +103,32 @@ def test_the_enumeration_finds_the_sensitivities_by_itself() -> None:
 def test_a_wrong_adjacency_is_noticed() -> None:
     made = make("sum", "add-remove", {"epsilon": 1})
     release = make("sum", "replace-one", {"epsilon": 1}).release
-    assert refused(replace(made, release=release))
+    assert is_refused(replace(made, release=release))
 
 
 def test_a_wider_transform_is_noticed() -> None:
     made = make("sum", "add-remove", {"epsilon": 1})
-    assert refused(doctored(made, transform=((2,),)))
+    assert is_refused(with_step(made, transform=((2,),)))
 
 
 def test_a_query_without_noise_is_refused_unless_nothing_can_change() -> None:
     made = make("count", "add-remove", {"epsilon": 1})
     nothing = Noise(NoiseFamily.NONE, Fraction(0))
-    assert refused(doctored(made, noise=nothing, loss=Loss(Fraction(0))))
+    assert is_refused(with_step(made, noise=nothing, loss=Loss(Fraction(0))))
     free = make("count", "replace-one", {"epsilon": 1}, by=False)
     assert certify(free).plan is free
 
 
 def test_a_total_that_is_too_good_is_refused() -> None:
     made = make("count", "add-remove", {"epsilon": 1})
-    assert refused(replace(made, loss=replace(made.loss, epsilon=Fraction(99, 100))))
+    assert is_refused(replace(made, loss=replace(made.loss, epsilon=Fraction(99, 100))))
 
 
 def test_a_total_without_the_delta_of_its_parts_is_refused() -> None:
     """Although the epsilons add up."""
     made = make("count", "add-remove", {"epsilon": 1, "delta": 1e-6}, mechanism="gaussian")
     assert made.loss.delta > 0
-    assert refused(replace(made, loss=replace(made.loss, delta=Fraction(0))))
+    assert is_refused(replace(made, loss=replace(made.loss, delta=Fraction(0))))
 
 
 def test_an_understated_rho_of_gaussian_noise_is_refused() -> None:
@@ -149,5 +136,5 @@ def test_an_understated_rho_of_gaussian_noise_is_refused() -> None:
     made = make("sum", "add-remove", {"epsilon": 1, "delta": 1e-6}, mechanism="gaussian")
     loss = made.steps[0].loss
     assert loss.rho is not None
-    assert refused(doctored(made, loss=replace(loss, rho=loss.rho * Fraction(999, 1000))))
-    assert refused(doctored(made, loss=replace(loss, rho=None)))
+    assert is_refused(with_step(made, loss=replace(loss, rho=loss.rho * Fraction(999, 1000))))
+    assert is_refused(with_step(made, loss=replace(loss, rho=None)))

@@ -7,11 +7,12 @@ from itertools import product
 from math import exp, log
 from typing import Any
 
+import builders
 import pytest
+from builders import is_refused, with_step
 from msgspec.structs import replace
 
-from dprelease import ExitCode, Failure, load
-from dprelease.kernel.certify.certify import certify
+from dprelease import load
 from dprelease.kernel.certify.step_loss import span_of_scores
 from dprelease.kernel.certify.total_loss import events_of
 from dprelease.kernel.verify import additive as verifier
@@ -41,40 +42,20 @@ CHOICES: dict[str, dict[str, Any]] = {
 
 
 def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query: Any) -> Plan:
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": adjacency, "epsilon": 1},
-        "columns": {
+    spec: dict[str, Any] = builders.spec(
+        privacy={"adjacency": adjacency, "epsilon": 1},
+        columns={
             "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
             "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
             "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p", "nulls": 0},
             "y": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
             "z": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
         },
-        "query": [{"name": "q", "statistic": statistic} | query],
-    }
+        query=[{"name": "q", "statistic": statistic} | query],
+    )
     if by:
         spec["query"][0]["by"] = ["g"]
     return make_plan(load(spec))
-
-
-def doctored(made: Plan, asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
-    """Change a step, and its query as well in the release."""
-    query = replace(made.steps[0].query, **(asked or {}))
-    step = replace(made.steps[0], query=query, **changes)
-    reads = (replace(made.reads[0], query=query, step=query.name),)
-    release = replace(made.release, queries=(query,))
-    return replace(made, steps=(step,), release=release, reads=reads)
-
-
-def refused(made: Plan) -> bool:
-    try:
-        certify(made)
-    except Failure as failure:
-        return failure.exit_code == ExitCode.INTERNAL
-    return False
 
 
 # --- choices ------------------------------------------------------------------------------------
@@ -86,40 +67,40 @@ def refused(made: Plan) -> bool:
 def test_rates_of_choices(statistic: str, adjacency: str, family: NoiseFamily) -> None:
     made = plan(statistic, adjacency, **CHOICES[statistic])
     step = made.steps[0]
-    assert not refused(made)
+    assert not is_refused(made)
     span = span_of_scores(step, made.release.privacy)
     assert span == (4 if statistic == "best" else 1) * (2 if adjacency == "replace-one" else 1)
     rate = 1 / Fraction(span * step.query.picks)
     chosen = {"noise": Noise(family, rate), "form": Form.CHOICE, "loss": Loss(Fraction(1))}
-    fair = replace(doctored(made, **chosen), loss=Loss(Fraction(1)))
-    assert not refused(fair)
+    fair = replace(with_step(made, **chosen), loss=Loss(Fraction(1)))
+    assert not is_refused(fair)
     event = Range if family is NoiseFamily.EXPONENTIAL else Pure
     assert events_of(fair) == [(event(rate * span), step.query.picks)]
-    assert refused(doctored(fair, noise=Noise(family, rate * Fraction(1001, 1000))))
-    assert refused(doctored(fair, noise=Noise(family, -rate)))
-    assert refused(doctored(fair, noise=Noise(NoiseFamily.LAPLACE, rate)))
-    assert refused(doctored(fair, noise=Noise(NoiseFamily.NONE, Fraction(0))))
+    assert is_refused(with_step(fair, noise=Noise(family, rate * Fraction(1001, 1000))))
+    assert is_refused(with_step(fair, noise=Noise(family, -rate)))
+    assert is_refused(with_step(fair, noise=Noise(NoiseFamily.LAPLACE, rate)))
+    assert is_refused(with_step(fair, noise=Noise(NoiseFamily.NONE, Fraction(0))))
     less = replace(step.sensitivity, choice_l1=step.sensitivity.choice_l1 - 1)
-    assert refused(doctored(fair, sensitivity=less))
+    assert is_refused(with_step(fair, sensitivity=less))
     rho_of = verifier.range_rho if family is NoiseFamily.EXPONENTIAL else verifier.pure_rho
     rho = step.query.picks * rho_of(rate * span)
     for claimed, holds in [(rho, True), (rho * Fraction(999, 1000), False)]:
         loss = Loss(Fraction(1), Fraction(0), claimed)
-        assert refused(replace(doctored(fair, loss=loss), loss=loss)) != holds
+        assert is_refused(replace(with_step(fair, loss=loss), loss=loss)) != holds
 
 
 def test_no_score_is_monotone_when_rows_are_replaced() -> None:
     made = plan("mode", "replace-one", column="h")
     step = made.steps[0]
     half = replace(step.sensitivity, monotone=True)
-    assert refused(doctored(made, sensitivity=half))
-    assert refused(doctored(made, sensitivity=replace(half, choice_l1=100)))
+    assert is_refused(with_step(made, sensitivity=half))
+    assert is_refused(with_step(made, sensitivity=replace(half, choice_l1=100)))
 
 
 def test_scores_are_bounded_by_what_they_count() -> None:
     made = plan("mode", column="h")
-    assert refused(doctored(made, transform=((2,),)))
-    units = doctored(made, measures=(Measure(MeasureKind.UNITS),))
+    assert is_refused(with_step(made, transform=((2,),)))
+    units = with_step(made, measures=(Measure(MeasureKind.UNITS),))
     for bounding, rows, cells in [((6, 2, 3), 6, 2), ((6, 4, 6), 6, 2), ((5, 1, 5), 5, 1)]:
         people = replace(
             made.release.privacy, unit="column", unit_column="p", bounding=Bounding(*bounding)
@@ -136,12 +117,14 @@ def test_the_top_by_noisy_counts_is_paid_for_all_counts() -> None:
     made = plan("top_k", "replace-one", column="h", k=2, mechanism="laplace")
     step = made.steps[0]
     assert (step.form, step.noise) == (Form.NUMBERS, Noise(NoiseFamily.LAPLACE, Fraction(2)))
-    assert not refused(made)
-    assert refused(doctored(made, noise=Noise(NoiseFamily.LAPLACE, Fraction(19, 10))))
-    assert refused(doctored(made, {"axis": None}, noise=Noise(NoiseFamily.LAPLACE, Fraction(1))))
-    assert refused(doctored(made, {"picks": 4}))
+    assert not is_refused(made)
+    assert is_refused(with_step(made, noise=Noise(NoiseFamily.LAPLACE, Fraction(19, 10))))
+    assert is_refused(
+        with_step(made, {"axis": None}, noise=Noise(NoiseFamily.LAPLACE, Fraction(1)))
+    )
+    assert is_refused(with_step(made, {"picks": 4}))
     two = {"transform": ((1,), (1,)), "unit": (Fraction(1),) * 2}
-    assert refused(doctored(made, **two))
+    assert is_refused(with_step(made, **two))
 
 
 def laws(scores: tuple[int, ...], rate: float, flips: bool) -> list[float]:

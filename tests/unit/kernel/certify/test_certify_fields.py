@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import builders
 import pytest
 from msgspec.structs import replace
 from plan_changes import Difference, Parts, changes, differences
@@ -293,14 +294,12 @@ def planned(name: str) -> Plan:
     if name not in SMALL:
         return certified_plan(load(next(path for path in SPECS if path.stem == name))).plan
     queries, privacy, is_weighted = SMALL[name]
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"} | ({"weight": "w"} if is_weighted else {}),
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
-        "columns": {key: column for key, column in COLUMNS.items() if is_weighted or key != "w"},
-        "query": [{"name": f"q{at}"} | query for at, query in enumerate(queries)],
-    }
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv"} | ({"weight": "w"} if is_weighted else {}),
+        privacy={"epsilon": 1} | privacy,
+        columns={key: column for key, column in COLUMNS.items() if is_weighted or key != "w"},
+        query=[{"name": f"q{at}"} | query for at, query in enumerate(queries)],
+    )
     return certified_plan(load(spec)).plan
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import builders
+from builders import is_refused, with_step
 from msgspec.structs import replace
 
-from dprelease import ExitCode, Failure, load
-from dprelease.kernel.certify.certify import certify
+from dprelease import load
 from dprelease.kernel.certify.total_loss import events_of
 from dprelease.kernel.certify.well_formed import meaning_breaches
 from dprelease.kernel.certify.worst_change import worst_change
@@ -29,45 +30,25 @@ from dprelease.planning.planner import make_plan
 
 
 def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query: Any) -> Plan:
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": adjacency, "epsilon": 1},
-        "columns": {
+    spec: dict[str, Any] = builders.spec(
+        privacy={"adjacency": adjacency, "epsilon": 1},
+        columns={
             "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
             "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
             "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p", "nulls": 0},
             "y": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
             "z": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
         },
-        "query": [{"name": "q", "statistic": statistic} | query],
-    }
+        query=[{"name": "q", "statistic": statistic} | query],
+    )
     if by:
         spec["query"][0]["by"] = ["g"]
     return make_plan(load(spec))
 
 
-def doctored(made: Plan, asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
-    """Change a step, and its query as well in the release."""
-    query = replace(made.steps[0].query, **(asked or {}))
-    step = replace(made.steps[0], query=query, **changes)
-    reads = (replace(made.reads[0], query=query, step=query.name),)
-    release = replace(made.release, queries=(query,))
-    return replace(made, steps=(step,), release=release, reads=reads)
-
-
-def refused(made: Plan) -> bool:
-    try:
-        certify(made)
-    except Failure as failure:
-        return failure.exit_code == ExitCode.INTERNAL
-    return False
-
-
 def meaningless(made: Plan) -> bool:
     """Whether a plan is refused whatever it costs."""
-    return next(meaning_breaches(made), None) is not None and refused(made)
+    return next(meaning_breaches(made), None) is not None and is_refused(made)
 
 
 # --- quantiles ----------------------------------------------------------------------------------
@@ -82,11 +63,11 @@ def with_steps(make: Callable[[tuple[Any, ...]], list[Any]]) -> Plan:
     steps = tuple(make(scheme.steps))
     rate = steps[0].rate if steps else Fraction(1)
     noise = Noise(NoiseFamily.EXPONENTIAL, rate)
-    return doctored(made, scheme=replace(scheme, steps=steps), noise=noise)
+    return with_step(made, scheme=replace(scheme, steps=steps), noise=noise)
 
 
 def test_schemes_that_are_no_trees_are_refused() -> None:
-    assert not refused(with_steps(list))
+    assert not is_refused(with_steps(list))
     for bad in (
         lambda steps: steps[:2],
         lambda steps: [*steps, steps[2]],
@@ -100,7 +81,7 @@ def test_schemes_that_are_no_trees_are_refused() -> None:
         lambda steps: [],
     ):
         assert meaningless(with_steps(bad))
-    assert refused(
+    assert is_refused(
         with_steps(lambda steps: [*steps[:2], replace(steps[2], rate=steps[2].rate * 2)])
     )
 
@@ -109,28 +90,28 @@ def test_quantiles_are_cheaper_only_where_a_replaced_row_stays_in_its_cell() -> 
     """Not if it may be in another group, or have no value: then it goes here and comes there."""
     asked = {"statistic": "quantile", "adjacency": "replace-one", "q": 0.25}
     stays = plan(**asked, column="x", by=False)
-    assert not refused(stays)
+    assert not is_refused(stays)
     assert events_of(stays) == [(Range(Fraction(1)), 1)]
     step = stays.steps[0]
     for moves in (plan(**asked, column="x"), plan(**asked, column="y", by=False)):
-        assert not refused(moves)
-        steep = doctored(moves, scheme=step.scheme, noise=step.noise)
-        assert refused(steep)
+        assert not is_refused(moves)
+        steep = with_step(moves, scheme=step.scheme, noise=step.noise)
+        assert is_refused(steep)
         assert events_of(steep) == [(Range(Fraction(3, 2)), 1)]
     less = replace(step.sensitivity, l1=step.sensitivity.l1 - 1)
-    assert refused(doctored(stays, sensitivity=less))
+    assert is_refused(with_step(stays, sensitivity=less))
 
 
 def test_a_replaced_value_stays_in_its_cell_only_if_nothing_can_move_it() -> None:
     # of 9/10: 10 if it stays, 9 for a removal and as much for an addition
     tight = plan("quantile", "replace-one", by=False, column="x", q=[0.9])
-    assert not refused(tight)
+    assert not is_refused(tight)
     held = tight.steps[0].points
     assert held is not None
-    assert refused(doctored(tight, points=replace(held, null_fill=None)))
-    assert refused(doctored(tight, {"where": Expression("y > 1", ("y",))}))
+    assert is_refused(with_step(tight, points=replace(held, null_fill=None)))
+    assert is_refused(with_step(tight, {"where": Expression("y > 1", ("y",))}))
     grouped = plan("count").steps[0].query.groups
-    assert refused(doctored(tight, {"groups": grouped}))
+    assert is_refused(with_step(tight, {"groups": grouped}))
 
 
 # --- ratios and sets ----------------------------------------------------------------------------
@@ -150,18 +131,18 @@ def test_ratios_have_filters_of_their_own_and_no_others() -> None:
         where="z > 1",
     )
     step = made.steps[0]
-    assert not refused(made)
-    assert meaningless(doctored(made, measures=of(step, 0, where=Expression("z > 8", ("z",)))))
+    assert not is_refused(made)
+    assert meaningless(with_step(made, measures=of(step, 0, where=Expression("z > 8", ("z",)))))
     # nor the query's filter without the part's own, nor that of the other part
     for where in (step.query.where, step.measures[1].where):
-        assert meaningless(doctored(made, measures=of(step, 0, where=where)))
+        assert meaningless(with_step(made, measures=of(step, 0, where=where)))
     third = Measure(MeasureKind.SUM, Quantity("z", Grid(Fraction(1), 0, 10)))
     spare = Measure(MeasureKind.SUM, Quantity("y", Grid(Fraction(1), 0, 10)))
     more = tuple(replace(each, where=step.query.where) for each in (spare, third))
     wide = tuple((*row, 0, 0) for row in step.transform)
-    assert meaningless(doctored(made, measures=(*step.measures, *more), transform=wide))
-    assert meaningless(doctored(made, {"denominator": None}))
-    assert refused(doctored(made, transform=((step.transform[0][0] + 1, 0), step.transform[1])))
+    assert meaningless(with_step(made, measures=(*step.measures, *more), transform=wide))
+    assert meaningless(with_step(made, {"denominator": None}))
+    assert is_refused(with_step(made, transform=((step.transform[0][0] + 1, 0), step.transform[1])))
 
 
 def test_one_filter_for_both_parts_does_not_come_apart() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import builders
 import pytest
 from thorough import for_each
 
@@ -47,18 +48,15 @@ STEPS = [2, 20, 199, 200, 1000, 10**6]
 def plan(name: str, budget: str, steps: int, adjacency: str, *by: str) -> Plan:
     query = {"name": "q", "statistic": name, "mechanism": "gaussian"} | ASKED[name]
     nulls = {"nulls": 0, "source": "p"}
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": adjacency} | BUDGETS[budget],
-        "columns": {
+    spec: dict[str, Any] = builders.spec(
+        privacy={"adjacency": adjacency} | BUDGETS[budget],
+        columns={
             "g": {"type": "string", "keys": ["a", "b"], "source": "p"},
             "x": {"type": "integer", "lower": 0, "upper": steps} | nulls,
             "y": {"type": "integer", "lower": 0, "upper": 7} | nulls,
         },
-        "query": [query | ({"by": list(by)} if by else {})],
-    }
+        query=[query | ({"by": list(by)} if by else {})],
+    )
     return certified_plan(load(spec)).plan
 
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from builders import is_refused, spec, with_step
 from msgspec.structs import replace
 
-from dprelease import ExitCode, Failure, load
-from dprelease.kernel.certify.certify import certify
+from dprelease import load
 from dprelease.kernel.certify.record_tables import added
 from dprelease.kernel.certify.step_loss import step_loss_breaches
 from dprelease.kernel.certify.total_loss import total_loss_breaches
@@ -20,7 +20,6 @@ from dprelease.model import (
     MeasureKind,
     Plan,
     Query,
-    Read,
     Step,
 )
 from dprelease.planning.planner import make_plan
@@ -46,18 +45,15 @@ def plan(
     queries = [{"name": "q", "statistic": COUNT[people]} | query, *others]
     return make_plan(
         load(
-            {
-                "release": {"name": "r"},
-                "data": {"path": "t.csv"},
-                "output": {"path": "out/r"},
-                "privacy": rules | {"adjacency": adjacency, "epsilon": 1, "delta": 1e-6},
-                "columns": {
+            spec(
+                privacy=rules | {"adjacency": adjacency, "epsilon": 1, "delta": 1e-6},
+                columns={
                     "s": {"type": "string"},
                     "h": {"type": "string", "keys": ["u", "v", "w"], "source": "p"},
                     "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
                 },
-                "query": [private | each for each in queries],
-            }
+                query=[private | each for each in queries],
+            )
         )
     )
 
@@ -66,23 +62,6 @@ def first(made: Plan) -> Step:
     step = made.steps[0]
     assert step.threshold is not None
     return step
-
-
-def doctored(made: Plan, asked: dict[str, Any] | None = None, at: int = 0, **changes: Any) -> Plan:
-    steps = list(made.steps)
-    query = replace(steps[at].query, **(asked or {}))
-    steps[at] = replace(steps[at], query=query, **changes)
-    release = replace(made.release, queries=tuple(step.query for step in steps))
-    reads = tuple(Read(step.query, step.query.name, ()) for step in steps)
-    return replace(made, steps=tuple(steps), release=release, reads=reads)
-
-
-def refused(made: Plan) -> bool:
-    try:
-        certify(made)
-    except Failure as failure:
-        return failure.exit_code == ExitCode.INTERNAL
-    return False
 
 
 @pytest.mark.one_in(4)
@@ -95,16 +74,16 @@ def test_the_threshold_that_is_planned_is_the_least(
     made = plan(people, adjacency=adjacency, mechanism=mechanism)
     step = first(made)
     assert step.threshold is not None
-    assert not refused(made)
-    assert refused(doctored(made, threshold=step.threshold - 1))
-    assert not refused(doctored(made, threshold=step.threshold + 5))
+    assert not is_refused(made)
+    assert is_refused(with_step(made, threshold=step.threshold - 1))
+    assert not is_refused(with_step(made, threshold=step.threshold + 5))
     less = replace(step.noise, parameter=step.noise.parameter * Fraction(99, 100))
-    assert refused(doctored(made, noise=less))
+    assert is_refused(with_step(made, noise=less))
     known = step.sensitivity
-    assert refused(doctored(made, sensitivity=replace(known, l1=known.l1 - 1)))
+    assert is_refused(with_step(made, sensitivity=replace(known, l1=known.l1 - 1)))
     loss = Loss(step.loss.epsilon * Fraction(99, 100), step.loss.delta)
-    assert refused(doctored(made, loss=loss))
-    assert refused(doctored(made, loss=Loss(step.loss.epsilon, step.loss.delta / 10)))
+    assert is_refused(with_step(made, loss=loss))
+    assert is_refused(with_step(made, loss=Loss(step.loss.epsilon, step.loss.delta / 10)))
 
 
 @pytest.mark.one_in(6)
@@ -117,11 +96,11 @@ def test_every_plan_is_certified(bounding: tuple[int, int, int], adjacency: str)
         {"name": "p", "statistic": "proportion", "where": "x > 3"},
     ]
     made = plan(True, *others, adjacency=adjacency, bounding=bounding)
-    assert not refused(made)
+    assert not is_refused(made)
     for at in range(1, len(made.steps)):
         noise = made.steps[at].noise
         less = replace(noise, parameter=noise.parameter * Fraction(9, 10))
-        assert refused(doctored(made, at=at, noise=less))
+        assert is_refused(with_step(made, at=at, noise=less))
 
 
 RECORDS = Measure(MeasureKind.RECORDS)
@@ -129,9 +108,9 @@ RECORDS = Measure(MeasureKind.RECORDS)
 
 def test_rows_of_people_do_not_select() -> None:
     made = plan(True)
-    assert refused(doctored(made, measures=(RECORDS,)))
+    assert is_refused(with_step(made, measures=(RECORDS,)))
     # not even with a threshold above anything that a unit's rows can bring
-    assert refused(doctored(made, measures=(RECORDS,), threshold=10**9))
+    assert is_refused(with_step(made, measures=(RECORDS,), threshold=10**9))
 
 
 # --- choices and quantiles by private keys ------------------------------------------------------
@@ -187,27 +166,29 @@ def test_a_step_by_private_keys_costs_what_is_claimed_and_no_less(
     )
     step = made.steps[1]
     assert step.query.private
-    assert not refused(made)
+    assert not is_refused(made)
     known = step.sensitivity
     if step.form is Form.CHOICE:
         assert known.choice_l1 > 0
         less = replace(known, choice_l1=known.choice_l1 - 1)
     else:
         less = replace(known, l1=known.l1 - 1)
-    assert refused(doctored(made, at=1, sensitivity=less))
+    assert is_refused(with_step(made, at=1, sensitivity=less))
     if step.form is Form.NUMBERS:
         less = replace(known, l2_squared=known.l2_squared - 1)
-        assert refused(doctored(made, at=1, sensitivity=less))
+        assert is_refused(with_step(made, at=1, sensitivity=less))
     if not known.monotone:
-        assert refused(doctored(made, at=1, sensitivity=replace(known, monotone=True))) == (
+        assert is_refused(with_step(made, at=1, sensitivity=replace(known, monotone=True))) == (
             step.form is Form.CHOICE
         )
     steeper = Fraction(99, 100) if step.form is Form.NUMBERS else Fraction(101, 100)
-    assert refused(doctored(made, at=1, **rates(step, steeper)))
-    assert not refused(doctored(made, at=1, **rates(step, 1 / steeper)))
+    assert is_refused(with_step(made, at=1, **rates(step, steeper)))
+    assert not is_refused(with_step(made, at=1, **rates(step, 1 / steeper)))
     loss = replace(step.loss, epsilon=step.loss.epsilon * Fraction(99, 100))
-    assert refused(doctored(made, at=1, loss=loss))
-    assert refused(replace(made, loss=replace(made.loss, epsilon=made.loss.epsilon * NINE_TENTHS)))
+    assert is_refused(with_step(made, at=1, loss=loss))
+    assert is_refused(
+        replace(made, loss=replace(made.loss, epsilon=made.loss.epsilon * NINE_TENTHS))
+    )
 
 
 @pytest.mark.one_in(10)
@@ -217,7 +198,7 @@ def test_a_lower_bound_than_that_of_the_spec_is_seen(what: str, adjacency: str) 
     """The plan of people with at most two rows, under a spec that lets them have three."""
     asked = {"name": "o"} | OTHERS[what]
     made = plan(True, asked, adjacency=adjacency, bounding=(2, 2, 2), mechanism="laplace")
-    assert not refused(made)
+    assert not is_refused(made)
     privacy = made.release.privacy
     assert privacy.bounding is not None
     wider = replace(privacy, bounding=replace(privacy.bounding, rows=3))
@@ -226,7 +207,7 @@ def test_a_lower_bound_than_that_of_the_spec_is_seen(what: str, adjacency: str) 
     bad = replace(made, release=replace(made.release, privacy=wider))
     assert not any(step_loss_breaches(steps[0], wider, "q"))
     assert any(step_loss_breaches(steps[1], wider, "o"))
-    assert refused(bad)
+    assert is_refused(bad)
 
 
 # --- totals -------------------------------------------------------------------------------------

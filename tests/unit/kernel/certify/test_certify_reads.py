@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from builders import spec
 from msgspec.structs import replace
 
 import dprelease
@@ -27,20 +28,17 @@ SHARED = [
 def plan(queries: list[dict[str, Any]] = SHARED) -> Plan:
     keys = {"type": "string", "keys": ["a", "b"]}
     release = dprelease.load(
-        {
-            "release": {"name": "reads"},
-            "data": {"path": "none.csv"},
-            "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-            "columns": {
+        spec(
+            release={"name": "reads"},
+            columns={
                 "g": keys,
                 "h": keys,
                 "k": keys | {"other": "rest", "nulls": "rest"},
                 "x": {"type": "integer", "lower": 2, "upper": 100},
                 "y": {"type": "integer", "lower": 0, "upper": 10},
             },
-            "query": queries,
-            "output": {"path": "out"},
-        }
+            query=queries,
+        )
     )
     return make_plan(release)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import builders
 import pytest
 from msgspec.structs import replace
 
@@ -32,14 +33,11 @@ COLUMNS: dict[str, Any] = {
 
 
 def spec_of(perturb: list[dict[str, Any]], **privacy: Any) -> dict[str, Any]:
-    return {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "replace-one"} | privacy,
-        "columns": COLUMNS,
-        "perturb": perturb,
-    }
+    return builders.spec(
+        privacy={"adjacency": "replace-one"} | privacy,
+        columns=COLUMNS,
+        perturb=perturb,
+    )
 
 
 def plan_of(perturb: list[dict[str, Any]], **privacy: Any) -> Plan:

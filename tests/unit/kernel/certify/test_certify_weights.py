@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import builders
 import pytest
 from msgspec.structs import replace
 from thorough import for_each
@@ -48,20 +49,18 @@ def plan(
     weight: dict[str, Any] = WEIGHT,
     **privacy: Any,
 ) -> Plan:
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv", "weight": "w"},
-        "output": {"path": "out/r"},
-        "privacy": {"adjacency": adjacency, "epsilon": 1} | UNITS[unit] | privacy,
-        "columns": {
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv", "weight": "w"},
+        privacy={"adjacency": adjacency, "epsilon": 1} | UNITS[unit] | privacy,
+        columns={
             "g": {"type": "string", "keys": ["a", "b", "c"], "source": "public"},
             "x": {"type": "integer", "lower": -3, "upper": 40, "source": "p", "nulls": 0},
             "w": {"type": "integer"} | weight,
         },
-        "query": [
+        query=[
             {"name": "q", "statistic": statistic, "by": ["g"] if by else []} | QUERIES[statistic]
         ],
-    }
+    )
     return make_plan(load(spec))
 
 
@@ -192,16 +191,14 @@ def test_too_many_steps_and_inexact_products_are_refused() -> None:
 
 
 def test_keys_are_not_selected_by_weights() -> None:
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv", "weight": "w"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1, "delta": 1e-6},
-        "columns": {
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv", "weight": "w"},
+        privacy={"epsilon": 1, "delta": 1e-6},
+        columns={
             "g": {"type": "string"},
             "w": {"type": "integer"} | WEIGHT,
         },
-        "query": [
+        query=[
             {
                 "name": "q",
                 "statistic": "count",
@@ -209,7 +206,7 @@ def test_keys_are_not_selected_by_weights() -> None:
                 "partition_selection": {"delta": 1e-6, "epsilon": 0.5},
             }
         ],
-    }
+    )
     made = make_plan(load(spec))
     first, second = made.steps
     assert first.threshold is not None

@@ -15,8 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import builders
 import pytest
 import strategy_plans as plans
+from builders import with_step
 from msgspec.structs import replace
 
 import dprelease
@@ -131,14 +133,12 @@ QUERIES: dict[str, list[dict[str, Any]]] = {
 @cache
 def plan(name: str, **privacy: Any) -> Plan:
     queries = QUERIES[name]
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1} | privacy,
-        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
-        "query": queries,
-    }
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv"},
+        privacy={"epsilon": 1} | privacy,
+        columns={column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        query=queries,
+    )
     if name == "keys":
         selection = {"partition_selection": {"delta": 1e-8}}
         spec["query"] = [selection | query for query in queries]
@@ -149,55 +149,40 @@ def plan(name: str, **privacy: Any) -> Plan:
 @cache
 def people() -> Plan:
     """Rows of persons, of whom private keys are selected."""
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv"},
+        privacy={
             "unit": "column",
             "unit_column": "p",
             "adjacency": "add-remove",
             "epsilon": 1,
             "bounding": {"max_rows_per_unit": 4, "max_groups_per_unit": 2},
         },
-        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
-        "query": [COUNT],
-    }
+        columns={column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        query=[COUNT],
+    )
     return make_plan(load(spec))
 
 
 @cache
 def tables(**privacy: Any) -> Plan:
     """A table of a label and a number, and one whose answers are true with a chance."""
-    spec = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "replace-one"} | privacy,
-        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
-        "perturb": [
+    spec = builders.spec(
+        data={"path": "t.csv"},
+        privacy={"adjacency": "replace-one"} | privacy,
+        columns={column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        perturb=[
             {"name": "t", "columns": ["h", "x"], "epsilon": 2, "mechanism": "auto"},
             {"name": "u", "columns": ["g"], "truth": 0.75},
         ],
-        "query": [COUNT | {"epsilon": 1}],
-    }
+        query=[COUNT | {"epsilon": 1}],
+    )
     return make_plan(load(spec))
 
 
 def sibling(made: Plan, **changes: Any) -> Plan:
     """The plan with another step at the front, and what it reads, if they change."""
     return replace(made, steps=(replace(made.steps[0], **changes), *made.steps[1:]))
-
-
-def step(made: Plan, asked: dict[str, Any] | None = None, at: int = 0, **changes: Any) -> Plan:
-    """Change a step, and its query as well in the release and where it is read."""
-    steps, reads = list(made.steps), list(made.reads)
-    old = steps[at].query
-    query = replace(old, **(asked or {}))
-    steps[at] = replace(steps[at], query=query, **changes)
-    reads = [replace(read, query=query) if read.query == old else read for read in reads]
-    release = replace(made.release, queries=tuple(read.query for read in reads))
-    return replace(made, steps=tuple(steps), reads=tuple(reads), release=release)
 
 
 def read(made: Plan, name: str, **changes: Any) -> Plan:
@@ -271,7 +256,7 @@ def first(name: str) -> Step:
 def candidates(**changes: Any) -> Plan:
     given = first("best").query.candidates
     assert given is not None
-    return step(plan("best"), {"candidates": replace(given, **changes)})
+    return with_step(plan("best"), {"candidates": replace(given, **changes)})
 
 
 def scheme(**changes: Any) -> Plan:
@@ -279,11 +264,11 @@ def scheme(**changes: Any) -> Plan:
     given = first("quantiles").scheme
     assert given is not None
     steps = (*given.steps[:2], replace(given.steps[2], **changes))
-    return step(plan("quantiles"), scheme=replace(given, steps=steps))
+    return with_step(plan("quantiles"), scheme=replace(given, steps=steps))
 
 
 def of_quantiles(asked: dict[str, Any] | None = None, **changes: Any) -> Plan:
-    return step(plan("quantiles"), asked, **changes)
+    return with_step(plan("quantiles"), asked, **changes)
 
 
 def falling_quantiles() -> Plan:
@@ -298,8 +283,8 @@ def cheaper(made: Plan, *, rho: bool = False) -> Plan:
     loss = made.steps[0].loss
     if rho:
         assert loss.rho is not None
-        return step(made, loss=replace(loss, rho=loss.rho * LESS))
-    return step(made, loss=replace(loss, epsilon=loss.epsilon * LESS))
+        return with_step(made, loss=replace(loss, rho=loss.rho * LESS))
+    return with_step(made, loss=replace(loss, epsilon=loss.epsilon * LESS))
 
 
 @cache
@@ -312,18 +297,18 @@ def gaussian() -> Plan:
 
 def stated(name: str, **changes: Any) -> Plan:
     made = plan(name)
-    return step(made, sensitivity=replace(made.steps[0].sensitivity, **changes))
+    return with_step(made, sensitivity=replace(made.steps[0].sensitivity, **changes))
 
 
 def free(**changes: Any) -> Plan:
     """A total that no replaced row changes: published as it is."""
-    return step(plan("total", adjacency="replace-one"), **changes)
+    return with_step(plan("total", adjacency="replace-one"), **changes)
 
 
 def two_selections() -> Plan:
     made = plan("keys")
     one = made.steps[0]
-    return step(
+    return with_step(
         made,
         {"key_selection": one.query.key_selection},
         at=1,
@@ -344,7 +329,7 @@ def weighted(made: Plan, **changes: Any) -> Plan:
     """The plan with records that count by the survey weight x in its first step, and its query."""
     own = first("mean").query.column
     measures = tuple(replace(measure, survey_weight=WEIGHT) for measure in made.steps[0].measures)
-    return step(made, {"survey_weight": own}, **({"measures": measures} | changes))
+    return with_step(made, {"survey_weight": own}, **({"measures": measures} | changes))
 
 
 def declared(name: str) -> Column:
@@ -354,17 +339,14 @@ def declared(name: str) -> Column:
 def count_of_weighted_records() -> Plan:
     """A count of records, read from the sums of a weighted mean."""
     mean = {"name": "m", "statistic": "mean", "column": "y", "by": ["g"]}
-    spec: dict[str, Any] = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv", "weight": "x"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "add-remove", "epsilon": 1},
-        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
-        "query": [
+    spec: dict[str, Any] = builders.spec(
+        data={"path": "t.csv", "weight": "x"},
+        columns={column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        query=[
             mean,
             {"name": "n", "statistic": "count", "by": ["g"], "weight_by_survey": False},
         ],
-    }
+    )
     made = make_plan(load(spec))
     assert certify(made).plan is made
     factors = (Fraction(1, 10),) * 2
@@ -376,7 +358,7 @@ def third_quantity() -> Plan:
     made = plan("mean")
     other = Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 7)))
     transform = tuple((*row, 0) for row in made.steps[0].transform)
-    return step(made, measures=(*made.steps[0].measures, other), transform=transform)
+    return with_step(made, measures=(*made.steps[0].measures, other), transform=transform)
 
 
 def same_table_twice() -> Plan:
@@ -448,13 +430,11 @@ def another_law() -> Any:
 
 @cache
 def tables_with_delta() -> Plan:
-    spec = {
-        "release": {"name": "r"},
-        "data": {"path": "t.csv"},
-        "output": {"path": "out/r"},
-        "privacy": {"unit": "row", "adjacency": "replace-one"},
-        "columns": {column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
-        "perturb": [
+    spec = builders.spec(
+        data={"path": "t.csv"},
+        privacy={"adjacency": "replace-one"},
+        columns={column: {"source": "p"} | rest for column, rest in COLUMNS.items()},
+        perturb=[
             {
                 "name": "d",
                 "columns": ["x"],
@@ -463,7 +443,7 @@ def tables_with_delta() -> Plan:
                 "mechanism": "laplace",
             }
         ],
-    }
+    )
     return make_plan(load(spec))
 
 
@@ -518,27 +498,27 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "the claimed epsilon is at least 0": ("the plan", lambda: total(epsilon=-ONE)),
     "the claimed delta is at least 0 and below 1": (
         'step 1, "q"',
-        lambda: step(plan("count"), loss=replace(first("count").loss, delta=ONE)),
+        lambda: with_step(plan("count"), loss=replace(first("count").loss, delta=ONE)),
     ),
     "the claimed rho is at least 0": ("the plan", lambda: total(rho=-ONE)),
     # --- steps
-    "it is of a known form": ('step 1, "q"', lambda: step(plan("count"), form=None)),
+    "it is of a known form": ('step 1, "q"', lambda: with_step(plan("count"), form=None)),
     "something is released of it": (
         'step 1, "q"',
-        lambda: step(plan("count"), transform=(), unit=()),
+        lambda: with_step(plan("count"), transform=(), unit=()),
     ),
-    "each released integer has a unit": ('step 1, "q"', lambda: step(plan("count"), unit=())),
+    "each released integer has a unit": ('step 1, "q"', lambda: with_step(plan("count"), unit=())),
     "each released integer has a factor for each measure": (
         'step 1, "q"',
-        lambda: step(plan("count"), transform=((1, 0),)),
+        lambda: with_step(plan("count"), transform=((1, 0),)),
     ),
     "all factors are integers": (
         'step 1, "q"',
-        lambda: step(plan("count"), transform=((HALF,),)),
+        lambda: with_step(plan("count"), transform=((HALF,),)),
     ),
     "each group has one label for each of its keys or bins, or is private": (
         'step 1, "q"',
-        lambda: step(
+        lambda: with_step(
             plan("count"), {"groups": (replace(first("count").query.groups[0], labels=("a",)),)}
         ),
     ),
@@ -550,29 +530,29 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "it selects no keys, as it has no noise": ('step 1, "q"', lambda: free(threshold=9)),
     "the parameter of its noise is above 0": (
         'step 1, "q"',
-        lambda: step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ZERO)),
+        lambda: with_step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ZERO)),
     ),
     "it claims an epsilon above 0, as it has noise": (
         'step 1, "q"',
-        lambda: step(plan("count"), loss=FREE),
+        lambda: with_step(plan("count"), loss=FREE),
     ),
     # --- private keys
     "all queries of a table with private keys have the same groups": (
         'table "by_s"',
-        lambda: step(plan("keys"), {"groups": ()}, at=1),
+        lambda: with_step(plan("keys"), {"groups": ()}, at=1),
     ),
     "one step selects its keys": ('table "by_s"', two_selections),
     "keys that are selected are private": (
         'step 1, "q"',
-        lambda: step(plan("count"), threshold=9),
+        lambda: with_step(plan("count"), threshold=9),
     ),
     "keys are not selected by an axis": (
         'step 1, "q"',
-        lambda: step(plan("keys"), {"axis": axis()}),
+        lambda: with_step(plan("keys"), {"axis": axis()}),
     ),
     "keys are selected by a count of units": (
         'step 1, "q"',
-        lambda: step(plan("keys"), measures=(Measure(MeasureKind.DISTINCT, column="h"),)),
+        lambda: with_step(plan("keys"), measures=(Measure(MeasureKind.DISTINCT, column="h"),)),
     ),
     "keys are selected by records that count once": (
         'step 1, "q"',
@@ -580,47 +560,47 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "keys are selected by the count itself": (
         'step 1, "q"',
-        lambda: step(plan("keys"), transform=((2,),)),
+        lambda: with_step(plan("keys"), transform=((2,),)),
     ),
     "the threshold of keys is an integer of at least 2": (
         'step 1, "q"',
-        lambda: step(plan("keys"), threshold=1),
+        lambda: with_step(plan("keys"), threshold=1),
     ),
     "the selection of keys claims a delta": (
         'step 1, "q"',
-        lambda: step(plan("keys"), loss=replace(first_keys().loss, delta=ZERO)),
+        lambda: with_step(plan("keys"), loss=replace(first_keys().loss, delta=ZERO)),
     ),
     "the spec allows the delta of the selection of keys": (
         'step 1, "q"',
-        lambda: step(plan("keys"), {"key_selection": KeySelection(Fraction(1, 10**9))}),
+        lambda: with_step(plan("keys"), {"key_selection": KeySelection(Fraction(1, 10**9))}),
     ),
     "keys that are shown or not have no rho": (
         'step 1, "q"',
-        lambda: step(plan("keys"), loss=with_rho(first_keys().loss)),
+        lambda: with_step(plan("keys"), loss=with_rho(first_keys().loss)),
     ),
     "the selection of keys costs no more epsilon and delta than it claims": (
         'step 1, "q"',
-        lambda: step(plan("keys"), threshold=(first_keys().threshold or 0) - 1),
+        lambda: with_step(plan("keys"), threshold=(first_keys().threshold or 0) - 1),
     ),
     # --- measures
     "it has a measure": (
         'step 1, "q"',
-        lambda: step(plan("count"), measures=(), transform=((),)),
+        lambda: with_step(plan("count"), measures=(), transform=((),)),
     ),
     "each measure has the quantity or the column of its kind, and no other": (
         'step 1, "q"',
-        lambda: step(plan("count"), measures=(Measure(MeasureKind.SUM),)),
+        lambda: with_step(plan("count"), measures=(Measure(MeasureKind.SUM),)),
     ),
     "quantities lie on grids of exact integers, with what stands for a null": (
         'step 1, "q"',
-        lambda: step(
+        lambda: with_step(
             plan("count"),
             measures=(Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 9), 10)),),
         ),
     ),
     "a query has two parts of a ratio, or none": (
         'step 1, "q"',
-        lambda: step(plan("ratio"), {"denominator": None}),
+        lambda: with_step(plan("ratio"), {"denominator": None}),
     ),
     "measures are of one quantity, or of two in a ratio": ('step 1, "q"', third_quantity),
     "all measures have the survey weight of the query, of 0 or more and few steps, or none": (
@@ -635,65 +615,65 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "units and distinct values are counted by one measure, in one integer": (
         'step 1, "q"',
-        lambda: step(plan("distinct"), transform=((1,), (1,)), unit=(ONE, ONE)),
+        lambda: with_step(plan("distinct"), transform=((1,), (1,)), unit=(ONE, ONE)),
     ),
     # --- forms
     "only quantiles have a scheme": (
         'step 1, "q"',
-        lambda: step(plan("count"), scheme=first("quantiles").scheme),
+        lambda: with_step(plan("count"), scheme=first("quantiles").scheme),
     ),
     "only quantiles have points": (
         'step 1, "q"',
-        lambda: step(plan("count"), points=first("quantiles").points),
+        lambda: with_step(plan("count"), points=first("quantiles").points),
     ),
     "only quantiles have weights of points": (
         'step 1, "q"',
-        lambda: step(plan("count"), survey_weight=WEIGHT),
+        lambda: with_step(plan("count"), survey_weight=WEIGHT),
     ),
     "noisy numbers have no candidates": (
         'step 1, "q"',
-        lambda: step(plan("count"), {"candidates": first("best").query.candidates}),
+        lambda: with_step(plan("count"), {"candidates": first("best").query.candidates}),
     ),
     "numbers have additive noise, or none": (
         'step 1, "q"',
-        lambda: step(plan("count"), noise=Noise(NoiseFamily.EXPONENTIAL, ONE)),
+        lambda: with_step(plan("count"), noise=Noise(NoiseFamily.EXPONENTIAL, ONE)),
     ),
     "only a staircase has stairs": (
         'step 1, "q"',
-        lambda: step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ONE, 1, 1)),
+        lambda: with_step(plan("count"), noise=Noise(NoiseFamily.LAPLACE, ONE, 1, 1)),
     ),
     "stairs are whole, with a first part, and no shorter than 1/32 of the scale": (
         'step 1, "q"',
-        lambda: step(plan("count"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 4, 5)),
+        lambda: with_step(plan("count"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 4, 5)),
     ),
     "a staircase is the noise of one integer for each cell, and selects no keys": (
         'step 1, "q"',
-        lambda: step(plan("mean"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 10, 4)),
+        lambda: with_step(plan("mean"), noise=Noise(NoiseFamily.STAIRCASE, ONE, 10, 4)),
     ),
     "by the labels of an axis one integer is released": (
         'step 1, "q"',
-        lambda: step(plan("top"), transform=((1,), (1,)), unit=(ONE, ONE)),
+        lambda: with_step(plan("top"), transform=((1,), (1,)), unit=(ONE, ONE)),
     ),
     "there is an axis, or there are candidates": (
         'step 1, "q"',
-        lambda: step(plan("mode"), {"axis": None}),
+        lambda: with_step(plan("mode"), {"axis": None}),
     ),
     "an axis is public, with one label for each of its keys or bins": (
         'step 1, "q"',
-        lambda: step(plan("mode"), {"axis": replace(axis(), labels=("u",))}),
+        lambda: with_step(plan("mode"), {"axis": replace(axis(), labels=("u",))}),
     ),
     "there is a pick, and a label of the axis for each": (
         'step 1, "q"',
-        lambda: step(plan("mode"), {"picks": 4}),
+        lambda: with_step(plan("mode"), {"picks": 4}),
     ),
-    "a choice selects no keys": ('step 1, "q"', lambda: step(plan("mode"), threshold=9)),
+    "a choice selects no keys": ('step 1, "q"', lambda: with_step(plan("mode"), threshold=9)),
     "a choice is by the exponential mechanism or by permute-and-flip": (
         'step 1, "q"',
-        lambda: step(plan("mode"), noise=Noise(NoiseFamily.LAPLACE, ONE)),
+        lambda: with_step(plan("mode"), noise=Noise(NoiseFamily.LAPLACE, ONE)),
     ),
     "a choice is by one score": (
         'step 1, "q"',
-        lambda: step(plan("mode"), transform=((1,), (1,)), unit=(ONE, ONE)),
+        lambda: with_step(plan("mode"), transform=((1,), (1,)), unit=(ONE, ONE)),
     ),
     "a choice has no survey weight": (
         'step 1, "q"',
@@ -701,30 +681,30 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "labels of an axis are scored by records, values or units": (
         'step 1, "q"',
-        lambda: step(
+        lambda: with_step(
             plan("mode"), measures=(Measure(MeasureKind.SUM, Quantity("x", Grid(ONE, 0, 1))),)
         ),
     ),
     "no factor of a score is negative": (
         'step 1, "q"',
-        lambda: step(plan("mode"), transform=((-1,),)),
+        lambda: with_step(plan("mode"), transform=((-1,),)),
     ),
     "a query has candidates or an axis, not both": (
         'step 1, "q"',
-        lambda: step(plan("best"), {"axis": axis()}),
+        lambda: with_step(plan("best"), {"axis": axis()}),
     ),
     "a query with candidates is no ratio": (
         'step 1, "q"',
-        lambda: step(plan("best"), {"numerator": Part()}),
+        lambda: with_step(plan("best"), {"numerator": Part()}),
     ),
     "candidates have scores and no measures": (
         'step 1, "q"',
-        lambda: step(plan("best"), measures=(RECORDS,), transform=((1,),)),
+        lambda: with_step(plan("best"), measures=(RECORDS,), transform=((1,),)),
     ),
     "no candidate stands twice": ('step 1, "q"', lambda: candidates(texts=("1", "1", "2"))),
     "there is a pick, and a candidate for each": (
         'step 1, "q"',
-        lambda: step(plan("best"), {"picks": 4}),
+        lambda: with_step(plan("best"), {"picks": 4}),
     ),
     "scores of candidates lie on a grid of exact integers from 0 on": (
         'step 1, "q"',
@@ -806,11 +786,11 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "integers without noise are the same in all neighbours": (
         'step 1, "q"',
-        lambda: step(plan("count"), noise=NO_NOISE, loss=FREE),
+        lambda: with_step(plan("count"), noise=NO_NOISE, loss=FREE),
     ),
     "Gaussian noise claims a rho": (
         'step 1, "q"',
-        lambda: step(gaussian(), loss=replace(gaussian().steps[0].loss, rho=None)),
+        lambda: with_step(gaussian(), loss=replace(gaussian().steps[0].loss, rho=None)),
     ),
     "Gaussian noise costs no more rho than it claims": (
         'step 1, "q"',
@@ -818,11 +798,13 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "Gaussian noise costs no more delta, at its epsilon, than it claims": (
         'step 1, "q"',
-        lambda: step(gaussian(), loss=replace(gaussian().steps[0].loss, delta=Fraction(1, 10**9))),
+        lambda: with_step(
+            gaussian(), loss=replace(gaussian().steps[0].loss, delta=Fraction(1, 10**9))
+        ),
     ),
     "scores are only monotone if rows are added or removed": (
         'step 1, "q"',
-        lambda: step(
+        lambda: with_step(
             plan("mode", adjacency="replace-one"),
             sensitivity=Sensitivity(9, 9, 9, monotone=True, choice_l1=9),
         ),
@@ -885,61 +867,61 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     # --- cells mixed along axes
     "what is mixed along axes is noisy numbers": (
         'step 1, "q"',
-        lambda: step(plan("mode"), axes=(EACH,)),
+        lambda: with_step(plan("mode"), axes=(EACH,)),
     ),
     "keys are not selected by what is mixed along axes": (
         'step 1, "q"',
-        lambda: step(plan("keys"), axes=(EACH,)),
+        lambda: with_step(plan("keys"), axes=(EACH,)),
     ),
     "what is mixed along axes is one count of the records of each cell": (
         'step 1, "q"',
-        lambda: step(plan("mean"), axes=(EACH,)),
+        lambda: with_step(plan("mean"), axes=(EACH,)),
     ),
     "groups that are mixed are public": (
         'step 1, "q"',
-        lambda: step(plan("keys"), axes=(EACH,), threshold=None),
+        lambda: with_step(plan("keys"), axes=(EACH,), threshold=None),
     ),
     "there is a matrix for each group and for the axis, or none": (
         'step 1, "q"',
-        lambda: step(plan("count"), axes=(EACH, EACH)),
+        lambda: with_step(plan("count"), axes=(EACH, EACH)),
     ),
     "each matrix has integers for all labels of its axis, and what its kind has": (
         'step 1, "q"',
-        lambda: step(plan("count"), axes=(AxisMatrix(AxisKind.RUNNING, ((1,),)),)),
+        lambda: with_step(plan("count"), axes=(AxisMatrix(AxisKind.RUNNING, ((1,),)),)),
     ),
     # --- what a query asks for, and what its step releases
     "its columns are those that the release declares": (
         'query "q"',
-        lambda: step(plan("mean"), {"column": replace(declared("x"), grid=Grid(ONE, 0, 9))}),
+        lambda: with_step(plan("mean"), {"column": replace(declared("x"), grid=Grid(ONE, 0, 9))}),
     ),
     "it has what its statistic takes, and nothing else": (
         'query "q"',
-        lambda: step(plan("count"), {"quantiles": (HALF,)}),
+        lambda: with_step(plan("count"), {"quantiles": (HALF,)}),
     ),
     "labels and bins of a statistic are of its own columns": (
         'query "q"',
-        lambda: step(plan("mode"), {"column": declared("g")}),
+        lambda: with_step(plan("mode"), {"column": declared("g")}),
     ),
     "quantiles that are read of counts along a column lie between 0 and 1": (
         'query "q"',
-        lambda: step(plan("running"), {"quantiles": (ONE,)}),
+        lambda: with_step(plan("running"), {"quantiles": (ONE,)}),
     ),
     "a median, minimum or maximum is the quantile that it stands for": (
         'query "q"',
-        lambda: step(plan("quantiles"), {"statistic": "median"}),
+        lambda: with_step(plan("quantiles"), {"statistic": "median"}),
     ),
     "cells are mixed along a statistic's own columns alone, each of them": (
         'step 1, "q"',
-        lambda: step(plan("count"), axes=(CENTRED,)),
+        lambda: with_step(plan("count"), axes=(CENTRED,)),
     ),
     "it releases what its query's statistic is, or the sums of its column": (
         'step 1, "q"',
-        lambda: step(plan("count"), measures=(replace(RECORDS, where=WHERE),)),
+        lambda: with_step(plan("count"), measures=(replace(RECORDS, where=WHERE),)),
     ),
     # --- figures
     "their noise is of the mechanism that the spec asks for": (
         'the figures of "q"',
-        lambda: step(plan("count"), {"mechanism": "gaussian"}),
+        lambda: with_step(plan("count"), {"mechanism": "gaussian"}),
     ),
     "the step releases what the query's statistic is by itself": (
         'the figures of "s"',
@@ -952,7 +934,7 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     "cells that are mixed along axes are read by their own query alone": (
         'the figures of "q"',
         lambda: read(
-            step(plan("running"), axes=(AxisMatrix(AxisKind.RUNNING, ((1, 1),)),)),
+            with_step(plan("running"), axes=(AxisMatrix(AxisKind.RUNNING, ((1, 1),)),)),
             "q",
             rows=(0,),
         ),
@@ -1206,15 +1188,15 @@ CASES: dict[str, tuple[str, Callable[[], Plan]]] = {
     ),
     "it costs no more epsilon than its queries state": (
         '"q"',
-        lambda: step(plan("own epsilon"), {"epsilon": Fraction(1, 4)}),
+        lambda: with_step(plan("own epsilon"), {"epsilon": Fraction(1, 4)}),
     ),
     "it costs no more rho than its queries state": (
         '"q"',
-        lambda: step(plan("own rho", epsilon=None), {"rho": Fraction(1, 100)}),
+        lambda: with_step(plan("own rho", epsilon=None), {"rho": Fraction(1, 100)}),
     ),
     "it costs no more delta than its queries state": (
         '"q"',
-        lambda: step(plan("own delta", delta=1e-6), {"delta": Fraction(1, 10**9)}),
+        lambda: with_step(plan("own delta", delta=1e-6), {"delta": Fraction(1, 10**9)}),
     ),
 }
 
@@ -1327,11 +1309,11 @@ def test_a_bound_that_is_no_number_confirms_nothing(
 
 @pytest.mark.parametrize("statistic", ["cumulative", "histogram"])
 def test_counts_along_a_column_have_one(statistic: str) -> None:
-    along = step(plan("running"), {"statistic": statistic, "column": None})
+    along = with_step(plan("running"), {"statistic": statistic, "column": None})
     with pytest.raises(Failure, match="labels and bins of a statistic are of its own columns"):
         certify(along)
 
 
 def test_a_choice_by_another_form_is_refused() -> None:
     with pytest.raises(Failure, match="by the exponential mechanism or by permute-and-flip"):
-        certify(step(plan("count"), form=Form.CHOICE))
+        certify(with_step(plan("count"), form=Form.CHOICE))
