@@ -18,8 +18,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from dprelease.errors import Complaint, Failure
 from dprelease.specfile import load
 
@@ -62,8 +60,7 @@ def complaints(spec: str) -> list[Complaint]:
             load(path)
         except Failure as failure:
             return [
-                replace(
-                    each,
+                each._replace(
                     message=each.message.replace(folder, "here"),
                     hint=each.hint.replace(folder, "here"),
                 )
