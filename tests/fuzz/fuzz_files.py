@@ -331,6 +331,10 @@ def write(folder: Path, case: Case) -> Source:
 
 RECORDS = Measure(MeasureKind.RECORDS)
 QUANTITY = Quantity("c", Grid(Fraction(1, 4), -4000, 4000), 3)
+KEYS = {
+    T.STRING: ("a", "b"), T.INTEGER: ("1", "7"), T.DECIMAL: ("0.5", "1"),
+    T.BOOLEAN: ("false", "true"), T.DATE: ("2026-01-31",), T.TIMESTAMP: ("2026-01-31 12:00:00",),
+}  # fmt: skip
 
 
 def requests(source: Source, kind: ColumnType | None) -> list[AggregateRequest]:
@@ -348,8 +352,10 @@ def requests(source: Source, kind: ColumnType | None) -> list[AggregateRequest]:
     if kind in (T.INTEGER, T.FLOAT, T.DECIMAL, T.BOOLEAN):
         measures += [Measure(MeasureKind.SUM, QUANTITY), Measure(MeasureKind.VALUES, QUANTITY)]
     private = Group("c", kind, (), null_label="none", private=True)
+    keyed = [Group("c", kind, KEYS[kind], KEYS[kind])] if kind in KEYS else []
     return [
         AggregateRequest(source, inputs, (group,), tuple(measures)),
+        AggregateRequest(source, inputs, (group, *keyed), (RECORDS,)),
         AggregateRequest(source, inputs, (group, private), (RECORDS,)),
         AggregateRequest(source, inputs, (group,), (RECORDS,), bound=bound),
     ]
