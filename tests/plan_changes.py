@@ -81,7 +81,7 @@ class Parts:
         if origin in (Union, types.UnionType):
             for option in get_args(kind):
                 yield from self.some(option, field)
-        elif origin is tuple:
+        elif origin is tuple and get_args(kind)[-1] is Ellipsis:
             yield ()
             yield from ((value,) for value in self.some(get_args(kind)[0], field))
         elif kind in (int, Fraction, bool):
@@ -103,6 +103,8 @@ def _changed(value: Any, kind: Any, parts: Parts, field: tuple[type, str] | None
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         yield from _of_options(value, get_args(kind), parts, field)
+    elif origin is tuple and get_args(kind)[-1] is not Ellipsis:
+        yield from _of_row(value, get_args(kind), parts, field)
     elif origin is tuple:
         yield from _of_tuple(value, get_args(kind), parts, field)
     elif origin is collections.abc.Mapping:
@@ -155,6 +157,15 @@ def _of_tuple(
         yield value[::-1]
     for more in parts.some(kinds[0], field):
         yield (*value, more)
+
+
+def _of_row(
+    value: tuple[Any, ...], kinds: tuple[Any, ...], parts: Parts, field: tuple[type, str] | None
+) -> Iterator[tuple[Any, ...]]:
+    """Change one place of a tuple that has a type for each."""
+    for place, kind in enumerate(kinds):
+        for changed in _changed(value[place], kind, parts, field):
+            yield (*value[:place], changed, *value[place + 1 :])
 
 
 def _of_mapping(

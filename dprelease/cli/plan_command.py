@@ -50,6 +50,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     run.
     """
     from dprelease.cli.views.ledger_view import standing_of
+    from dprelease.language import word
     from dprelease.release.saved_plan import digest_of, save
     from dprelease.reports.facts.explanations import plan_warnings
     from dprelease.reports.plan_facts import describe, what_if_facts
@@ -84,7 +85,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         from dprelease.cli.views.plan_view import write_plan
 
         write_plan(described, ledger, why=why)
-        for note in planned.notes:
+        for note in map(word, planned.notes):
             remark(f"note: {note}")
     if not refusals:
         return int(ExitCode.DONE)

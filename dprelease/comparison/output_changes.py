@@ -28,6 +28,7 @@ from dprelease.comparison.spec_changes import (
     listed,
     moves,
 )
+from dprelease.language import word
 from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Release
 from dprelease.postprocess.finishing.finished_tables import deeds
 from dprelease.reports.facts.finished import condition_of
@@ -210,7 +211,7 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
 def _finish(query: Query) -> Facts:
     """What is done to figures after the noise, as far as it is not the default."""
     finish = query.finish
-    done = ", ".join(deeds(finish)) or None
+    done = ", ".join(map(word, deeds(finish))) or None
     share = finish.flag_unreliable_at
     facts = {
         "figures are": done,

@@ -17,6 +17,8 @@ from pathlib import Path
 from string import Formatter
 from typing import NamedTuple
 
+from dprelease.model.sentences import NumberText, Sentence, Text
+
 
 class Language(NamedTuple):
     """A language: its own name, and how it separates thousands and decimals."""
@@ -57,7 +59,7 @@ def say(sentence: str, /, **values: object) -> str:
 
     Args:
         sentence: Id of the sentence in the catalogues.
-        values: What the sentence shows, by the names in its braces.
+        values: What the sentence shows, by the names in its braces. Sentences are worded too.
 
     Returns:
         The sentence, with numbers as the language writes them.
@@ -67,9 +69,22 @@ def say(sentence: str, /, **values: object) -> str:
     """
     language = spoken()
     text = catalogue(language)[sentence]
+    texts = {
+        name: word(value) if isinstance(value, Sentence | NumberText) else value
+        for name, value in values.items()
+    }
     if language == ENGLISH:  # as str.format writes numbers
-        return text.format(**values)
-    return _IN_LANGUAGE.vformat(text, (), values)
+        return text.format(**texts)
+    return _IN_LANGUAGE.vformat(text, (), texts)
+
+
+def word(text: Text) -> str:
+    """Word a sentence, or a number, that was named without a language; other texts stay."""
+    if isinstance(text, Sentence):
+        if text.count is None:
+            return say(text.key, **dict(text.values))
+        return counted(text.count, text.key, **dict(text.values))
+    return number_text(text) if isinstance(text, NumberText) else text
 
 
 def counted(n: int, sentence: str, /, **values: object) -> str:

@@ -7,6 +7,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
+from dprelease.model.sentences import Text
+
 
 class Sensitivity(Struct, frozen=True):
     """Worst change of the released integers between neighbours, over all cells together.
@@ -20,7 +22,7 @@ class Sensitivity(Struct, frozen=True):
     l2_squared: int
     coordinates: int
     shapes: tuple[tuple[int, ...], ...] = ()
-    derivation: str = ""
+    derivation: Text = ""
     monotone: bool = False  # of scores: neighbours move all of them in the same direction
     choice_l1: int = 0  # of scores: over all cells, each by its candidate that moves most
 

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from dprelease.model.columns import ColumnType
 from dprelease.model.queries import column_name
+from dprelease.model.sentences import Text
 
 
 class ColumnNames(Struct, frozen=True):
@@ -108,7 +109,7 @@ class OutputColumn(Struct, frozen=True):
     name: str
     kind: str
     values: Sequence[str | int | None]
-    description: str
+    description: Text
     decimals: int = 0
     query: str | None = None
     type: ColumnType | None = None  # of a key

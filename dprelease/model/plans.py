@@ -14,6 +14,7 @@ from dprelease.model.queries import Query
 from dprelease.model.record_tables import RecordStep
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
+from dprelease.model.sentences import Text
 from dprelease.model.strategies import AxisMatrix, Strategy, Term, tied
 
 
@@ -144,7 +145,7 @@ class Plan(Struct, frozen=True):
     loss: Loss
     method: str
     basic: Loss
-    notes: tuple[str, ...] = ()
+    notes: tuple[Text, ...] = ()
     advanced: Loss | None = None  # by advanced composition, for comparison
     reads: tuple[Read, ...] = ()
     records: tuple[RecordStep, ...] = ()

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.language import word
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.key_types import typed_labels
 from dprelease.output.table_schema import table_schema
@@ -34,7 +35,9 @@ def to_arrow(table: OutputTable) -> pyarrow.Table:
     arrays = [_array(column) for column in table.columns]
     schema = pa.schema(
         [
-            pa.field(column.name, array.type, metadata=_metadata(description=column.description))
+            pa.field(
+                column.name, array.type, metadata=_metadata(description=word(column.description))
+            )
             for column, array in zip(table.columns, arrays, strict=True)
         ],
         metadata=_metadata(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from dprelease.language import word
 from dprelease.model import AS_WRITTEN, ColumnType, OutputColumn, OutputTable
 from dprelease.model.queries import column_name
 from dprelease.output.csv_table import header_name, is_escaped
@@ -47,7 +48,7 @@ def texts(**given: str | None) -> dict[str, object]:
 
 
 def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
-    description = column.description
+    description = word(column.description)
     if as_csv and is_escaped(column):
         description = f"{description} {ESCAPE_NOTE}".strip()
     words = AS_WRITTEN if column.suffix else column.names

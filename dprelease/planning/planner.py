@@ -7,15 +7,14 @@ and so is the epsilon of record-level tables; what follows from a chance of true
 
 from __future__ import annotations
 
-from contextlib import suppress
 from fractions import Fraction
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from dprelease.errors import Failure
-from dprelease.language import ENGLISH, say, speaking
 from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
+from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.planning.record_table_plan import added, record_steps, together
 from dprelease.planning.shared_releases import asked_twice
 from dprelease.planning.solve import best_of
@@ -36,17 +35,8 @@ def make_plan(
 
     The composed loss is at most the declared total. Record-level tables are paid for first, and
     their losses are added to what the queries come to. Raises Failure (exit code 2) when the
-    queries' budgets or accuracy targets do not fit into it. Reasons and notes are in the language
-    of the report, which shows them.
+    queries' budgets or accuracy targets do not fit into it.
     """
-    if release.report_language != ENGLISH:
-        # A refusal is a message, and told in English as all of them are.
-        with suppress(Failure), speaking(release.report_language):
-            return _made(release, margin, jointly=jointly)
-    return _made(release, margin, jointly=jointly)
-
-
-def _made(release: Release, margin: Fraction | None, *, jointly: bool) -> Plan:
     total = total_of(release)
     if margin is not None:
         total = replace(total, margin=margin)
@@ -132,33 +122,33 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
         )
 
 
-def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
-    notes = []
+def _notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ...]:
+    notes: list[Text] = []
     privacy, source = release.privacy, release.data.source
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE and privacy.unit == "row"
     if replaced and not privacy.has_fixed_records:
         notes.append(
-            say(
+            sentence(
                 "plan.notes.count_has_noise",
                 reason=_explain_missing_records(source),
             )
         )
     elif replaced and not source.has_fixed_records:  # sealed by an earlier version
         notes.append(
-            say(
+            sentence(
                 "plan.notes.count_was_released",
                 reason=_explain_missing_records(source),
             )
         )
     if delta_is_ours(release) and loss.delta:
         notes.append(
-            say(
+            sentence(
                 "plan.notes.delta_beside_rho",
                 delta=number(STATED_DELTA),
             )
         )
     notes += [
-        say(
+        sentence(
             "plan.notes.equal_queries",
             names=listing(names),
         )
@@ -168,7 +158,7 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     # A rest that shows in no digit comes of rounding, as zCDP leaves it.
     if stated is not None and number(loss.epsilon, 6, up=True) != number(stated, 6, up=True):
         notes.append(
-            say(
+            sentence(
                 "plan.notes.unused_epsilon",
                 unused=number(stated - loss.epsilon, 3),
                 total=number(stated, 6),
@@ -177,11 +167,11 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _explain_missing_records(source: Source) -> str:
+def _explain_missing_records(source: Source) -> Sentence:
     """Say why what a record holds can decide whether it is there."""
     if source.format == "csv":
-        return say("plan.notes.quotes_decide_records")
-    return say("plan.notes.empty_rows_of_sheets")
+        return sentence("plan.notes.quotes_decide_records")
+    return sentence("plan.notes.empty_rows_of_sheets")
 
 
 Stated = TypeVar("Stated", Privacy, Query, Perturb)

@@ -22,8 +22,8 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
-from dprelease.language import counted, say
 from dprelease.model import Sensitivity
+from dprelease.model.sentences import Sentence, counted_sentence, sentence
 from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
 
 
@@ -186,7 +186,7 @@ def replaced(
 def added_units(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
     """Bound the change of all numbers of units: by 1 in each cell that the unit is in. Attained."""
     groups = contribution.within(cells).groups
-    text = say("sensitivity.cells.of_unit", unit=say(unit), cells=_counted_text(groups))
+    text = sentence("sensitivity.cells.of_unit", unit=sentence(unit), cells=_counted_text(groups))
     return replace(added(Contribution(groups, groups, 1), COUNT, cells), derivation=text)
 
 
@@ -201,22 +201,22 @@ def replaced_units(
     groups = contribution.within(cells).groups
     change = replaced(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
     if not change.l1:
-        plural = say(_PLURALS[unit])
-        text = say(
+        plural = sentence(_PLURALS[unit])
+        text = sentence(
             "sensitivity.count.same",
-            unit=say(unit),
+            unit=sentence(unit),
             plural=plural,
         )
     else:
         where = _counted_text(change.l1)
-        text = say("sensitivity.cells.replaced", unit=say(unit), cells=where)
+        text = sentence("sensitivity.cells.replaced", unit=sentence(unit), cells=where)
     return replace(change, derivation=text)
 
 
 # --- the numbers --------------------------------------------------------------------------------
 
 
-def _stated(l1: int, shift: Shift, derivation: str) -> Sensitivity:
+def _stated(l1: int, shift: Shift, derivation: Sentence) -> Sensitivity:
     return Sensitivity(l1, shift.l2_squared, shift.coordinates, shift.shapes, derivation)
 
 
@@ -315,80 +315,79 @@ def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]
             )
 
 
-# --- derivations: the bounds in words, one sentence each, for the report -----------------------
+# --- derivations: the bounds as sentences, which the report words -----------------------
 
 
-def _cells(number: int) -> str:
+def _cells(number: int) -> Sentence:
     """Give a bound on a number of cells: one cell, at most 2 cells."""
     return (
-        say("sensitivity.cells.single")
+        sentence("sensitivity.cells.single")
         if number == 1
-        else say("sensitivity.cells.several", number=number)
+        else sentence("sensitivity.cells.several", number=number)
     )
 
 
-def _effect(row: Row) -> str:
+def _effect(row: Row) -> Sentence:
     """Say what one row does to its cell."""
     if isinstance(row, Vector):
-        most = say(row.plural)
-        return say("sensitivity.effect.sums", sums=most, total=row.l1)
+        return sentence("sensitivity.effect.sums", sums=sentence(row.plural), total=row.l1)
     if row.lower == row.upper:
-        return say("sensitivity.effect.exact", noun=say(row.noun), size=row.magnitude)
-    return say("sensitivity.effect.at_most", noun=say(row.noun), size=row.magnitude)
+        return sentence("sensitivity.effect.exact", noun=sentence(row.noun), size=row.magnitude)
+    return sentence("sensitivity.effect.at_most", noun=sentence(row.noun), size=row.magnitude)
 
 
-def _added_text(limits: Contribution, row: Row, unit: str) -> str:
+def _added_text(limits: Contribution, row: Row, unit: str) -> Sentence:
     """Say how far one unit more or less can move the table."""
     effect = _effect(row)
     if limits.is_one_row:
-        return say("sensitivity.cells.one_more_or_less", unit=say(unit), effect=effect)
+        return sentence("sensitivity.cells.one_more_or_less", unit=sentence(unit), effect=effect)
     where = _cells(limits.groups)
     if limits.groups > 1:
-        where = say("sensitivity.rows.where", cells=where, rows=limits.per_group)
-    return say(
+        where = sentence("sensitivity.rows.where", cells=where, rows=limits.per_group)
+    return sentence(
         "sensitivity.rows.of_unit",
-        unit=say(unit),
-        rows=counted(limits.rows, "words.rows_counted"),
+        unit=sentence(unit),
+        rows=counted_sentence(limits.rows, "words.rows_counted"),
         cells=where,
         effect=effect,
     )
 
 
-def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) -> str:
+def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) -> Sentence:
     """Say how far a replaced unit can move the table."""
     changed = min(2 * limits.groups, all_cells)
     where, effect = _cells(changed), _effect(row)
     if limits.is_one_row:
-        return say(
+        return sentence(
             "sensitivity.cells.replaced_with_effect",
-            unit=say(unit),
+            unit=sentence(unit),
             cells=where,
             effect=effect,
         )
-    return say(
+    return sentence(
         "sensitivity.rows.replaced",
-        unit=say(unit),
-        rows=counted(limits.rows, "words.rows_counted"),
-        cells=where if changed == 1 else say("sensitivity.rows.cells_in_all", cells=where),
+        unit=sentence(unit),
+        rows=counted_sentence(limits.rows, "words.rows_counted"),
+        cells=where if changed == 1 else sentence("sensitivity.rows.cells_in_all", cells=where),
         effect=effect,
     )
 
 
-def _counted_text(number: int) -> str:
+def _counted_text(number: int) -> Sentence:
     """Say in how many cells a unit counts once."""
     if number == 1:
-        return say("sensitivity.cells.single_once")
-    return say("sensitivity.cells.several_once", number=number)
+        return sentence("sensitivity.cells.single_once")
+    return sentence("sensitivity.cells.several_once", number=number)
 
 
-def _moved_text(row: Scalar, size: int, unit: str) -> str:
+def _moved_text(row: Scalar, size: int, unit: str) -> Sentence:
     """Say how far a replaced row can move the only cell, which it can't leave."""
-    noun = say(row.noun)
+    noun = sentence(row.noun)
     if size == 0:
-        return say("sensitivity.cells.replaced_same", unit=say(unit), noun=noun)
-    return say(
+        return sentence("sensitivity.cells.replaced_same", unit=sentence(unit), noun=noun)
+    return sentence(
         "sensitivity.value.replaced",
-        unit=say(unit),
+        unit=sentence(unit),
         noun=noun,
         size=size,
     )

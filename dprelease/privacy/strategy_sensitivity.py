@@ -31,8 +31,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from dprelease.language import say
 from dprelease.model import AxisKind, AxisMatrix, Sensitivity
+from dprelease.model.sentences import Sentence, sentence
 from dprelease.privacy.sensitivity import Contribution
 
 
@@ -48,7 +48,7 @@ def of_axes(
     if replaced:
         l1, l2_squared = _replaced(sizes, axes, l1, l2_squared)
     outputs = prod(axis.outputs(size) for size, axis in zip(sizes, axes, strict=True))
-    return _stated(contribution, l1, l2_squared, outputs, say("sensitivity.strategy.mixed"))
+    return _stated(contribution, l1, l2_squared, outputs, sentence("sensitivity.strategy.mixed"))
 
 
 def of_conditions(
@@ -57,7 +57,7 @@ def of_conditions(
     """Bound the change of 2 x - n, for so many conditions, in all cells together."""
     step = 2 if replaced else 1
     l1, l2_squared = step * conditions, step**2 * conditions
-    what = say("sensitivity.strategy.halves")
+    what = sentence("sensitivity.strategy.halves")
     return _stated(contribution, l1, l2_squared, conditions * cells, what)
 
 
@@ -124,11 +124,11 @@ def _pairs(axis: AxisMatrix) -> tuple[int, int] | None:
 
 
 def _stated(
-    contribution: Contribution, l1: int, l2_squared: int, outputs: int, what: str
+    contribution: Contribution, l1: int, l2_squared: int, outputs: int, what: Sentence
 ) -> Sensitivity:
     rows = contribution.rows
     l1, l2_squared = rows * l1, rows**2 * l2_squared
-    text = say(
+    text = sentence(
         "sensitivity.strategy.change",
         numbers=what,
         total=l1,

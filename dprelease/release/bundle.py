@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.language import say, speaking
+from dprelease.language import say, speaking, word
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import CAPS, Total
 from dprelease.ledger.reservation import Reservation
@@ -242,6 +242,7 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
         tables = in_first_layout(finish.tables, plan)
     else:
         tables = with_bounded(finish.tables, plan, with_others=sealed.layout > 2)
+    tables = tuple(map(_worded, tables))
     written = [write_table(table, release.output.format) for table in tables]
     records = _records(plan, sealed)
     outcome = Outcome(
@@ -254,7 +255,7 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
         tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
         plan_digest=None if release.rehearsal else digest_of(plan),
         flags=_flags(finish.tables),
-        remarks=(*_remarks(plan, flagged), *finish.remarks),
+        remarks=(*_remarks(plan, flagged), *map(word, finish.remarks)),
         records=sealed.records,
     )
     facts = build(plan, outcome)
@@ -272,6 +273,12 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
         release, [*written, *records], others, media_types(others)
     )
     return Publication(tables, report_json(facts), files, tuple(records))
+
+
+def _worded(table: OutputTable) -> OutputTable:
+    """Describe the columns in the language spoken now."""
+    columns = [replace(column, description=word(column.description)) for column in table.columns]
+    return replace(table, columns=tuple(columns))
 
 
 def _flagged(plan: Plan, tables: tuple[OutputTable, ...], layout: int) -> tuple[OutputTable, ...]:

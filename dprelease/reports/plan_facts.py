@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from dprelease.language import word
 from dprelease.model import Plan
 from dprelease.planning.planner import what_if
 from dprelease.postprocess.intervals.number_text import as_budget
@@ -47,7 +48,7 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
         **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
         **({"lists": to_json(list_files(release))} if release.lists else {}),
         **({"not_protected": list(shown)} if shown else {}),
-        "notes": list(plan.notes),
+        "notes": list(map(word, plan.notes)),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
         "ledger": to_json(ledger),
     }
@@ -76,7 +77,7 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
             "errors": None
             if other is None
             else {
-                read.query.name: reading.expected_error(read, other, interval)
+                read.query.name: word(reading.expected_error(read, other, interval))
                 for read in other.reads
             },
             **({"perturb": _answers(other)} if plan.records else {}),

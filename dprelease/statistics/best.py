@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dprelease.language import say
 from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
+from dprelease.model.sentences import sentence
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.shared.choices import Choices
 from dprelease.statistics.shared.statistic import (
@@ -57,7 +57,7 @@ class Best(Choices):
             l2_squared=number * one.l2_squared,
             coordinates=number * one.coordinates,
             shapes=(),
-            derivation=say("sensitivity.for_each_candidate", derivation=one.derivation),
+            derivation=sentence("sensitivity.for_each_candidate", derivation=one.derivation),
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
             choice_l1=rows * _candidates(query).grid.upper,
         )

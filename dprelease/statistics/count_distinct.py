@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, Query, Sensitivity
+from dprelease.model.sentences import Sentence, sentence
 from dprelease.privacy.sensitivity import DISTINCT
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.statistic import Hazard, Neighbours, Released, SpecKeys, moved
@@ -21,13 +21,13 @@ class CountDistinct(Single):
     overlaps = True
     hazard = Hazard(
         3,
-        "statistics.count_distinct.hazard.title",
-        "statistics.count_distinct.hazard.note",
+        Sentence("statistics.count_distinct.hazard.title"),
+        Sentence("statistics.count_distinct.hazard.note"),
     )
 
-    def meaning(self, query: Query) -> str:
+    def meaning(self, query: Query) -> Sentence:
         """Name the column whose values are counted."""
-        return say("sensitivity.noun.distinct_of", column=_column(query))
+        return sentence("sensitivity.noun.distinct_of", column=_column(query))
 
     def released(self, query: Query) -> Released:
         """One integer for each cell: its number of different values."""

@@ -26,12 +26,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.language import number_text, say
 from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.columns import NUMERIC_TYPES
+from dprelease.model.sentences import NumberText, Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of
-from dprelease.postprocess.intervals.number_text import percent, plus_minus
+from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
 from dprelease.statistics.shared.statistic import (
@@ -94,7 +94,10 @@ class Cumulative(Statistic):
         ]
         halves = [running.half(step.noise, count, 1 - interval) for count in range(1, labels + 1)]
         layout = Layout(
-            step.query.name, 0, say("tables.columns.with_noise", figure=say(self.what)), interval
+            step.query.name,
+            0,
+            sentence("tables.columns.with_noise", figure=sentence(self.what)),
+            interval,
         )
         figures = [figure for block in sums for figure in block]
         published = estimate_columns(layout, figures, halves * len(sums))
@@ -102,11 +105,11 @@ class Cumulative(Statistic):
             published += _quantile_columns(step, sums, q, ending, interval)
         return published
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
+    def expected_error(self, step: Step, interval: Fraction) -> Text:
         """The half-width of the last row, the largest."""
-        return say(
+        return sentence(
             "statistics.cumulative.error",
-            error=plus_minus(self.halfwidth(step, interval)).removeprefix("± "),
+            error=number(self.halfwidth(step, interval), up=True),
         )
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction:
@@ -174,14 +177,14 @@ def _quantile_columns(
         values = [_valued(place, edges, 10**decimals) for place in places]
     else:
         kind, values = "text", [_named(place, group.labels) for place in places]
-    name, level, share = query.column_name + ending, percent(interval), number_text(decimal(q))
+    name, level, share = query.column_name + ending, percent(interval), NumberText(decimal(q))
     words = (
-        say(
+        sentence(
             "statistics.cumulative.quantile.value",
             share=share,
         ),
-        say("statistics.cumulative.quantile.low", level=level, name=name),
-        say("statistics.cumulative.quantile.high", level=level, name=name),
+        sentence("statistics.cumulative.quantile.low", level=level, name=name),
+        sentence("statistics.cumulative.quantile.high", level=level, name=name),
     )
     published = []
     for at, (part, word) in enumerate(zip(OF_QUANTILE, words, strict=True)):

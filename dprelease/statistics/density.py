@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import prod
 
-from dprelease.language import say
 from dprelease.model import (
     EACH,
     Adjacency,
@@ -26,6 +25,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
+from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.curves import (
     Mixed,
     curve_figures,
@@ -60,8 +60,8 @@ class Density(Statistic):
     processing = "statistics.density.processing"
     hazard = Hazard(
         7,
-        "statistics.density.hazard.title",
-        "statistics.density.hazard.note",
+        Sentence("statistics.density.hazard.title"),
+        Sentence("statistics.density.hazard.note"),
     )
 
     def published(self, query: Query) -> tuple[Group, ...]:
@@ -106,9 +106,9 @@ class Density(Statistic):
         figures = curve_figures(_mixed(step), step.noise, noisy[0], interval, places)
         return estimate_columns(layout, *figures)
 
-    def _meaning(self, query: Query) -> str:
+    def _meaning(self, query: Query) -> Sentence:
         names = listing([axis.column.name for axis in query.curve])
-        return say(
+        return sentence(
             "statistics.density.description",
             names=names,
             bandwidths=_bandwidths(query),
@@ -119,21 +119,24 @@ class Density(Statistic):
         even = 1 / _area(step.query)
         return curve_half(_mixed(step), step.noise, interval, records, even)
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
+    def expected_error(self, step: Step, interval: Fraction) -> Text:
         """With the bandwidth, which it depends on."""
-        said = super().expected_error(step, interval)
-        return f"{said}, {_bandwidths(step.query)}"
+        error = super().expected_error(step, interval)
+        return sentence("words.comma", text=error, next=_bandwidths(step.query))
 
-    def words(self, step: Step) -> str:
+    def words(self, step: Step) -> Text:
         """Say what is released, and how it is read."""
         mixes_waves = any(min(map(min, matrix.entries)) < 0 for _, matrix in _mixed(step))
         what, how = (
-            (say("statistics.density.waves"), say("statistics.density.sums_of_waves"))
+            (sentence("statistics.density.waves"), sentence("statistics.density.sums_of_waves"))
             if mixes_waves
-            else (say("statistics.density.bins"), say("statistics.density.counts_of_bins"))
+            else (
+                sentence("statistics.density.bins"),
+                sentence("statistics.density.counts_of_bins"),
+            )
         )
-        parts = (
-            say(
+        first, *more = (
+            sentence(
                 "statistics.density.parts",
                 number=len(matrix.entries),
                 parts=what,
@@ -141,13 +144,18 @@ class Density(Statistic):
             )
             for axis, matrix in _mixed(step)
         )
-        released = say(
+        parts = first
+        for part in more:
+            parts = sentence("statistics.density.parts_by_parts", first=parts, second=part)
+        text = sentence(
             "statistics.density.released",
-            parts=" by ".join(parts),
+            parts=parts,
             how=how,
             bandwidths=_bandwidths(step.query),
         )
-        return " ".join([released, *map(_middles, _ranges(step.query))])
+        for axis in _ranges(step.query):
+            text = sentence("words.then", text=text, next=_middles(axis))
+        return text
 
 
 def _ranges(query: Query) -> list[CurveAxis]:
@@ -155,9 +163,9 @@ def _ranges(query: Query) -> list[CurveAxis]:
     return [axis for axis in query.curve if axis.smooth and max(axis.values) > 1]
 
 
-def _middles(axis: CurveAxis) -> str:
+def _middles(axis: CurveAxis) -> Sentence:
     """Say how far it moves the curve that values are counted in ranges."""
-    return say(
+    return sentence(
         "statistics.density.ranges",
         name=axis.column.name,
         bins=len(axis.centres),
@@ -165,10 +173,12 @@ def _middles(axis: CurveAxis) -> str:
     )
 
 
-def _bandwidths(query: Query) -> str:
-    return say("statistics.density.bandwidth") + " and ".join(
-        number(axis.bandwidth, 6) for axis in query.curve
-    )
+def _bandwidths(query: Query) -> Sentence:
+    sizes = [number(axis.bandwidth, 6) for axis in query.curve]
+    if len(sizes) == 1:
+        return sentence("statistics.density.bandwidth", size=sizes[0])
+    first, second = sizes
+    return sentence("statistics.density.bandwidths", first=first, second=second)
 
 
 def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:

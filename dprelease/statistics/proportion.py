@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fitted_count import KNOTS, CountTogether
 from dprelease.postprocess.intervals.fixed_point import places_for
 from dprelease.postprocess.intervals.quotient_intervals import shares_of_totals
@@ -45,13 +45,13 @@ class Proportion(TwoSums):
     behind_weighted = "statistics.proportion.count_weighted"
     compared_with = ("statistics.proportion.reference", Fraction(1, 2))
 
-    def meaning(self, query: Query) -> str:
+    def meaning(self, query: Query) -> Text:
         """What the share is, and of which records."""
         if query.among is not None:
             return super().meaning(query)
         if query.survey_weight is None:
-            return say("statistics.proportion.what")
-        return say("statistics.proportion.what_weighted")
+            return sentence("statistics.proportion.what")
+        return sentence("statistics.proportion.what_weighted")
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
@@ -86,7 +86,9 @@ class Proportion(TwoSums):
             KNOTS,
         )
         behind = self.words_behind(step.query)
-        meaning = say("statistics.proportion.fitted_count", count=say(behind, name=step.query.name))
+        meaning = sentence(
+            "statistics.proportion.fitted_count", count=sentence(behind, name=step.query.name)
+        )
         counts = [(2 * total + width) // (2 * width) for total in totals]
         error = math.floor(fit.half_of_count(alpha) + Fraction(1, 2))
         return [
@@ -94,8 +96,8 @@ class Proportion(TwoSums):
             *counts_in_steps(step, counts, error, interval, meaning),
         ]
 
-    def words(self, step: Step) -> str:
+    def words(self, step: Step) -> Text:
         """Say what the share is a share of."""
         if step.query.among is None:
-            return say("statistics.proportion.of_all")
-        return say("statistics.proportion.of_known")
+            return sentence("statistics.proportion.of_all")
+        return sentence("statistics.proportion.of_known")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.language import number_text, say
 from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
+from dprelease.model.sentences import NumberText, Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.statistics.shared.statistic import (
@@ -53,8 +53,8 @@ class Quantile(Statistic):
     reading = "statistics.quantile.reading"
     hazard = Hazard(
         4,
-        "statistics.quantile.hazard.title",
-        "statistics.quantile.hazard.note",
+        Sentence("statistics.quantile.hazard.title"),
+        Sentence("statistics.quantile.hazard.note"),
     )
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
@@ -64,17 +64,16 @@ class Quantile(Statistic):
         if step.points and len(step.query.points or range(step.points.grid.width)) < FEW_VALUES:
             yield Hazard(
                 5,
-                say("statistics.quantile.coarse_grid.title"),
-                say("statistics.quantile.coarse_grid.note"),
+                Sentence("statistics.quantile.coarse_grid.title"),
+                Sentence("statistics.quantile.coarse_grid.note"),
                 name,
             )
-        if self.end:
-            needed = self.meaningful_from(step, interval)
+        if (needed := self.meaningful_from(step, interval)) is not None:
             yield Hazard(
                 6,
-                say("statistics.quantile.ends.title"),
-                say("statistics.quantile.ends.note"),
-                say("statistics.quantile.ends.name", name=name, needed=needed),
+                Sentence("statistics.quantile.ends.title"),
+                Sentence("statistics.quantile.ends.note"),
+                sentence("statistics.quantile.ends.name", name=name, needed=needed),
             )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
@@ -95,15 +94,15 @@ class Quantile(Statistic):
         """
         rows = neighbours.contribution.within(cells_of(query)).rows
         noun, weight = neighbours.noun, weight_of(query)
-        text = say("sensitivity.values.rows_of_unit", unit=say(noun), rows=rows)
+        text = sentence("sensitivity.values.rows_of_unit", unit=sentence(noun), rows=rows)
         if not neighbours.people:
-            text = say("sensitivity.values.single")
+            text = sentence("sensitivity.values.single")
         if weight is not None:
-            text = say(
+            text = sentence(
                 "sensitivity.values.weighted",
                 rows=text,
                 steps=weight.grid.upper,
-                step=number_text(decimal(weight.grid.step)),
+                step=NumberText(decimal(weight.grid.step)),
             )
             rows *= weight.grid.upper
         return Sensitivity(rows, rows**2, rows, (), text)
@@ -127,21 +126,21 @@ class Quantile(Statistic):
         what, of_error = self.what, OF_RANKS
         if query.survey_weight is not None:
             what, of_error = self.what_weighted, OF_WEIGHT
-        claim = say(
+        claim = sentence(
             of_error,
             interval=percent(interval),
             name=name,
-            possible=say(LISTED) if query.points else say(MULTIPLE),
+            possible=sentence(LISTED) if query.points else sentence(MULTIPLE),
         )
         return [
             OutputColumn(
                 name,
                 kind,
                 [factor * k for k in integers],
-                say(
+                sentence(
                     what,
-                    q=number_text(decimal(q)),
-                    remark=say(self.remark) if self.remark else "",
+                    q=NumberText(decimal(q)),
+                    remark=sentence(self.remark) if self.remark else "",
                 ),
                 places,
                 query.name,
@@ -150,7 +149,7 @@ class Quantile(Statistic):
                 f"{name}_rank_moe",
                 "number" if of_ranks else "integer",
                 [fixed_point(ranks, of_ranks)] * cells,
-                claim if len(query.quantiles) == 1 else say(OF_SEVERAL, claim=claim),
+                claim if len(query.quantiles) == 1 else sentence(OF_SEVERAL, claim=claim),
                 of_ranks,
                 query.name,
             ),
@@ -158,7 +157,7 @@ class Quantile(Statistic):
                 f"{name}_flag",
                 "text",
                 [None] * cells,
-                say("statistics.quantile.no_count", name=name),
+                sentence("statistics.quantile.no_count", name=name),
                 0,
                 query.name,
             ),
@@ -176,14 +175,14 @@ class Quantile(Statistic):
         q = step.query.quantiles[0]
         return ceil(_ranks(step, interval, 0) / min(q, 1 - q))
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
+    def expected_error(self, step: Step, interval: Fraction) -> Text:
         """The rank half-width; of several quantiles the largest."""
         ranks = ranks_half(step, interval)
-        remark = say(self.remark) if self.remark else ""
+        remark = sentence(self.remark) if self.remark else ""
         if step.query.survey_weight is not None:
             size = number(ranks, up=True)
-            return say("statistics.quantile.within_size", size=size, remark=remark)
-        return say("statistics.quantile.within_ranks", ranks=int(ranks), remark=remark)
+            return sentence("statistics.quantile.within_size", size=size, remark=remark)
+        return sentence("statistics.quantile.within_ranks", ranks=int(ranks), remark=remark)
 
 
 def ranks_half(step: Step, interval: Fraction) -> Fraction:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isfinite
 
-from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
+from dprelease.model.sentences import sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import places_for
 from dprelease.postprocess.intervals.quotient_intervals import ratio_halves, ratios
@@ -86,7 +86,7 @@ class Ratio(Statistic):
             first.l2_squared + second.l2_squared,
             first.coordinates + second.coordinates,
             shapes,
-            say(
+            sentence(
                 "sensitivity.ratio",
                 numerator_factor=factors[0],
                 numerator=first.derivation,

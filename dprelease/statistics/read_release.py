@@ -18,7 +18,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
-from dprelease.language import say
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -33,6 +32,7 @@ from dprelease.model import (
     Reading,
     Step,
 )
+from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals import combined_figure
 from dprelease.postprocess.intervals.combined_noise import Part
 from dprelease.postprocess.intervals.combined_noise import combined as joined
@@ -78,7 +78,9 @@ def columns_of(
     """
     statistic = statistic_of(read.query.statistic)
     if read.reading is Reading.COMBINED:
-        return combined_figure.combined_columns(read, plan, noisy, say(statistic.what), interval)
+        return combined_figure.combined_columns(
+            read, plan, noisy, sentence(statistic.what), interval
+        )
     step, integers = plan.step(read), noisy.values[read.step]
     seen = _view(read, step)
     rows = [integers[row] for row in read.rows] if read.rows else list(integers)
@@ -183,7 +185,7 @@ def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
     ]
 
 
-def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
+def expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
     """How large the noise will be, before any data is read."""
     if read.reading in {Reading.COMBINED, Reading.LINEAR}:
         return plus_minus(constant_half(read, plan, interval) or Fraction(0))
@@ -191,7 +193,9 @@ def expected_error(read: Read, plan: Plan, interval: Fraction) -> str:
     if read.reading is Reading.MOMENTS:
         records = records_for_example(read.query)
         half = mean_half(seen, interval, records)
-        return say("statistics.error.at_least_values", error=plus_minus(Fraction(half)), n=records)
+        return sentence(
+            "statistics.error.at_least_values", error=plus_minus(Fraction(half)), n=records
+        )
     return statistic_of(read.query.statistic).expected_error(seen, interval)
 
 
@@ -278,8 +282,8 @@ def _linear_columns(
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
     totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
     values = [(2 * total + bottom) // (2 * bottom) for total in totals]
-    what = say(statistic_of(read.query.statistic).what)
-    meaning = say("tables.columns.read_from_release", figure=what, step=read.step)
+    what = sentence(statistic_of(read.query.statistic).what)
+    meaning = sentence("tables.columns.read_from_release", figure=what, step=read.step)
     layout = Layout(read.query.name, places, meaning, interval)
     return estimate_columns(layout, values, _half(read, step, interval, places))
 

@@ -17,6 +17,7 @@ import pytest
 
 from dprelease.kernel.noise.selection.quantiles import at_nearest
 from dprelease.kernel.privatize.choices import quantiles
+from dprelease.language import word
 from dprelease.model import Step
 from dprelease.planning.planner import make_plan
 from dprelease.specfile import load
@@ -149,7 +150,7 @@ def test_heaps_of_records_add_what_the_description_says(entropy: Any) -> None:
     )
     ranks = int(last.values[0] or 0)
     assert ranks < beyond <= ranks + heap / 4096
-    assert "m/4,096 more for each quantile that was found before" in last.description
+    assert "m/4,096 more for each quantile that was found before" in word(last.description)
     assert sum(one == 20 for one in drawn) > MOST_WRONG  # so it has to be said
     assert sum(one not in {20, 30} for one in drawn) <= MOST_WRONG
 

@@ -28,7 +28,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     MODEL: (ERRORS,),
     "dprelease.files": (),
     # Sentences of reports, and their catalogues.
-    LANGUAGE: (),
+    LANGUAGE: (MODEL,),
     # What a privacy reviewer must trust. It imports the vocabulary and a stream in a thread.
     "dprelease.kernel.noise.distributions": VOCABULARY,
     "dprelease.kernel.noise": (*VOCABULARY, "dprelease.kernel.noise.distributions"),
@@ -42,21 +42,18 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.kernel": (),
     # What never sees a row, an exact figure or randomness.
     "dprelease.expressions": VOCABULARY,
-    "dprelease.privacy": (*VOCABULARY, LANGUAGE),
+    "dprelease.privacy": VOCABULARY,
     "dprelease.mechanisms": (
         *VOCABULARY,
-        LANGUAGE,
         "dprelease.kernel.noise.distributions",
         "dprelease.privacy",
     ),
     "dprelease.postprocess.intervals": (
         *VOCABULARY,
-        LANGUAGE,
         "dprelease.kernel.noise.distributions",
     ),
     "dprelease.statistics": (
         *VOCABULARY,
-        LANGUAGE,
         "dprelease.kernel.noise.distributions",
         "dprelease.mechanisms",
         "dprelease.postprocess.intervals",
@@ -67,7 +64,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Noisy figures made fit to be published.
     "dprelease.postprocess.finishing": (
         *VOCABULARY,
-        LANGUAGE,
         "dprelease.expressions",
         "dprelease.postprocess.intervals",
         "dprelease.statistics.statistic_registry",
@@ -111,7 +107,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     ),
     "dprelease.planning": (
         *VOCABULARY,
-        LANGUAGE,
         "dprelease.kernel.noise.distributions",
         "dprelease.local.calibrate",
         "dprelease.local.answer_cells",  # whether answers can be written

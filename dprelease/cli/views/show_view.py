@@ -36,7 +36,8 @@ _MEANINGS = {
     UNRELIABLE: ": the noise is large beside the figure, or beside its count",
     SUPPRESSED: ": the spec has the figure hidden",
 }
-_LEVEL = re.compile(r"half-width of the ([0-9.]+%) noise interval")
+# The first percentage in what a half-width is said to be, in any language.
+_LEVEL = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?\s?%")
 
 
 def page_of(table: Described, read: Rows) -> str:
@@ -228,9 +229,11 @@ def _notes(
 ) -> Iterator[str]:
     moes = [figure for figure in figures if figure.moe is not None]
     levels = {
-        level[1]
+        f"{'.'.join(filter(None, level.groups()))}%"
         for figure in moes
-        if figure.moe is not None and (level := _LEVEL.search(fields[figure.moe].description))
+        if figure.moe is not None
+        and _is_number(fields[figure.value])
+        and (level := _LEVEL.search(fields[figure.moe].description))
     }
     if levels:
         yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: the noise alone"

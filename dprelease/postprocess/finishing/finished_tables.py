@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dprelease.language import say
 from dprelease.model import (
     AS_RELEASED,
     Finish,
@@ -28,11 +27,12 @@ from dprelease.model import (
     Read,
 )
 from dprelease.model.outputs import SUPPRESSED
+from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.finishing.lattice import axes_of, rows_of
 from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.intervals.estimate_columns import flag_meaning, flags_of
 from dprelease.postprocess.intervals.fixed_point import decimals_of
-from dprelease.postprocess.intervals.number_text import number
+from dprelease.postprocess.intervals.number_text import listing, number
 from dprelease.statistics.read_release import Piece, figure_noise, figure_variance, pieces_of
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Finished(Struct, frozen=True):
 
     tables: tuple[OutputTable, ...]
     raw: Mapping[tuple[str, str], tuple[Figures, int]] = field(default_factory=dict)
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Text, ...] = ()
 
 
 def finished(
@@ -185,7 +185,7 @@ def _adjust(
     columns: Mapping[tuple[str, str], OutputColumn],
     interval: Fraction,
     changed: dict[tuple[str, str], OutputColumn],
-) -> list[str]:
+) -> list[Text]:
     """Put the adjusted columns of a group into ``changed``, and remark on totals far apart."""
     from dprelease.postprocess.finishing.agreement import (
         Wanted,
@@ -216,13 +216,8 @@ def _adjust(
             sizes = [max(size, least) for size in half.values if isinstance(size, int)]
             changed[table, half.name] = replace(half, values=sizes)
     if disagreement(fit, decimals) > TOO_FAR:
-        names = " and ".join(dict.fromkeys(query.table for query in queries))
-        return [
-            say(
-                "finish.agree.totals_far_apart",
-                names=names,
-            )
-        ]
+        names = listing(list(dict.fromkeys(query.table for query in queries)))
+        return [sentence("finish.agree.totals_far_apart", names=names)]
     return []
 
 
@@ -416,7 +411,7 @@ def _published(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
             value if shows else SUPPRESSED
             for value, shows in zip(flag.values, visible, strict=True)
         ]
-        described = say(
+        described = sentence(
             "flags.suppressed",
             description=flag.description,
             suppressed=SUPPRESSED,
@@ -434,7 +429,9 @@ def _estimate(
         half = _with_decimals(half, value.decimals)
     if finish.round_to is not None:
         value, half = _rounded(value, half, finish.round_to)
-    described = "; ".join(filter(None, (value.description, ", ".join(deeds(finish)))))
+    described = value.description
+    if changes := deeds(finish):
+        described = sentence("words.remark", text=described, remark=_in_a_row(changes))
     made = {name: replace(value, description=described)}
     if half is None:
         return made
@@ -452,16 +449,24 @@ def _integers(values: Figures) -> list[int | None]:
     return [value if isinstance(value, int) else None for value in values]
 
 
-def deeds(finish: Finish) -> list[str]:
+def _in_a_row(texts: Sequence[Text]) -> Text:
+    """Put texts one after the other, with commas."""
+    text, *others = texts
+    for other in others:
+        text = sentence("words.comma", text=text, next=other)
+    return text
+
+
+def deeds(finish: Finish) -> list[Text]:
     """Name what is done to figures, in a word or two each."""
     said = {
-        say("finish.words.agree"): finish.consistent,
-        say("finish.words.nonnegative"): finish.nonnegative,
-        say("finish.words.integer"): finish.integer,
+        sentence("finish.words.agree"): finish.consistent,
+        sentence("finish.words.nonnegative"): finish.nonnegative,
+        sentence("finish.words.integer"): finish.integer,
     }
-    words = [word for word, done in said.items() if done]
+    words: list[Text] = [word for word, done in said.items() if done]
     if finish.round_to is not None:
-        words.append(say("finish.words.round", multiple=number(finish.round_to, 12)))
+        words.append(sentence("finish.words.round", multiple=number(finish.round_to, 12)))
     return words
 
 

@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.language import say
 from dprelease.model import Bounding, Form, OutputColumn, OutputTable, Plan, Query
 from dprelease.model.outputs import BOUNDED, OK, UNRELIABLE
+from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.finishing.finished_tables import COUNT, FLAG, HALF, RANKS
 from dprelease.postprocess.intervals.number_text import percent
 from dprelease.statistics.statistic_registry import statistic_of
@@ -128,7 +128,7 @@ def with_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[Output
         return {
             column.name: replace(
                 column,
-                description=say(
+                description=sentence(
                     "flags.if_values_are_listed",
                     description=column.description,
                 ),
@@ -161,13 +161,13 @@ def _rank_flags(
     made: dict[str, OutputColumn | None] = {}
     for name in _flags_of(table, query):
         ranks = columns[name.removesuffix(FLAG) + RANKS]
-        described = say(
+        described = sentence(
             "flags.ranks.beside_count",
             ranks=ranks.name,
             count=beside.name,
         )
         if not beside.of_values:
-            described = say(
+            described = sentence(
                 "flags.ranks.beside_count_with_gaps",
                 ranks=ranks.name,
                 count=beside.name,
@@ -195,7 +195,7 @@ def _name_flags(
     own, beside = count_of_names(query, plan), count_beside(query, plan)
     if own is not None:
         counts = _counts_of_names(table, query, tables[own.table], own)
-        described = say(
+        described = sentence(
             "flags.score.beside_count",
             short=short.name,
             share=percent(share),
@@ -204,7 +204,7 @@ def _name_flags(
         )
         flags = _judged(_exceeds(short, counts, share), OK)
     elif beside is not None and query.axis is not None:
-        described = say(
+        described = sentence(
             "flags.score.beside_other_count",
             short=short.name,
             share=percent(share),
@@ -303,7 +303,7 @@ def _leave_out_empty(
         values = [nothing if e else value for e, value in zip(empty, column.values, strict=True)]
         described = column.description
         if not column.beside:
-            described = say(
+            described = sentence(
                 "flags.empty_near_zero",
                 description=column.description,
                 count=count,
@@ -381,26 +381,28 @@ def _bounded(
             continue
         if column.beside == FLAG:
             flags = [marks.get(flag, flag) for flag in column.values]
-            described = "; ".join(filter(None, (column.description, meaning)))
+            described: Text = meaning
+            if column.description:
+                described = sentence("words.remark", text=column.description, remark=meaning)
             made[column.name] = replace(column, values=flags, description=described)
         elif not column.beside:
-            described = f"{column.description}; {_limits(bounding)}"
+            described = sentence("words.remark", text=column.description, remark=_limits(bounding))
             made[column.name] = replace(column, description=described)
     return made
 
 
-def _bounded_means(query: Query, plan: Plan, *, with_others: bool) -> str:
+def _bounded_means(query: Query, plan: Plan, *, with_others: bool) -> Sentence:
     """Say what the flag stands for: of a figure that nothing judges it is no ``ok``."""
     if not with_others:
-        return say("flags.bounded.for_ok")
+        return sentence("flags.bounded.for_ok")
     by_count = statistic_of(query.statistic).in_ranks or is_chosen(query, plan)
     if by_count and judge_of(query, plan) is None:
-        return say("flags.bounded.for_empty_and_low_reliability")
-    return say("flags.bounded.for_ok_and_low_reliability")
+        return sentence("flags.bounded.for_empty_and_low_reliability")
+    return sentence("flags.bounded.for_ok_and_low_reliability")
 
 
-def _limits(bounding: Bounding) -> str:
-    return say(
+def _limits(bounding: Bounding) -> Sentence:
+    return sentence(
         "flags.bounded.rows_that_count",
         rows=bounding.rows,
         groups=bounding.groups,

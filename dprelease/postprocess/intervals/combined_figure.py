@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dprelease.kernel.noise.distributions.laws import variance
-from dprelease.language import say
 from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn, Plan, Read, Step
+from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.figure_terms import by_integer, entering, polynomial
@@ -46,13 +46,13 @@ MOST_PLACES = 15
 
 
 def combined_columns(
-    read: Read, plan: Plan, noisy: NoisyTable, what: str, interval: Fraction
+    read: Read, plan: Plan, noisy: NoisyTable, what: Text, interval: Fraction
 ) -> list[OutputColumn]:
     """Publish a figure for each cell of the query; ``what`` it is, in a few words."""
     places = read.decimals
     values = _values(read, plan, noisy, places)
     layout = Layout(
-        read.query.name, places, say("tables.columns.planned_together", figure=what), interval
+        read.query.name, places, sentence("tables.columns.planned_together", figure=what), interval
     )
     return estimate_columns(layout, values, int(half_of(read, plan, interval) * 10**places))
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from dprelease.language import say
 from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
 from dprelease.model.outputs import OK, UNRELIABLE
 from dprelease.model.queries import column_name
+from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.number_text import percent
 
 UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
@@ -30,7 +30,7 @@ class Layout(Struct, frozen=True):
 
     name: str
     places: int
-    meaning: str
+    meaning: Text
     interval: Fraction
 
 
@@ -71,12 +71,12 @@ def end_columns(
 ) -> list[OutputColumn]:
     """Lay out the ends of the intervals of a figure as published."""
     kind, level = "number" if places else "integer", percent(interval)
-    low = say(
+    low = sentence(
         "tables.columns.low",
         level=level,
         name=name,
     )
-    high = say(
+    high = sentence(
         "tables.columns.high",
         level=level,
         name=name,
@@ -111,8 +111,7 @@ def estimate_columns(
             f"{name}_noise_moe",
             kind,
             halves,
-            f"half-width of the {level} noise interval of {name}: "
-            "the noise alone, no sampling or measurement error",
+            sentence("tables.columns.noise_moe_alone", level=level, name=name),
             places,
             layout.name,
         ),
@@ -139,9 +138,9 @@ def flags_of(
     ]
 
 
-def flag_meaning(name: str, share: Fraction) -> str:
+def flag_meaning(name: str, share: Fraction) -> Sentence:
     """Describe the column of an estimate's flags."""
-    return f"ok, or low_reliability where the noise half-width exceeds {percent(share)} of {name}"
+    return sentence("flags.estimate", share=percent(share), name=name)
 
 
 def blank_figures(table: OutputTable) -> list[str]:

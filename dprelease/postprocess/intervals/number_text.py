@@ -7,29 +7,29 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 
-from dprelease.language import number_text, say
+from dprelease.model.sentences import NumberText, Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import placed
 
 MOST_PLACES = 12
 """Decimal places that numbers of a spec may have."""
 
 
-def number(value: Fraction, digits: int = 3, *, up: bool = False) -> str:
+def number(value: Fraction, digits: int = 3, *, up: bool = False) -> NumberText:
     """Write a number with ``digits`` significant digits, thousands separated.
 
     Integers below a million are written in full. ``up`` rounds toward the larger number, for
     losses and errors, which must never look smaller than they are.
     """
     if value.denominator == 1 and abs(value) < 1_000_000:
-        return number_text(f"{value.numerator:,}")
+        return NumberText(f"{value.numerator:,}")
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
     wide = Context(prec=60, rounding=ROUND_CEILING if up else ROUND_HALF_EVEN)
     exact = wide.divide(Decimal(value.numerator), Decimal(value.denominator))
     rounded = context.plus(exact)
     if rounded != 0 and not -5 <= rounded.adjusted() <= 14:
-        return number_text(f"{rounded:.{digits - 1}e}")
+        return NumberText(f"{rounded:.{digits - 1}e}")
     text = f"{rounded:,f}"
-    return number_text(text.rstrip("0").rstrip(".") if "." in text else text)
+    return NumberText(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
 def as_budget(value: Fraction, digits: int = 6) -> str:
@@ -42,9 +42,9 @@ def as_budget(value: Fraction, digits: int = 6) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def plus_minus(half: Fraction) -> str:
+def plus_minus(half: Fraction) -> NumberText:
     """Write a half-width."""
-    return f"± {number(half, up=True)}"
+    return NumberText(f"± {number(half, up=True)}")
 
 
 def places_beside(halves: Iterable[object], decimals: int) -> int:
@@ -75,24 +75,24 @@ def rounded_text(
     return placed(rounded // 10 ** (decimals - shown), shown)
 
 
-def percent(share: Fraction) -> str:
+def percent(share: Fraction) -> Sentence:
     """Write a share such as 95/100 as a percentage."""
-    return say("words.percent", share=number(share * 100, 6))
+    return sentence("words.percent", share=number(share * 100, 6))
 
 
-def listing(names: Sequence[str]) -> str:
+def listing(names: Sequence[str]) -> Text:
     """Write names one after the other, with an "and" before the last."""
     *most, last = names
-    return say("words.list.last", first=", ".join(most), last=last) if most else last
+    return sentence("words.list.last", first=", ".join(most), last=last) if most else last
 
 
 MOST_NAMES = 8
 """A sentence names no more than so many."""
 
 
-def few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> Text:
     """Write names one after the other; of many the first ones, and how many more there are."""
     if len(names) <= MOST_NAMES:
         return listing(names)
     first, more = ", ".join(names[: MOST_NAMES - 2]), len(names) - MOST_NAMES + 2
-    return say("words.list.more", first=first, more=more)
+    return sentence("words.list.more", first=first, more=more)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-from dprelease.language import number_text, say
+from dprelease.language import number_text, say, word
 from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, cut, linear, short
 from dprelease.reports.model.report_model import Column, Query
 from dprelease.reports.text.shown_numbers import shortened, written
@@ -176,7 +176,8 @@ def falling(
         )
         if error is not None and error[0] > 0:
             sizes = units if statistic.counts_units else say(statistic.counts or "words.records")
-            names.setdefault((*error, sizes), []).append(query.name)
+            share, of = error[0], word(error[1])
+            names.setdefault((share, of, sizes), []).append(query.name)
     lines = [Falling(tuple(equal), *error) for error, equal in names.items()]
     return sorted(lines, key=lambda line: -line.share)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import asdict
 
-from dprelease.language import ENGLISH, say
+from dprelease.language import ENGLISH, say, word
 from dprelease.model import AS_RELEASED, Database, Expression, Plan, Release, Review
 from dprelease.reports.facts.explanations import told_warnings
 from dprelease.reports.model.report_model import (
@@ -141,5 +141,5 @@ def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) ->
                 rho=None if ledger.rho is None else ledger.rho.cap,
             ),
         ),
-        notes=(*plan.notes, *told_warnings(plan)),
+        notes=(*map(word, plan.notes), *told_warnings(plan)),
     )

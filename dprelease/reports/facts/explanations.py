@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
-from dprelease.language import ENGLISH, number_text, say, spoken
+from dprelease.language import ENGLISH, number_text, say, spoken, word
 from dprelease.mechanisms.mechanism_registry import law_of
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.number_text import number, percent
@@ -37,7 +37,7 @@ def explained(step: Step, interval: Fraction) -> list[str]:
     if step.noise.family is NoiseFamily.STAIRCASE:
         said.append(_stairs(step))
     if words := statistic_of(step.query.statistic).words(step):
-        said.append(words)
+        said.append(word(words))
     return said
 
 
@@ -160,7 +160,7 @@ def _quantiles(step: Step, interval: Fraction) -> str:
     )
     if len(query.quantiles) > 1:
         said += say("explanations.quantiles.in_turn")
-    error = statistic_of(query.statistic).expected_error(step, interval).partition(";")[0]
+    error = word(statistic_of(query.statistic).expected_error(step, interval)).partition(";")[0]
     said += say(
         "explanations.quantiles.within",
         ranks=error,
@@ -180,7 +180,7 @@ def _quantiles(step: Step, interval: Fraction) -> str:
 
 def _error(step: Step, interval: Fraction) -> str:
     """The statistic's own words, as the beginning of a sentence."""
-    said = statistic_of(step.query.statistic).expected_error(step, interval)
+    said = word(statistic_of(step.query.statistic).expected_error(step, interval))
     return said[0].upper() + said[1:]
 
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import pi, sqrt
 from typing import NamedTuple
 
-from dprelease.language import counted, say
+from dprelease.language import counted, say, word
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.finishing.finished_tables import (
@@ -66,9 +66,9 @@ def finishing_words(plan: Plan) -> list[str]:
     queries: dict[str, dict[str, None]] = {}
     for query in (read.query for read in plan.reads):
         condition = condition_of(query.finish)
-        parts = deeds(query.finish) + (
-            [] if condition is None else [say("finish.shown_if", condition=condition)]
-        )
+        parts = [word(change) for change in deeds(query.finish)]
+        if condition is not None:
+            parts.append(say("finish.shown_if", condition=condition))
         if parts:
             queries.setdefault(", ".join(parts), {})[query.column_name] = None
     return [

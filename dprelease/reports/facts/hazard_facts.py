@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.language import say
+from dprelease.language import say, word
 from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.reports.model.meaning_model import TotalLoss
@@ -301,7 +301,8 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
     interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
     for step in views(plan):
         for hazard in statistic_of(step.query.statistic).hazards(step, interval):
-            subjects.setdefault(hazard[:3], []).append(hazard.subject)
+            named = hazard.place, word(hazard.title), word(hazard.note)
+            subjects.setdefault(named, []).append(word(hazard.subject))
     for (_, title, note), names in sorted(subjects.items()):
         yield Row(title, ATTENTION, say("words.labelled", label=note, text=", ".join(names)))
 

@@ -8,7 +8,7 @@ from math import prod
 
 from msgspec.structs import replace
 
-from dprelease.language import say
+from dprelease.language import say, word
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.model.plan_json import exact
 from dprelease.postprocess.finishing.flags import judge_of
@@ -134,7 +134,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         ),
         noise_halfwidth=None if half is None else upward(half),
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
-        expected_error=reading.expected_error(read, plan, interval),
+        expected_error=word(reading.expected_error(read, plan, interval)),
         meaningful_from=statistic.meaningful_from(step, interval),
         explained=(
             *explained(step, interval),
@@ -230,7 +230,7 @@ def _part(part: Part | None) -> RatioPart | None:
 
 def _sensitivity(step: Step, unit: Fraction) -> Sensitivity:
     """How far neighbours move what is noised: figures, scores of a choice, ranks or weight."""
-    sensitivity, why = step.sensitivity, step.sensitivity.derivation
+    sensitivity, why = step.sensitivity, word(step.sensitivity.derivation)
     if step.form is Form.CHOICE:
         l1, monotone = upward(sensitivity.choice_l1 * unit), sensitivity.monotone
         return Sensitivity(l1=l1, l2=None, of="score", monotone=monotone, derivation=why)

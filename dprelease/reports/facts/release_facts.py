@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from dprelease.files.uris import last_part
-from dprelease.language import say
+from dprelease.language import say, word
 from dprelease.mechanisms.mechanism_registry import words_of
 from dprelease.model import (
     AS_WRITTEN,
@@ -94,7 +94,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
         **asdict(planned) | {"queries": queries},
         tables=tuple(outcome.tables),
         ledger=outcome.ledger,
-        notes=(*plan.notes, *outcome.remarks),
+        notes=(*map(word, plan.notes), *outcome.remarks),
         warnings=told_warnings(plan),
         provenance=Provenance(
             run_id=outcome.run_id,
@@ -206,7 +206,7 @@ def table_facts(
                 decimals=column.decimals,
                 type=None if column.type is None else str(column.type),
                 query=column.query,
-                description=column.description,
+                description=word(column.description),
                 raw=_raw((raw or {}).get((table.name, column.name))),
                 names=_names(column.names),
             )

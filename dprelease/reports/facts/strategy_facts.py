@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.language import counted, say
+from dprelease.language import counted, say, word
 from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
 from dprelease.postprocess.intervals.number_text import few, listing
 from dprelease.reports.model.strategy_model import (
@@ -167,7 +167,7 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
                 if axis == CENTRED
             ]
             whole = len(centred) == len(step.axes)
-            along = say("strategies.release.every_axis") if whole else listing(centred)
+            along = say("strategies.release.every_axis") if whole else word(listing(centred))
             mixed.setdefault(along, []).append(_title(step))
     for along, mixes in mixed.items():
         yield counted(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.language import counted, say
+from dprelease.language import counted, say, word
 from dprelease.postprocess.intervals.number_text import listing
 from dprelease.reports.model.record_model import (
     Labels,
@@ -226,7 +226,7 @@ def _unlabelled(labels: Labels) -> Iterator[str]:
     if labels.null_label is None:
         without += [say("words.nulls"), say("records.missing.unreadable")]
     if without and len(labels.labels) > 1:
-        said = listing(without)
+        said = word(listing(without))
         yield say(
             "records.missing.drawn_evenly",
             upper=said[0].upper(),

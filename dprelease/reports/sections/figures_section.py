@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from urllib.parse import quote
 
-from dprelease.language import counted, number_text, say
+from dprelease.language import counted, number_text, say, word
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.model.outputs import (
     BOUNDED,
@@ -122,7 +122,7 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         judged = [
             column.values
             for column in table.columns
-            if column.beside == "_flag" and UNRELIABLE in column.description
+            if column.beside == "_flag" and UNRELIABLE in word(column.description)
         ]
         for key in (column for column in table.columns if column.kind == "key"):
             if judged and len(set(key.values)) > 1:
@@ -225,7 +225,7 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
         tuple(
             FigureColumn(
                 title_with_unit(columns[place]),
-                columns[place].description,
+                word(columns[place].description),
                 columns[place].kind in _NUMBERS,
             )
             for place in main

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from dprelease.language import word
 from dprelease.model import AS_RELEASED, ColumnType, Expression, Finish, Group, Query
 from dprelease.postprocess.finishing.lattice import Circle, axes_of, rows_of, scheme_of
 from dprelease.postprocess.intervals.number_text import listing
@@ -176,7 +177,7 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
     except ExpressionError as error:
         hint = error.hint
         if "under [columns]" in hint:
-            hint = f"in the rows of {query.column_name} there are {listing(sorted(names))}"
+            hint = f"in the rows of {query.column_name} there are {word(listing(sorted(names)))}"
         message = error.message.replace("unknown column", "no figure")
         return home, "E215", f"{message}, for query {show(query.column_name)}", hint
     least = {"noise_moe": Fraction(0)}
@@ -228,7 +229,7 @@ def _difference(queries: Sequence[Query]) -> str:
         first, second = rows_of(one), rows_of(other)
         parts = zip(first._fields, first, second, strict=True)
         if names := [name for name, was, now in parts if was != now]:
-            return f"{one.name} and {other.name} differ in {listing(names)}"
+            return f"{one.name} and {other.name} differ in {word(listing(names))}"
     return "give another query of the same count, with other groups, consistent = true too"
 
 
@@ -245,15 +246,18 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
     alike = {(query.finish.nonnegative, query.finish.integer) for query in members}
     if len(alike) > 1:
         message = "tables that agree, but not all of them nonnegative and integer alike"
-        hint = f"write both in [postprocess], or the same in {listing([q.name for q in members])}"
+        names = word(listing([query.name for query in members]))
+        hint = f"write both in [postprocess], or the same in {names}"
         home.complain("E262", message, hint, "consistent")
     try:
         scheme_of([frozenset(table) for table in axes])
     except Circle as circle:
         columns = [column for column, _ in numbers]
         sets = [" by ".join(columns[i] for i in sorted(table)) for table in circle.tables]
-        message = f"the tables {listing(sets)} overlap in a circle: nothing makes sure they agree"
-        hint = f"leave one out, or add a table by all of {listing(columns)}"
+        message = (
+            f"the tables {word(listing(sets))} overlap in a circle: nothing makes sure they agree"
+        )
+        hint = f"leave one out, or add a table by all of {word(listing(columns))}"
         home.complain("E262", message, hint, "consistent")
     open_columns = {
         group.column
@@ -265,7 +269,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
     if parts.privacy.model.unit == "column":
         why = "of a unit's rows each table keeps a choice of its own"
     elif open_columns:
-        named = listing(sorted(map(show, open_columns)))
+        named = word(listing(sorted(map(show, open_columns))))
         why = f"records with undeclared values or nulls of {named} are in one and not in the other"
     if why:
         hint = (

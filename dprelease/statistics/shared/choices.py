@@ -11,7 +11,6 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from dprelease.language import say
 from dprelease.model import (
     Adjacency,
     Form,
@@ -25,6 +24,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.model.outputs import OK, UNRELIABLE
+from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Contribution, Row
@@ -53,8 +53,8 @@ class Choices(Statistic):
     reading = "statistics.choice.reading"
     hazard = Hazard(
         1,
-        "statistics.choice.hazard.title",
-        "statistics.choice.hazard.note",
+        Sentence("statistics.choice.hazard.title"),
+        Sentence("statistics.choice.hazard.note"),
     )
 
     def candidates(self, query: Query) -> tuple[str, ...]:
@@ -94,11 +94,11 @@ class Choices(Statistic):
                 f"{name}_noise_moe",
                 "number" if places else "integer",
                 [short] * cells,
-                say(
+                sentence(
                     "statistics.choice.noise_moe",
                     interval=percent(interval),
                     name=name,
-                    points=say(self.unit_noun),
+                    points=sentence(self.unit_noun),
                 ),
                 places,
                 name,
@@ -107,7 +107,7 @@ class Choices(Statistic):
                 f"{name}_flag",
                 "text",
                 _flags(step, noisy, chosen, self.shortfall(step, interval)),
-                say(
+                sentence(
                     "statistics.choice.flag",
                     name=name,
                     share=percent(step.query.finish.flag_unreliable_at),
@@ -117,13 +117,11 @@ class Choices(Statistic):
             ),
         ]
 
-    def _described(self, step: Step, rank: int) -> str:
-        order = "" if rank == 1 else say("statistics.choice.number_of", rank=rank)
-        return (
-            say("statistics.choice.what", choice=say(self.what))
-            if not order
-            else f"{order}{say(self.what)}"
-        )
+    def _described(self, step: Step, rank: int) -> Sentence:
+        choice = sentence(self.what)
+        if rank == 1:
+            return sentence("statistics.choice.what", choice=choice)
+        return sentence("statistics.choice.number_of", rank=rank, choice=choice)
 
     def shortfall(self, step: Step, interval: Fraction) -> Fraction:
         """How far the score of a chosen one lies below that of its true rank at most, in values.
@@ -140,18 +138,18 @@ class Choices(Statistic):
         picks = step.query.picks
         return step.unit[0] * shortfall(flips, candidates, picks, rate, alpha)
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
+    def expected_error(self, step: Step, interval: Fraction) -> Text:
         """The shortfall in words, with its numbers."""
         short = number(self.shortfall(step, interval), up=True)
         below = (
-            say("statistics.choice.best")
+            sentence("statistics.choice.best")
             if step.query.picks == 1
-            else say("statistics.choice.true_of_rank")
+            else sentence("statistics.choice.true_of_rank")
         )
-        return say(
+        return sentence(
             "statistics.choice.error",
             short=short,
-            points=say(self.unit_noun),
+            points=sentence(self.unit_noun),
             best=below,
             candidates=len(self.candidates(step.query)),
             interval=percent(interval),

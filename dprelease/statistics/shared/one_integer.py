@@ -26,8 +26,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.language import say
 from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
+from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import plus_minus
@@ -55,23 +55,25 @@ class Single(Statistic):
         layout = Layout(step.query.name, places, self._described(step), interval)
         return estimate_columns(layout, values, half)
 
-    def _described(self, step: Step) -> str:
+    def _described(self, step: Step) -> Sentence:
         meaning = self.meaning(step.query)
         if step.noise.family is NoiseFamily.NONE:
-            return say("tables.columns.exact", figure=meaning)
+            return sentence("tables.columns.exact", figure=meaning)
         if step.threshold is not None:
-            return say(
+            return sentence(
                 "tables.columns.private_keys",
                 figure=meaning,
                 threshold=step.threshold,
             )
-        return say("tables.columns.with_noise", figure=meaning)
+        return sentence("tables.columns.with_noise", figure=meaning)
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
+    def expected_error(self, step: Step, interval: Fraction) -> Text:
         """Half-width of the noise on one figure."""
         said = plus_minus(step.unit[0] * noise_halfwidth(step.noise, 1 - interval))
         return (
-            said if step.threshold is None else say("statistics.error.near_threshold", error=said)
+            said
+            if step.threshold is None
+            else sentence("statistics.error.near_threshold", error=said)
         )
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from dprelease.language import say
 from dprelease.model import (
     Adjacency,
     AxisMatrix,
@@ -28,6 +27,7 @@ from dprelease.model import (
     Sensitivity,
     Step,
 )
+from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimal
 from dprelease.postprocess.intervals.number_text import plus_minus
 from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
@@ -173,9 +173,9 @@ class Hazard(NamedTuple):
     """
 
     place: int
-    title: str
-    note: str
-    subject: str = ""
+    title: Text
+    note: Text
+    subject: Text = ""
 
 
 ESTIMATE = ("", "_noise_moe", "_flag")
@@ -245,14 +245,14 @@ class Statistic(ABC):
     explained = ""
     """What a table of scales can't explain."""
 
-    def meaning(self, query: Query) -> str:
-        """What a figure is, in a few words of the report's language."""
+    def meaning(self, query: Query) -> Text:
+        """What a figure is, in a few words."""
         what = self.what if query.survey_weight is None else self.what_weighted
-        return say(what)
+        return sentence(what)
 
-    def words(self, step: Step) -> str:
+    def words(self, step: Step) -> Text:
         """Explain of a step what a table of scales can't."""
-        return say(self.explained) if self.explained else ""
+        return sentence(self.explained) if self.explained else ""
 
     def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """Give the factor of each released integer in the columns that are linear in them."""
@@ -264,19 +264,19 @@ class Statistic(ABC):
         del query
         return None
 
-    def how_to_read(self, level: str) -> str:
+    def how_to_read(self, level: str) -> Text:
         """Say how figures are read; ``level`` is that of intervals, in percent."""
-        return say(self.reading, level=level) if self.reading else ""
+        return sentence(self.reading, level=level) if self.reading else ""
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Name the hazards of reading the figures of a step."""
         if self.hazard is not None:
-            said = say(self.hazard.title), say(self.hazard.note)
-            yield Hazard(self.hazard.place, *said, step.query.name)
+            title, note = self.hazard.title, self.hazard.note
+            yield Hazard(self.hazard.place, title, note, step.query.name)
 
     def relative_error(
-        self, half: float | None, at_one: float | None, middle: float | None, units: str
-    ) -> tuple[float, str] | None:
+        self, half: float | None, at_one: float | None, middle: float | None, units: Text
+    ) -> tuple[float, Text] | None:
         """Give the error of a figure of one record as a share of it, and say of what.
 
         ``half`` is the half-width of its noise if it is the same for every cell, ``at_one`` else
@@ -286,8 +286,8 @@ class Statistic(ABC):
         error, reference = at_one if half is None else half, size or middle
         if not (words and error and reference):
             return None
-        return error / reference, say(
-            "statistics.error.share_of", reference=say(words, units=units)
+        return error / reference, sentence(
+            "statistics.error.share_of", reference=sentence(words, units=units)
         )
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
@@ -334,14 +334,16 @@ class Statistic(ABC):
         """Read a figure whose number of records is fitted to the integers of other steps too."""
         raise TypeError("a share has its number of records with others")
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
+    def expected_error(self, step: Step, interval: Fraction) -> Text:
         """Say before any data is read how large the noise will be, at the interval level."""
         records = records_for_example(step.query)
         half = self.half_at(step, interval, records)
-        error = "no interval" if half is None else plus_minus(Fraction(half))
+        error: Text = sentence("statistics.error.no_interval")
+        if half is not None:
+            error = plus_minus(Fraction(half))
         weighted = step.query.survey_weight is not None
         said = self.example_error_weighted if weighted else self.example_error
-        return say(said, error=error, n=records)
+        return sentence(said, error=error, n=records)
 
     def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Give the half-width at so many records, weighted ones as they are; where it differs."""

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dprelease.language import say
 from dprelease.model import Grid, Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model.sentences import Sentence, sentence
 from dprelease.postprocess.intervals.estimate_columns import (
     Ends,
     Layout,
@@ -85,8 +85,8 @@ class ThreeSums(Statistic):
     processing = "statistics.spread.processing"
     hazard = Hazard(
         2,
-        "statistics.spread.hazard.title",
-        "statistics.spread.hazard.note",
+        Sentence("statistics.spread.hazard.title"),
+        Sentence("statistics.spread.hazard.note"),
     )
 
     def figure(self, variance: Estimates) -> Estimates:
@@ -115,7 +115,7 @@ class ThreeSums(Statistic):
         layout = Layout(
             step.query.name,
             places,
-            say("tables.columns.with_noise", figure=say(self.what)),
+            sentence("tables.columns.with_noise", figure=sentence(self.what)),
             interval,
         )
         most = fixed_point(self.largest * self.span(grid), places)

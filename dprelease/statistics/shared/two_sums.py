@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dprelease.language import say
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import (
     decimals_of,
@@ -61,7 +61,7 @@ class Scale(Struct, frozen=True):
     span: Fraction
     width: int
     places: int
-    meaning: str
+    meaning: Text
 
 
 def two_sums(query: Query) -> Released:
@@ -158,11 +158,11 @@ def count_columns(
     totals = reduce(add, (lanes(row, width) for row in noisy))
     half = (2 * noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
-    return counts_in_steps(step, counts, half, interval, say(meaning, name=step.query.name))
+    return counts_in_steps(step, counts, half, interval, sentence(meaning, name=step.query.name))
 
 
 def counts_in_steps(
-    step: Step, counts: Sequence[int], half: int, interval: Fraction, meaning: str
+    step: Step, counts: Sequence[int], half: int, interval: Fraction, meaning: Text
 ) -> list[OutputColumn]:
     """Publish counts with their half-width, both in steps of weights."""
     name, unit = f"{step.query.name}_count", weight_step(step.query)
@@ -184,7 +184,7 @@ def half_column(  # noqa: PLR0913, PLR0917 - the parts of a column
         f"{name}_noise_moe",
         kind,
         halves,
-        say(
+        sentence(
             "tables.columns.noise_moe",
             interval=percent(interval),
             name=name,

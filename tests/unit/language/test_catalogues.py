@@ -11,21 +11,23 @@ from product_source import FILES, PACKAGE, dotted, name_of, nodes, parsed, sourc
 from dprelease.language import ENGLISH, LANGUAGES, catalogue
 from dprelease.statistics.statistic_registry import STATISTICS
 
-PLACES = {"say": 0, "counted": 1}
+PLACES = {"say": 0, "counted": 1, "sentence": 0, "counted_sentence": 1, "Sentence": 0}
 """Where an id stands among the arguments."""
 FORMS = (".one", ".many")
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 
 
 def speaking_files() -> Iterator[tuple[str, ast.AST]]:
-    """Files that import what words a sentence."""
+    """Files that import what words a sentence, or names one."""
     for file in FILES:
-        if "from dprelease.language import" in source_of(file):
+        if file.parent.name != "language" and re.search(
+            "from dprelease.(language|model.sentences) import", source_of(file)
+        ):
             yield name_of(file), tree_of(file)
 
 
 def calls(tree: ast.AST) -> Iterator[tuple[str, ast.Call, ast.expr]]:
-    """Calls that word a sentence: the function, the call, and the id as it is given."""
+    """Calls that word or name a sentence: the function, the call, and the id as it is given."""
     for node in nodes(tree):
         if isinstance(node, ast.Call) and (name := dotted(node.func)) in PLACES:
             yield name, node, node.args[PLACES[name]]
@@ -45,7 +47,9 @@ def keys_of(name: str, given: ast.expr) -> Iterator[str]:
     """The literal ids of a call; both forms of a sentence that counts."""
     for each in alternatives(given):
         if isinstance(each, ast.Constant):
-            yield from (f"{each.value}{form}" for form in (FORMS if name == "counted" else ("",)))
+            yield from (
+                f"{each.value}{form}" for form in (FORMS if name.startswith("counted") else ("",))
+            )
 
 
 def values_in(text: str) -> set[str]:
@@ -56,7 +60,7 @@ def missing_values(tree: ast.AST) -> Iterator[str]:
     """Ids that no catalogue has, and values of a sentence that a call does not give."""
     entries = catalogue(ENGLISH)
     for name, call, given in calls(tree):
-        values = {"n"} if name == "counted" else set()
+        values = {"n"} if name.startswith("counted") else set()
         values |= {keyword.arg or "**" for keyword in call.keywords}
         for key in keys_of(name, given):
             if key not in entries:
@@ -131,7 +135,7 @@ def test_the_catalogues_have_what_every_statistic_says_of_itself() -> None:
         keys = [statistic.what, statistic.counts, statistic.processing, statistic.reading]
         keys += [statistic.explained, statistic.example_error, statistic.example_error_weighted]
         if statistic.hazard is not None:
-            keys += [statistic.hazard.title, statistic.hazard.note]
+            keys += [statistic.hazard.title.key, statistic.hazard.note.key]
         assert [key for key in keys if key and key not in held] == []
 
 

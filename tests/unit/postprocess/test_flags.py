@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from dprelease.language import word
 from dprelease.model import Bounding, OutputColumn, OutputTable, Plan, Query
 from dprelease.model.outputs import is_weak, split_flag
 from dprelease.planning.planner import make_plan
@@ -68,7 +69,7 @@ def test_a_quantile_is_flagged_where_its_ranks_exceed_a_tenth_of_its_values() ->
     columns = [*quantile(36), *count([360, 359], "w_count")]
     assert flags_of(columns, MEDIAN, MEAN) == ["ok", "low_reliability"]
     tables = with_count_flags([OutputTable("by_region", (KEY, *columns))], plan_of(MEDIAN, MEAN))
-    assert column(tables, "m_flag").description == (
+    assert word(column(tables, "m_flag").description) == (
         "ok, or low_reliability where m_rank_moe exceeds a tenth of w_count"
     )
     unknown = OutputTable("by_region", (KEY, *quantile(36)))
@@ -173,7 +174,7 @@ def test_figures_of_groups_that_may_have_no_records_are_empty() -> None:
     assert column(tables, "m_flag").values == ["low_reliability", "low_reliability"]
     assert column(tables, "w_count").values == [7, 8]
     assert column(tables, "m_rank_moe").values == [1, 1]
-    assert "empty where w_count is within its noise of 0" in column(tables, "m").description
+    assert "empty where w_count is within its noise of 0" in word(column(tables, "m").description)
 
 
 def test_a_quantile_of_a_group_that_may_have_no_units_is_empty() -> None:
@@ -184,7 +185,7 @@ def test_a_quantile_of_a_group_that_may_have_no_units_is_empty() -> None:
         tables = without_empty_groups(with_count_flags([table], plan), plan)
         assert column(tables, "m").values == [None, 4]
         assert column(tables, "m_flag").values == ["low_reliability", None]
-        assert "empty where n is within its noise of 0" in column(tables, "m").description
+        assert "empty where n is within its noise of 0" in word(column(tables, "m").description)
     other = plan_of({**units, "where": "urgent"}, MEDIAN)
     assert without_empty_groups([table], other) == (table,)
 
@@ -195,15 +196,15 @@ def test_what_limits_can_cut_is_bounded_whatever_else_it_is() -> None:
     tables = with_bounded(with_count_flags([table], plan), plan)
     assert column(tables, "n_flag").values == ["bounded", "bounded low_reliability"]
     assert column(tables, "m_flag").values == ["bounded", "bounded low_reliability"]
-    assert "bounded in place of ok" in column(tables, "n_flag").description
-    assert "bounded in place of an empty flag" in column(tables, "m_flag").description
+    assert "bounded in place of ok" in word(column(tables, "n_flag").description)
+    assert "bounded in place of an empty flag" in word(column(tables, "m_flag").description)
     limits = "rows that count of one unit: at most 4 in all and 4 in a group, in at most 2 of the"
-    assert limits in column(tables, "n").description
-    assert limits not in column(tables, "n_noise_moe").description
+    assert limits in word(column(tables, "n").description)
+    assert limits not in word(column(tables, "n_noise_moe").description)
     judged = OutputTable("by_region", (KEY, *count([360, 3], "w_count")[:2], *quantile(9)))
     plan = plan_of(MEAN, MEDIAN, **PEOPLE)
     tables = with_bounded(with_count_flags([judged], plan), plan)
-    assert "bounded in place of ok" in column(tables, "m_flag").description
+    assert "bounded in place of ok" in word(column(tables, "m_flag").description)
     alone = plan_of(COUNT, MEDIAN)
     tables = with_bounded(with_count_flags([table], alone), alone)
     assert column(tables, "n_flag").values == ["ok", "low_reliability"]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dprelease.kernel.noise.distributions.laws import halfwidth, variance
+from dprelease.language import word
 from dprelease.model import (
     ColumnType,
     Expression,
@@ -75,7 +76,7 @@ def test_cells_are_0_or_more_and_the_raw_ones_are_handed_on():
     assert columns["visits_noise_moe"] == [7, 7, 7]
     assert columns["visits_flag"] == ["ok", "low_reliability", "ok"]
     assert result.raw == {("by_region", "visits"): ([100, -3, 40], 0)}
-    assert result.tables[0].columns[1].description == "number; at least 0"
+    assert word(result.tables[0].columns[1].description) == "number; at least 0"
 
 
 def test_a_figure_alone_is_set_to_0():
@@ -125,7 +126,7 @@ def test_another_share_flags_others():
     columns = values_of(only(query(flag_unreliable_at=Fraction(1, 20)), (139, 140, 141)))
     assert columns["visits_flag"] == ["low_reliability", "ok", "ok"]
     result = only(query(flag_unreliable_at=Fraction(1, 20)))
-    assert "exceeds 5% of visits" in result.tables[0].columns[3].description
+    assert "exceeds 5% of visits" in word(result.tables[0].columns[3].description)
     assert not result.raw
 
 
@@ -200,7 +201,7 @@ def test_agreeing_figures_have_two_more_decimals_unless_whole():
 def test_totals_further_apart_than_noise_are_remarked():
     total = query("total", (), "overall", **WANTED)
     tables = [TOTAL, table("by_region", *estimate([100, -3, 40], 7))]
-    (remark,) = done(tables, total, query(**WANTED), variance=Fraction(2)).remarks
+    (remark,) = map(word, done(tables, total, query(**WANTED), variance=Fraction(2)).remarks)
     assert remark.startswith("The totals of overall and by_region are further apart than noise")
 
 

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from dprelease import load
 from dprelease.kernel.noise.distributions.laws import variance
+from dprelease.language import word
 from dprelease.model import (
     AxisKind,
     AxisMatrix,
@@ -442,7 +443,7 @@ def test_records_without_a_published_label_are_remarked(queries: str) -> None:
             values[step.query.name] = (tuple(map(int, cells + noise)),)
         noisy = NoisyTable(values)
         figures = noisy_figures(plan, plan.reads, noisy)
-        return finished(tables_of(plan, noisy), figures, Fraction(95, 100)).remarks
+        return [*map(word, finished(tables_of(plan, noisy), figures, Fraction(95, 100)).remarks)]
 
     assert sum(len(remarks(0)) for _ in range(40)) == 0
     assert len(remarks(2000)) == 1

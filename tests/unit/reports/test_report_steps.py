@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from report_specs import DELTA, PEOPLE, SELECTED
 
+from dprelease.language import word
 from dprelease.mechanisms.exponential import shortfall
 from dprelease.mechanisms.mechanism_registry import MECHANISMS
 from dprelease.model import NoiseFamily
@@ -195,7 +196,7 @@ def test_private_keys_state_their_threshold(planned, published, privacy, many):
     hazard = next(each for each in made.report["hazards"] if "non-empty" in each["hazard"])
     assert hazard["status"] == "attention"
     assert f"from {known['at_least']:,} on" in hazard["note"]
-    assert made.report["notes"] == list(plan.notes)
+    assert made.report["notes"] == list(map(word, plan.notes))
 
 
 def test_no_key_that_reached_the_threshold_is_remarked_on(planned, published):

@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dprelease.kernel.noise.distributions.laws import sum_halfwidth
+from dprelease.language import word
 from dprelease.mechanisms.exponential import shortfall
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.model import (
@@ -42,8 +43,9 @@ def test_a_mode_is_the_label_of_its_position(planned: Planned) -> None:
     assert short.values == [shortfall(True, 4, 1, RATE, 1 - LEVEL)] * 2
     assert flag.values == [None, None]
     assert (
-        STATISTICS["mode"].expected_error(step, LEVEL)
-    ) == "at most 6 records short of the best, of 4 candidates, with 95% certainty"
+        word(STATISTICS["mode"].expected_error(step, LEVEL))
+        == "at most 6 records short of the best, of 4 candidates, with 95% certainty"
+    )
 
 
 def test_the_best_candidate_falls_short_in_points_of_its_score(planned: Planned) -> None:
@@ -63,7 +65,7 @@ def test_the_top_by_choices(planned: Planned) -> None:
     columns = STATISTICS["top_k"].columns(step, [(1,), (3,), (0,)], LEVEL)
     assert [each.values for each in columns[:3]] == [["y"], ["other"], ["x"]]
     assert columns[3].values == [shortfall(True, 4, 3, RATE, 1 - LEVEL)]
-    assert "number 2 of the most frequent values" in columns[1].description
+    assert "number 2 of the most frequent values" in word(columns[1].description)
 
 
 def test_the_top_by_noisy_counts(planned: Planned) -> None:
@@ -111,7 +113,7 @@ def test_quantiles(planned: Planned, points: tuple[int, ...] | None) -> None:
     wanted = [rank_halfwidth(SCHEME, at, low, high, 1 - LEVEL) for at in (0, 1)]
     assert by_name["q_q10_rank_moe"].values == [wanted[0]] * 2
     assert by_name["q_q50_rank_moe"].values == [wanted[1]] * 2
-    assert STATISTICS["quantile"].expected_error(step, LEVEL) == f"within {max(wanted)} ranks"
+    assert word(STATISTICS["quantile"].expected_error(step, LEVEL)) == f"within {max(wanted)} ranks"
 
 
 @pytest.mark.parametrize("name", ["min", "max"])
@@ -123,6 +125,6 @@ def test_an_extreme_says_that_it_is_a_quantile(planned: Planned, name: str) -> N
     query = Query("q", name, "t", column=column, quantiles=(q,))
     step = planned(query, Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 200)), scheme=scheme)
     value = STATISTICS[name].columns(step, [(5,)], LEVEL)[0]
-    assert f"share {'0.01' if name == 'min' else '0.99'}" in value.description
-    assert "quantile, for a true" in value.description
-    assert "quantile, for a true" in STATISTICS[name].expected_error(step, LEVEL)
+    assert f"share {'0.01' if name == 'min' else '0.99'}" in word(value.description)
+    assert "quantile, for a true" in word(value.description)
+    assert "quantile, for a true" in word(STATISTICS[name].expected_error(step, LEVEL))

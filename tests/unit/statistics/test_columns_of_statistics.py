@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 
+from dprelease.language import word
 from dprelease.model import (
     Candidates,
     Column,
@@ -108,7 +109,7 @@ def test_columns(name: str, cells: int, planned: Planned) -> None:
 @pytest.mark.parametrize("name", STATISTICS)
 def test_errors_are_stated_before_any_data_is_read(name: str, planned: Planned) -> None:
     statistic, step = STATISTICS[name], step_of(name, planned)
-    assert any(letter.isdigit() for letter in statistic.expected_error(step, LEVEL))
+    assert any(letter.isdigit() for letter in word(statistic.expected_error(step, LEVEL)))
     half, example = statistic.halfwidth(step, LEVEL), statistic.half_at(step, LEVEL, 1000)
     assert half is None or example is None
     assert half is None or half > 0
@@ -134,11 +135,11 @@ def test_several_quantiles_have_their_own_columns(planned: Planned) -> None:
 def test_a_count_says_what_its_threshold_hides(planned: Planned) -> None:
     step = planned(Query("q", "count", "t"), threshold=1234)
     (value, *_) = STATISTICS["count"].columns(step, [(2000,)], LEVEL)
-    assert "below 1,234 are not shown" in value.description
+    assert "below 1,234 are not shown" in word(value.description)
 
 
 def test_a_count_that_no_neighbour_changes_is_exact(planned: Planned) -> None:
     step = planned(Query("q", "count", "t"), Noise(NoiseFamily.NONE, Fraction(0)))
     value, half, _ = STATISTICS["count"].columns(step, [(2000,)], LEVEL)
-    assert "exact" in value.description
+    assert "exact" in word(value.description)
     assert half.values == [0]

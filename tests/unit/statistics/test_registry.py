@@ -14,8 +14,9 @@ from product_source import FILES, dotted, name_of, nodes, tree_of
 import dprelease
 from dprelease.kernel.certify.definitions import DEFINITIONS, OF_COLUMN, Content, Definition
 from dprelease.kernel.noise.distributions.laws import halfwidth
-from dprelease.language import catalogue, say
+from dprelease.language import catalogue
 from dprelease.model import Form, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
+from dprelease.model.sentences import Sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.specfile.schema.json_schema import spec_schema
@@ -156,7 +157,7 @@ class CountTwice(Statistic):
     def columns(
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
-        layout = Layout(step.query.name, 0, say(self.what), interval)
+        layout = Layout(step.query.name, 0, Sentence(self.what), interval)
         return estimate_columns(layout, noisy[0], halfwidth(step.noise, 1 - interval))
 
     def expected_error(self, step: Step, interval: Fraction) -> str:

@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from dprelease.kernel.noise.distributions.laws import halfwidth
+from dprelease.language import word
 from dprelease.model import Noise, NoiseFamily, Query, Step
 from dprelease.statistics.shared.one_integer import shown_halfwidth
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -44,5 +45,7 @@ def test_the_columns_have_a_half_width_for_each_key(planned: Callable[..., Step]
     assert value.values == (100, 130, 5000)
     assert half.values == [99, shown_halfwidth(NOISES[0], 100, 130, ALPHA), 12]
     assert flag.values == ["low_reliability", "ok", "ok"]
-    assert "near that" in value.description
-    assert STATISTICS["count"].expected_error(step, 1 - ALPHA) == "± 12; more near the threshold"
+    assert "near that" in word(value.description)
+    assert (
+        word(STATISTICS["count"].expected_error(step, 1 - ALPHA)) == "± 12; more near the threshold"
+    )

@@ -189,7 +189,7 @@ NEUTRAL = [
     Neutral(r"\.method", known_word, "told beside the loss"),
     Neutral(r"\.(advanced|notes|alone)\b.*", any_change, "told beside the loss"),
     Neutral(r"\.basic\.rho", any_change, "the sum, or not told"),
-    Neutral(r"\.steps\[\d+\]\.sensitivity\.derivation", any_change, "told beside the noise"),
+    Neutral(r"\.steps\[\d+\]\.sensitivity\.derivation\b.*", any_change, "told beside the noise"),
     Neutral(r"\.steps\[\d+\]\.query\.(table|number)", of_strategy, "a strategy is in no table"),
     Neutral(
         r"\.steps\[\d+\]\.query\.mechanism", of_strategy, "noise is held to queries of the release"
