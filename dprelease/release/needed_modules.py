@@ -1,4 +1,4 @@
-"""Modules that a run needs after the charge, imported before it.
+"""Modules and sentences that a run needs after the charge, read before it.
 
 A module is a file: one that can't be read, on a failing disk or in a damaged installation, must be
 found out before the budget is charged and before noise is drawn. Only libraries that some data
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
+from dprelease.language import catalogue
 from dprelease.model import Form, Plan
 
 _FOR_ALL = (
@@ -50,10 +51,11 @@ _FOR_RECORDS = (
 
 
 def load_modules(plan: Plan) -> None:
-    """Import what a run of the plan needs after its charge."""
+    """Import what a run of the plan needs after its charge, and read its sentences."""
     for name in _needed(plan):
         for module in _with_modules(name):
             import_module(module)
+    catalogue(plan.release.report_language)
 
 
 def _needed(plan: Plan) -> Iterator[str]:

@@ -323,7 +323,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.specfile",
     ),
     # Imports by name, before the charge, what the run imports after it.
-    "dprelease.release.needed_modules": (MODEL,),
+    "dprelease.release.needed_modules": (MODEL, LANGUAGE),
     "dprelease.release": (),
     # The calls of the public API, and the command line.
     API: (
