@@ -1,4 +1,4 @@
-"""No module or catalogue of ours is opened between the charge and the end: a disk that fails is found before."""
+"""Nothing of ours is opened between the charge and the end: a disk that fails is found before."""
 
 import errno
 import os
