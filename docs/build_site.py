@@ -58,10 +58,11 @@ def pages() -> None:
 
 def schemas() -> None:
     """The JSON Schemas, beside the reference."""
-    from dprelease.specfile.schema.json_schema import schema_text
+    from dprelease.reports.model import json_form
+    from dprelease.specfile.schema import json_schema
 
-    (SITE / SPEC_SCHEMA).write_text(schema_text(), encoding="utf-8")
-    shutil.copyfile(ROOT / "dprelease" / "reports" / "report.schema.json", SITE / REPORT_SCHEMA)
+    (SITE / SPEC_SCHEMA).write_text(json_schema.schema_text(), encoding="utf-8")
+    (SITE / REPORT_SCHEMA).write_text(json_form.schema_text(), encoding="utf-8")
 
 
 def gallery() -> None:

@@ -1,4 +1,4 @@
-"""``dprelease schema``: the JSON Schema of specs, for editors. Opens no data."""
+"""``dprelease schema``: the JSON Schema of specs, for editors, or of reports. Opens no data."""
 
 from __future__ import annotations
 
@@ -23,12 +23,16 @@ Better TOML):
     metavar="FILE",
     help="Write to FILE, in place of an older schema.",
 )
-def schema(out: str | None) -> int:
+@click.option("--report", is_flag=True, help="The schema of report.json in place of that of specs.")
+def schema(out: str | None, *, report: bool) -> int:
     """Write the JSON Schema of specs, for editors.
 
     An editor then completes keys, shows what they mean, and marks mistakes while one types.
     """
-    from dprelease.specfile.schema.json_schema import schema_text
+    if report:
+        from dprelease.reports.model.json_form import schema_text
+    else:
+        from dprelease.specfile.schema.json_schema import schema_text
 
     if out is None:
         answer(schema_text().removesuffix("\n"))
@@ -41,7 +45,8 @@ def _is_ours(text: str) -> bool:
     """Whether a text is a schema of ours, of whatever version: nothing else is replaced."""
     import json
 
+    from dprelease.reports.model.json_form import TITLE as REPORT_TITLE
     from dprelease.specfile.schema.json_schema import TITLE
 
     content = json.loads(text)
-    return isinstance(content, dict) and content.get("title") == TITLE
+    return isinstance(content, dict) and content.get("title") in {TITLE, REPORT_TITLE}

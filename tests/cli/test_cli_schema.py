@@ -9,6 +9,7 @@ import tomli
 from jsonschema import Draft202012Validator
 
 import dprelease
+from dprelease.reports.model.json_form import schema_text
 from dprelease.specfile.schema.json_schema import KINDS, spec_schema
 from dprelease.specfile.schema.section_reader import Choice
 from dprelease.specfile.schema.sections import SECTIONS
@@ -40,6 +41,14 @@ def test_it_is_a_schema_and_printed_as_it_is(cli, folder):
     assert cli("schema", "-o", "a.json").code == cli("schema", "-o", "a.json").code == 0
     assert json.loads((folder / "a.json").read_text()) == SCHEMA
     assert cli("schema", "-o", "nowhere/a.json").code == 2
+
+
+def test_that_of_reports_is_printed_too(cli, folder):
+    answer = cli("schema", "--report")
+    assert (answer.code, answer.json) == (0, json.loads(schema_text()))
+    Draft202012Validator.check_schema(answer.json)
+    assert cli("schema", "-o", "a.json").code == cli("schema", "--report", "-o", "a.json").code == 0
+    assert json.loads((folder / "a.json").read_text()) == answer.json
 
 
 def test_only_a_schema_is_replaced(cli, folder):

@@ -5,7 +5,9 @@ As in ``model.report_model``, fields have the names and the order of the keys of
 
 from __future__ import annotations
 
-from dprelease.reports.model.record_model import Fact, Number
+from typing import Annotated
+
+from dprelease.reports.model.record_model import Fact, Number, shown
 
 
 class Belief(Fact, frozen=True, kw_only=True):
@@ -31,8 +33,12 @@ class GroupLoss(Fact, frozen=True, kw_only=True):
     units: int
     epsilon: Number
     delta: Number
-    posterior_high: Number | None = None
-    protected: bool | None = None
+    posterior_high: Annotated[
+        Number | None, shown("the most that a belief of one half may become, but for delta")
+    ] = None
+    protected: Annotated[
+        bool | None, shown("false where that belief is above 0.999, or delta 0.01 or more")
+    ] = None
 
 
 class TotalLoss(Fact, frozen=True, kw_only=True):
@@ -41,7 +47,7 @@ class TotalLoss(Fact, frozen=True, kw_only=True):
     ``delta`` None: no cap.
     """
 
-    of: str
+    of: Annotated[str, shown(enum=["so far", "cap"])]
     epsilon: Number
     delta: Number | None
     beliefs: tuple[Beliefs, ...]
@@ -51,6 +57,9 @@ class Meaning(Fact, frozen=True, kw_only=True):
     """What the loss means; ``of`` is "row" or "person"."""
 
     beliefs: tuple[Beliefs, ...]
-    of: str
+    of: Annotated[str, shown(enum=["row", "person"])]
     groups: tuple[GroupLoss, ...]
-    totals: tuple[TotalLoss, ...] = ()
+    totals: Annotated[
+        tuple[TotalLoss, ...],
+        shown("the loss of all releases of the dataset so far, and of its cap if that is used up"),
+    ] = ()

@@ -5,20 +5,38 @@ As in ``model.report_model``, fields have the names and the order of the keys of
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import Annotated
+
+from msgspec import Meta, Struct
 
 Number = int | float
 
 
-class Fact(Struct, frozen=True, kw_only=True):
-    """A part of report.json."""
+def shown(description: str | None = None, **more: object) -> Meta:
+    """Say more of a field in the JSON Schema of reports than its type does.
+
+    Nothing of it is checked when a report is read: another version may have written it.
+    """
+    return Meta(description=description, extra_json_schema=more)
+
+
+Exact = Annotated[str, shown(pattern="^-?[0-9]+/[0-9]+$")]
+Digest = Annotated[str, shown(pattern="^[0-9a-f]{64}$")]
+
+
+def _key(field: str) -> str:
+    return field.rstrip("_")
+
+
+class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_key):
+    """A part of report.json. ``with`` and ``asked`` can't be names of fields: `_` follows there."""
 
 
 class Asked(Fact, frozen=True, kw_only=True):
     """What the spec asks of a record-level table, exactly."""
 
     epsilon: str | None
-    delta: str
+    delta: Exact
     truth: str | None
 
 
@@ -26,7 +44,7 @@ class Labels(Fact, frozen=True, kw_only=True):
     """The labels that a cell may hold."""
 
     type: str
-    labels: tuple[str, ...]
+    labels: Annotated[tuple[str, ...], shown(minItems=1)]
     keys: int | None
     bins: tuple[str, ...] | None
     other: str | None
@@ -37,7 +55,7 @@ class Labels(Fact, frozen=True, kw_only=True):
 class NumberGrid(Fact, frozen=True, kw_only=True):
     """The grid of a numeric column, in steps."""
 
-    step: str
+    step: Exact
     lower: int
     upper: int
     null_fill: int | None
@@ -52,26 +70,23 @@ class ResponseWindow(Fact, frozen=True, kw_only=True):
     gap: str
 
 
-class SubsetResponse(Fact, frozen=True, kw_only=True):
-    """The law of an answer of labels; ``law`` is "subset"."""
+class SubsetResponse(Fact, frozen=True, kw_only=True, tag_field="law", tag="subset"):
+    """The law of an answer of labels."""
 
-    law: str
     labels: int
     size: int
     keep: str
 
 
-class LaplaceResponse(Fact, frozen=True, kw_only=True):
-    """The law of an answer with Laplace noise; ``law`` is "laplace"."""
+class LaplaceResponse(Fact, frozen=True, kw_only=True, tag_field="law", tag="laplace"):
+    """The law of an answer with Laplace noise."""
 
-    law: str
     scale: str
 
 
-class WindowsResponse(Fact, frozen=True, kw_only=True):
-    """The law of a piecewise response; ``law`` is "windows"."""
+class WindowsResponse(Fact, frozen=True, kw_only=True, tag_field="law", tag="windows"):
+    """The law of a piecewise response."""
 
-    law: str
     share: str
     windows: tuple[ResponseWindow, ...]
 
@@ -84,24 +99,24 @@ class Truth(Fact, frozen=True, kw_only=True):
 
     own: Number
     given_other: Number
-    labels_in_answer: int
+    labels_in_answer: Annotated[int, shown(minimum=1)]
 
 
 class RecordsHalfwidth(Fact, frozen=True, kw_only=True):
     """The half-width of an estimate from so many records."""
 
-    records: int
-    halfwidth: Number
+    records: Annotated[int, shown(minimum=1)]
+    halfwidth: Annotated[Number, shown(minimum=0)]
 
 
 class AnswerError(Fact, frozen=True, kw_only=True):
     """What an answer errs; see ``record_tables.answer_error``."""
 
-    of: str
-    expected: Number
-    floor: Number
-    deviation: Number
-    typical_deviation: Number
+    of: Annotated[str, shown(enum=["chance", "distance"])]
+    expected: Annotated[Number, shown(minimum=0)]
+    floor: Annotated[Number, shown(minimum=0)]
+    deviation: Annotated[Number, shown(minimum=0)]
+    typical_deviation: Annotated[Number, shown(minimum=0)]
     halfwidths: tuple[RecordsHalfwidth, ...]
     scale: Number | None
     classical_scale: Number | None
@@ -111,12 +126,14 @@ class RecordColumn(Fact, frozen=True, kw_only=True):
     """One column of a record-level table: how it is perturbed, and what its answers err."""
 
     name: str
-    mechanism: str
-    epsilon: Number
-    epsilon_exact: str
-    delta: Number
-    delta_exact: str
-    weight: str
+    mechanism: Annotated[
+        str, shown(enum=["randomized-response", "subset-selection", "laplace", "piecewise"])
+    ]
+    epsilon: Annotated[Number, shown(minimum=0)]
+    epsilon_exact: Exact
+    delta: Annotated[Number, shown(minimum=0)]
+    delta_exact: Exact
+    weight: Exact
     null_chosen: bool
     labels: Labels | None
     grid: NumberGrid | None
@@ -160,7 +177,7 @@ class MeanEstimate(Fact, frozen=True, kw_only=True):
 class CrossCell(Fact, frozen=True, kw_only=True):
     """The estimated share and number of the records with two labels."""
 
-    labels: tuple[str, ...]
+    labels: Annotated[tuple[str, ...], shown(minItems=2, maxItems=2)]
     share: Number
     share_lower: Number
     share_upper: Number
@@ -172,14 +189,14 @@ class CrossCell(Fact, frozen=True, kw_only=True):
 class CrossTable(Fact, frozen=True, kw_only=True):
     """The estimates of a pair of columns."""
 
-    columns: tuple[str, ...]
+    columns: Annotated[tuple[str, ...], shown(minItems=2, maxItems=2)]
     cells: tuple[CrossCell, ...]
 
 
 class Estimates(Fact, frozen=True, kw_only=True):
     """All that is estimated from a record-level table."""
 
-    rows: int
+    rows: Annotated[int, shown(minimum=0)]
     interval: Number
     frequencies: tuple[Frequencies, ...]
     means: tuple[MeanEstimate, ...]
@@ -190,18 +207,18 @@ class RecordTable(Fact, frozen=True, kw_only=True):
     """A record-level table. What has a default is known once the records are drawn."""
 
     name: str
-    model: str
-    rows_per_unit: int
-    epsilon: Number
-    epsilon_exact: str
-    delta: Number
-    delta_exact: str
+    model: Annotated[str, shown(const="local")]
+    rows_per_unit: Annotated[int, shown(minimum=1)]
+    epsilon: Annotated[Number, shown(minimum=0)]
+    epsilon_exact: Exact
+    delta: Annotated[Number, shown(minimum=0)]
+    delta_exact: Exact
     asked_: Asked
-    columns: tuple[RecordColumn, ...]
+    columns: Annotated[tuple[RecordColumn, ...], shown(minItems=1)]
     file: str | None = None
-    format: str | None = None
-    sha256: str | None = None
-    bytes: int | None = None
-    rows: int | None = None
+    format: Annotated[str | None, shown(enum=["csv", "parquet"])] = None
+    sha256: Annotated[str | None, shown(pattern="^[0-9a-f]{64}$")] = None
+    bytes: Annotated[int | None, shown(minimum=0)] = None
+    rows: Annotated[int | None, shown(minimum=0)] = None
     estimates: Estimates | None = None
     explained: tuple[str, ...]

@@ -7,10 +7,11 @@ without a default is always there; one with a default is left out where it has i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from dprelease.language import say
 from dprelease.reports.model.meaning_model import Meaning
-from dprelease.reports.model.record_model import Fact, Number, RecordTable
+from dprelease.reports.model.record_model import Digest, Fact, Number, RecordTable, shown
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts
 
 Scalar = str | int | float | bool | None
@@ -27,7 +28,7 @@ class Basic(Fact, frozen=True, kw_only=True):
     region: str | None
     sector: str | None
     approved_by: str | None
-    licence: str | None = None
+    licence: Annotated[str | None, shown("Of the figures: an identifier of SPDX, or a URL.")] = None
 
 
 class Bounding(Fact, frozen=True, kw_only=True):
@@ -41,12 +42,14 @@ class Bounding(Fact, frozen=True, kw_only=True):
 class PrivacyUnit(Fact, frozen=True, kw_only=True):
     """What is protected, and under which neighbours."""
 
-    unit: str
+    unit: Annotated[str, shown(enum=["row", "column"])]
     unit_column: str | None
     description: str | None
-    adjacency: str
+    adjacency: Annotated[str, shown(enum=["add-remove", "replace-one"])]
     bounding: Bounding | None
-    population: int | None = None
+    population: Annotated[
+        int | None, shown("How many units there are in all, as the spec states: a public number.")
+    ] = None
 
 
 class PrivacyLoss(Fact, frozen=True, kw_only=True):
@@ -66,7 +69,7 @@ class Composition(Fact, frozen=True, kw_only=True):
 class Implementation(Fact, frozen=True, kw_only=True):
     """The tool, and the mechanisms in words."""
 
-    tool: str
+    tool: Annotated[str, shown(const="dprelease")]
     mechanisms: tuple[str, ...]
 
 
@@ -75,9 +78,9 @@ class Deployment(Fact, frozen=True, kw_only=True):
 
     basic: Basic
     privacy_unit: PrivacyUnit
-    dp_variant: str
+    dp_variant: Annotated[str, shown(enum=["pure", "approximate", "zero-concentrated"])]
     privacy_loss: PrivacyLoss
-    model: str
+    model: Annotated[str, shown(enum=["central", "local", "central and local"])]
     accounting: Composition
     implementation: Implementation
 
@@ -101,7 +104,7 @@ class Sensitivity(Fact, frozen=True, kw_only=True):
 
     l1: Number
     l2: Number | None
-    of: str
+    of: Annotated[str, shown(enum=["figures", "score", "rows", "weight"])]
     monotone: bool | None = None
     derivation: str
 
@@ -169,9 +172,11 @@ class Query(Fact, frozen=True, kw_only=True):
     implied: bool | None = None
     cells: int | None
     candidates: int | None
-    form: str
+    form: Annotated[str, shown(enum=["numbers", "choice", "quantiles"])]
     shares: Shares | None
-    mechanism: str
+    mechanism: Annotated[
+        str, shown(enum=["none", "laplace", "gaussian", "exponential", "permute-and-flip"])
+    ]
     epsilon: Number
     epsilon_exact: str
     delta: Number
@@ -188,10 +193,32 @@ class Query(Fact, frozen=True, kw_only=True):
     meaningful_from: int | None
     explained: tuple[str, ...]
     stairs: tuple[int, ...] | None = None
-    finishing: Finishing | None = None
-    together: str | None = None
-    linear: tuple[LinearFigure, ...] = ()
-    survey_weight: str | None = None
+    finishing: Annotated[
+        Finishing | None, shown("What is done to the noisy figures, and what comes of it.")
+    ] = None
+    together: Annotated[
+        str | None,
+        shown(
+            "The first of the queries that it is planned together with, if it is: their "
+            "loss is stated by each, and paid for once."
+        ),
+    ] = None
+    linear: Annotated[
+        tuple[LinearFigure, ...],
+        shown(
+            "Published columns whose figures are factors times the released integers of "
+            "one step at rows, each with independent noise of this law: parameter is a "
+            "scale, or the variance of Gaussian noise. Cells over the labels of merged "
+            "groups are added up. Of a mean or proportion it is the number of what is "
+            "behind it, and share says the values of a share of 0 and of 1."
+        ),
+    ] = ()
+    survey_weight: Annotated[
+        str | None,
+        shown(
+            "The column of survey weights by which its records count; without it each counts once."
+        ),
+    ] = None
 
     @property
     def lender(self) -> str | None:
@@ -226,7 +253,7 @@ class Accounting(Fact, frozen=True, kw_only=True):
 class DataFile(Fact, frozen=True, kw_only=True):
     """How the file is read; of Parquet there is only the path."""
 
-    format: str
+    format: Annotated[str, shown(enum=["csv", "parquet", "arrow", "xlsx", "adbc", "frame"])]
     path: str
     delimiter: str | None = None
     quote: str | None = None
@@ -237,7 +264,14 @@ class DataFile(Fact, frozen=True, kw_only=True):
     decimal: str | None = None
     thousands: str | None = None
     max_lines_per_record: int | None = None
-    design_effect: Number | None = None
+    design_effect: Annotated[
+        Number | None,
+        shown(
+            "how many times the variance of a simple random sample that of the survey's "
+            "estimates is, as the spec states",
+            exclusiveMinimum=0,
+        ),
+    ] = None
 
 
 class Column(Fact, frozen=True, kw_only=True):
@@ -263,18 +297,25 @@ class Column(Fact, frozen=True, kw_only=True):
 class ListFile(Fact, frozen=True, kw_only=True):
     """A file of public values that the release names."""
 
-    key: str
+    key: Annotated[str, shown(enum=["keys_file", "candidates_file"])]
     name: str
     file: str
     lines: str
-    sha256: str
+    sha256: Digest
 
 
 class Hazard(Fact, frozen=True, kw_only=True):
     """A hazard of NIST SP 800-226, how it stands, and why."""
 
     hazard: str
-    status: str  # "checked" by the tool, "stated" by the spec's people, "not checked", "attention"
+    status: Annotated[
+        str,
+        shown(
+            "checked by the tool; stated in the spec by people; not checked by anybody; "
+            "to be looked at. Version 0.2 wrote other words",
+            enum=["checked", "stated", "not checked", "attention"],
+        ),
+    ]  # "checked" by the tool, "stated" by the spec's people, "not checked", "attention"
     note: str
 
 
@@ -283,7 +324,9 @@ class ReviewFacts(Fact, frozen=True, kw_only=True):
 
     reviewer: str | None = None
     role: str | None = None
-    decision: str | None = None
+    decision: Annotated[
+        str | None, shown(enum=["approved", "approved with conditions", "refused"])
+    ] = None
     date: str | None = None
     reference: str | None = None
     legal_basis: str | None = None
@@ -297,27 +340,51 @@ class PlanFacts(Fact, frozen=True, kw_only=True):
     guarantee: str
     bounding: tuple[str, ...]
     queries: tuple[Query, ...]
-    strategies: tuple[StrategyFacts, ...] = ()
-    perturb: tuple[RecordTable, ...] = ()
+    strategies: Annotated[
+        tuple[StrategyFacts, ...],
+        shown(
+            "Counts planned together, if there are any: what is released in their place, "
+            "with exact laws, and how figures are combined of it. Noise is independent, "
+            "so that variances and covariances of all sums of figures follow.",
+            minItems=1,
+        ),
+    ] = ()
+    perturb: Annotated[
+        tuple[RecordTable, ...],
+        shown(
+            "Record-level tables, if there are any: laws exactly, and what they tell.", minItems=1
+        ),
+    ] = ()
     accounting: Accounting
     meaning: Meaning
     not_protected: tuple[str, ...]
     data: DataFile
     columns: tuple[Column, ...]
-    lists: tuple[ListFile, ...] = ()
+    lists: Annotated[
+        tuple[ListFile, ...],
+        shown(
+            "Files of public values, if there are any. Their lines are published: those "
+            "of a column's keys_file as labels, those of a query's candidates_file as "
+            "what it may choose. The path is as the spec writes it.",
+            minItems=1,
+        ),
+    ] = ()
     processing: tuple[str, ...]
     hazards: tuple[Hazard, ...]
-    review: ReviewFacts | None = None
+    review: Annotated[
+        ReviewFacts | None,
+        shown("the words of [review], but for its attestations, which are among the hazards"),
+    ] = None
 
 
 class ColumnNames(Fact, frozen=True, kw_only=True):
     """What people read of a published column in place of its name and keys."""
 
-    title: str | None = None
+    title: Annotated[str | None, shown("Of the query, or of the column.")] = None
     unit: str | None = None
     decimals: int | None = None
-    labels: Mapping[str, str] | None = None
-    bins: str | None = None
+    labels: Annotated[Mapping[str, str] | None, shown("Texts for keys.")] = None
+    bins: Annotated[str | None, shown("The type of the edges, where keys are bins.")] = None
 
 
 class TableColumn(Fact, frozen=True, kw_only=True):
@@ -327,13 +394,18 @@ class TableColumn(Fact, frozen=True, kw_only=True):
     """
 
     name: str
-    kind: str
-    decimals: int
+    kind: Annotated[str, shown(enum=["key", "edge", "integer", "number", "text"])]
+    decimals: Annotated[int, shown(minimum=0)]
     type: str | None
     query: str | None
     description: str
-    raw: tuple[Number | None, ...] | None = None
-    names: ColumnNames | None = None
+    raw: Annotated[
+        tuple[Number | None, ...] | None,
+        shown("The figures as released, where changed; null where hidden."),
+    ] = None
+    names: Annotated[
+        ColumnNames | None, shown("What people read in place of the name and the keys.")
+    ] = None
 
 
 class PublishedTable(Fact, frozen=True, kw_only=True):
@@ -342,7 +414,7 @@ class PublishedTable(Fact, frozen=True, kw_only=True):
     name: str
     file: str
     title: str
-    rows: int
+    rows: Annotated[int, shown(minimum=0)]
     columns: tuple[TableColumn, ...]
 
 
@@ -355,7 +427,7 @@ class Spent(Fact, frozen=True, kw_only=True):
     epsilon: Number
     delta: Number
     by: str | None = None
-    rho: Number | None = None
+    rho: Annotated[Number | None, shown("where a cap of rho is")] = None
 
 
 class ComposedTotals(Fact, frozen=True, kw_only=True):
@@ -456,7 +528,10 @@ class Provenance(Fact, frozen=True, kw_only=True):
     versions: Mapping[str, str]
     files: Mapping[str, str]
     interval: str
-    plan: str | None = None
+    plan: Annotated[
+        str | None,
+        shown("digest of the plan that was run, as a saved plan has it", pattern="^[0-9a-f]{64}$"),
+    ] = None
 
 
 class Changed(Fact, frozen=True, kw_only=True):
@@ -490,7 +565,13 @@ class Changes(Fact, frozen=True, kw_only=True):
     compared: int
     real: int
     figures: tuple[FigureChange, ...]
-    redefined: tuple[str, ...] = ()
+    redefined: Annotated[
+        tuple[str, ...],
+        shown(
+            "Queries that are defined otherwise than in the last release: only where the "
+            "condition alone is another, their figures are compared."
+        ),
+    ] = ()
 
 
 class ReportFacts(PlanFacts, frozen=True, kw_only=True):
@@ -501,8 +582,17 @@ class ReportFacts(PlanFacts, frozen=True, kw_only=True):
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     provenance: Provenance
-    language: str = "en"
-    changes: Changes | None = None
+    language: Annotated[
+        str, shown("Language of the sentences; English if absent.", enum=["de", "fr"])
+    ] = "en"
+    changes: Annotated[
+        Changes | None,
+        shown(
+            "What changed since the last release, if the spec names one. Figures are "
+            "those of this release less those of the last one, with the half-width of "
+            "the noise of both; of very many the first."
+        ),
+    ] = None
     rehearsal: bool = False
 
 

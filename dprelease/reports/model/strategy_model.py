@@ -7,7 +7,9 @@ independent noise of its step's law. What a term means is said by ``model.strate
 
 from __future__ import annotations
 
-from dprelease.reports.model.record_model import Fact, Number
+from typing import Annotated
+
+from dprelease.reports.model.record_model import Fact, Number, shown
 
 
 class StrategyGroup(Fact, frozen=True, kw_only=True):
@@ -20,7 +22,7 @@ class StrategyGroup(Fact, frozen=True, kw_only=True):
 class StrategyAxis(Fact, frozen=True, kw_only=True):
     """How labels of an axis are mixed: "each", "centred", "running" or "basis"."""
 
-    kind: str
+    kind: Annotated[str, shown(enum=["each", "centred", "running", "basis"])]
     entries: tuple[tuple[int, ...], ...] = ()
 
 
@@ -36,8 +38,8 @@ class StrategyStep(Fact, frozen=True, kw_only=True):
     groups: tuple[int, ...]
     axes: tuple[StrategyAxis, ...]
     rows: tuple[str, ...]
-    family: str
-    parameter: str
+    family: Annotated[str, shown(enum=["none", "laplace", "gaussian"])]
+    parameter: Annotated[str, shown(pattern="^[0-9]+(/[0-9]+)?$")]
     epsilon: Number
     delta: Number
     rho: Number | None
@@ -48,7 +50,7 @@ class StrategyTerm(Fact, frozen=True, kw_only=True):
 
     step: str
     row: int
-    factor: str
+    factor: Annotated[str, shown(pattern="^-?[0-9]+(/[0-9]+)?$")]
     groups: tuple[int, ...]
 
 
@@ -74,9 +76,27 @@ class StrategyFacts(Fact, frozen=True, kw_only=True):
     epsilon: Number
     delta: Number
     rho: Number | None
-    groups: tuple[StrategyGroup, ...]
-    steps: tuple[StrategyStep, ...]
-    queries: tuple[CombinedQuery, ...]
+    groups: Annotated[
+        tuple[StrategyGroup, ...],
+        shown("What cells are made by. A last label may be for records in no published group."),
+    ]
+    steps: Annotated[
+        tuple[StrategyStep, ...],
+        shown(
+            "What is released: groups are places in those of the strategy, rows say what "
+            "the integers of a cell are, parameter is a scale or a Gaussian's variance."
+        ),
+    ]
+    queries: Annotated[
+        tuple[CombinedQuery, ...],
+        shown(
+            "Standard deviations of a figure's noise, planned together and alone, and "
+            "the terms that add up to it: factor times the integers at a row of a step. "
+            "Along each centred axis of n labels these are first replaced by n times "
+            "each less the sum of all. groups are places in those of the step: cells "
+            "with the figure's labels there are added up."
+        ),
+    ]
 
 
 class LinearFigure(Fact, frozen=True, kw_only=True):
@@ -97,7 +117,13 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
     stairs: tuple[int, ...] = ()
     merged: tuple[StrategyGroup, ...] = ()
     share: tuple[str, ...] = ()
-    fitted: str = ""
+    fitted: Annotated[
+        str,
+        shown(
+            "Columns with the same name here are one number: the sum of what is stated "
+            "of each step times its weight."
+        ),
+    ] = ""
     weight: str = ""
 
 

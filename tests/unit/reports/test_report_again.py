@@ -1,18 +1,16 @@
 """Reports from a published directory alone: the same bytes; and the schemas of JSON and YAML."""
 
-import json
 import re
 from decimal import Decimal
-from pathlib import Path
 
 import jsonschema
 import pytest
 import yaml
+from msgspec.structs import replace
 from pages import ALL_FORMATS, rendered_as
 from registry_schema import refusals
 from report_specs import DELTA, PEOPLE, SELECTED, spec
 
-import dprelease
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.read_back import as_in_file, read_table
@@ -21,13 +19,11 @@ from dprelease.planning.planner import make_plan
 from dprelease.reports.facts.release_facts import table_facts
 from dprelease.reports.metadata.opendp_registry import registry_entry
 from dprelease.reports.metadata.opendp_registry import render as render_registry
-from dprelease.reports.model.json_form import report_from_json, to_json
+from dprelease.reports.model.json_form import report_from_json, report_json, report_schema, to_json
 from dprelease.reports.report_formats import FORMATS, file_of
 from dprelease.reports.rerender import rendered_again
 from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile import load
-
-SCHEMA = Path(dprelease.__file__).parent / "reports" / "report.schema.json"
 
 
 @pytest.fixture
@@ -52,7 +48,7 @@ def folder(made, tmp_path):
 
 
 def test_the_schema_knows_every_format_of_data():
-    data = json.loads(SCHEMA.read_bytes())["properties"]["data"]
+    data = report_schema()["$defs"]["DataFile"]
     assert data["properties"]["format"]["enum"] == list(SOURCES)
 
 
@@ -67,7 +63,7 @@ def test_a_design_effect_is_told_beside_weighted_figures(published):
     made = published(make_plan(load(weighted)), 5)
     assert words in made.files["report.md"].decode()
     assert made.report["data"]["design_effect"] == 1.8
-    jsonschema.validate(made.report, json.loads(SCHEMA.read_bytes()))
+    jsonschema.validate(made.report, report_schema())
 
 
 @pytest.mark.parametrize("form", ALL_FORMATS)
@@ -132,7 +128,7 @@ def test_what_is_not_as_released_is_refused(folder, file, change, code):
 
 
 def test_report_json_fits_its_schema(made):
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema = report_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     checked = jsonschema.Draft202012Validator(schema)
     assert list(checked.iter_errors(made.report)) == []
@@ -141,6 +137,11 @@ def test_report_json_fits_its_schema(made):
         "changes", "language", "lists", "perturb", "review", "strategies",
     }  # fmt: skip
     assert list(checked.iter_errors({**made.report, "queries": [{}]}))
+
+
+def test_what_is_as_by_default_is_left_out_whichever_object_it_is(made):
+    facts = replace(report_from_json(made.report), language="".join(["e", "n"]))
+    assert report_json(facts) == made.report
 
 
 def test_the_registry_entry_is_yaml_and_fits_the_registry(made):

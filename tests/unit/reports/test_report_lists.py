@@ -1,23 +1,20 @@
 """Files of public values are told: which, of what column or query, and that they are published."""
 
 import hashlib
-import json
-from pathlib import Path
 
 import jsonschema
 import pytest
 from pages import plan_page, planned_json
 from report_specs import spec
 
-import dprelease
 from dprelease.ledger.identity import run_id
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import digest_of
+from dprelease.reports.model.json_form import report_schema
 from dprelease.reports.plan_facts import describe
 from dprelease.reports.rerender import rendered_again
 from dprelease.specfile import load
 
-SCHEMA = Path(dprelease.__file__).parent / "reports" / "report.schema.json"
 BEST = {
     "name": "price",
     "statistic": "best",
@@ -68,7 +65,7 @@ def test_every_form_of_the_report_names_them(make, published, tmp_path):
             "sha256": sha256(PRICES),
         },
     ]
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema = report_schema()
     checked = jsonschema.Draft202012Validator(schema)
     assert list(checked.iter_errors(made.report)) == []
     assert list(checked.iter_errors({**made.report, "lists": []}))

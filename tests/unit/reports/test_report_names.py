@@ -9,10 +9,10 @@ import frictionless
 import jsonschema
 import pytest
 from report_specs import SELECTED, records_spec, spec
-from test_report_again import SCHEMA
 
 from dprelease.model import ColumnNames, ColumnType, OutputColumn
 from dprelease.planning.planner import make_plan
+from dprelease.reports.model.json_form import report_schema
 from dprelease.reports.rerender import rendered_again
 from dprelease.reports.text.shown_names import bin_text, column_title, key_text, title_with_unit
 from dprelease.specfile import load
@@ -150,7 +150,7 @@ def test_names_and_edges_fit_the_standards(named, tmp_path, form):
     assert stated["licenses"] == [licence]
     types = [field["type"] for field in stated["resources"][0]["schema"]["fields"]]
     assert types[:6] == ["string", "integer", "integer", "string", "number", "number"]
-    jsonschema.validate(made.report, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    jsonschema.validate(made.report, report_schema())
 
 
 def test_titles_labels_and_bins_stand_in_both_pages(named):

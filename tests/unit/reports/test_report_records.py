@@ -13,13 +13,12 @@ import yaml
 from pages import ALL_FORMATS, html_of, parsed, plan_page, planned_json, problems, rendered_as
 from registry_schema import refusals
 from report_specs import PEOPLE, records_spec
-from test_report_again import SCHEMA
 
 from dprelease.errors import Failure
 from dprelease.planning.planner import make_plan
 from dprelease.reports.metadata.opendp_registry import registry_entry
 from dprelease.reports.metadata.opendp_registry import render as render_registry
-from dprelease.reports.model.json_form import report_from_json
+from dprelease.reports.model.json_form import report_from_json, report_schema
 from dprelease.reports.plan_facts import describe, what_if_facts
 from dprelease.reports.record_level.response_laws import steps_from_report
 from dprelease.reports.report_formats import file_of
@@ -57,12 +56,12 @@ def explained(plan, name="records"):
 
 
 def test_the_facts_fit_the_schema(alone, mixed):
-    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    schema = report_schema()
     checked = jsonschema.Draft202012Validator(schema)
     for made in (alone, mixed):
         assert list(checked.iter_errors(made.report)) == []
         assert json.loads(made.files["report.json"]) == made.report
-    for name in schema["properties"]["perturb"]["items"]["required"]:
+    for name in schema["$defs"]["RecordTable"]["required"]:
         part = {key: fact for key, fact in alone.report["perturb"][0].items() if key != name}
         assert list(checked.iter_errors({**alone.report, "perturb": [part]})), name
 
@@ -306,7 +305,7 @@ def test_a_table_without_records_has_no_estimates(published):
     assert "The table has no records" in html
     assert "The table has no records" in made.files["report.md"].decode()
     assert "chart-shares" not in html
-    schema = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    schema = jsonschema.Draft202012Validator(report_schema())
     assert list(schema.iter_errors(made.report)) == []
 
 
