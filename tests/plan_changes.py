@@ -68,7 +68,9 @@ class Parts:
                 self._add(part)
 
     def others(self, kind: type) -> list[Any]:
-        """Some parts of a class."""
+        """Some parts of a class; where any record may stand, one of some class."""
+        if kind is Struct:
+            kind = next(held for held in self._objects if issubclass(held, Struct))
         return list(self._objects.get(kind, {}).values())[:FEW]
 
     def words(self, field: tuple[type, str] | None) -> list[Any]:

@@ -211,6 +211,7 @@ class Query(Struct, frozen=True):
     finish: Finish = AS_RELEASED
     max_unreadable: Fraction | None = None  # of a quality: the share with which a run goes on
     survey_weight: Column | None = None  # how often each record counts; None: once
+    own: Struct | None = None  # values of the statistic's own keys that have no field above
 
     @property
     def column_name(self) -> str:

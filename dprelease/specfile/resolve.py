@@ -59,6 +59,7 @@ from dprelease.specfile.complaints.spec_paths import (
 from dprelease.specfile.schema.review import ReviewSection
 from dprelease.specfile.schema.sections import OutputSection, ReleaseSection, ReportSection
 from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.statistics.shared.spec_keys import CANDIDATES_FILE
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"
 
@@ -340,7 +341,7 @@ def _list_files(parts: Parts, base: str) -> list[Named]:
     return files + [
         (f"the candidates_file of {show(part.model.name)}", absolute(base, listed))
         for part in parts.queries
-        if (listed := part.model.candidates_file) is not None
+        if (listed := part.value(CANDIDATES_FILE)) is not None
     ]
 
 

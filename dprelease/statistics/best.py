@@ -4,17 +4,41 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from dprelease.model import Adjacency, Candidates, Form, Query, Sensitivity
+from dprelease.model import Adjacency, Candidates, Column, Form, Group, Query, Sensitivity
 from dprelease.model.sentences import sentence
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.shared.choices import Choices
+from dprelease.statistics.shared.spec_keys import (
+    CANDIDATES,
+    EXPRESSION,
+    LISTS,
+    NUMBER,
+    Details,
+    OwnKey,
+    QueryReader,
+)
 from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
-    LISTS,
     Neighbours,
     Released,
     SpecKeys,
     cells_of,
+)
+
+SCORE = OwnKey(
+    "score",
+    EXPRESSION,
+    "what a record adds to the score of `candidate`, a number; below 0 and null count 0",
+    example='score = "...": what a record adds to the score of `candidate`',
+)
+SCORE_UPPER = OwnKey(
+    "score_upper",
+    NUMBER,
+    "the most that one record adds; more counts as this",
+    example="the most that one record can add to a score",
+)
+SCORE_STEP = OwnKey(
+    "score_step", NUMBER, "the grid of scores, as `step` of a column", "1, or chosen"
 )
 
 
@@ -25,11 +49,18 @@ class Best(Choices):
     what = "statistics.best.what"
     unit_noun = "statistics.best.points"
     keys = SpecKeys(
-        needs=("candidates", "score", "score_upper"),
-        may=(*LISTS, "score_step"),
+        needs=(CANDIDATES, SCORE, SCORE_UPPER),
+        may=(*LISTS, SCORE_STEP),
         mechanisms=BY_CHOICE,
     )
     processing = "statistics.best.processing"
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read the candidates and their score."""
+        candidates = spec.scored_candidates()
+        return None if candidates is None else Details(candidates=candidates)
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates of the query."""

@@ -7,6 +7,7 @@ from fractions import Fraction
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.spec_keys import COLUMNS, OwnKey
 from dprelease.statistics.shared.statistic import (
     Released,
     SharedSums,
@@ -17,6 +18,14 @@ from dprelease.statistics.shared.statistic import (
 )
 from dprelease.statistics.shared.survey_weights import weighted
 
+LEVELS = OwnKey(
+    "levels",
+    COLUMNS,
+    "of a count: columns from coarse to fine; a table for each, of it and all before it, with "
+    "those of `by` first",
+    example='columns from coarse to fine, such as levels = ["state", "county"]',
+)
+
 
 class Count(Single):
     """The number of records, released as one integer for each cell."""
@@ -24,7 +33,7 @@ class Count(Single):
     name = "count"
     what = "words.number_of_records"
     what_weighted = "statistics.count.what_weighted"
-    keys = SpecKeys(may=("levels",))
+    keys = SpecKeys(may=(LEVELS,))
     sharing: Sharing | None = Sharing(lead=0, linear=True, counts_rows=True)
     counts = "words.records"
     combines = True

@@ -26,7 +26,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.model import EACH, AxisMatrix, Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model import (
+    EACH,
+    AxisMatrix,
+    Column,
+    Group,
+    Measure,
+    MeasureKind,
+    OutputColumn,
+    Query,
+    Step,
+)
 from dprelease.model.columns import NUMERIC_TYPES
 from dprelease.model.sentences import NumberText, Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
@@ -34,6 +44,7 @@ from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
+from dprelease.statistics.shared.spec_keys import Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
     ESTIMATE,
     Noisy,
@@ -53,11 +64,17 @@ class Cumulative(Statistic):
 
     name = "cumulative"
     what = "statistics.cumulative.what"
-    keys = SpecKeys(column=True, groups=True, ordered=True, may=("q",))
+    keys = SpecKeys(column=True, groups=True, ordered=True, may=(Q,))
     counts = "words.records"
     compared_with = ("statistics.count.reference", Fraction(1))
     reading = "statistics.cumulative.reading"
     explained = "statistics.cumulative.explained"
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read which quantiles are read from the counts."""
+        return Details(spec.value(Q) or ())
 
     def suffixes_of(self, query: Query) -> tuple[str, ...]:
         """The columns of the counts, then of each quantile."""

@@ -38,6 +38,12 @@ from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import listing, number, percent
 from dprelease.privacy.curve_matrices import bins, fineness, waves
 from dprelease.privacy.strategy_sensitivity import of_axes
+from dprelease.statistics.shared.spec_keys import (
+    BANDWIDTHS,
+    COLUMNS_OF_TABLES,
+    CURVE_POINTS,
+    OwnKey,
+)
 from dprelease.statistics.shared.statistic import (
     Hazard,
     Neighbours,
@@ -47,13 +53,28 @@ from dprelease.statistics.shared.statistic import (
     Statistic,
 )
 
+BANDWIDTH = OwnKey(
+    "bandwidth",
+    BANDWIDTHS,
+    "of a density, in the column's unit: the standard deviation of its kernel; of two "
+    "columns a number or a list",
+    "a 20th of the range; of two columns a 10th",
+)
+POINTS = OwnKey(
+    "points",
+    CURVE_POINTS,
+    "of a density: how many points, evenly from bound to bound, or a list; of two columns "
+    "a number, or a list with a number or a list for each",
+    "100; of two columns 20 by 20",
+)
+
 
 class Density(Statistic):
     """A kernel density estimate of the clamped values, that integrates to 1 over the bounds."""
 
     name = "density"
     what = "statistics.density.what"
-    keys = SpecKeys(curve=True, may=("columns", "bandwidth", "points"))
+    keys = SpecKeys(curve=True, may=(COLUMNS_OF_TABLES, BANDWIDTH, POINTS))
     error_by_records = True
     example_error = "statistics.error.at_records"
     reading = "statistics.density.reading"

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from dprelease.statistics.count import Count
+from dprelease.statistics.shared.spec_keys import COLUMNS_OF_TABLES, SETS_OF_COLUMNS, WAYS, OwnKey
 from dprelease.statistics.shared.statistic import SpecKeys
+
+ATTRIBUTES = OwnKey(
+    "attributes",
+    SETS_OF_COLUMNS,
+    "of marginals: sets of columns, a table for each; `[]` is the total",
+    example='sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
+    instead="columns",
+)
+TABLE_WAYS = OwnKey(
+    "ways",
+    WAYS,
+    "how many of `columns` a table has: 2 stands for all tables of one and of two columns, "
+    "`[2]` for those of two",
+    example="how many columns a table has, such as ways = 2",
+)
 
 
 class Marginals(Count):
     """Counts in one table for each set of columns: what is planned are the counts."""
 
     name = "marginals"
-    keys = SpecKeys(tables_of="count", needs=("attributes",), may=("columns", "ways"))
+    keys = SpecKeys(tables_of="count", needs=(ATTRIBUTES,), may=(COLUMNS_OF_TABLES, TABLE_WAYS))
     selects_keys = False
     what_weighted = ""

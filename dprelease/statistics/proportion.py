@@ -11,11 +11,21 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
+from dprelease.model import (
+    Column,
+    Group,
+    Measure,
+    MeasureKind,
+    OutputColumn,
+    Part,
+    Query,
+    Step,
+)
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fitted_count import KNOTS, CountTogether
 from dprelease.postprocess.intervals.fixed_point import places_for
 from dprelease.postprocess.intervals.quotient_intervals import shares_of_totals
+from dprelease.statistics.shared.spec_keys import Details, QueryReader
 from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
@@ -44,6 +54,22 @@ class Proportion(TwoSums):
     behind = "statistics.proportion.count"
     behind_weighted = "statistics.proportion.count_weighted"
     compared_with = ("statistics.proportion.reference", Fraction(1, 2))
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read the condition: the share is one among the records for which it is known."""
+        text = spec.where()
+        if text is None:
+            spec.miss("where", "the condition whose share of the records is asked for")
+        where = spec.condition(text, "where")
+        if where is None:
+            return None
+        # Read like any other: it may be too long or too deep where the condition itself is not.
+        among = spec.condition(f"({where.text}) IS NOT NULL", "where")
+        if among is None:
+            return None
+        return Details(numerator=Part(None, where), denominator=Part(), among=among)
 
     def meaning(self, query: Query) -> Text:
         """What the share is, and of which records."""

@@ -2,8 +2,24 @@
 
 from __future__ import annotations
 
+from dprelease.model import Column, Group
 from dprelease.statistics.count import Count
+from dprelease.statistics.shared.spec_keys import (
+    COLUMNS_OF_TABLES,
+    POSITIVE_NUMBER,
+    Details,
+    OwnKey,
+    QueryReader,
+)
 from dprelease.statistics.shared.statistic import SpecKeys
+
+MAX_UNREADABLE = OwnKey(
+    "max_unreadable",
+    POSITIVE_NUMBER,
+    "of a quality: with `run --quality-first`, the share of a column's fields up to which the "
+    "rest is released; what counts are unreadable fields, and undeclared ones without `other`",
+    "0.05",
+)
 
 
 class Quality(Count):
@@ -13,6 +29,13 @@ class Quality(Count):
     """
 
     name = "quality"
-    keys = SpecKeys(tables_of="count", states=True, may=("columns", "max_unreadable"))
+    keys = SpecKeys(tables_of="count", states=True, may=(COLUMNS_OF_TABLES, MAX_UNREADABLE))
+
     selects_keys = False
     what_weighted = ""
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read the share of fields with which a run goes on."""
+        return Details(max_unreadable=spec.value(MAX_UNREADABLE))

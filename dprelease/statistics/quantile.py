@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil
 
-from dprelease.model import Form, OutputColumn, Query, Sensitivity, Step
+from dprelease.model import Column, Form, Group, OutputColumn, Query, Sensitivity, Step
 from dprelease.model.sentences import NumberText, Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import number, percent
+from dprelease.statistics.shared.spec_keys import LISTS, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
-    LISTS,
     Hazard,
     Neighbours,
     Noisy,
@@ -48,7 +48,7 @@ class Quantile(Statistic):
     suffixes = PARTS
     in_ranks = True
     remark = ""
-    keys = OF_VALUES._replace(needs=("q",))
+    keys = OF_VALUES._replace(needs=(Q,))
     processing = "statistics.quantile.processing"
     reading = "statistics.quantile.reading"
     hazard = Hazard(
@@ -56,6 +56,19 @@ class Quantile(Statistic):
         Sentence("statistics.quantile.hazard.title"),
         Sentence("statistics.quantile.hazard.note"),
     )
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read which quantiles, and the values that they may take."""
+        points, listed = None, any(spec.value(key) is not None for key in LISTS)
+        if column is not None and column.grid is not None and listed:
+            points = spec.listed_points(column, column.grid)
+            if points is None:
+                return None
+        fixed = self.fixed_quantile
+        quantiles = spec.value(Q) if fixed is None else (fixed,)
+        return None if quantiles is None else Details(quantiles, points)
 
     def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Ranks, coarse grids, and ends."""

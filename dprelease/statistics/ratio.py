@@ -16,12 +16,28 @@ from __future__ import annotations
 from fractions import Fraction
 from math import isfinite
 
-from dprelease.model import Measure, MeasureKind, OutputColumn, Part, Query, Sensitivity, Step
+from dprelease.model import (
+    Column,
+    Group,
+    Measure,
+    MeasureKind,
+    OutputColumn,
+    Part,
+    Query,
+    Sensitivity,
+    Step,
+)
 from dprelease.model.sentences import sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import places_for
 from dprelease.postprocess.intervals.quotient_intervals import ratio_halves, ratios
 from dprelease.privacy.sensitivity import COUNT, Scalar
+from dprelease.statistics.shared.spec_keys import (
+    PART_OF_RATIO,
+    Details,
+    OwnKey,
+    QueryReader,
+)
 from dprelease.statistics.shared.statistic import (
     INTERVAL,
     Neighbours,
@@ -40,6 +56,19 @@ from dprelease.statistics.shared.statistic import (
 )
 from dprelease.statistics.shared.survey_weights import weighted
 
+NUMERATOR = OwnKey(
+    "numerator",
+    PART_OF_RATIO,
+    "of a ratio",
+    example='numerator = { column = "..." } for a sum, or a condition for a count',
+)
+DENOMINATOR = OwnKey(
+    "denominator",
+    PART_OF_RATIO,
+    "of a ratio",
+    example='denominator = { column = "..." } for a sum, or a condition for a count',
+)
+
 CLOSE = Fraction(1, 16)
 
 
@@ -47,7 +76,7 @@ class Ratio(Statistic):
     """A sum or count divided by another; no figure where the denominator may well be 0."""
 
     name = "ratio"
-    keys = SpecKeys(needs=("numerator", "denominator"))
+    keys = SpecKeys(needs=(NUMERATOR, DENOMINATOR))
     suffixes = INTERVAL
     error_by_records = True
     example_error = "statistics.error.at_largest_values"
@@ -57,6 +86,15 @@ class Ratio(Statistic):
     processing = "statistics.ratio.processing"
     explained = "statistics.ratio.explained"
     reading = "statistics.ratio.reading"
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read what is divided, and what by."""
+        numerator, denominator = spec.ratio_part(NUMERATOR), spec.ratio_part(DENOMINATOR)
+        if numerator is None or denominator is None:
+            return None
+        return Details(numerator=numerator, denominator=denominator)
 
     def released(self, query: Query) -> Released:
         """Two integers for each cell: numerator and denominator times their factors."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from dprelease.statistics.best import Best
 from dprelease.statistics.count import Count
 from dprelease.statistics.count_distinct import CountDistinct
@@ -19,6 +21,7 @@ from dprelease.statistics.proportion import Proportion
 from dprelease.statistics.quality import Quality
 from dprelease.statistics.quantile import Quantile
 from dprelease.statistics.ratio import Ratio
+from dprelease.statistics.shared.spec_keys import OwnKey
 from dprelease.statistics.shared.statistic import Statistic
 from dprelease.statistics.stddev import Stddev
 from dprelease.statistics.sum import Sum
@@ -50,6 +53,11 @@ _ALL: tuple[Statistic, ...] = (
 )
 
 STATISTICS: dict[str, Statistic] = {statistic.name: statistic for statistic in _ALL}
+
+
+def own_keys() -> dict[str, OwnKey[Any]]:
+    """Give the keys of a query that only some statistics take, by name."""
+    return {key.name: key for statistic in STATISTICS.values() for key in statistic.keys.own}
 
 
 def key_selector(*, of_units: bool) -> str:

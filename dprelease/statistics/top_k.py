@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
-from dprelease.model import Query
+from dprelease.model import Column, Group, Query
 from dprelease.statistics.shared.choices import AxisChoice
+from dprelease.statistics.shared.spec_keys import (
+    NUMBER_OF_VALUES,
+    Details,
+    OwnKey,
+    QueryReader,
+)
 from dprelease.statistics.shared.statistic import SpecKeys
+
+K = OwnKey(
+    "k",
+    NUMBER_OF_VALUES,
+    "how many values top_k names",
+    example="how many values to name, such as k = 3",
+)
 
 
 class TopK(AxisChoice):
@@ -14,8 +27,15 @@ class TopK(AxisChoice):
     what = "statistics.top_k.what"
     suffixes = ("_1", "_noise_moe", "_flag")
     keys = SpecKeys(
-        column=True, chooses=True, needs=("k",), mechanisms=("auto", "laplace", "exponential")
+        column=True, chooses=True, needs=(K,), mechanisms=("auto", "laplace", "exponential")
     )
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read how many values to name."""
+        picks = spec.value(K)
+        return None if picks is None else Details(picks=picks, axis=axis)
 
     def endings(self, query: Query) -> tuple[str, ...]:
         """_1, _2, ..."""

@@ -18,12 +18,11 @@ from dprelease.reports.report_formats import FORMATS
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.section_reader import Key
 from dprelease.specfile.schema.sections import (
-    OWN_KEYS,
     ColumnSection,
     PostprocessSection,
     QuerySection,
 )
-from dprelease.statistics.statistic_registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS, own_keys
 
 Spec = dict[str, Any]
 DAY = datetime.date(2026, 1, 1)
@@ -174,7 +173,7 @@ class Draw:
         statistic = str(self.one(STATISTICS))
         takes = STATISTICS[statistic].keys
         query: Spec = {"name": name, "statistic": statistic}
-        wanted = {*takes.needs, *self.some(takes.may, 2)}
+        wanted = {key.name for key in (*takes.needs, *self.some(takes.may, 2))}
         if takes.where_is_numerator:
             wanted.add("where")
         never = (
@@ -198,7 +197,7 @@ class Draw:
             if key in query or key not in values_of or (key in never and self.often(0.97)):
                 continue
             share, draw = values_of[key]
-            own = key in OWN_KEYS or key == "column"
+            own = key in own_keys() or key == "column"
             if key in wanted or (not own and self.often(share)):
                 query[key] = draw(self, statistic)
         if query.get("column") in query.get("by", ()):
@@ -206,7 +205,9 @@ class Draw:
         if any(not _is_public(column) for column in self._grouping(query)) and self.often(0.9):
             query.setdefault("partition_selection", {"delta": Decimal("1e-7")})
             query["statistic"] = "count" if self.unit is None else "count_units"
-            query = {key: value for key, value in query.items() if key not in {"column", *OWN_KEYS}}
+            query = {
+                key: value for key, value in query.items() if key not in {"column", *own_keys()}
+            }
         return query
 
     def _grouping(self, query: Spec) -> list[Column]:

@@ -83,8 +83,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess.finishing.lattice",
         "dprelease.postprocess.intervals.number_text",
         "dprelease.reports.report_formats",  # their names
-        "dprelease.statistics.shared.statistic",
-        "dprelease.statistics.statistic_registry",
+        "dprelease.statistics",
     ),
     "dprelease.output": (
         *VOCABULARY,

@@ -57,7 +57,16 @@ OF_COLUMN: Details = {"column": None}
 RANKED: Details = {**OF_COLUMN, "quantiles": (), "points": None}
 PARTS: Details = {"numerator": None, "denominator": None}
 CHOSEN: Details = {**OF_COLUMN, "axis": None, "picks": 1}
-DETAILS: Details = {**RANKED, **PARTS, **CHOSEN, "candidates": None, "curve": (), "among": None}
+OWN: Details = {"own": None}
+DETAILS: Details = {
+    **RANKED,
+    **PARTS,
+    **CHOSEN,
+    **OWN,
+    "candidates": None,
+    "curve": (),
+    "among": None,
+}
 WAVE = 1 << 12
 """The length of the columns of a curve's waves, and so how many integers are one record."""
 

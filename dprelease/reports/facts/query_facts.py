@@ -122,7 +122,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         scale=_scaled(step, unit) if linear else _scale(step),
         granularity=upward(Fraction(1, 10**read.decimals) if whole else unit),
         denominator=NoiseScale(scale=_scale(step, 1), granularity=upward(step.unit[1]))
-        if "denominator" in statistic.keys.needs
+        if statistic.keys.has_key("denominator")
         else None,
         threshold=threshold_facts(step, interval),
         accuracy=None

@@ -17,9 +17,9 @@ from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile.schema import fields, number_texts, query_tables, review, sections
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.section_reader import Choice, Key, Section
-from dprelease.specfile.schema.sections import INSTEAD, OWN_KEYS, SECTIONS
+from dprelease.specfile.schema.sections import SECTIONS
 from dprelease.statistics.shared.statistic import SpecKeys
-from dprelease.statistics.statistic_registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS, own_keys
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "dprelease spec"
@@ -114,6 +114,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "maximum": number_texts.MAX_RECORD_LINES,
     },
     number_texts.population: {"type": "integer", "minimum": 1, "maximum": 10**12},
+    number_texts.whole_number: {"type": "integer", "minimum": 1, "maximum": 10**6},
     number_texts.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
     fields.quantiles: {
         "oneOf": [
@@ -242,18 +243,18 @@ _TOGETHER = {"columns": ["ways"], "ways": ["columns"]}
 
 
 def _takes(keys: SpecKeys) -> Fragment:
-    needed = [*(["column"] if keys.column else []), *keys.needs]
     made: Fragment = {}
-    if plain := [name for name in needed if name not in INSTEAD]:
+    needed = ["column"] if keys.column else []
+    if plain := needed + [key.name for key in keys.needs if not key.instead]:
         made["required"] = plain
-    either = [pair for pair in INSTEAD.items() if pair[0] in needed]
-    if either:
-        made["anyOf"] = [{"required": [name]} for name in either[0]]
+    if either := [key for key in keys.needs if key.instead]:
+        made["anyOf"] = [{"required": [name]} for name in (either[0].name, either[0].instead)]
     if keys.curve:
         made["oneOf"] = [{"required": [name]} for name in ("column", "columns")]
-    if set(_TOGETHER) <= set(keys.may):
+    taken = {key.name for key in keys.own}
+    if set(_TOGETHER) <= taken:
         made["dependentRequired"] = _TOGETHER
-    refused = [key for key in OWN_KEYS if key not in keys.needs + keys.may]
+    refused = [name for name in own_keys() if name not in taken]
     if not (keys.column or keys.curve):
         refused.append("column")
     if not (keys.groups or keys.chooses):

@@ -143,6 +143,11 @@ def population(value: object) -> int:
     return _whole(value, 10**12, "E205", "how many there are, such as population = 3_000_000")
 
 
+def whole_number(value: object) -> int:
+    """Read a whole number from 1 to 10^6. Raises ``Refused``."""
+    return _whole(value, 10**6, "E205", "write a whole number from 1 to 1,000,000")
+
+
 def picks(value: object) -> int:
     """Read how many values are to be named: from 1 to 10^6. Raises ``Refused``."""
     return _whole(value, 10**6, "E233", "how many values to name, such as k = 3")

@@ -21,40 +21,33 @@ from dprelease.specfile.schema.fields import (
     labels,
     licence,
     line,
-    names,
     option,
-    quantiles,
     safe_name,
     scalar,
     scalars,
-    sets,
     text,
     texts,
     variable,
-    ways,
 )
 from dprelease.specfile.schema.number_texts import (
-    bandwidth,
     bound,
     budget,
     design_effect,
     display_step,
     exact,
     interval,
-    picks,
-    points,
     population,
     probability,
     record_lines,
     weight,
 )
+from dprelease.specfile.schema.own_keys import read_own_keys
 from dprelease.specfile.schema.query_tables import (
     AccuracySection,
     PartSection,
     PerturbSection,
     SelectionSection,
     read_accuracy,
-    read_half,
     read_selection,
 )
 from dprelease.specfile.schema.review import AttestationsSection, ReviewSection
@@ -343,63 +336,9 @@ class QuerySection(Section, header="[[query]]"):
         "whose share of the records is published",
         "all records",
     )
-    levels = Key(
-        names,
-        "of a count: columns from coarse to fine; a table for each, of it and all before it, with "
-        "those of `by` first",
-    )
-    attributes = Key(sets, "of marginals: sets of columns, a table for each; `[]` is the total")
-    columns = Key(
-        names,
-        "of marginals instead of `attributes`: the columns to combine; of a density: the two "
-        "columns of a surface; of a quality: those to look at, else all of the file but the unit's",
-    )
-    max_unreadable = Key(
-        display_step,
-        "of a quality: with `run --quality-first`, the share of a column's fields up to which the "
-        "rest is released; what counts are unreadable fields, and undeclared ones without `other`",
-        "0.05",
-    )
-    ways = Key(
-        ways,
-        "how many of `columns` a table has: 2 stands for all tables of one and of two columns, "
-        "`[2]` for those of two",
-    )
-    bandwidth = Key(
-        bandwidth,
-        "of a density, in the column's unit: the standard deviation of its kernel; of two "
-        "columns a number or a list",
-        "a 20th of the range; of two columns a 10th",
-    )
-    points = Key(
-        points,
-        "of a density: how many points, evenly from bound to bound, or a list; of two columns "
-        "a number, or a list with a number or a list for each",
-        "100; of two columns 20 by 20",
-    )
-    q = Key(
-        quantiles,
-        "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99; of cumulative: which to "
-        "read from it",
-    )
-    k = Key(picks, "how many values top_k names")
-    candidates = Key(
-        scalars,
-        "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
-        "values it may take, multiples of the step",
-    )
-    candidates_file = Key(
-        line,
-        "the same in a UTF-8 file below the spec's folder, one a line; a text that reads as a "
-        'number stands in double quotes, such as `"01"`',
-    )
-    score = Key(
-        text, "what a record adds to the score of `candidate`, a number; below 0 and null count 0"
-    )
-    score_upper = Key(exact, "the most that one record adds; more counts as this")
-    score_step = Key(exact, "the grid of scores, as `step` of a column", "1, or chosen")
-    numerator = Key(read_half, "of a ratio")
-    denominator = Key(read_half, "of a ratio")
+    # Each statistic says which keys are its own.
+    vars().update(read_own_keys())
+
     partition_selection = Key(
         read_selection, "shows groups without public keys that many units are in"
     )
@@ -428,30 +367,6 @@ class QuerySection(Section, header="[[query]]"):
     hide_below = PostprocessSection.hide_below
     round_to = PostprocessSection.round_to
     flag_unreliable_at = PostprocessSection.flag_unreliable_at
-
-
-# What can be given by another key instead.
-INSTEAD = {"candidates": "candidates_file", "attributes": "columns"}
-
-# Keys of a query that only some statistics take (``SpecKeys`` says which), with examples.
-OWN_KEYS = {
-    "levels": 'columns from coarse to fine, such as levels = ["state", "county"]',
-    "attributes": 'sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
-    "columns": 'the columns to combine, such as columns = ["sex", "age"], and ways',
-    "max_unreadable": "leave it out",
-    "bandwidth": "leave it out",
-    "points": "leave it out",
-    "ways": "how many columns a table has, such as ways = 2",
-    "q": "q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
-    "k": "how many values to name, such as k = 3",
-    "candidates": "the values to choose from: numbers or texts; or candidates_file",
-    "candidates_file": "a file with one candidate a line",
-    "score": 'score = "...": what a record adds to the score of `candidate`',
-    "score_upper": "the most that one record can add to a score",
-    "score_step": "leave it out",
-    "numerator": 'numerator = { column = "..." } for a sum, or a condition for a count',
-    "denominator": 'denominator = { column = "..." } for a sum, or a condition for a count',
-}
 
 
 class OutputSection(Section, header="[output]"):

@@ -26,6 +26,7 @@ from dprelease.specfile.schema.sections import (
     ReleaseSection,
     ReportSection,
 )
+from dprelease.statistics.shared.spec_keys import OwnKey
 
 T = TypeVar("T")
 _SECTIONS = (
@@ -55,6 +56,11 @@ class Part(NamedTuple, Generic[SectionType]):
     def given(self, *keys: str) -> list[str]:
         """Those of the keys that have a value."""
         return [key for key in keys if getattr(self.model, key) is not None]
+
+    def value(self, key: OwnKey[T]) -> T | None:
+        """Give the value of a key of a query that only some statistics take; None if absent."""
+        value: T | None = getattr(self.model, key.name)
+        return value
 
     def complain(
         self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"

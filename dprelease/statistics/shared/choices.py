@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from dprelease.model import (
     Adjacency,
+    Column,
     Form,
     Group,
     Measure,
@@ -28,6 +29,7 @@ from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Contribution, Row
+from dprelease.statistics.shared.spec_keys import Details, QueryReader
 from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
     Hazard,
@@ -213,6 +215,12 @@ def _flags(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list
 
 class AxisChoice(Choices):
     """Chooses among the labels of the query's axis by the number of records with each."""
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Take the group of the column as the axis."""
+        return Details(axis=axis)
 
     def candidates(self, query: Query) -> tuple[str, ...]:
         """The labels of the axis."""

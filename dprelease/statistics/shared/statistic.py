@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -31,6 +31,7 @@ from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimal
 from dprelease.postprocess.intervals.number_text import plus_minus
 from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
+from dprelease.statistics.shared.spec_keys import Details, OwnKey, QueryReader
 
 if TYPE_CHECKING:
     from dprelease.postprocess.intervals.fitted_count import CountTogether
@@ -97,9 +98,6 @@ def neighbours_of(release: Release) -> Neighbours:
 BY_CHOICE = ("auto", "exponential")
 """Mechanisms of what is chosen rather than added up."""
 
-LISTS = ("candidates", "candidates_file")
-"""Keys that list what is chosen from."""
-
 
 class SpecKeys(NamedTuple):
     """What a statistic takes of a ``[[query]]``, and which mechanisms it can use.
@@ -123,9 +121,18 @@ class SpecKeys(NamedTuple):
     tables_of: str = ""
     states: bool = False
     ordered: bool = False
-    needs: tuple[str, ...] = ()
-    may: tuple[str, ...] = ()
+    needs: tuple[OwnKey[Any], ...] = ()
+    may: tuple[OwnKey[Any], ...] = ()
     mechanisms: tuple[str, ...] = ("auto", "laplace", "gaussian")
+
+    @property
+    def own(self) -> tuple[OwnKey[Any], ...]:
+        """Its own keys, whether needed or not."""
+        return tuple(dict.fromkeys((*self.needs, *self.may)))
+
+    def has_key(self, name: str) -> bool:
+        """Say whether a key of this name is one of its own."""
+        return any(key.name == name for key in self.own)
 
 
 class Sharing(NamedTuple):
@@ -244,6 +251,21 @@ class Statistic(ABC):
     """What happens to values and figures."""
     explained = ""
     """What a table of scales can't explain."""
+
+    def read_details(
+        self, spec: QueryReader, column: Column | None, axis: Group | None
+    ) -> Details | None:
+        """Read its own keys.
+
+        Args:
+            spec: The query as it is written.
+            column: The query's column, if it has a usable one.
+            axis: The group of that column, where the statistic counts or chooses by its values.
+
+        Returns:
+            What the query has of these keys; None, with a complaint, if that is not usable.
+        """
+        return Details()
 
     def meaning(self, query: Query) -> Text:
         """What a figure is, in a few words."""

@@ -10,6 +10,7 @@ import tomli
 
 from dprelease.errors import Failure
 from dprelease.specfile import load
+from dprelease.statistics.shared.spec_keys import Q
 from dprelease.statistics.statistic_registry import STATISTICS
 
 Q1 = 'statistic = "count"\nby = ["region"]\nepsilon = 0.4'
@@ -51,7 +52,7 @@ def test_a_long_list_of_mistakes_ends_quickly(simple):
 
 
 NUMERIC = [
-    {"statistic": name, "column": "age", **({"q": 0.5} if "q" in statistic.keys.needs else {})}
+    {"statistic": name, "column": "age", **({"q": 0.5} if Q in statistic.keys.needs else {})}
     for name, statistic in STATISTICS.items()
     if statistic.keys.numeric or statistic.keys.curve
 ] + [

@@ -19,6 +19,8 @@ from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import show, show_fraction
 from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused
 from dprelease.specfile.schema.number_texts import exact
+from dprelease.statistics.best import SCORE, SCORE_STEP, SCORE_UPPER
+from dprelease.statistics.shared.spec_keys import CANDIDATES, CANDIDATES_FILE
 
 _TEXT, _WHOLE, _NUMBER = ColumnType.STRING, ColumnType.INTEGER, ColumnType.DECIMAL
 INLINE, FILE = "candidates", "candidates_file"
@@ -57,7 +59,7 @@ class CandidateList:
 
 def list_candidates(query: SpecQuery, empty: str) -> CandidateList | None:
     """Give the candidates that a query lists; None with a complaint. ``empty``: what to do then."""
-    inline, file = query.model.candidates, query.model.candidates_file
+    inline, file = query.part.value(CANDIDATES), query.part.value(CANDIDATES_FILE)
     if inline is not None and file is not None:
         query.part.complain("E111", f"both {INLINE} and {FILE}", "keep one of them", FILE)
     if inline:
@@ -175,7 +177,6 @@ CANDIDATE = "candidate"
 
 def read_best(query: SpecQuery) -> Candidates | None:
     """Make the candidates of a `best` query; None with a complaint."""
-    model = query.model
     candidates = read_candidates(query) if query.part.given(INLINE, FILE) else None
     if CANDIDATE in {*query.context.columns, query.context.unit_column}:
         message = f'a column is named "{CANDIDATE}", and so is what score goes through'
@@ -183,15 +184,16 @@ def read_best(query: SpecQuery) -> Candidates | None:
         query.part.complain("E231", message, hint, "score")
         return None
     score = None
-    if candidates is not None and model.score is not None:
+    written = query.part.value(SCORE)
+    if candidates is not None and written is not None:
         types = {**query.context.base_types, CANDIDATE: candidates[0]}
-        score = read_score(model.score, types, query.part)
-    upper = model.score_upper
+        score = read_score(written, types, query.part)
+    upper = query.part.value(SCORE_UPPER)
     if upper is not None and upper <= 0:
         message = f"score_upper {show_fraction(upper)} is not above 0"
         query.part.complain("E205", message, "scores count from 0 up to it", "score_upper")
         upper = None
-    if candidates is None or model.score is None:
+    if candidates is None or written is None:
         return None
     kind, texts = candidates
     whole = score is not None and score[1] is ColumnType.INTEGER
@@ -208,7 +210,7 @@ def read_best(query: SpecQuery) -> Candidates | None:
 
 def _grid(query: SpecQuery, upper: Fraction, whole: bool) -> Grid | None:
     """Put scores on a grid from 0; whole scores on that of the whole numbers if nothing else."""
-    step = query.model.score_step
+    step = query.part.value(SCORE_STEP)
     if "score_step" in query.part.bad:
         return None
     whole = whole and upper.denominator == 1 and (step is None or step.denominator == 1)

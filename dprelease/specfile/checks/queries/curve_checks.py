@@ -16,6 +16,9 @@ from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import counted, show, show_fraction
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.schema.number_texts import PLACES, Points
+from dprelease.statistics.density import BANDWIDTH
+from dprelease.statistics.density import POINTS as POINTS_KEY
+from dprelease.statistics.shared.spec_keys import COLUMNS_OF_TABLES
 from dprelease.statistics.shared.statistic import null_fill
 
 BINS = {1: 256, 2: 48}
@@ -75,7 +78,7 @@ def _columns(query: SpecQuery) -> list[Column] | None:
     if not given:
         query.miss("column", 'column = "...", or columns = ["...", "..."]')
         return None
-    names = (model.column,) if model.column is not None else model.columns
+    names = (model.column,) if model.column is not None else part.value(COLUMNS_OF_TABLES)
     if not names:
         return None
     if given == ["columns"] and len(names) != 2:
@@ -105,7 +108,7 @@ def _columns(query: SpecQuery) -> list[Column] | None:
 
 
 def _bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] | None:
-    stated, number = query.model.bandwidth, len(grids)
+    stated, number = query.part.value(BANDWIDTH), len(grids)
     ranges = [grid.width * grid.step for grid in grids]
     if stated is None:
         return [span / BANDWIDTHS[number] for span in ranges]
@@ -128,7 +131,7 @@ def _bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] | Non
 
 
 def _points(query: SpecQuery, grids: Sequence[Grid]) -> list[list[Fraction]] | None:
-    stated, number = query.model.points, len(grids)
+    stated, number = query.part.value(POINTS_KEY), len(grids)
     stated_each: Sequence[Points | Fraction]
     if stated is None or isinstance(stated, int):
         stated_each = [stated or POINTS[number]] * number

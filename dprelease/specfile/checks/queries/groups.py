@@ -154,11 +154,9 @@ def _in_order(query: SpecQuery, column: Column) -> Column:
     return replace(column, other=None, null_value=null_value)
 
 
-def check_picks(query: SpecQuery, axis: Group) -> None:
+def check_picks(query: SpecQuery, axis: Group, picks: int) -> None:
     """Complain when more values are asked for than there are."""
-    picks = query.model.k
-    takes_k = query.statistic is not None and "k" in query.statistic.keys.needs
-    if takes_k and picks is not None and picks > len(axis.labels):
+    if picks > len(axis.labels):
         values = counted(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
         query.part.complain("E233", message, f"at most k = {len(axis.labels)}", "k")

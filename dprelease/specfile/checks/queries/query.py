@@ -7,7 +7,7 @@ from math import prod
 
 from dprelease.model import Column, Group, Query
 from dprelease.specfile.checks.columns.grids import LARGEST_STEPS
-from dprelease.specfile.checks.queries.details import Details, read_details, read_target
+from dprelease.specfile.checks.queries.details import DetailsReader, read_target
 from dprelease.specfile.checks.queries.groups import (
     MAX_CELLS,
     check_picks,
@@ -18,10 +18,12 @@ from dprelease.specfile.checks.queries.groups import (
 from dprelease.specfile.checks.queries.output_tables import default_table
 from dprelease.specfile.checks.queries.query_context import QueryContext, SpecQuery
 from dprelease.specfile.complaints.complaint_wording import listed, meant, show
-from dprelease.specfile.schema.sections import INSTEAD, OWN_KEYS, QuerySection
+from dprelease.specfile.schema.sections import QuerySection
 from dprelease.specfile.schema.structure import Part
+from dprelease.statistics.count import LEVELS
+from dprelease.statistics.shared.spec_keys import Details
 from dprelease.statistics.shared.statistic import SpecKeys
-from dprelease.statistics.statistic_registry import STATISTICS
+from dprelease.statistics.statistic_registry import STATISTICS, own_keys
 
 WEIGHTED = "weight_by_survey"
 
@@ -53,9 +55,11 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         groups = None if groups is None or curve is None else (*groups, *(c.group for c in curve))
         column = curve[0].axis.column if curve and len(curve) == 1 else None
     where = query.condition(model.where, "where") if not takes.where_is_numerator else None
-    details = read_details(query, column)
+    details: Details | None = Details()
+    if statistic is not None:
+        details = statistic.read_details(DetailsReader(query), column, own)
     several = None
-    if groups is not None and (takes.tables_of or model.levels is not None):
+    if groups is not None and (takes.tables_of or part.value(LEVELS) is not None):
         # Imported where it is needed, as above.
         from dprelease.specfile.checks.queries.several_tables import one_for_each, read_sets
 
@@ -67,9 +71,9 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     if groups is None or not _few_cells(part, groups, details):
         return ()
     if own is not None and takes.chooses:
-        check_picks(query, own)
+        if details is not None:
+            check_picks(query, own, details.picks)
         groups = groups[:-1]
-        details = details._replace(axis=own) if details is not None else None
     if statistic is None or details is None or model.name is None:
         return ()
     made = Query(
@@ -85,12 +89,11 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         model.weight if model.weight is not None else Fraction(1),
         model.mechanism,
         int(part.path[1]),
-        *details,
-        read_selection(query),
-        read_target(query),
-        tuple(part.axis for part in curve or ()),
-        max_unreadable=model.max_unreadable,
+        key_selection=read_selection(query),
+        accuracy=read_target(query),
+        curve=tuple(part.axis for part in curve or ()),
         survey_weight=read_weight(query, details, column),
+        **details._asdict(),
     )
     return (made,) if several is None else one_for_each(made, several)
 
@@ -146,7 +149,8 @@ def _column(query: SpecQuery, takes: SpecKeys) -> Column | None:
         if name is not None:
             hint = f"where = '{show(name)} IS NOT NULL' counts its values"
             if takes.needs:
-                hint = f"name it in {'score' if 'score' in takes.needs else takes.needs[-1]}"
+                needed = [key.name for key in takes.needs]
+                hint = f"name it in {'score' if 'score' in needed else needed[-1]}"
             part.complain("E217", f"{statistic} takes no column", hint, "column")
     elif name is None:
         query.miss("column", 'column = "..."')
@@ -164,20 +168,16 @@ def _column(query: SpecQuery, takes: SpecKeys) -> Column | None:
 def _check_keys(query: SpecQuery, takes: SpecKeys) -> None:
     """Complain of keys that other statistics take, and of missing ones that this one needs."""
     part = query.part
-    for key, example in OWN_KEYS.items():
-        given = part.given(key)
-        if given and key not in (*takes.needs, *takes.may):
-            owners = [
-                name
-                for name, owner in STATISTICS.items()
-                if key in owner.keys.needs + owner.keys.may
-            ]
-            message = f"{part.model.statistic} takes no {key}"
-            part.complain("E111", message, f"leave it out; it is for {listed(owners)}", key)
+    for name, key in own_keys().items():
+        given = part.given(name)
+        if given and key not in takes.own:
+            owners = [owner.name for owner in STATISTICS.values() if key in owner.keys.own]
+            message = f"{part.model.statistic} takes no {name}"
+            part.complain("E111", message, f"leave it out; it is for {listed(owners)}", name)
         elif not given and key in takes.needs:
-            other = INSTEAD.get(key, key)
+            other = key.instead or name
             if not part.given(other) and part.sound(other):
-                query.miss(key, example)
+                query.miss(name, key.example)
 
 
 def _few_cells(

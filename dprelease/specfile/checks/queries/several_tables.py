@@ -20,6 +20,9 @@ from dprelease.specfile.checks.queries.output_tables import default_table
 from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import counted, show
 from dprelease.specfile.complaints.places import Path
+from dprelease.statistics.count import LEVELS
+from dprelease.statistics.marginals import ATTRIBUTES, TABLE_WAYS
+from dprelease.statistics.shared.spec_keys import COLUMNS_OF_TABLES
 
 MAX_TABLES = 1_000
 MAX_ALL_CELLS = 10**8
@@ -44,7 +47,7 @@ def read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
 
     None where a table can't be made, with a complaint.
     """
-    part, levels = query.part, query.model.levels
+    part, levels = query.part, query.part.value(LEVELS)
     usable = True
     what = "a count with levels" if levels is not None else query.model.statistic
     alone = _ALONE if levels is not None else {"by": "name its columns in each set", **_ALONE}
@@ -85,20 +88,20 @@ def one_for_each(query: Query, sets: Sequence[GroupSet]) -> tuple[Query, ...]:
 
 
 def _sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
-    model, part = query.model, query.part
+    part, levels, attributes = query.part, query.part.value(LEVELS), query.part.value(ATTRIBUTES)
     if query.statistic is not None and query.statistic.keys.states:
         return _of_states(query)
-    if model.levels is not None:
-        rest = _groups(query, model.levels, ("levels",), [group.column for group in by])
+    if levels is not None:
+        rest = _groups(query, levels, ("levels",), [group.column for group in by])
         places = range(len(rest or ()))
         return [GroupSet(("levels", at), (*by, *(rest or ())[: at + 1])) for at in places] or None
-    if model.attributes is None:
+    if attributes is None:
         return _of_ways(query)
     both = part.given("columns", "ways")
     for key in both:
         part.complain("E111", f"both attributes and {key}", "keep the sets, or leave them out", key)
-    paths: list[Path] = [("attributes", at) for at in range(len(model.attributes))]
-    made = [_groups(query, *one) for one in zip(model.attributes, paths, strict=True)]
+    paths: list[Path] = [("attributes", at) for at in range(len(attributes))]
+    made = [_groups(query, *one) for one in zip(attributes, paths, strict=True)]
     sets = [GroupSet(path, one) for path, one in zip(paths, made, strict=True) if one is not None]
     return sets if len(sets) == len(made) and not both else None
 
@@ -112,12 +115,12 @@ def state_column(column: Column) -> Column:
 def _of_states(query: SpecQuery) -> list[GroupSet] | None:
     """Make a table of the states in each column that is named, or in all of the file."""
     context, part = query.context, query.part
-    names = query.model.columns
+    names = stated = part.value(COLUMNS_OF_TABLES)
     if names is None:
         names = tuple(name for name in context.base_types if name != context.unit_column)
     sets = []
     for at, name in enumerate(names):
-        path: Path = ("columns", at) if query.model.columns is not None else ("statistic",)
+        path: Path = ("columns", at) if stated is not None else ("statistic",)
         declared = query.find(name, *path) if query.check_shared(name, *path) else None
         if declared is None:
             continue
@@ -136,25 +139,26 @@ def _of_states(query: SpecQuery) -> list[GroupSet] | None:
 
 def _of_ways(query: SpecQuery) -> list[GroupSet] | None:
     """Combine `columns`, by size and then in their order."""
-    model, part = query.model, query.part
-    columns = _groups(query, model.columns, ("columns",)) if model.columns is not None else None
+    part, ways = query.part, query.part.value(TABLE_WAYS)
+    names = part.value(COLUMNS_OF_TABLES)
+    columns = _groups(query, names, ("columns",)) if names is not None else None
     for key, other, example in (
         ("columns", "ways", "such as ways = 2"),
         ("ways", "columns", 'such as columns = ["sex", "age"]'),
     ):
         if part.given(key) and not part.given(other) and part.sound(other):
             part.complain("E110", f"{key} without `{other}`", example, key, at="key")
-    if model.ways is None or columns is None:
+    if ways is None or columns is None:
         return None
-    tables = sum(comb(len(columns), size) for size in model.ways)
-    if model.ways[-1] > len(columns):
-        message = f"ways is {model.ways[-1]}, but there are {counted(len(columns), 'column')}"
+    tables = sum(comb(len(columns), size) for size in ways)
+    if ways[-1] > len(columns):
+        message = f"ways is {ways[-1]}, but there are {counted(len(columns), 'column')}"
         part.complain("E233", message, f"at most ways = {len(columns)}", "ways")
     elif tables > MAX_TABLES:
         message = f"these are {tables:,} tables, more than {MAX_TABLES:,}"
         part.complain("E222", message, "fewer ways, or fewer columns", "ways")
     else:
-        chosen = chain.from_iterable(combinations(columns, size) for size in model.ways)
+        chosen = chain.from_iterable(combinations(columns, size) for size in ways)
         return [GroupSet(("ways",), groups) for groups in chosen]
     return None
 

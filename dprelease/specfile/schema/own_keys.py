@@ -1,0 +1,46 @@
+"""Keys of a query that statistics declare in their own files, as the section reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dprelease.specfile.schema.fields import line, names, quantiles, scalars, sets, text, ways
+from dprelease.specfile.schema.number_texts import (
+    bandwidth,
+    display_step,
+    exact,
+    picks,
+    points,
+    whole_number,
+)
+from dprelease.specfile.schema.query_tables import read_half
+from dprelease.specfile.schema.section_reader import Key
+from dprelease.statistics.shared import spec_keys as kinds
+from dprelease.statistics.shared.spec_keys import Kind
+from dprelease.statistics.statistic_registry import own_keys
+
+READERS: Mapping[Kind[Any], Callable[[object], object]] = {
+    kinds.WHOLE_NUMBER: whole_number,
+    kinds.NUMBER_OF_VALUES: picks,
+    kinds.NUMBER: exact,
+    kinds.POSITIVE_NUMBER: display_step,
+    kinds.BANDWIDTHS: bandwidth,
+    kinds.CURVE_POINTS: points,
+    kinds.QUANTILES: quantiles,
+    kinds.LINE: line,
+    kinds.EXPRESSION: text,
+    kinds.VALUES: scalars,
+    kinds.COLUMNS: names,
+    kinds.SETS_OF_COLUMNS: sets,
+    kinds.WAYS: ways,
+    kinds.PART_OF_RATIO: read_half,
+}
+"""How a value of each kind is read."""
+
+
+def read_own_keys() -> dict[str, Key[Any]]:
+    """Make the section's keys of those that statistics declare."""
+    return {
+        name: Key(READERS[own.kind], own.meaning, own.absent) for name, own in own_keys().items()
+    }

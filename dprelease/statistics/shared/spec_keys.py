@@ -1,0 +1,132 @@
+"""Keys of a ``[[query]]`` that only some statistics take, and how a statistic reads its own."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from msgspec import Struct
+
+from dprelease.model import Candidates, Column, Expression, Grid, Group, Part
+
+T = TypeVar("T")
+
+
+class Kind(Generic[T]):
+    """A kind of values; ``specfile.schema.own_keys`` says how each is read."""
+
+
+WHOLE_NUMBER = Kind[int]()
+NUMBER_OF_VALUES = Kind[int]()
+NUMBER = Kind[Fraction]()
+POSITIVE_NUMBER = Kind[Fraction]()
+BANDWIDTHS = Kind[tuple[Fraction, ...]]()
+CURVE_POINTS = Kind[int | tuple[Fraction | tuple[Fraction, ...], ...]]()
+QUANTILES = Kind[tuple[Fraction, ...]]()
+LINE = Kind[str]()
+EXPRESSION = Kind[str]()
+VALUES = Kind[tuple[object, ...]]()
+COLUMNS = Kind[tuple[str, ...]]()
+SETS_OF_COLUMNS = Kind[tuple[tuple[str, ...], ...]]()
+WAYS = Kind[tuple[int, ...]]()
+PART_OF_RATIO = Kind[object]()
+
+
+class OwnKey(NamedTuple, Generic[T]):
+    """A key of a query that only some statistics take.
+
+    ``meaning`` and ``absent`` (what holds where it is left out) are the words of the reference and
+    of the JSON Schema. ``example`` is what a complaint proposes where a statistic needs the key;
+    ``instead`` names a key that may stand in its place.
+    """
+
+    name: str
+    kind: Kind[T]
+    meaning: str
+    absent: str = "-"
+    example: str = "leave it out"
+    instead: str = ""
+
+
+class Details(NamedTuple):
+    """What a query has of its statistic's own keys; each is a field of ``Query``.
+
+    ``own`` holds values of a statistic that has no such field: a frozen ``Struct`` of its file.
+    """
+
+    quantiles: tuple[Fraction, ...] = ()
+    points: tuple[int, ...] | None = None
+    picks: int = 1
+    axis: Group | None = None
+    candidates: Candidates | None = None
+    numerator: Part | None = None
+    denominator: Part | None = None
+    among: Expression | None = None
+    max_unreadable: Fraction | None = None
+    own: Struct | None = None
+
+
+class QueryReader(Protocol):
+    """A ``[[query]]`` while it is read: what a statistic may ask of it.
+
+    Whatever gives None has had its complaint.
+    """
+
+    def value(self, key: OwnKey[T]) -> T | None:
+        """Give the value of a key; None if it is absent or was refused."""
+
+    def where(self) -> str | None:
+        """Give the text of the query's condition."""
+
+    def condition(self, text: str | None, *keys: str | int) -> Expression | None:
+        """Read a condition that stands at some keys."""
+
+    def miss(self, key: str, hint: str) -> None:
+        """Complain that a key which the statistic needs is absent, if it surely is."""
+
+    def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
+        """Complain of what stands at some keys."""
+
+    def ratio_part(self, key: OwnKey[object]) -> Part | None:
+        """Read what a ratio divides, or divides by."""
+
+    def listed_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
+        """Read the grid integers that ``candidates`` or its file lists for a column."""
+
+    def scored_candidates(self) -> Candidates | None:
+        """Read the candidates and their score."""
+
+
+# Keys of several statistics. A key of one statistic stands in its file.
+
+COLUMNS_OF_TABLES = OwnKey(
+    "columns",
+    COLUMNS,
+    "of marginals instead of `attributes`: the columns to combine; of a density: the two "
+    "columns of a surface; of a quality: those to look at, else all of the file but the unit's",
+    example='the columns to combine, such as columns = ["sex", "age"], and ways',
+)
+Q = OwnKey(
+    "q",
+    QUANTILES,
+    "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99; of cumulative: which to "
+    "read from it",
+    example="q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
+)
+CANDIDATES = OwnKey(
+    "candidates",
+    VALUES,
+    "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
+    "values it may take, multiples of the step",
+    example="the values to choose from: numbers or texts; or candidates_file",
+    instead="candidates_file",
+)
+CANDIDATES_FILE = OwnKey(
+    "candidates_file",
+    LINE,
+    "the same in a UTF-8 file below the spec's folder, one a line; a text that reads as a "
+    'number stands in double quotes, such as `"01"`',
+    example="a file with one candidate a line",
+)
+LISTS: tuple[OwnKey[Any], ...] = (CANDIDATES, CANDIDATES_FILE)
+"""Keys that list what is chosen from."""
