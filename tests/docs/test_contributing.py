@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shutil
+import subprocess
 import sys
-import tomllib
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -15,11 +17,9 @@ from doc_pages import ROOT
 
 import dprelease
 from dprelease.engines.engine_registry import ENGINES
-from dprelease.kernel.certify import definitions
-from dprelease.language import catalogue
+from dprelease.language import LANGUAGES
 from dprelease.mechanisms.mechanism_registry import MECHANISMS
 from dprelease.reports.report_formats import FORMATS, ReportFormat
-from dprelease.statistics.statistic_registry import STATISTICS
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"^```python\n# (.*?)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
@@ -85,43 +85,89 @@ def test_every_example_is_tried_here() -> None:
     assert all(f'"{path}"' in source for path in EXAMPLES)
 
 
-@pytest.fixture
-def dozens_words() -> Iterator[None]:
-    """The example's sentences, in the catalogue."""
-    (text,) = re.findall(r"^```toml\n# lines of .*?en.toml\n(.*?)^```$", TEXT, re.M | re.DOTALL)
-    words = {
-        f"statistics.dozens.{name}": sentence
-        for name, sentence in tomllib.loads(text)["statistics"]["dozens"].items()
-    }
-    catalogue("en").update(words)
-    yield
-    for name in words:
-        del catalogue("en")[name]
+PACKS = "dprelease/statistics/packs.py"
+COMMANDS = """\
+import json, sys
+from dprelease.cli.guard import execute
+for command in json.loads(sys.argv[1]):
+    print(">", command[0], execute(command))
+"""
 
 
-@pytest.mark.usefixtures("dozens_words")
-def test_the_statistic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    dozens = example("dprelease/statistics/dozens.py").Dozens()
-    monkeypatch.setitem(STATISTICS, dozens.name, dozens)
-    with pytest.raises(dprelease.Failure, match="E702"):  # it is not defined to certification
-        dprelease.plan(written(tmp_path, STATISTIC="dozens", EPSILON="1200"))
-    names = dict(vars(definitions))
-    exec(EXAMPLES["an entry of DEFINITIONS in dprelease/kernel/certify/definitions.py"], names)
-    entry = names["entry"]["dozens"]
-    monkeypatch.setitem(definitions.DEFINITIONS, "dozens", entry)
-    spec = written(tmp_path, STATISTIC="dozens", EPSILON="1200")
-    (step,) = dprelease.plan(spec).steps
-    assert (step.sensitivity.l1, step.loss.epsilon) == (12, 1200)
-    monkeypatch.setattr(type(dozens), "sensitivity", STATISTICS["count"].sensitivity.__func__)
-    with pytest.raises(Exception, match=r"(?i)certif|sensitivity"):  # what the page says of it
-        dprelease.plan(spec)
-    monkeypatch.undo()
-    monkeypatch.setitem(STATISTICS, dozens.name, dozens)
-    monkeypatch.setitem(definitions.DEFINITIONS, "dozens", entry)
-    text = spec.read_text().replace("epsilon = 1200", "epsilon = 900")
-    spec.write_text(text)
-    dprelease.run(spec)
+def add_text(file: Path, anchor: str, text: str) -> None:
+    """Put text behind an anchor that stands once in a file; at the end behind none."""
+    content = file.read_text(encoding="utf-8")
+    assert not anchor or content.count(anchor) == 1
+    end = content.index(anchor) + len(anchor) if anchor else len(content)
+    file.write_text(content[:end] + text + content[end:], encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with the statistic of the page, not yet defined to certification."""
+    folder = tmp_path_factory.mktemp("site")
+    package = folder / "dprelease"
+    shutil.copytree(ROOT / "dprelease", package)
+    (folder / PACKS).write_text(EXAMPLES[PACKS], encoding="utf-8")
+    registry = package / "statistics" / "statistic_registry.py"
+    imported = "from dprelease.statistics.mode import Mode\n"
+    add_text(registry, imported, "from dprelease.statistics.packs import Packs\n")
+    add_text(registry, "    Count(),\n", "    Packs(),\n")
+    (words,) = re.findall(r"^```toml\n# lines of .*?en.toml\n(.*?)^```$", TEXT, re.M | re.DOTALL)
+    for language in LANGUAGES:
+        header, lines = words.split("\n", 1)
+        add_text(package / "language" / f"{language}.toml", f"\n{header}\n", lines)
+    return folder
+
+
+def execute(site: Path, *commands: list[str]) -> str:
+    """Run commands of the copy, and give all that is printed, with the exit codes."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMANDS, json.dumps(commands)],
+        cwd=site, env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True,
+        encoding="utf-8", check=False,
+    )  # fmt: skip
+    return done.stdout + done.stderr
+
+
+def test_the_statistic(site: Path, tmp_path: Path) -> None:
+    """A statistic with a key of its own is what the page shows, from the spec to the figures."""
+    spec = written(tmp_path, STATISTIC="packs", EPSILON="900")
+    keyless, file = str(spec), tmp_path / "sized.toml"
+    file.write_text(spec.read_text().replace('column = "v"', 'column = "v"\nsize = 12'))
+    sized, other = str(file), tmp_path / "other.toml"
+    other.write_text(file.read_text().replace("size = 12", "size = 6"))
+
+    said = execute(site, ["check", keyless], ["plan", sized], ["schema"])
+    assert "packs has no `size`" in said
+    assert "such as size = 12" in said
+    assert "> check 2" in said
+    assert "E702" in said  # it is not defined to certification
+    assert '"description": "how many are in a pack"' in said
+
+    definitions = site / "dprelease" / "kernel" / "certify" / "definitions.py"
+    add_text(
+        definitions,
+        "",
+        EXAMPLES["an entry of DEFINITIONS in dprelease/kernel/certify/definitions.py"],
+    )
+    said = execute(
+        site,
+        ["check", sized],
+        ["plan", "--json", sized],
+        ["diff", sized, str(other)],
+        ["run", sized],
+    )
+    assert "> check 0" in said
+    assert '"l1": 12' in said
+    assert "query figure: size 12 -> 6" in said
+    assert "> run 0" in said
     assert figures(tmp_path) == ["480", "180"]
+
+    # What the page says of a wrong sensitivity.
+    packs = site / PACKS
+    packs.write_text(packs.read_text().replace("Scalar(size, size,", "Scalar(1, 1,"))
+    assert "E702" in execute(site, ["plan", sized])
 
 
 def test_the_mechanism(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
