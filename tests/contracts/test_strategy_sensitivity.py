@@ -13,7 +13,7 @@ from itertools import combinations_with_replacement, product
 
 import pytest
 from strategy_plans import mixing
-from thorough import for_each
+from thorough import for_each, is_thorough
 
 from dprelease.kernel.certify.worst_change import Worst, worst_change
 from dprelease.model import (
@@ -251,6 +251,8 @@ def test_the_worst_change_of_mixed_cells_by_several_rows_is_bounded(
 ) -> None:
     """By so many rows alike it is attained, where a unit may have these in one cell."""
     sizes, axes = MIXED[name]
+    if sizes == (5, 5) and limits[0] > 2 and not is_thorough():
+        return  # half of the time of all cases
     made = step(sizes, axes)
     worst = worst_change(made, privacy(limits, replaced))
     changed = changes(made, limits, replaced)

@@ -235,6 +235,7 @@ def in_order(cells: Floats, groups: Sequence[Group], axes: Sequence[Group]) -> F
 # --- errors --------------------------------------------------------------------------------------
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("queries", "law", "hidden"), CASES)
 def test_figures_err_as_the_best_estimate_does_and_no_more_than_planned(
     queries: str, law: str, hidden: tuple[str, ...]
