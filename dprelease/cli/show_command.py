@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-from msgspec.structs import replace
 
 import dprelease
 from dprelease.cli.app import JSON
@@ -43,6 +42,8 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
 
     DIR is the output of a run. Only what was published is read: its tables and datapackage.json.
     """
+    from msgspec.structs import replace
+
     tables = list(dprelease.show(directory, tables=names).values())
     rehearsal = {"rehearsal": True} if any(table.rehearsal for table in tables) else {}
     if rehearsal:

@@ -11,7 +11,9 @@ import pytest
 
 from dprelease.cli.app import COMMANDS
 
-HEAVY = {"duckdb", "pyarrow", "numpy", "rich", "sqlglot", "pandas", "dprelease.run"}
+HEAVY = {
+    "duckdb", "msgspec", "numpy", "pandas", "pyarrow", "rich", "sqlglot", "dprelease.run",
+}  # fmt: skip
 
 
 def test_help_lists_the_commands_and_examples(cli):
