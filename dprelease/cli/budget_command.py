@@ -114,7 +114,7 @@ def _amount(
         try:
             number: Fraction = getattr(number_texts, read)(Decimal(value))
         except InvalidOperation:
-            raise click.BadParameter(f'{value!r} is no number, nor "{NO_CAP}"') from None
+            raise click.BadParameter(f'{value!r} is neither a number nor "{NO_CAP}"') from None
         except Refused as refused:
             raise click.BadParameter(f"{refused.message}: {refused.hint}") from None
         return number

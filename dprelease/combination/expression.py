@@ -238,7 +238,7 @@ class _Reader:
             return self._scaled(one, 1 / other.number)
         mixed = one.means or other.means or one.number or other.number
         if mixed or one.divisor or other.divisor or not one.cells:
-            raise self._unreadable("only sums of figures that are no means divide each other")
+            raise self._unreadable("only sums of figures that are not means divide each other")
         return Sum(weighted=one.weighted, divisor=other.weighted)
 
     def _alone(self, figures: Figures, places: Sequence[int]) -> Sum:
@@ -366,4 +366,4 @@ def _labels_hint(figures: Figures, wanted: Mapping[str, str]) -> str:
 def _reason(figures: Figures) -> str:
     if figures.query.threshold is not None:
         return "its keys were chosen by their own noise"
-    return "report.json states no law of its noise, as it is no fixed sum of released integers"
+    return "report.json states no law of its noise, as it is not a fixed sum of released integers"

@@ -130,7 +130,7 @@ def open_real(real: str) -> BufferedReader:
 def _plain(handle: int) -> int:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is no file")
+        raise OSError(errno.EINVAL, "it is not a file")
     return handle
 
 

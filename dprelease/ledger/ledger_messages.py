@@ -87,7 +87,7 @@ def over_room(
 ) -> Complaint:
     """The same for delta. Some of the cap may be kept for composing epsilons."""
     room = then.room or Fraction(0)
-    held_back = f", {shown_up(then.reserve)} of the cap is kept for composing epsilons"
+    held_back = f", {shown_up(then.reserve)} of the cap is reserved for composition"
     text = "at most {} is left" + (held_back if then.reserve else "")
     hint = _rest(room - now.counted, counting, text)
     return Complaint(
@@ -138,7 +138,7 @@ def new_dataset(account: Account) -> tuple[Complaint, ...]:
     more = len(account.others) - MOST_NAMED
     others = named if near or more <= 0 else f"{named} and {more} more"
     ask = f"did you mean {named}? " if near else f"it has {others}; "
-    hint = f"{ask}a data set needs one name in all specs, or its budget counts anew"
+    hint = f"{ask}use the same dataset name in every spec, otherwise its budget starts again"
     message = f'the dataset "{account.dataset}" is new in a ledger that has others'
     return (Complaint("W601", message, hint),)
 

@@ -68,7 +68,7 @@ def _missing(named: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
     entry = named["entry"]
     run = next((run for run in runs if run.seq == entry), None)
     if run is None:
-        return f"entry {entry} is no charge, or is not there"
+        return f"entry {entry} is not a charge, or is not there"
     for what, held in (("hash", run.hash), ("dataset", run.dataset), ("run", run.run_id)):
         if named[what] != held:
             return f"entry {entry} has another {what}"

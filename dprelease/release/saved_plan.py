@@ -122,7 +122,7 @@ def read_saved_plan(file: str) -> tuple[str, Parts]:
         reason = problem.strerror or "it can't be read"
         raise _refused(f"the plan {file} can't be read: {reason}", "see --plan") from None
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise _refused(f"{file} is no saved plan", "save one with dprelease plan -o") from None
+        raise _refused(f"{file} is not a saved plan", "save one with dprelease plan -o") from None
 
 
 def _differences(saved: Parts, now: Parts) -> list[str]:

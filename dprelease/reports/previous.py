@@ -20,7 +20,7 @@ def previous_release(release: Release, named: str) -> PreviousRelease:
     path = os.path.normpath(os.path.join(base, named.replace("{period}", release.period or "")))
     folder = os.path.dirname(path)
     if os.path.basename(path) != REPORT:
-        raise _refused(release, f"{path} is no {REPORT}", "name the report.json of a release")
+        raise _refused(release, f"{path} is not a {REPORT}", "name the report.json of a release")
     if os.path.realpath(folder) == os.path.realpath(release.output.path):
         raise _refused(
             release,

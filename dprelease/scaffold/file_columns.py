@@ -93,7 +93,7 @@ def _names(file: str, line: bytes, written: Csv) -> Sequence[str]:
     names = split_line(text, written.delimiter, '"') if text.strip() else []
     if names is None:
         hint = "a header is one line, and what is between quotes ends in it"
-        raise unreadable(file, "its first line is no line of CSV", hint)
+        raise unreadable(file, "its first line is not a line of CSV", hint)
     if not names:
         raise unreadable(file, "its first line is empty", "the first line must be the header")
     seen: set[str] = set()
@@ -120,7 +120,7 @@ def no_name(name: str, seen: set[str]) -> str:
 
 def _no_header(file: str, place: int, why: str) -> Failure:
     """Say that the first line is no header, and nothing of what it holds: it may be a record."""
-    message = f"the first line of {file} is no header: field {place} {why}"
+    message = f"the first line of {file} is not a header: field {place} {why}"
     hint = (
         "--no-header opens no data, and writes a spec in which you name the columns; if the line "
         "is a header all the same, take `header = false` out there"
@@ -131,13 +131,13 @@ def _no_header(file: str, place: int, why: str) -> Failure:
 def typed_columns(file: str, form: str) -> list[Named]:
     """The columns that the schema declares; no record is read. Raises Failure (exit code 2)."""
     if os.path.exists(file) and not os.path.isfile(file):
-        raise unreadable(file, "it is no file")
+        raise unreadable(file, "it is not a file")
     try:
         schema = _schema(file, form)
     except FileNotFoundError:
         raise unreadable(file, "there is no such file") from None
     except (OSError, ValueError):
-        raise unreadable(file, f"it is no {form.capitalize()} file") from None
+        raise unreadable(file, f"it does not hold {form.capitalize()} data") from None
     if not schema.names:
         raise unreadable(file, "it has none")
     times = Counter(name.casefold() for name in schema.names)

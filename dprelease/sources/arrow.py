@@ -142,7 +142,7 @@ def _footer(path: str, pattern: str) -> tuple[Any, int]:
             _ = schema.names  # raises where a name is no text
     except (OSError, ValueError, MemoryError):
         hint = "it may be cut short or damaged, or a stream without a footer: write it as a file"
-        raise bad_data("E409", f"{pattern} is no readable Arrow file", hint) from None
+        raise bad_data("E409", f"{pattern} is not a readable Arrow file", hint) from None
     except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
         raise unknown_type(pattern) from None
     return schema, number

@@ -74,7 +74,7 @@ def frame_of(table: object) -> Frame:
         "hand over a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
         "read once only, or is yet to be computed, is made one of these first"
     )
-    raise bad_data("E431", f"a {kind} is no table that can be read", hint, KEY)
+    raise bad_data("E431", f"a {kind} is not a table that can be read", hint, KEY)
 
 
 class ArrowFrame:

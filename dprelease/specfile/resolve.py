@@ -311,7 +311,7 @@ def _formats(part: Part[ReportSection]) -> tuple[str, ...]:
         return DEFAULT_FORMATS
     for number, name in enumerate(formats):
         if name not in FORMATS:
-            message, hint = f"{show(name)} is no format of a report", f"use {listed(FORMATS)}"
+            message, hint = f"{show(name)} is not a valid report format", f"use {listed(FORMATS)}"
             part.complain("E105", message, hint, "formats", number)
         elif name in formats[:number]:
             part.complain("E105", f"{show(name)} is named twice", "keep one", "formats", number)

@@ -82,7 +82,7 @@ def test_show_fits_a_terminal(terminal, cli, spec, released):
     code, shown = terminal("budget", "show", COLUMNS="80", NO_COLOR="1")
     assert code == 0
     assert max(map(len, shown.splitlines()[1:])) <= 80
-    assert "is kept for composing" in shown
+    assert "reserved for composition" in shown
 
 
 def test_verify_and_its_answer_in_one_line(cli, released):

@@ -258,7 +258,7 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
     assert cli("init", "--no-header", "a.parquet").code == 2
     assert cli("init", "--no-header", "a.feather").code == 2
     (folder / "b.arrow").write_bytes(b"ARROW1 not at all")
-    assert "it is no Arrow file" in cli("init", "b.arrow").err
+    assert "it does not hold Arrow data" in cli("init", "b.arrow").err
     (folder / "b.parquet").write_bytes(b"PAR1 not at all")
     for name in ("b.parquet", "c.parquet", "c.csv", "a.xlsx", "."):
         assert cli("init", name).code == 2
@@ -332,7 +332,7 @@ def test_a_pipe_is_not_waited_for(cli, folder, name):
     os.mkfifo(folder / name)
     answer = cli("init", name)
     assert answer.code == 2
-    assert "it is no file" in answer.err
+    assert "it is not a file" in answer.err
 
 
 def test_the_delimiter_of_a_header_in_one_column_is_proposed(cli, folder):

@@ -176,7 +176,7 @@ def _account(dataset: Facts) -> Iterator[str]:
                 yield f"cap      {what}: none"
             continue
         reserved = dataset["kept"] if what == "delta" else 0
-        note = f"; {spent_text(reserved)} is kept for composing" if reserved else ""
+        note = f"; {spent_text(reserved)} reserved for composition" if reserved else ""
         remaining = remaining_text(dataset["left"][what])
         when = f" for {dataset['left_for']}" if dataset.get("left_for") else ""
         yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{when}{note}"

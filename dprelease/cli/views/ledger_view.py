@@ -149,7 +149,9 @@ def added_up(method: str) -> str:
 
 def kept_note(ledger: PlannedLedger) -> str:
     """Say what of the delta cap is kept, where something is."""
-    return f" ({rounded_up(ledger.delta_kept)} is kept for composing)" if ledger.delta_kept else ""
+    return (
+        f" ({rounded_up(ledger.delta_kept)} reserved for composition)" if ledger.delta_kept else ""
+    )
 
 
 def _spent(ledger: PlannedLedger, now: Number | None, then: Number | None) -> str:

@@ -128,7 +128,7 @@ def check_memory() -> None:
             ExitCode.SPEC,
             Complaint(
                 "E413",
-                "the environment variable DPRELEASE_MEMORY is no amount of memory to work in",
+                "the environment variable DPRELEASE_MEMORY is not an amount of memory to work in",
                 "write at least 100MB, such as 400MB or 2GB",
             ),
         )

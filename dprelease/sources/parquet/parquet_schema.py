@@ -150,7 +150,7 @@ def _opened(path: str, pattern: str) -> Any:
         file.schema_arrow.names  # noqa: B018 - raises where a name is no text
     except (OSError, ValueError, MemoryError):
         raise bad_data(
-            "E409", f"{pattern} is no readable Parquet file", "it may be cut short or damaged"
+            "E409", f"{pattern} is not a readable Parquet file", "it may be cut short or damaged"
         ) from None
     except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
         raise unknown_type(pattern) from None

@@ -105,7 +105,7 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
         message = f"{pattern} holds a file or folder whose name is not UTF-8"
         raise bad_data("E402", message, "rename it: readers of files can't open it")
     if not is_uri(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise bad_data("E402", f"{pattern} holds something that is no file", "name files only")
+        raise bad_data("E402", f"{pattern} holds something that is not a file", "name files only")
     unpack = unpack and bool(packed(path))
     with open_unpacked(path) if unpack else open_binary(path) as stream:
         try:

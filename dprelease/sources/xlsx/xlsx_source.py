@@ -101,7 +101,7 @@ def _place(path: str, source: Source, names: Sequence[str]) -> Place:
     except (*BROKEN, MemoryError):
         raise bad_data(
             "E409",
-            f"{source.pattern} is no readable xlsx workbook",
+            f"{source.pattern} is not a readable xlsx workbook",
             "it may be damaged, too large or locked by a password: save it again as .xlsx",
         ) from None
     return Place(path, sheet, {name: _column(header, name, source.pattern) for name in names})

@@ -170,7 +170,7 @@ def _database(part: Part[DataSection], period: str | None, snapshot: str | None)
         message = f'engine = "{model.engine}" reads no databases'
         part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
     if not _VARIABLE.fullmatch(model.uri_env or ""):
-        message = "uri_env is no name of an environment variable"
+        message = "uri_env is not the name of an environment variable"
         hint = "write the name, such as SURVEY_URI; the URI itself stands in no file"
         part.complain("E228", message, hint, at="key")  # its line, which is shown, may be a URI
         return None
@@ -192,7 +192,7 @@ def _table(written: str) -> tuple[str, ...]:
     """The names that are joined by a dot; raises ``Refused``."""
     if not _TABLE.fullmatch(written):
         hint = 'write its name, or its schema and name as "schema.table"'
-        raise Refused(f"{show(written)} is no name of a table", hint, "E228")
+        raise Refused(f"{show(written)} is not the name of a table", hint, "E228")
     names = (name[1:-1].replace('""', '"') if name[0] == '"' else name
              for name in _NAME.findall(written))  # fmt: skip
     return tuple(names)
@@ -314,7 +314,7 @@ def _thousands(model: DataSection) -> str | None:
     given = model.thousands
     if given and given not in _THOUSANDS:
         hint = '".", ",", "_", an apostrophe, or a blank, which may be one that does not break'
-        raise Refused(f"thousands {show(given)} is no mark between digits", hint, "E229")
+        raise Refused(f"thousands {show(given)} is not a mark between digits", hint, "E229")
     if given and given == (model.decimal or "."):
         message = f"thousands {show(given)} is the decimal mark too"
         other = "," if given == "." else "."

@@ -48,7 +48,7 @@ def _labels(part: Part[ColumnSection], column: Column | None) -> dict[str, str]:
         key = _key(written, column.type, spelt)
         if keys and normal(key) not in spelt:
             hint = meant(written, keys, f"there are {counted(len(keys), 'key')}")
-            message = f"{show(written)} is no key of the column"
+            message = f"{show(written)} is not a key of the column"
             part.complain("E280", message, hint, "labels", written, at="key")
         by_key[key] = label
     _check_apart(part, by_key, keys or tuple(by_key))

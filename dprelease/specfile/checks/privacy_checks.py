@@ -88,7 +88,7 @@ def check_budgets(parts: Parts, paid: Collection[int]) -> None:
         privacy.complain("E224", "both epsilon and rho as the total", "keep one of them", "rho")
     if model.rho is not None and model.accounting == "pure":
         hint = 'accounting = "auto", or a total epsilon'
-        privacy.complain("E224", "rho is no pure budget", hint, "rho")
+        privacy.complain("E224", "rho is not a pure budget", hint, "rho")
     in_rho = model.rho is not None or any(query.model.rho is not None for query in parts.queries)
     if in_rho and model.epsilon is None and model.delta == 0:
         message = "rho with delta = 0: a loss in rho is an epsilon only at a delta above 0"
@@ -128,7 +128,7 @@ def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -
     model, total = query.model, privacy.model
     if total.accounting == "pure" and model.rho is not None:
         hint = 'state epsilon, or accounting = "auto"'
-        query.complain("E224", "rho is no pure budget", hint, "rho")
+        query.complain("E224", "rho is not a pure budget", hint, "rho")
     statistic = STATISTICS.get(model.statistic or "")
     if statistic is not None and model.mechanism not in statistic.keys.mechanisms:
         message = f"{model.statistic} can't use the {model.mechanism} mechanism"

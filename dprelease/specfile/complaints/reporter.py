@@ -91,5 +91,5 @@ class Refused(Exception):
 def no_word(value: object, what: str, words: Sequence[str]) -> Refused:
     """Refuse a value that is none of the words which a key takes (E105)."""
     return Refused(
-        f"{show(value)} is no {what}", meant(value, words, f"use {listed(words)}"), "E105"
+        f"{show(value)} is not a valid {what}", meant(value, words, f"use {listed(words)}"), "E105"
     )

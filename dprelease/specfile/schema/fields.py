@@ -53,7 +53,7 @@ def day(value: object) -> str:
     try:
         return date.fromisoformat(option(value)).isoformat()
     except ValueError:
-        message, hint = f"{show(value)} is no day", "write a date such as 2026-03-31"
+        message, hint = f"{show(value)} is not a day", "write a date such as 2026-03-31"
         raise Refused(message, hint, "E103") from None
 
 
@@ -105,7 +105,7 @@ def licence(value: object) -> str:
     if re.fullmatch(LICENCE, checked) and close in {None, checked}:
         return checked
     hint = f"write {show(close)}" if close else 'such as licence = "CC-BY-4.0", or an https address'
-    raise Refused(f"{show(checked)} is no identifier of SPDX and no URL", hint, "E282")
+    raise Refused(f"{show(checked)} is neither an SPDX identifier nor a URL", hint, "E282")
 
 
 def safe_name(value: object) -> str:
@@ -125,7 +125,7 @@ def variable(value: object) -> str:
     name = option(value)
     if not _VARIABLE.fullmatch(name):
         hint = "use A-Z, a-z, 0-9 and _, as in LEDGER_URL; the value itself stays out of the spec"
-        raise Refused("this is no name of an environment variable", hint, "E106")
+        raise Refused("this is not the name of an environment variable", hint, "E106")
     return name
 
 

@@ -31,7 +31,7 @@ def exact(value: object, code: str = "E205") -> Fraction:
     if isinstance(value, Decimal):
         return _from_decimal(value, code)
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        raise Refused(f"{show(value)} is no number", "write a number", code)
+        raise Refused(f"{show(value)} is not a number", "write a number", code)
     if _DENOMINATOR % value.denominator:
         raise _too_precise(value, code)
     return _within(value, value, code)

@@ -219,7 +219,7 @@ class LedgerSection(Section, header="[ledger]"):
     )
     epsilon_cap = Key(budget, "most that may ever be spent on the dataset", "no cap, warned")
     delta_cap = Key(
-        probability, "the same for delta; a tenth of it is kept for composing", "no cap"
+        probability, "the same for delta; a tenth of it is reserved for composition", "no cap"
     )
     rho_cap = Key(budget, "the same for rho: then every release must have a bound in rho", "no cap")
     witness = Key(

@@ -107,7 +107,7 @@ def test_a_choice_takes_nothing_but_its_words(value):
     ((path, why),) = wrong
     assert (path, section.paint) == (("paint",), "red")
     assert isinstance(why, Refused)
-    assert (why.code, why.message) == ("E105", f"{show(value)} is no paint")
+    assert (why.code, why.message) == ("E105", f"{show(value)} is not a valid paint")
     assert why.hint in {'use "red" or "green"', 'did you mean "red"?'}
 
 

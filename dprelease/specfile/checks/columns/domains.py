@@ -137,7 +137,7 @@ def _parsed(text: str) -> datetime:
 
 def _wrong(kind: ColumnType, value: object) -> Refused:
     hint = f"write {_WANTED[kind]}"
-    return Refused(f"{show(value)} is no value of type {kind.value}", hint, "E210")
+    return Refused(f"{show(value)} is not a value of type {kind.value}", hint, "E210")
 
 
 _MOST_WRONG = 1000
@@ -161,7 +161,11 @@ def read_keys_file(kind: ColumnType, lines: Lines) -> tuple[str, ...]:
 
     def complain(position: int, refused: Refused) -> None:
         # The line itself is not shown: the file could be the wrong one, and private.
-        what = "repeats an earlier key" if refused.code == "E211" else f"is no {kind.value} key"
+        what = (
+            "repeats an earlier key"
+            if refused.code == "E211"
+            else f"is not a key of type {kind.value}"
+        )
         message = f"line {lines.numbers[position]} of the keys_file {what}"
         raise Refused(message, refused.hint, refused.code)
 

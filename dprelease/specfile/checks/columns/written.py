@@ -53,7 +53,7 @@ def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -
     zones = available_timezones()  # none, on a machine that has no list
     if zones and zone not in zones:
         hint = meant(zone, sorted(zones), 'such as "Europe/Berlin"')
-        part.complain("E254", f"{show(zone)} is no time zone", hint, "zone")
+        part.complain("E254", f"{show(zone)} is not a time zone", hint, "zone")
 
 
 def _pattern(part: Part[ColumnSection], text: str, kind: ColumnType) -> DatePattern | None:

@@ -99,7 +99,7 @@ def read_candidates(query: SpecQuery) -> tuple[ColumnType, tuple[str, ...]] | No
         if type(value) in alike and value != "":
             continue
         if isinstance(value, bool) or not isinstance(value, str | int | Decimal | Fraction):
-            refused = Refused(f"{show(value)} is no number and no text", listing.hint)
+            refused = Refused(f"{show(value)} is neither a number nor a text", listing.hint)
             listing.refuse(position, refused)
         elif isinstance(value, str) != isinstance(values[0], str):
             what = f"stands among {'numbers' if isinstance(value, str) else 'texts'}"
@@ -137,7 +137,7 @@ def read_points(query: SpecQuery, column: Column, grid: Grid) -> tuple[int, ...]
         except _Unfit as refused:
             listing.refuse(position, refused, refused.what)
         except Refused as refused:
-            listing.refuse(position, refused, "is no number for a grid")
+            listing.refuse(position, refused, "is not a number for a grid")
         if listing.hopeless:
             break
     return None if listing.wrong else tuple(sorted(points))
@@ -159,7 +159,7 @@ def _point(column: Column, grid: Grid, value: object) -> int:
         what = f"is outside of the bounds of {show(column.name)}"
         raise _Unfit(value, what, f"from {low} to {high}")
     if rest:
-        what = f"is no multiple of the step of {show(column.name)}"
+        what = f"is not a multiple of the step of {show(column.name)}"
         hint = f"the step is {show_fraction(step)}: round it, or declare a smaller step"
         raise _Unfit(value, what, hint)
     return point
