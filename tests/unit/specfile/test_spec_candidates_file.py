@@ -109,7 +109,8 @@ def test_the_content_and_nothing_else_is_part_of_the_identity(good: Load, listin
         (BEST, "1\n0.0000000000001\n", "E234", "line 2 of the candidates_file can't", "round it"),
         (MEDIAN, "15000\n1\n", "E234", 'line 2 of the candidates_file is outside of the bounds of '
          '"salary"', "from 15000 to 120000"),
-        (MEDIAN, "15000.5\n", "E234", "line 1 of the candidates_file is not a multiple", "step is 1"),
+        (MEDIAN, "15000.5\n", "E234", "line 1 of the candidates_file is not a multiple",
+         "step is 1"),
         (MEDIAN, "15000\n15000.0\n", "E234", "line 2 of the candidates_file is listed twice", ""),
         (MEDIAN, "CANARY\n", "E234", "line 1 of the candidates_file is not a number", "quotes"),
     ],
