@@ -28,6 +28,7 @@ from dprelease.release.budget_status import Budget, DatasetBudget
 from dprelease.release.plan import ReleasePlan
 from dprelease.release.published import Combination, ReleasedTable, RenderedReport
 from dprelease.release.table_estimates import TableEstimates
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.statistic_registry import STATISTICS
 
 Lines = Iterator[str]
@@ -156,22 +157,23 @@ def codes() -> Lines:
 # --- statistics -----------------------------------------------------------------------------------
 
 
+COLUMN_USES = {
+    ColumnUse.NONE: "-", ColumnUse.ANY: "any", ColumnUse.NUMBERS: "with bounds",
+    ColumnUse.GROUPS: "with keys or bins", ColumnUse.CHOICES: "with keys or bins",
+    ColumnUse.CURVE: "with bounds, or `columns`",
+}  # fmt: skip
+
+
 def keys() -> Lines:
     """What each statistic takes of a query."""
     yield from table("statistic", "`column`", "also needs", "may take", "`mechanism`")
     for name, statistic in STATISTICS.items():
         asked = statistic.keys
-        column = "-"
-        if asked.column:
-            kinds = {"with bounds": asked.numeric, "with keys or bins": asked.groups
-                     or asked.chooses}  # fmt: skip
-            column = next((words for words, holds in kinds.items() if holds), "any")
-        if asked.curve:
-            column = "with bounds, or `columns`"
-        needs = (*asked.needs, *(("where",) if asked.where_is_numerator else ()))
-        yield row(f"`{name}`", column, *(
+        needs = [key.name for key in asked.needs] + ["where"] * asked.where_is_numerator
+        may = [key.name for key in asked.may]
+        yield row(f"`{name}`", COLUMN_USES[asked.column], *(
             " ".join(f"`{word}`" for word in words) or "-"
-            for words in (needs, asked.may, asked.mechanisms)
+            for words in (needs, may, asked.mechanisms)
         ))  # fmt: skip
 
 

@@ -30,6 +30,7 @@ SCORE = OwnKey(
     EXPRESSION,
     "what a record adds to the score of `candidate`, a number; below 0 and null count 0",
     example='score = "...": what a record adds to the score of `candidate`',
+    has_columns=True,
 )
 SCORE_UPPER = OwnKey(
     "score_upper",

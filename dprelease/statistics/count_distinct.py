@@ -8,6 +8,7 @@ from dprelease.model import Measure, MeasureKind, Query, Sensitivity
 from dprelease.model.sentences import Sentence, sentence
 from dprelease.privacy.sensitivity import DISTINCT
 from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import Hazard, Neighbours, Released, SpecKeys, moved
 
 
@@ -15,7 +16,7 @@ class CountDistinct(Single):
     """How many different values a column has in the cell, nulls not counted."""
 
     name = "count_distinct"
-    keys = SpecKeys(column=True)
+    keys = SpecKeys(column=ColumnUse.ANY)
     counts = "words.different_values"
     compared_with = ("statistics.count_distinct.reference", Fraction(1))
     overlaps = True

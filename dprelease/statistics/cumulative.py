@@ -44,7 +44,7 @@ from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
-from dprelease.statistics.shared.spec_keys import Details, Q, QueryReader
+from dprelease.statistics.shared.spec_keys import ColumnUse, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
     ESTIMATE,
     Noisy,
@@ -64,7 +64,7 @@ class Cumulative(Statistic):
 
     name = "cumulative"
     what = "statistics.cumulative.what"
-    keys = SpecKeys(column=True, groups=True, ordered=True, may=(Q,))
+    keys = SpecKeys(column=ColumnUse.GROUPS, ordered=True, may=(Q,))
     counts = "words.records"
     compared_with = ("statistics.count.reference", Fraction(1))
     reading = "statistics.cumulative.reading"

@@ -42,6 +42,7 @@ from dprelease.statistics.shared.spec_keys import (
     BANDWIDTHS,
     COLUMNS_OF_TABLES,
     CURVE_POINTS,
+    ColumnUse,
     OwnKey,
 )
 from dprelease.statistics.shared.statistic import (
@@ -74,7 +75,7 @@ class Density(Statistic):
 
     name = "density"
     what = "statistics.density.what"
-    keys = SpecKeys(curve=True, may=(COLUMNS_OF_TABLES, BANDWIDTH, POINTS))
+    keys = SpecKeys(column=ColumnUse.CURVE, may=(COLUMNS_OF_TABLES, BANDWIDTH, POINTS))
     error_by_records = True
     example_error = "statistics.error.at_records"
     reading = "statistics.density.reading"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dprelease.statistics.count import Count
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import SpecKeys
 
 
@@ -12,6 +13,6 @@ class Histogram(Count):
     name = "histogram"
     what = "statistics.histogram.what"
     what_weighted = "statistics.histogram.what_weighted"
-    keys = SpecKeys(column=True, groups=True)
+    keys = SpecKeys(column=ColumnUse.GROUPS)
     sharing = None
     selects_keys = False

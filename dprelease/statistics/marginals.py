@@ -12,6 +12,7 @@ ATTRIBUTES = OwnKey(
     "of marginals: sets of columns, a table for each; `[]` is the total",
     example='sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
     instead="columns",
+    has_columns=True,
 )
 TABLE_WAYS = OwnKey(
     "ways",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dprelease.model import Query, Read, Reading
 from dprelease.postprocess.intervals.fixed_point import decimals_of, places_for
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import Released, SharedSums, Sharing, SpecKeys, quantity
 from dprelease.statistics.shared.two_sums import Scale, TwoSums, two_sums
 
@@ -19,7 +20,7 @@ class Mean(TwoSums):
     name = "mean"
     what = "statistics.mean.what"
     what_weighted = "statistics.mean.what_weighted"
-    keys = SpecKeys(column=True, numeric=True)
+    keys = SpecKeys(column=ColumnUse.NUMBERS)
     sharing = Sharing(lead=2)
     compared_with = ("statistics.mean.reference", None)
     processing = "statistics.mean.processing"

@@ -10,7 +10,7 @@ from dprelease.model import Column, Form, Group, OutputColumn, Query, Sensitivit
 from dprelease.model.sentences import NumberText, Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import number, percent
-from dprelease.statistics.shared.spec_keys import LISTS, Details, Q, QueryReader
+from dprelease.statistics.shared.spec_keys import LISTS, ColumnUse, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
     Hazard,
@@ -28,7 +28,7 @@ from dprelease.statistics.shared.statistic import (
 )
 
 PARTS = ("", "_rank_moe", "_flag")
-OF_VALUES = SpecKeys(column=True, numeric=True, may=LISTS, mechanisms=BY_CHOICE)
+OF_VALUES = SpecKeys(column=ColumnUse.NUMBERS, may=LISTS, mechanisms=BY_CHOICE)
 FEW_VALUES = 100
 """A grid or list of fewer values is coarse: many records share one."""
 

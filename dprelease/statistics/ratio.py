@@ -61,12 +61,14 @@ NUMERATOR = OwnKey(
     PART_OF_RATIO,
     "of a ratio",
     example='numerator = { column = "..." } for a sum, or a condition for a count',
+    has_columns=True,
 )
 DENOMINATOR = OwnKey(
     "denominator",
     PART_OF_RATIO,
     "of a ratio",
     example='denominator = { column = "..." } for a sum, or a condition for a count',
+    has_columns=True,
 )
 
 CLOSE = Fraction(1, 16)

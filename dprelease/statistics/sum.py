@@ -7,6 +7,7 @@ from fractions import Fraction
 from dprelease.model import Measure, MeasureKind, Query, Read, Reading
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.statistics.shared.one_integer import Single
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import (
     Released,
     SharedSums,
@@ -25,7 +26,7 @@ class Sum(Single):
     name = "sum"
     what = "statistics.sum.what"
     what_weighted = "statistics.sum.what_weighted"
-    keys = SpecKeys(column=True, numeric=True)
+    keys = SpecKeys(column=ColumnUse.NUMBERS)
     sharing = Sharing(lead=1, linear=True)
     compared_with = ("statistics.sum.reference", None)
     adds_up = True

@@ -6,6 +6,7 @@ from dprelease.model import Column, Group, Query
 from dprelease.statistics.shared.choices import AxisChoice
 from dprelease.statistics.shared.spec_keys import (
     NUMBER_OF_VALUES,
+    ColumnUse,
     Details,
     OwnKey,
     QueryReader,
@@ -27,7 +28,7 @@ class TopK(AxisChoice):
     what = "statistics.top_k.what"
     suffixes = ("_1", "_noise_moe", "_flag")
     keys = SpecKeys(
-        column=True, chooses=True, needs=(K,), mechanisms=("auto", "laplace", "exponential")
+        column=ColumnUse.CHOICES, needs=(K,), mechanisms=("auto", "laplace", "exponential")
     )
 
     def read_details(

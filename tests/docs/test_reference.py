@@ -45,6 +45,16 @@ def test_every_command_and_option_is_told():
                 assert all(f"`{spelling}`" in section for spelling in option.opts)
 
 
+def test_every_key_of_a_statistic_is_told():
+    text = page("reference/statistics.md").text
+    for name, statistic in STATISTICS.items():
+        (line,) = [line for line in text.splitlines() if line.startswith(f"| `{name}` | ")
+                   and line.count(" | ") == 4]  # fmt: skip
+        needs, may = line.split(" | ")[2:4]
+        assert all(f"`{key.name}`" in needs for key in statistic.keys.needs)
+        assert all(f"`{key.name}`" in may for key in statistic.keys.may)
+
+
 def variables_of_the_code():
     """Names of the variables that the package looks up in the environment."""
     names = set()

@@ -22,6 +22,7 @@ from dprelease.specfile.schema.sections import (
     PostprocessSection,
     QuerySection,
 )
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.statistic_registry import STATISTICS, own_keys
 
 Spec = dict[str, Any]
@@ -183,7 +184,7 @@ class Draw:
         )
         if STATISTICS[statistic].names:
             never |= {"unit", "decimals"}
-        if takes.column or takes.curve:
+        if takes.column is not ColumnUse.NONE:
             wanted.add("column")
         if "columns" in wanted and "attributes" in wanted:
             wanted.discard(self.one(("columns", "attributes")))
@@ -467,9 +468,9 @@ def _half(draw: Draw, statistic: str) -> Any:
 
 def _column(draw: Draw, statistic: str) -> str:
     takes = STATISTICS[statistic].keys
-    if takes.numeric or takes.curve:
+    if takes.column.is_numeric:
         return draw.named(*_NUMBERS)
-    if takes.groups or takes.chooses:
+    if takes.column.has_bins:
         public = [column.name for column in draw.columns if _is_public(column)]
         return str(draw.one(public or [column.name for column in draw.columns]))
     return str(draw.one(draw.columns).name)

@@ -366,7 +366,7 @@ def bounded_columns(plan: Plan) -> list[str]:
 
 def _bounded(query: Query) -> Iterator[str]:
     keys = statistic_of(query.statistic).keys
-    if query.column is not None and keys.numeric:
+    if query.column is not None and keys.column.is_numeric:
         yield query.column.name
     for part in (query.numerator, query.denominator):
         if part is not None and part.column is not None:

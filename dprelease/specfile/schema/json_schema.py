@@ -18,6 +18,7 @@ from dprelease.specfile.schema import fields, number_texts, query_tables, review
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.section_reader import Choice, Key, Section
 from dprelease.specfile.schema.sections import SECTIONS
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import SpecKeys
 from dprelease.statistics.statistic_registry import STATISTICS, own_keys
 
@@ -244,20 +245,20 @@ _TOGETHER = {"columns": ["ways"], "ways": ["columns"]}
 
 def _takes(keys: SpecKeys) -> Fragment:
     made: Fragment = {}
-    needed = ["column"] if keys.column else []
+    needed = ["column"] if keys.column.needs_column else []
     if plain := needed + [key.name for key in keys.needs if not key.instead]:
         made["required"] = plain
     if either := [key for key in keys.needs if key.instead]:
         made["anyOf"] = [{"required": [name]} for name in (either[0].name, either[0].instead)]
-    if keys.curve:
+    if keys.column is ColumnUse.CURVE:
         made["oneOf"] = [{"required": [name]} for name in ("column", "columns")]
     taken = {key.name for key in keys.own}
     if set(_TOGETHER) <= taken:
         made["dependentRequired"] = _TOGETHER
     refused = [name for name in own_keys() if name not in taken]
-    if not (keys.column or keys.curve):
+    if keys.column is ColumnUse.NONE:
         refused.append("column")
-    if not (keys.groups or keys.chooses):
+    if not keys.column.has_bins:
         refused.append("bins")
     if keys.tables_of:
         refused += ["by", *_OF_ONE_TABLE]

@@ -29,7 +29,7 @@ from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Contribution, Row
-from dprelease.statistics.shared.spec_keys import Details, QueryReader
+from dprelease.statistics.shared.spec_keys import ColumnUse, Details, QueryReader
 from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
     Hazard,
@@ -51,7 +51,7 @@ class Choices(Statistic):
     what = "words.value"
     names = True
     unit_noun = "words.records"
-    keys = SpecKeys(column=True, chooses=True, mechanisms=BY_CHOICE)
+    keys = SpecKeys(column=ColumnUse.CHOICES, mechanisms=BY_CHOICE)
     reading = "statistics.choice.reading"
     hazard = Hazard(
         1,

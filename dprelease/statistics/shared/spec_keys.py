@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -32,12 +33,38 @@ WAYS = Kind[tuple[int, ...]]()
 PART_OF_RATIO = Kind[object]()
 
 
+class ColumnUse(Enum):
+    """What a statistic does with the column of its query."""
+
+    NONE = "it has none"
+    ANY = "it needs one, of any type"
+    NUMBERS = "it computes with numbers in bounds"
+    GROUPS = "its values are groups, the last of the query"
+    CHOICES = "it chooses among its public values"
+    CURVE = "it is a curve of the column, or a surface over two"
+
+    @property
+    def needs_column(self) -> bool:
+        """Whether a query must name one column."""
+        return self not in {ColumnUse.NONE, ColumnUse.CURVE}
+
+    @property
+    def has_bins(self) -> bool:
+        """Whether values of the column are labels, which may be bins of the query's own."""
+        return self in {ColumnUse.GROUPS, ColumnUse.CHOICES}
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether the column is of numbers in bounds."""
+        return self in {ColumnUse.NUMBERS, ColumnUse.CURVE}
+
+
 class OwnKey(NamedTuple, Generic[T]):
     """A key of a query that only some statistics take.
 
     ``meaning`` and ``absent`` (what holds where it is left out) are the words of the reference and
     of the JSON Schema. ``example`` is what a complaint proposes where a statistic needs the key;
-    ``instead`` names a key that may stand in its place.
+    ``instead`` names a key that may stand in its place. ``has_columns``: its value names columns.
     """
 
     name: str
@@ -46,6 +73,7 @@ class OwnKey(NamedTuple, Generic[T]):
     absent: str = "-"
     example: str = "leave it out"
     instead: str = ""
+    has_columns: bool = False
 
 
 class Details(NamedTuple):

@@ -31,7 +31,7 @@ from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimal
 from dprelease.postprocess.intervals.number_text import plus_minus
 from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
-from dprelease.statistics.shared.spec_keys import Details, OwnKey, QueryReader
+from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey, QueryReader
 
 if TYPE_CHECKING:
     from dprelease.postprocess.intervals.fitted_count import CountTogether
@@ -102,21 +102,15 @@ BY_CHOICE = ("auto", "exponential")
 class SpecKeys(NamedTuple):
     """What a statistic takes of a ``[[query]]``, and which mechanisms it can use.
 
-    ``column``: it needs one; ``numeric``: with bounds; ``squares``: so few steps that their squares
-    add up; ``groups``: its column is a group; ``chooses``: among the public values of its column;
-    ``curve``: it is a curve of a column, or a surface over two; ``where_is_numerator``: the
-    condition is what it asks for, not a filter; ``tables_of``: it makes several tables, each of
-    that statistic, and has no `by`; ``states``: these are by the states of fields; ``ordered``:
-    the values of its column are in order, and `other` is none of them. Of the keys that only some
-    statistics have it ``needs`` some and ``may`` take others.
+    ``column``: what it does with the query's column; ``squares``: so few steps that their squares
+    add up; ``where_is_numerator``: the condition is what it asks for, not a filter; ``tables_of``:
+    it makes several tables, each of that statistic, and has no `by`; ``states``: these are by the
+    states of fields; ``ordered``: the values of its column are in order, and `other` is none of
+    them. Of the keys that only some statistics have it ``needs`` some and ``may`` take others.
     """
 
-    column: bool = False
-    numeric: bool = False
+    column: ColumnUse = ColumnUse.NONE
     squares: bool = False
-    groups: bool = False
-    chooses: bool = False
-    curve: bool = False
     where_is_numerator: bool = False
     tables_of: str = ""
     states: bool = False
@@ -334,7 +328,7 @@ class Statistic(ABC):
 
     def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all released integers together between neighbouring tables."""
-        no_value = self.keys.numeric and null_fill(query.column) is None
+        no_value = self.keys.column is ColumnUse.NUMBERS and null_fill(query.column) is None
         outside = no_value or may_be_outside(query, neighbours)
         return moved(query, neighbours, self.row(query), outside=outside)
 

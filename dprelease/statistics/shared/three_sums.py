@@ -33,6 +33,7 @@ from dprelease.postprocess.intervals.fixed_point import (
 from dprelease.postprocess.intervals.moment_intervals import Estimates, Sums, means, variances
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.mean import Mean
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import (
     INTERVAL,
     Hazard,
@@ -79,7 +80,7 @@ class ThreeSums(Statistic):
     largest = Fraction(1, 4)
     """The largest figure that is possible, on a range of length 1."""
     what = ""
-    keys = SpecKeys(column=True, numeric=True, squares=True)
+    keys = SpecKeys(column=ColumnUse.NUMBERS, squares=True)
     error_by_records = True
     example_error = "statistics.error.at_even_values"
     processing = "statistics.spread.processing"

@@ -54,7 +54,7 @@ def test_a_long_list_of_mistakes_ends_quickly(simple):
 NUMERIC = [
     {"statistic": name, "column": "age", **({"q": 0.5} if Q in statistic.keys.needs else {})}
     for name, statistic in STATISTICS.items()
-    if statistic.keys.numeric or statistic.keys.curve
+    if statistic.keys.column.is_numeric
 ] + [
     {"statistic": "density", "columns": ["age", "pay"]},
     {"statistic": "density", "columns": ["pay", "age"], "points": 5},

@@ -25,6 +25,7 @@ from dprelease.model import (
     Query,
     Step,
 )
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.statistic_registry import STATISTICS
 
 Planned = Callable[..., Step]
@@ -88,7 +89,9 @@ def step_of(name: str, planned: Planned) -> Step:
     return planned(query_of(name), noise, scheme=SCHEME if form is Form.QUANTILES else None)
 
 
-@pytest.mark.parametrize("name", [name for name, of in STATISTICS.items() if not of.keys.curve])
+@pytest.mark.parametrize(
+    "name", [name for name, of in STATISTICS.items() if of.keys.column is not ColumnUse.CURVE]
+)
 @pytest.mark.parametrize("cells", [0, 1, 3])
 def test_columns(name: str, cells: int, planned: Planned) -> None:
     statistic, step = STATISTICS[name], step_of(name, planned)

@@ -20,6 +20,7 @@ from dprelease.model.sentences import Sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.privacy.sensitivity import Scalar
 from dprelease.specfile.schema.json_schema import spec_schema
+from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import (
     Hazard,
     Neighbours,
@@ -135,7 +136,7 @@ class CountTwice(Statistic):
 
     name = "count_twice"
     what = "statistics.count_twice.what"
-    keys = SpecKeys(column=True, numeric=True)
+    keys = SpecKeys(column=ColumnUse.NUMBERS)
     counts = "statistics.count_twice.counts"
     one_number = True
     processing = "statistics.count_twice.processing"

@@ -10,7 +10,7 @@ from dprelease.model import Part as RatioPart
 from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.schema.query_tables import Half
-from dprelease.statistics.shared.spec_keys import OwnKey
+from dprelease.statistics.shared.spec_keys import ColumnUse, OwnKey
 from dprelease.statistics.statistic_registry import STATISTICS
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class DetailsReader(NamedTuple):
         section = half.section
         where = query.condition(section.where, key.name, *(() if half.short else ("where",)))
         statistic = STATISTICS.get(section.statistic or "")
-        is_sum = statistic is not None and statistic.keys.column
+        is_sum = statistic is not None and statistic.keys.column is ColumnUse.NUMBERS
         if section.column is None:
             if not is_sum:
                 return RatioPart(None, where)

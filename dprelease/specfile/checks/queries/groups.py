@@ -17,6 +17,7 @@ from dprelease.specfile.checks.columns.domains import (
 )
 from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import counted, show
+from dprelease.statistics.shared.spec_keys import ColumnUse
 
 MAX_CELLS = 10**6
 
@@ -129,7 +130,7 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
     declared = query.context.columns[column.name]
     if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
         leak = "so which groups appear would leak"
-        if query.statistic is not None and query.statistic.keys.chooses:
+        if query.statistic is not None and query.statistic.keys.column is ColumnUse.CHOICES:
             leak = f"so {model.statistic} has nothing public to choose from"
         message = f"{show(column.name)} has no public keys, {leak}"
         query.part.complain("E202", message, "keys or keys_file, or bins for numbers", "column")

@@ -21,7 +21,7 @@ from dprelease.specfile.complaints.complaint_wording import listed, meant, show
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.specfile.schema.structure import Part
 from dprelease.statistics.count import LEVELS
-from dprelease.statistics.shared.spec_keys import Details
+from dprelease.statistics.shared.spec_keys import ColumnUse, Details
 from dprelease.statistics.shared.statistic import SpecKeys
 from dprelease.statistics.statistic_registry import STATISTICS, own_keys
 
@@ -44,10 +44,10 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         column = _column(query, takes)
         _check_keys(query, takes)
     own, curve = None, None
-    if (takes.groups or takes.chooses) and column is not None:
+    if takes.column.has_bins and column is not None:
         own = own_group(query, column)
         groups = None if groups is None or own is None else (*groups, own)
-    if takes.curve:
+    if takes.column is ColumnUse.CURVE:
         # Imported where it is needed: most specs have no curves.
         from dprelease.specfile.checks.queries.curve_checks import read_curve
 
@@ -66,11 +66,11 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         several = read_sets(query, groups)
         if several is None:
             return ()
-    if takes.column and column is None:
+    if takes.column.needs_column and column is None:
         return ()
     if groups is None or not _few_cells(part, groups, details):
         return ()
-    if own is not None and takes.chooses:
+    if own is not None and takes.column is ColumnUse.CHOICES:
         if details is not None:
             check_picks(query, own, details.picks)
         groups = groups[:-1]
@@ -79,7 +79,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     made = Query(
         model.name,
         takes.tables_of or statistic.name,
-        model.table or (model.name if takes.curve else default_table(groups)),
+        model.table or (model.name if curve is not None else default_table(groups)),
         groups,
         column,
         where,
@@ -143,24 +143,25 @@ def _no_statistic(part: Part[QuerySection]) -> None:
 
 def _column(query: SpecQuery, takes: SpecKeys) -> Column | None:
     part, name, statistic = query.part, query.model.column, query.model.statistic
-    if takes.curve:
+    if takes.column is ColumnUse.CURVE:
         name = None
-    elif not takes.column:
+    elif takes.column is ColumnUse.NONE:
         if name is not None:
             hint = f"where = '{show(name)} IS NOT NULL' counts its values"
-            if takes.needs:
-                needed = [key.name for key in takes.needs]
-                hint = f"name it in {'score' if 'score' in needed else needed[-1]}"
+            for key in takes.needs:
+                hint = f"name it in {key.name}" if key.has_columns else hint
             part.complain("E217", f"{statistic} takes no column", hint, "column")
     elif name is None:
         query.miss("column", 'column = "..."')
-    if query.model.bins is not None and not (takes.groups or takes.chooses):
+    if query.model.bins is not None and not takes.column.has_bins:
         hint = "declare the bins in the column and name it in by"
         part.complain("E111", f"{statistic} takes no bins", hint, "bins")
-    declared = query.find(name, "column") if name is not None and takes.column else None
+    declared = (
+        query.find(name, "column") if name is not None and takes.column.needs_column else None
+    )
     if declared is None:
         return None
-    if takes.numeric and statistic is not None:
+    if takes.column is ColumnUse.NUMBERS and statistic is not None:
         query.check_numeric(declared, statistic, "column")
     return declared.column
 
