@@ -12,7 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dprelease.kernel.noise.additive.sample import discrete_gaussian, discrete_laplace, sample
+from dprelease.kernel.noise.additive.sample import (
+    draw_discrete_gaussian,
+    draw_discrete_laplace,
+    sample,
+)
 from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily
@@ -41,7 +45,7 @@ def measure_law(noise: Noise, draws: int) -> None:
     entropy = SystemEntropy()
     generator = np.random.default_rng()
     laplace = noise.family is NoiseFamily.LAPLACE
-    one = discrete_laplace if laplace else discrete_gaussian
+    one = draw_discrete_laplace if laplace else draw_discrete_gaussian
     spread = float(noise.parameter) if laplace else float(noise.parameter) ** 0.5
     floats = generator.laplace if laplace else generator.normal
     build_sampler.cache_clear()

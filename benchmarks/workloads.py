@@ -38,7 +38,7 @@ from typing import Any
 from processes import measure, verdict
 
 import dprelease
-from dprelease.kernel.noise.distributions.laws import variance
+from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 from dprelease.model import Plan, Read
 from dprelease.release.plan import certified_plan
 from dprelease.statistics.read_release import figure_variance
@@ -178,7 +178,7 @@ def variances(workload: Workload, plan: Plan) -> Iterator[tuple[Read, float]]:
         if read.query.statistic == "cumulative":
             step = plan.step(read)
             rows = statistic_of(read.query.statistic).spread(read.query, step.axes)
-            yield read, variance(step.noise) * float(rows)
+            yield read, compute_noise_variance(step.noise) * float(rows)
         else:
             exact = figure_variance(read, plan)
             if exact is None:

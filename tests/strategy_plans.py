@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.verify.additive import pure_rho
+from dprelease.kernel.verify.additive import bound_pure_rho
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -89,7 +89,7 @@ def step(
         (ONE,) * len(transform),
         Sensitivity(l1, l2_squared, l1),
         Noise(NoiseFamily.LAPLACE, Fraction(4 * l1)),
-        Loss(QUARTER, Fraction(0), pure_rho(QUARTER)),
+        Loss(QUARTER, Fraction(0), bound_pure_rho(QUARTER)),
         axes=axes,
     )
 

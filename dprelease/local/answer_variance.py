@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import floor, sqrt
 
-from dprelease.kernel.noise.distributions.laws import sum_halfwidth, variance
+from dprelease.kernel.noise.distributions.laws import compute_noise_variance, sum_halfwidth
 from dprelease.local.randomizers.window_response import parts
 from dprelease.local.share_intervals import cumulants
 from dprelease.model import Noise, NoiseFamily
@@ -27,7 +27,7 @@ def laplace_half(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> fl
     noise = Noise(NoiseFamily.LAPLACE, law.scale)
     if rows <= FEW:
         return float(sum_halfwidth(noise, rows, 1 - interval))
-    spread = variance(noise)
+    spread = compute_noise_variance(noise)
     kurtosis = 3 + 1 / spread if spread else 0.0
     fourth = max(z**3 - 3 * z, 0.0) / 24
     return (z + fourth * kurtosis / rows) * sqrt(rows * spread) + 0.5

@@ -108,9 +108,9 @@ def _of_stair(scale: Fraction, stair: int) -> Noise:
 
 def _variance(noise: Noise) -> float:
     # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.noise.distributions.laws import variance
+    from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 
-    return variance(noise)
+    return compute_noise_variance(noise)
 
 
 STAIRCASE = Staircase()

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from dprelease.expressions import tree
-from dprelease.kernel.privatize.engine_requests import all_inputs
+from dprelease.kernel.privatize.engine_requests import list_all_inputs
 from dprelease.model import Column, ColumnType, Expression, InputColumn, Release
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def made_up_table(release: Release, rows: int, distribution: str) -> pa.Table:
     unit = release.privacy.unit_column
     named = _compared(release)
     columns = {}
-    for column in all_inputs(release):
+    for column in list_all_inputs(release):
         if column.expression is not None:
             continue
         declared = release.columns.get(column.name)
@@ -151,7 +151,7 @@ def _hashed(name: str, rows: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 def _compared(release: Release) -> dict[str, tuple[object, ...]]:
     """The constants that stand beside a column in the expressions of the spec."""
-    types = {column.name: column.type for column in all_inputs(release)}
+    types = {column.name: column.type for column in list_all_inputs(release)}
     named: dict[str, dict[object, None]] = {}
     for expression, more in _expressions(release):
         waiting = [tree(expression.text, types | more)]

@@ -23,7 +23,7 @@ from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_
 from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
-from dprelease.kernel.privatize.engine_requests import Job, all_inputs, jobs_of
+from dprelease.kernel.privatize.engine_requests import Job, build_jobs, list_all_inputs
 from dprelease.ledger.entries import Run, State
 from dprelease.ledger.guarantee import guarantee_of
 from dprelease.ledger.ledger_messages import new_dataset, used_up
@@ -209,14 +209,14 @@ def _number_of_steps(plan: Plan, *, sealed: bool) -> int:
     """How many steps a run of the plan takes; one that is sealed reads and draws nothing more."""
     if sealed:
         return len(("plan", "charge", "write"))
-    readings = len(jobs_of(plan.release, plan.steps))
+    readings = len(build_jobs(plan.release, plan.steps))
     return len(("plan", "check", "charge", "seal", "write")) + 2 * readings + len(plan.records)
 
 
 def inspect(engine: Engine, release: Release) -> None:
     """Check the structure of the data; what is wrong with it stands where the spec names it."""
     try:
-        engine.inspect(release.data.source, all_inputs(release))
+        engine.inspect(release.data.source, list_all_inputs(release))
     except Failure as failure:
         raise release.placed(failure) from None
 
@@ -302,7 +302,7 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     release = run.plan.release
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
-    for job in jobs_of(release, run.plan.steps, salt):
+    for job in build_jobs(release, run.plan.steps, salt):
         tables = _tables_of(job)
         run.stages.begin(f"read the data for {tables}")
         exact = aggregate(run, job)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+from dprelease.kernel.noise.distributions.laws import find_halfwidth, sum_halfwidth
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -295,7 +295,7 @@ def _places(read: Read) -> int:
 
 def _threshold(step: Step) -> int:
     """The least number of steps that noise alone reaches with no more than the set chance."""
-    return halfwidth(step.noise, 2 * CHANCE) + 1
+    return find_halfwidth(step.noise, 2 * CHANCE) + 1
 
 
 def _half(read: Read, step: Step, interval: Fraction, places: int) -> int:

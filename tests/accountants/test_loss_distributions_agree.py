@@ -19,7 +19,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.kernel.verify.composition.confirm import is_confirmed
 from dprelease.model.privacy_events import Approximate, Counted, Event, Gaussian, Laplace, Pure
 from dprelease.model.shift import single
 from dprelease.privacy import loss_distributions as ours
@@ -106,8 +106,8 @@ def test_epsilon_lies_between_their_bounds(cases: list[tuple[str, int]], delta: 
     claim = numerical(events(cases), delta)
     assert claim is not None
     assert low * (1 - 1e-9) <= claim
-    assert confirms(events(cases), claim, delta)
-    assert not confirms(events(cases), F(low) * F(999, 1000), delta)
+    assert is_confirmed(events(cases), claim, delta)
+    assert not is_confirmed(events(cases), F(low) * F(999, 1000), delta)
 
 
 @pytest.mark.parametrize("times", [1, 3, 30])

@@ -14,7 +14,7 @@ import pytest
 from tables import ENGINES, T, asked, written
 
 import dprelease
-from dprelease.kernel.privatize.engine_requests import Job, jobs_of
+from dprelease.kernel.privatize.engine_requests import Job, build_jobs
 from dprelease.model import Measure, MeasureKind
 from dprelease.planning.planner import make_plan
 
@@ -81,7 +81,7 @@ def job_of(source: Path, statistic: str, people: bool, form: str) -> Job:
             "output": {"path": str(source.parent / "out")},
         }
     )
-    (job,) = jobs_of(release, make_plan(release).steps)
+    (job,) = build_jobs(release, make_plan(release).steps)
     return job
 
 
@@ -166,7 +166,7 @@ def test_beside_a_histogram_they_are_asked_apart(engine: str, people: bool, tmp_
             "output": {"path": str(tmp_path / "out")},
         }
     )  # fmt: skip
-    jobs = jobs_of(release, make_plan(release).steps)
+    jobs = build_jobs(release, make_plan(release).steps)
     cells = [[row for row in rows() if row.g == g and row.x == x] for g in CELLS for x in (1, 2, 3)]
     for job in jobs:
         for measure, found in zip(job.request.measures, asked(engine, job.request), strict=True):

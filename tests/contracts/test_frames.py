@@ -18,7 +18,7 @@ from msgspec.structs import replace
 import dprelease
 from dprelease.engines import get
 from dprelease.engines.duckdb.frame_engine import engine_for
-from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
 from dprelease.model import Source
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
@@ -149,10 +149,10 @@ def plan_of(bounded: bool = True) -> Any:
 
 
 def exact(engine: Any, plan: Any) -> list[Any]:
-    engine.inspect(plan.release.data.source, all_inputs(plan.release))
+    engine.inspect(plan.release.data.source, list_all_inputs(plan.release))
     return [
         list(map(list, engine.aggregate(job.request, None).reveal()))
-        for job in jobs_of(plan.release, plan.steps, 7)
+        for job in build_jobs(plan.release, plan.steps, 7)
     ]
 
 

@@ -15,7 +15,7 @@ from tables import ENGINES, FORMS, T, written
 from dprelease import load
 from dprelease.kernel.privatize import joined_tables
 from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs
 from dprelease.model import Noise, NoiseFamily, Plan
 from dprelease.planning.planner import make_plan
 
@@ -91,11 +91,11 @@ def test_steps_of_a_joined_table_have_the_integers_of_requests_of_their_own(
     form: str, tmp_path: Path, entropy: Any
 ) -> None:
     plan = plan_of(tmp_path, form)
-    jobs = jobs_of(plan.release, plan.steps)
+    jobs = build_jobs(plan.release, plan.steps)
     assert len(jobs) < len({step.query.groups for step in plan.steps})
     alone = {}
     for step in plan.steps:
-        (job,) = jobs_of(plan.release, [step])
+        (job,) = build_jobs(plan.release, [step])
         assert job.places == (None,)
         alone |= privatize(get("reference").aggregate(job.request), job, entropy, {}).values
     for engine in ENGINES:
@@ -112,6 +112,6 @@ def test_every_table_is_joined_that_is_small_enough(
     most = []
     for cells in (1, 30, 1000):
         monkeypatch.setattr(joined_tables, "MOST_CELLS", cells)
-        most.append(len(jobs_of(plan.release, plan.steps)))
+        most.append(len(build_jobs(plan.release, plan.steps)))
     assert most == sorted(most, reverse=True)
     assert most[0] > most[1] > most[2]

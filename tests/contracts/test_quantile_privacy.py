@@ -13,7 +13,7 @@ from fractions import Fraction as F
 import pytest
 from msgspec.structs import replace as with_
 
-from dprelease.kernel.noise.selection.quantiles import Grid, Mass, gather, part_of
+from dprelease.kernel.noise.selection.quantiles import Grid, Mass, find_part, gather
 from dprelease.mechanisms.quantiles import loss, plan_levels
 from dprelease.model.plans import QuantileScheme
 
@@ -35,9 +35,9 @@ def outcomes(
     if len(path) == len(scheme.steps):
         return [(path, chance)]
     step = scheme.steps[len(path)]
-    part = part_of(mass, scheme, step, found)
+    part = find_part(mass, scheme, step, found)
     units = range(part.first, part.last + 1)
-    weights = [math.exp(-float(part.rate) * part.distance(mass, unit)) for unit in units]
+    weights = [math.exp(-float(part.rate) * part.measure_distance(mass, unit)) for unit in units]
     total = math.fsum(weights)
     return [
         outcome
@@ -225,8 +225,8 @@ def test_a_weighted_record_moves_the_distance_by_no_more_and_as_much(
     def distances(table: Table) -> list[int]:
         held = Counter(table)
         mass = gather(sorted(held), [held[x] for x in sorted(held)], Grid(0, 2), 1)
-        part = part_of(mass, scheme, scheme.steps[0], {})
-        return [part.distance(mass, unit) for unit in range(3)]
+        part = find_part(mass, scheme, scheme.steps[0], {})
+        return [part.measure_distance(mass, unit) for unit in range(3)]
 
     most = max(
         abs(x - y)

@@ -35,7 +35,7 @@ from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.privatize import aggregates, choices
-from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
 from dprelease.language import word
 from dprelease.model import (
     AggregateRequest,
@@ -297,9 +297,9 @@ class World:
     def figures(self, table: Table) -> Figures:
         """What would be released of a table if no noise were drawn."""
         engine, release = self.put(table), self.plan.release
-        engine.inspect(release.data.source, all_inputs(release))
+        engine.inspect(release.data.source, list_all_inputs(release))
         values: Figures = {}
-        for job in jobs_of(release, self.plan.steps):
+        for job in build_jobs(release, self.plan.steps):
             exact = engine.aggregate(job.request)
             values |= aggregates.privatize(exact, job, SystemEntropy(), {}).values
         return values
@@ -322,8 +322,10 @@ class World:
 @pytest.fixture(autouse=True)
 def _no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aggregates, "sample", lambda _noise, number, _: np.zeros(number, int))
-    monkeypatch.setattr(choices, "choices", lambda _step, scores, *_: (tuple(scores),))
-    monkeypatch.setattr(choices, "quantiles", lambda _step, points, *_: tuple(map(tuple, points)))
+    monkeypatch.setattr(choices, "choose_candidates", lambda _step, scores, *_: (tuple(scores),))
+    monkeypatch.setattr(
+        choices, "choose_quantiles", lambda _step, points, *_: tuple(map(tuple, points))
+    )
 
 
 def moves(step: Step, one: tuple[tuple[int, ...], ...], other: tuple[tuple[int, ...], ...]) -> None:
@@ -458,7 +460,7 @@ def test_a_packed_file_without_an_end_stops_the_run_and_a_retry_is_free(
 def test_a_cluster_tells_so_too(tmp_path: Path) -> None:
     (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"x\n5"))
     release = dprelease.load(one_count(tmp_path, "t.csv.gz", engine="spark"))
-    (job, *_) = jobs_of(release, dprelease.plan(release).steps)
+    (job, *_) = build_jobs(release, dprelease.plan(release).steps)
     assert code_of(lambda: get("spark").aggregate(job.request))[0] == "E502"
 
 

@@ -21,7 +21,7 @@ from tables import ENGINES, T, written
 from dprelease import load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
 from dprelease.model import (
     AggregateRequest,
     Measure,
@@ -104,7 +104,7 @@ def without_noise(plan: Plan) -> list[Step]:
 def released(plan: Plan, engine: str, entropy: Any) -> dict[str, tuple[tuple[int, ...], ...]]:
     """The integers of all steps, by the requests that a run would make."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
-    for job in jobs_of(plan.release, without_noise(plan)):
+    for job in build_jobs(plan.release, without_noise(plan)):
         get(engine).inspect(job.request.source, job.request.inputs)
         exact = get(engine).aggregate(job.request)
         values |= privatize(exact, job, entropy, {}).values
@@ -115,7 +115,9 @@ def counted(plan: Plan, query: Query, where: Any) -> list[int]:
     """The records in the cells of a query that pass a filter, by a request of their own."""
     records = Measure(MeasureKind.RECORDS, None, where)
     release = plan.release
-    request = AggregateRequest(release.data.source, all_inputs(release), query.groups, (records,))
+    request = AggregateRequest(
+        release.data.source, list_all_inputs(release), query.groups, (records,)
+    )
     (column,) = get("reference").aggregate(request).reveal()
     return [int(count) for count in column]
 

@@ -11,7 +11,7 @@ from dprelease import load
 from dprelease.engines import get
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.aggregates import prepare, privatize
-from dprelease.kernel.privatize.engine_requests import jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs
 from dprelease.ledger.entries import Account, Run, State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation, terms_of
@@ -67,7 +67,7 @@ class Redrawn:
         engine = get("duckdb")
         self.jobs = [
             (job, engine.aggregate(job.request, lambda _: None))
-            for job in jobs_of(release, self.plan.steps, 0)
+            for job in build_jobs(release, self.plan.steps, 0)
         ]
 
     def noisy(self, entropy: Entropy) -> NoisyTable:

@@ -13,7 +13,7 @@ from planned_figures import law_of
 
 import dprelease
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.privatize.mixed_cells import mixed
+from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.intervals.long_sums import quantile_per_length
 from dprelease.statistics.statistic_registry import statistic_of
@@ -92,7 +92,7 @@ def test_intervals_hold_the_smooth_curve(case: int | slice, entropy: Any) -> Non
         places = [(rng.beta(2, 3, records) * size).astype(int) for size in sizes]
         cells = np.zeros(sizes, dtype=int)
         np.add.at(cells, tuple(places), 1)
-        exact = mixed(cells.ravel().tolist(), sizes, step.axes)
+        exact = mix_cells(cells.ravel().tolist(), sizes, step.axes)
         statistic = statistic_of("density")
         scale = 10**6  # so that the number of records can be told from 0, and noise is none
         many = statistic.columns(step, [[scale * value for value in exact]], level)
@@ -126,7 +126,7 @@ def test_hardly_any_noise_leaves_the_curve_of_the_values(bandwidth: int, entropy
     values = np.round(np.clip(values, 0, 20), 4)
     ends = np.cumsum(axis.values)
     place = np.searchsorted(ends, np.rint(values / float(axis.step)), side="right")
-    exact = mixed(np.bincount(place, minlength=256).tolist(), [256], step.axes)
+    exact = mix_cells(np.bincount(place, minlength=256).tolist(), [256], step.axes)
     points = np.array(list(map(float, axis.points)))[:, None]
     turns = [sign * values + 40 * turn for sign in (1, -1) for turn in (-1, 0, 1)]
     true = sum(np.exp(-(((points - turn) / bandwidth) ** 2) / 2).mean(axis=1) for turn in turns)

@@ -22,7 +22,7 @@ from planned_figures import (
     step_of,
 )
 
-from dprelease.kernel.noise.selection.quantiles import slots_of
+from dprelease.kernel.noise.selection.quantiles import count_slots
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model import NoiseFamily, QuantileScheme, QuantileStep, Step
@@ -115,7 +115,7 @@ def quartile_of_like_records(scheme: QuantileScheme, records: int) -> tuple[floa
     records: x of them have the distance of half the records.
     """
     first, second = (step for step in scheme.steps if step.index in {1, 2})
-    slots = slots_of(WIDE + 1, parted=True)
+    slots = count_slots(WIDE + 1, parted=True)
     rate = float(first.rate) * first.target.denominator
     edges = np.arange(slots + 1) / slots * records
     distance = np.maximum(0, np.maximum(edges[:-1] - records / 2, records / 2 - edges[1:]))
@@ -151,7 +151,7 @@ def law_of_two(
     """For each of two quantiles its values and their chances, every slot gone through."""
     root, leaf = scheme.steps
     width = len(counts)
-    slots = slots_of(width, parted=True)
+    slots = count_slots(width, parted=True)
     edges = np.concatenate(([0.0], np.cumsum(np.repeat(counts / slots, slots))))
     total = edges[-1]
     weight = weights(edges[:-1], edges[1:], float(root.target) * total, root)

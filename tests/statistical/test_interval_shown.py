@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_name
 
-from dprelease.kernel.noise.distributions.laws import halfwidth
+from dprelease.kernel.noise.distributions.laws import find_halfwidth
 from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
 from dprelease.planning.key_selection import selecting
 from dprelease.planning.steps import Draft
@@ -39,7 +39,7 @@ def test_they_cover_whatever_the_true_count(known: Neighbours, family: NoiseFami
     for level in LEVELS:
         columns = statistic.columns(step, [counts.tolist()], level)
         halves = np.array(columns[1].values)
-        plain = halfwidth(step.noise, 1 - level)
+        plain = find_halfwidth(step.noise, 1 - level)
         assert halves.min() == halves[-1] == plain
         least, least_of_plain = 1.0, 1.0
         for n in range(1, step.threshold + len(draws) // 2):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dprelease.kernel.noise.additive.sample import discrete_gaussian, discrete_laplace
+from dprelease.kernel.noise.additive.sample import draw_discrete_gaussian, draw_discrete_laplace
 from dprelease.kernel.noise.additive.vectorized import draw_lanes
 from dprelease.model import Noise, NoiseFamily
 
@@ -45,7 +45,7 @@ LAWS += [gaussian(each) for each in ("1/4", "1", "25", "3000001/3", "1e14")]
 
 
 def draw_scalar(noise: Noise, size: int, entropy: Hashed) -> np.ndarray:
-    one = discrete_laplace if noise.family is NoiseFamily.LAPLACE else discrete_gaussian
+    one = draw_discrete_laplace if noise.family is NoiseFamily.LAPLACE else draw_discrete_gaussian
     return np.array([one(noise.parameter, entropy) for _ in range(size)])
 
 

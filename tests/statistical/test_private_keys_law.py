@@ -23,7 +23,7 @@ from dprelease import load
 from dprelease.engines import get
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import Job, jobs_of
+from dprelease.kernel.privatize.engine_requests import Job, build_jobs
 from dprelease.model import ExactTable, Step
 from dprelease.planning.planner import make_plan
 
@@ -102,7 +102,9 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> Case:
         )
     )
     plan = certify(make_plan(release)).plan
-    tables = [(job, get("duckdb").aggregate(job.request)) for job in jobs_of(release, plan.steps)]
+    tables = [
+        (job, get("duckdb").aggregate(job.request)) for job in build_jobs(release, plan.steps)
+    ]
     return Case({step.query.name: step for step in plan.steps}, tables)
 
 

@@ -20,7 +20,7 @@ import pytest
 from scipy.stats import chi2
 
 from dprelease.kernel.noise.selection import weights as buckets
-from dprelease.kernel.noise.selection.quantiles import Grid, cut, gather, part_of, release, select
+from dprelease.kernel.noise.selection.quantiles import Grid, cut, find_part, gather, release, select
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model.plans import QuantileScheme
@@ -35,7 +35,9 @@ Table = dict[int, int]
 def _quick() -> Iterator[None]:
     """Weights of buckets are computed once for all draws of this file; nothing else changes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(buckets, "exp_negative", lru_cache(maxsize=None)(buckets.exp_negative))
+        patch.setattr(
+            buckets, "enclose_exp_negative", lru_cache(maxsize=None)(buckets.enclose_exp_negative)
+        )
         yield
 
 
@@ -124,7 +126,7 @@ def drawn(case: int, size: int = 1200) -> list[tuple[int, ...]]:
     for _ in range(size):
         found: dict[int, int] = {}
         for step in scheme.steps:
-            part = part_of(mass, scheme, step, found)
+            part = find_part(mass, scheme, step, found)
             found[step.index] = select(mass, part, entropy) * part.size
         draws.append(tuple(found[index + 1] // SLOTS for index in range(len(found))))
     return draws
@@ -164,7 +166,7 @@ def test_slots_of_one_value_follow_their_law(count: int) -> None:
     scheme = plan_levels([F(1, 3), F(2, 3)], F(2), 1, False)
     step = scheme.steps[0]
     mass = gather([0], [count], Grid(0, 0), slots)
-    part = part_of(mass, scheme, step, {})
+    part = find_part(mass, scheme, step, {})
     edges = [F(slot, slots) for slot in range(slots + 1)]
     smooth = weights({0: count}, F(0), F(1), list(pairwise(edges)), step.target, step.rate)
     blocks, stairs = cut(mass, part), [0.0] * slots

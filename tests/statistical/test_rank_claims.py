@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from dprelease.kernel.noise.selection.quantiles import at_nearest
-from dprelease.kernel.privatize.choices import quantiles
+from dprelease.kernel.noise.selection.quantiles import move_to_nearest
+from dprelease.kernel.privatize.choices import choose_quantiles
 from dprelease.language import word
 from dprelease.model import Step
 from dprelease.planning.planner import make_plan
@@ -122,7 +122,7 @@ def test_the_nearest_to_a_value_within_the_stated_ranks(name: str, entropy: Any)
     step = step_of(case)
     assert step.points is not None
     possible, measures = possible_of(step), measures_of(case, step)
-    drawn = [quantiles(step, measures, [0], entropy) for _ in range(DRAWS)]
+    drawn = [choose_quantiles(step, measures, [0], entropy) for _ in range(DRAWS)]
     columns = statistic_of(step.query.statistic).columns(step, drawn[0], LEVEL)
     stated = [column.values[0] for column in columns if column.beside == "_rank_moe"]
     for place, q in enumerate(step.query.quantiles):
@@ -142,7 +142,7 @@ def test_heaps_of_records_add_what_the_description_says(entropy: Any) -> None:
     step, heap, beyond = step_of(case), 1 << 20, 60
     counts = [heap, heap, heap - beyond, heap + beyond]
     measures = [0] * 4, [0, 10, 20, 30], counts
-    drawn = [quantiles(step, measures, [0], entropy)[2][0] for _ in range(DRAWS)]
+    drawn = [choose_quantiles(step, measures, [0], entropy)[2][0] for _ in range(DRAWS)]
     *_, last = (
         column
         for column in statistic_of(step.query.statistic).columns(step, [[0]] * 3, LEVEL)
@@ -159,27 +159,29 @@ def test_values_are_moved_to_the_nearest_candidate_and_records_stay() -> None:
     candidates = [-7, 0, 3, 10, 11]
     values = list(range(-20, 25))
     counts = [at % 4 + 1 for at in range(len(values))]
-    points, held = at_nearest(values, counts, candidates)
+    points, held = move_to_nearest(values, counts, candidates)
     expected: Counter[int] = Counter()
     for value, count in zip(values, counts, strict=True):
         expected[min(candidates, key=lambda one, value=value: (abs(value - one), one))] += count
     assert dict(zip(points, held, strict=True)) == expected
     assert points == sorted(points)
-    assert at_nearest([], [], candidates) == ((), ())
-    assert at_nearest([5], [2], [0]) == ([0], [2])
+    assert move_to_nearest([], [], candidates) == ((), ())
+    assert move_to_nearest([5], [2], [0]) == ([0], [2])
     wide = [-(2**53) + 1, 2**53 - 1]
-    assert at_nearest(wide, [1, 2], wide) == (wide, [1, 2])
+    assert move_to_nearest(wide, [1, 2], wide) == (wide, [1, 2])
     with pytest.raises(ValueError, match="2\\^62"):
-        at_nearest([1, 2], [1 << 61, 1 << 61], candidates)
+        move_to_nearest([1, 2], [1 << 61, 1 << 61], candidates)
 
 
 def test_a_record_of_a_neighbour_moves_one_record_at_most() -> None:
     """Moving is done value by value: one record more is one more at one candidate."""
     candidates, values = [0, 4, 9], list(range(-2, 12))
     base = dict.fromkeys(values, 1)
-    points, held = at_nearest(list(base), list(base.values()), candidates)
+    points, held = move_to_nearest(list(base), list(base.values()), candidates)
     before = dict(zip(points, held, strict=True))
     for value in values:
         more = base | {value: 2}
-        after = dict(zip(*at_nearest(list(more), list(more.values()), candidates), strict=True))
+        after = dict(
+            zip(*move_to_nearest(list(more), list(more.values()), candidates), strict=True)
+        )
         assert sum(abs(after[one] - before[one]) for one in candidates) == 1

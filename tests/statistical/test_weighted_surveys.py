@@ -21,7 +21,7 @@ import pytest
 from dprelease import engines, load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs
 from dprelease.model import NoisyTable, Plan
 from dprelease.planning.planner import make_plan
 from dprelease.statistics.read_release import columns_of
@@ -134,7 +134,7 @@ def released(
     people = survey(path)
     plan = planned(path, request.param)
     certify(plan)
-    jobs = jobs_of(plan.release, plan.steps)
+    jobs = build_jobs(plan.release, plan.steps)
     exact = [(engines.get("duckdb").aggregate(job.request), job) for job in jobs]
     entropy = SystemEntropy()
     found: dict[str, list[list[float]]] = {}
@@ -191,7 +191,7 @@ def test_the_truth_is_what_the_engine_adds_up(tmp_path: Path) -> None:
     people = survey(path)
     plan = planned(path, 0)
     values: dict[str, list[int]] = {}
-    for job in jobs_of(plan.release, plan.steps):
+    for job in build_jobs(plan.release, plan.steps):
         measures = [
             list(column) for column in engines.get("duckdb").aggregate(job.request).reveal()
         ]

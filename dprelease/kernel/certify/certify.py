@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.kernel.certify.fixed_records import source_breaches
-from dprelease.kernel.certify.query_budgets import budget_breaches
-from dprelease.kernel.certify.record_tables import table_loss_breaches
-from dprelease.kernel.certify.rules import Breach, name_of
+from dprelease.kernel.certify.fixed_records import find_source_breaches
+from dprelease.kernel.certify.query_budgets import find_budget_breaches
+from dprelease.kernel.certify.record_tables import find_table_loss_breaches
+from dprelease.kernel.certify.rules import Breach, name_step
 from dprelease.kernel.certify.step_loss import step_loss_breaches
-from dprelease.kernel.certify.total_loss import total_loss_breaches
-from dprelease.kernel.certify.well_formed import meaning_breaches
+from dprelease.kernel.certify.total_loss import find_total_loss_breaches
+from dprelease.kernel.certify.well_formed import find_meaning_breaches
 from dprelease.model import Plan
 
 
@@ -36,7 +36,7 @@ def certify(plan: Plan, *, is_sealed: bool = False) -> CertifiedPlan:
     Raises Failure (exit code 70: a bug of ours, nothing was released) when it can't, with the
     first rule that does not hold.
     """
-    breach = next(_breaches(plan, is_sealed=is_sealed), None)
+    breach = next(_iter_breaches(plan, is_sealed=is_sealed), None)
     if breach is not None:
         raise Failure(
             ExitCode.INTERNAL,
@@ -49,15 +49,15 @@ def certify(plan: Plan, *, is_sealed: bool = False) -> CertifiedPlan:
     return CertifiedPlan(plan)
 
 
-def _breaches(plan: Plan, *, is_sealed: bool) -> Iterator[Breach]:
+def _iter_breaches(plan: Plan, *, is_sealed: bool) -> Iterator[Breach]:
     """Each part relies on all before it, so only the first breach counts."""
     privacy = plan.release.privacy
-    yield from meaning_breaches(plan)
+    yield from find_meaning_breaches(plan)
     if not is_sealed:
-        yield from source_breaches(plan)
+        yield from find_source_breaches(plan)
     for number, step in enumerate(plan.steps, start=1):
-        yield from step_loss_breaches(step, privacy, name_of(step, number))
+        yield from step_loss_breaches(step, privacy, name_step(step, number))
     for table in plan.records:
-        yield from table_loss_breaches(table, privacy)
-    yield from total_loss_breaches(plan)
-    yield from budget_breaches(plan)
+        yield from find_table_loss_breaches(table, privacy)
+    yield from find_total_loss_breaches(plan)
+    yield from find_budget_breaches(plan)

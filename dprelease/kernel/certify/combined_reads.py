@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import EACH, AxisKind, Expression, Group, Query, Read, Step, Term
 
@@ -55,19 +55,19 @@ class _Combined(Struct, frozen=True):
     bounded: bool
 
 
-def combined_breaches(
+def find_combined_breaches(
     read: Read, steps: Mapping[str, Step], name: str, *, bounded: bool
 ) -> Iterator[Breach]:
     """Give what does not hold of figures that are combined of steps that mean what they say."""
     released = [(term, steps[term.step]) for term in read.terms]
     groups = Cell(group.completed() for group in read.query.groups)
-    yield from breaches(COMBINED, _Combined(read, released, groups, bounded), name)
+    yield from find_breaches(COMBINED, _Combined(read, released, groups, bounded), name)
 
 
 def _is_sum_of_terms(figures: _Combined) -> bool:
     read = figures.read
-    others = read.rows or read.factors or read.merged or read.screened
-    return bool(read.terms) and read.step == read.terms[0].step and not others
+    own_terms = read.rows or read.factors or read.merged or read.screened
+    return bool(read.terms) and read.step == read.terms[0].step and not own_terms
 
 
 def _is_count(query: Query) -> bool:
@@ -92,7 +92,7 @@ class _Part(NamedTuple):
     matched: bool
 
 
-def _parts(term: Term, step: Step) -> list[_Part]:
+def _list_parts(term: Term, step: Step) -> list[_Part]:
     groups = step.query.groups
     axes = step.axes or (EACH,) * len(groups)
     return [
@@ -117,7 +117,7 @@ def _is_readable(figures: _Combined) -> bool:
     return all(
         part.kind is AxisKind.EACH or (part.kind is AxisKind.CENTRED and part.matched)
         for term, step in figures.released
-        for part in _parts(term, step)
+        for part in _list_parts(term, step)
     )
 
 
@@ -126,7 +126,7 @@ def _is_count_of_query(figures: _Combined) -> bool:
     counts: Counter[Expression | None]
     sums: dict[tuple[Expression | None, Cell], Fraction] = {}
     for term, step in figures.released:
-        cells = _cells(_parts(term, step))
+        cells = _multiply_cells(_list_parts(term, step))
         counts = Counter()
         row = step.transform[term.row]
         for place in compress(range(len(row)), row):
@@ -136,11 +136,11 @@ def _is_count_of_query(figures: _Combined) -> bool:
                 key = where, cell
                 sums[key] = sums.get(key, Fraction(0)) + term.factor * amount * number
     several = Cell(group for group in figures.groups if len(group.labels) > 1)
-    wanted = {(query.where, several): Fraction(1)}
-    return {key: amount for key, amount in sums.items() if amount} == wanted
+    target = {(query.where, several): Fraction(1)}
+    return {key: amount for key, amount in sums.items() if amount} == target
 
 
-def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
+def _multiply_cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
     """Multiply out what a record adds to the cell of a figure."""
     product = {Cell(): 1}
     for kind, group, matched in parts:
@@ -154,12 +154,12 @@ def _cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
             factor[Cell()] -= labels
         before, product = product, {}
         for cell, number in before.items():
-            for more, amount in factor.items():
-                product[cell | more] = product.get(cell | more, 0) + number * amount
+            for cell_factors, amount in factor.items():
+                product[cell | cell_factors] = product.get(cell | cell_factors, 0) + number * amount
     return product
 
 
-def _counts_the_same_rows(figures: _Combined) -> bool:
+def _has_same_rows(figures: _Combined) -> bool:
     """Which rows are kept of a unit depends on the filter, and on the cells of a request.
 
     All steps of strategies with one filter are asked for in one request (``joined_tables``).
@@ -172,22 +172,22 @@ COMBINED: Rules[_Combined] = (
     Rule("combined figures are sums of terms, and of nothing else", _is_sum_of_terms),
     Rule(
         "combined figures are numbers of records in public cells",
-        lambda it: _is_count(it.read.query),
+        lambda case: _is_count(case.read.query),
     ),
     Rule(
         "no group of combined figures stands twice",
-        lambda it: len(it.groups) == len(it.read.query.groups),
+        lambda case: len(case.groups) == len(case.read.query.groups),
     ),
     Rule("terms are integers that a strategy releases", _is_of_strategies),
     Rule(
         "factors of terms are fractions",
-        lambda it: all(isinstance(term.factor, Fraction) for term in it.read.terms),
+        lambda case: all(isinstance(term.factor, Fraction) for term in case.read.terms),
     ),
     Rule(
         "combined figures are rounded to no more decimals than a number can show",
-        lambda it: type(it.read.decimals) is int and 0 <= it.read.decimals <= MOST_DECIMALS,
+        lambda case: type(case.read.decimals) is int and 0 <= case.read.decimals <= MOST_DECIMALS,
     ),
-    Rule("terms count the same rows of a unit", _counts_the_same_rows),
+    Rule("terms count the same rows of a unit", _has_same_rows),
     Rule("the groups of terms are groups of the step and of the figures", _has_matched_groups),
     Rule("cells that are added up are released as they are", _is_readable),
     Rule("the terms add up to the count of the query", _is_count_of_query),

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches, name_of
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches, name_step
 from dprelease.kernel.certify.step_forms import is_grid
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import (
@@ -92,13 +92,13 @@ class Content(NamedTuple):
     survey_weight: Quantity | None = None
 
 
-def definition_breaches(plan: Plan) -> Iterator[Breach]:
+def find_definition_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what queries ask of other columns than the release's, and steps beside their query."""
     for query in plan.release.queries:
-        yield from breaches(QUERY, (query, plan.release), f'query "{query.name}"')
+        yield from find_breaches(QUERY, (query, plan.release), f'query "{query.name}"')
     for number, step in enumerate(plan.steps, start=1):
         if not is_of_strategy(step):
-            yield from breaches(DEFINED, step, name_of(step, number))
+            yield from find_breaches(DEFINED, step, name_step(step, number))
 
 
 def has_noise_as_asked(query: Query, step: Step) -> bool:
@@ -109,10 +109,10 @@ def has_noise_as_asked(query: Query, step: Step) -> bool:
 
 def is_own_content(step: Step, query: Query) -> bool:
     """Whether a step releases what the statistic of the query is read from by itself."""
-    return _content_of(step) in _own_contents(query, step)
+    return _describe_content(step) in _iter_own(query, step)
 
 
-def _content_of(step: Step) -> Content:
+def _describe_content(step: Step) -> Content:
     return Content(
         step.form, step.measures, step.transform, step.unit, step.points, step.survey_weight
     )
@@ -121,7 +121,7 @@ def _content_of(step: Step) -> Content:
 # --- definitions ---------------------------------------------------------------------------------
 
 
-def quantity_of(column: Column | None) -> Quantity | None:
+def build_quantity(column: Column | None) -> Quantity | None:
     """Put a column on its grid, with what stands for a null; None for a column that has no grid."""
     if column is None or column.grid is None or not is_grid(column.grid):
         return None
@@ -136,65 +136,67 @@ def quantity_of(column: Column | None) -> Quantity | None:
     )
 
 
-def _own_contents(query: Query, step: Step) -> Iterator[Content]:
+def _iter_own(query: Query, step: Step) -> Iterator[Content]:
     """Give what the statistic of a query may release: nothing for one that is not defined."""
     definition = DEFINITIONS.get(query.statistic)
     return iter(()) if definition is None else definition.contents(query, step)
 
 
-def _worth(query: Query) -> Fraction:
+def _compute_step_value(query: Query) -> Fraction:
     """What one step of a sum of records is: of survey weights, one of theirs."""
-    weight = quantity_of(query.survey_weight)
+    weight = build_quantity(query.survey_weight)
     return _ONE if weight is None else weight.grid.step
 
 
-def _records(query: Query) -> Measure:
-    weight = quantity_of(query.survey_weight)
+def _measure_records(query: Query) -> Measure:
+    weight = build_quantity(query.survey_weight)
     return Measure(MeasureKind.RECORDS, None, query.where, survey_weight=weight)
 
 
 def _count(query: Query, step: Step) -> Iterator[Content]:
-    yield Content(Form.NUMBERS, (_records(query),), unit=(_worth(query),))
+    yield Content(Form.NUMBERS, (_measure_records(query),), unit=(_compute_step_value(query),))
 
 
-def _units(query: Query, step: Step) -> Iterator[Content]:
+def _iter_unit_contents(query: Query, step: Step) -> Iterator[Content]:
     yield Content(Form.NUMBERS, (Measure(MeasureKind.UNITS, None, query.where),))
 
 
-def _distinct(query: Query, step: Step) -> Iterator[Content]:
+def _iter_distinct_contents(query: Query, step: Step) -> Iterator[Content]:
     if query.column is not None:
         distinct = Measure(MeasureKind.DISTINCT, None, query.where, query.column.name)
         yield Content(Form.NUMBERS, (distinct,))
 
 
-def _along_axes(query: Query, step: Step) -> Iterator[Content]:
-    yield Content(Form.NUMBERS, (_records(query),), unit=(_unit_of(step.axes),))
+def _iter_mixed_contents(query: Query, step: Step) -> Iterator[Content]:
+    yield Content(Form.NUMBERS, (_measure_records(query),), unit=(_compute_mixed_unit(step.axes),))
 
 
-def _names(query: Query, step: Step) -> Iterator[Content]:
-    yield from (Content(form, (_records(query),)) for form in (Form.NUMBERS, Form.CHOICE))
+def _iter_name_contents(query: Query, step: Step) -> Iterator[Content]:
+    yield from (Content(form, (_measure_records(query),)) for form in (Form.NUMBERS, Form.CHOICE))
 
 
-def _best(query: Query, step: Step) -> Iterator[Content]:
+def _iter_best_contents(query: Query, step: Step) -> Iterator[Content]:
     if query.candidates is not None:
         yield Content(Form.CHOICE, (), ((),), (query.candidates.grid.step,))
 
 
 def _sum(query: Query, step: Step) -> Iterator[Content]:
-    quantity, weight = quantity_of(query.column), quantity_of(query.survey_weight)
+    quantity, weight = build_quantity(query.column), build_quantity(query.survey_weight)
     if quantity is not None:
         total = Measure(MeasureKind.SUM, quantity, query.where, survey_weight=weight)
-        yield Content(Form.NUMBERS, (total,), unit=(quantity.grid.step * _worth(query),))
+        yield Content(
+            Form.NUMBERS, (total,), unit=(quantity.grid.step * _compute_step_value(query),)
+        )
 
 
-def _moments(query: Query, step: Step) -> Iterator[Content]:
-    quantity = quantity_of(query.column)
+def _iter_moment_contents(query: Query, step: Step) -> Iterator[Content]:
+    quantity = build_quantity(query.column)
     if quantity is not None:
-        yield _sums(query, quantity, squared=query.statistic in SQUARED)
+        yield _build_sums_content(query, quantity, squared=query.statistic in SQUARED)
 
 
-def _ranks(query: Query, step: Step) -> Iterator[Content]:
-    quantity, weight = quantity_of(query.column), quantity_of(query.survey_weight)
+def _iter_rank_contents(query: Query, step: Step) -> Iterator[Content]:
+    quantity, weight = build_quantity(query.column), build_quantity(query.survey_weight)
     if quantity is not None:
         count = len(query.quantiles)
         units = (quantity.grid.step,) * count
@@ -204,48 +206,50 @@ def _ranks(query: Query, step: Step) -> Iterator[Content]:
 def _share(query: Query, step: Step) -> Iterator[Content]:
     """The records that fulfil the condition, and the others; or those of which it is known."""
     part, among = query.numerator, query.among
-    records, worth = _records(query), _worth(query)
+    records, worth = _measure_records(query), _compute_step_value(query)
     if part is None or part.where is None or (part.column, query.denominator) != (None, Part()):
         return
-    met = replace(records, where=_within(query.where, part.where))
+    numerator = replace(records, where=_restrict_filter(query.where, part.where))
     if among is None:
-        yield Content(Form.NUMBERS, (met, records), ((1, 0), (-1, 1)), (worth, worth))
+        yield Content(Form.NUMBERS, (numerator, records), ((1, 0), (-1, 1)), (worth, worth))
     elif among == replace(part.where, text=f"({part.where.text}) IS NOT NULL"):
-        every = replace(records, where=_within(query.where, among))
-        yield Content(Form.NUMBERS, (every, met), ((0, 1), (1, -1)), (worth, worth))
+        every = replace(records, where=_restrict_filter(query.where, among))
+        yield Content(Form.NUMBERS, (every, numerator), ((0, 1), (1, -1)), (worth, worth))
 
 
-def _ratio(query: Query, step: Step) -> Iterator[Content]:
+def _iter_ratio_contents(query: Query, step: Step) -> Iterator[Content]:
     """Both parts, each times a factor of the planner's choice, by which it is divided again."""
-    worth = _worth(query)
+    worth = _compute_step_value(query)
     parts = [
-        _part(query, part) for part in (query.numerator, query.denominator) if part is not None
+        _measure_part(query, part)
+        for part in (query.numerator, query.denominator)
+        if part is not None
     ]
-    both = [part for part in parts if part is not None]
+    measured_parts = [part for part in parts if part is not None]
     diagonal = [row[place] for place, row in enumerate(step.transform) if place < len(row)]
-    if len(both) == len(diagonal) == 2 and min(diagonal) >= 1:
-        ((above, first), (below, second)), (one, other) = both, diagonal
+    if len(measured_parts) == len(diagonal) == 2 and min(diagonal) >= 1:
+        ((above, first), (below, second)), (first_factor, second_factor) = measured_parts, diagonal
         yield Content(
             Form.NUMBERS,
             (above, below),
-            ((one, 0), (0, other)),
-            (first * worth / one, second * worth / other),
+            ((first_factor, 0), (0, second_factor)),
+            (first * worth / first_factor, second * worth / second_factor),
         )
 
 
-def _part(query: Query, part: Part) -> tuple[Measure, Fraction] | None:
+def _measure_part(query: Query, part: Part) -> tuple[Measure, Fraction] | None:
     """The measure of a part of a ratio, and what one step of it is worth without weights."""
-    where, weight = _within(query.where, part.where), quantity_of(query.survey_weight)
+    where, weight = _restrict_filter(query.where, part.where), build_quantity(query.survey_weight)
     if part.column is None:
         return Measure(MeasureKind.RECORDS, None, where, survey_weight=weight), _ONE
-    quantity = quantity_of(part.column)
+    quantity = build_quantity(part.column)
     if quantity is None:
         return None
     measure = Measure(MeasureKind.SUM, quantity, where, survey_weight=weight)
     return measure, quantity.grid.step
 
 
-def _within(where: Expression | None, part: Expression | None) -> Expression | None:
+def _restrict_filter(where: Expression | None, part: Expression | None) -> Expression | None:
     """The filter of a part of a ratio or share, for rows that pass the query's."""
     if where is None or part is None:
         return where or part
@@ -253,9 +257,11 @@ def _within(where: Expression | None, part: Expression | None) -> Expression | N
     return Expression(f"({where.text}) AND ({part.text})", columns)
 
 
-def _sums(query: Query, quantity: Quantity, *, squared: bool, nulls: bool = False) -> Content:
+def _build_sums_content(
+    query: Query, quantity: Quantity, *, squared: bool, nulls: bool = False
+) -> Content:
     """The sums of t and s, or of s^2, 2ts and t^2; and that of records without a value."""
-    grid, weight = quantity.grid, quantity_of(query.survey_weight)
+    grid, weight = quantity.grid, build_quantity(query.survey_weight)
     low, high, width = grid.lower, grid.upper, grid.width
     kinds = [MeasureKind.VALUES, MeasureKind.SUM]
     rows: list[tuple[int, ...]] = [(-low, 1), (high, -1)]
@@ -276,16 +282,16 @@ def _sums(query: Query, quantity: Quantity, *, squared: bool, nulls: bool = Fals
     return Content(Form.NUMBERS, tuple(measures), tuple(rows), (unit,) * len(rows))
 
 
-def _shared_contents(query: Query) -> Iterator[Content]:
+def _iter_shared(query: Query) -> Iterator[Content]:
     """Give what several statistics of the query's column may be read from."""
-    quantity = quantity_of(query.column)
+    quantity = build_quantity(query.column)
     if quantity is not None and query.survey_weight is None:
         for squared in (False, True):
             for nulls in (False, True):
-                yield _sums(query, quantity, squared=squared, nulls=nulls)
+                yield _build_sums_content(query, quantity, squared=squared, nulls=nulls)
 
 
-def _unit_of(axes: tuple[AxisMatrix, ...]) -> Fraction:
+def _compute_mixed_unit(axes: tuple[AxisMatrix, ...]) -> Fraction:
     """What one integer of cells mixed along axes is of a record."""
     unit = _ONE
     for axis in axes:
@@ -311,24 +317,24 @@ class Definition(NamedTuple):
 DEFINITIONS: dict[str, Definition] = {
     "count": Definition({}, _count),
     "histogram": Definition(OF_COLUMN, _count),
-    "count_units": Definition({}, _units),
-    "count_distinct": Definition(OF_COLUMN, _distinct),
+    "count_units": Definition({}, _iter_unit_contents),
+    "count_distinct": Definition(OF_COLUMN, _iter_distinct_contents),
     "sum": Definition(OF_COLUMN, _sum),
-    **dict.fromkeys(("mean", *SQUARED), Definition(OF_COLUMN, _moments)),
-    **dict.fromkeys(RANKS, Definition(RANKED, _ranks)),
-    "ratio": Definition(PARTS, _ratio),
+    **dict.fromkeys(("mean", *SQUARED), Definition(OF_COLUMN, _iter_moment_contents)),
+    **dict.fromkeys(RANKS, Definition(RANKED, _iter_rank_contents)),
+    "ratio": Definition(PARTS, _iter_ratio_contents),
     "proportion": Definition({**PARTS, "among": None}, _share),
-    **dict.fromkeys(NAMES, Definition(CHOSEN, _names)),
-    "best": Definition({"candidates": None}, _best),
-    "cumulative": Definition({**OF_COLUMN, "quantiles": ()}, _along_axes),
-    "density": Definition({**OF_COLUMN, "curve": ()}, _along_axes),
+    **dict.fromkeys(NAMES, Definition(CHOSEN, _iter_name_contents)),
+    "best": Definition({"candidates": None}, _iter_best_contents),
+    "cumulative": Definition({**OF_COLUMN, "quantiles": ()}, _iter_mixed_contents),
+    "density": Definition({**OF_COLUMN, "curve": ()}, _iter_mixed_contents),
 }
 
 
 # --- rules ---------------------------------------------------------------------------------------
 
 
-def _columns_of(query: Query) -> Iterator[Column]:
+def _iter_columns(query: Query) -> Iterator[Column]:
     parts = [part.column for part in (query.numerator, query.denominator) if part is not None]
     curve = [axis.column for axis in query.curve]
     for column in (query.column, query.survey_weight, *parts, *curve):
@@ -341,7 +347,7 @@ def _has_declared_columns(planned: tuple[Query, Release]) -> bool:
     query, release = planned
     declared = release.columns
     groups = query.groups if query.axis is None else (*query.groups, query.axis)
-    return all(declared.get(column.name) == column for column in _columns_of(query)) and all(
+    return all(declared.get(column.name) == column for column in _iter_columns(query)) and all(
         group.column in declared and declared[group.column].type is group.type for group in groups
     )
 
@@ -359,8 +365,8 @@ def _is_along_own_columns(query: Query) -> bool:
     bins = [len(axis.centres) for axis in query.curve]
     if query.statistic != "density":
         return True
-    named = query.column is None or query.column.name in own
-    return named and bins == [len(group.labels) for group in last]
+    is_named = query.column is None or query.column.name in own
+    return is_named and bins == [len(group.labels) for group in last]
 
 
 def _has_no_other_details(query: Query) -> bool:
@@ -374,25 +380,26 @@ def _has_no_other_details(query: Query) -> bool:
 
 QUERY: Rules[tuple[Query, Release]] = (
     Rule(
-        "it has what its statistic takes, and nothing else", lambda it: _has_no_other_details(it[0])
+        "it has what its statistic takes, and nothing else",
+        lambda case: _has_no_other_details(case[0]),
     ),
     Rule("its columns are those that the release declares", _has_declared_columns),
     Rule(
         "labels and bins of a statistic are of its own columns",
-        lambda it: _is_along_own_columns(it[0]),
+        lambda case: _is_along_own_columns(case[0]),
     ),
     Rule(
         "quantiles that are read of counts along a column lie between 0 and 1",
-        lambda it: it[0].statistic in RANKS or all(0 < q < 1 for q in it[0].quantiles),
+        lambda case: case[0].statistic in RANKS or all(0 < q < 1 for q in case[0].quantiles),
     ),
     Rule(
         "a median, minimum or maximum is the quantile that it stands for",
-        lambda it: it[0].quantiles == FIXED.get(it[0].statistic, it[0].quantiles),
+        lambda case: case[0].quantiles == FIXED.get(case[0].statistic, case[0].quantiles),
     ),
 )
 
 
-def _mixes_own_axes(step: Step) -> bool:
+def _is_mixed_along_own_axes(step: Step) -> bool:
     """Whether cells are mixed along the statistic's own columns alone, by matrices of its kind."""
     query = step.query
     if not step.axes:
@@ -408,11 +415,14 @@ def _mixes_own_axes(step: Step) -> bool:
 
 
 def _is_defined(step: Step) -> bool:
-    content = _content_of(step)
-    return content in _own_contents(step.query, step) or content in _shared_contents(step.query)
+    content = _describe_content(step)
+    return content in _iter_own(step.query, step) or content in _iter_shared(step.query)
 
 
 DEFINED: Rules[Step] = (
-    Rule("cells are mixed along a statistic's own columns alone, each of them", _mixes_own_axes),
+    Rule(
+        "cells are mixed along a statistic's own columns alone, each of them",
+        _is_mixed_along_own_axes,
+    ),
     Rule("it releases what its query's statistic is, or the sums of its column", _is_defined),
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches
 from dprelease.model import Adjacency, Plan, Privacy
 
 
@@ -17,12 +17,12 @@ def is_always_there(privacy: Privacy) -> bool:
     return privacy.bounding is None and privacy.has_fixed_records
 
 
-def source_breaches(plan: Plan) -> Iterator[Breach]:
+def find_source_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what is taken for granted of the source's records, and does not follow from the spec."""
-    yield from breaches(SOURCE, plan, "the plan")
+    yield from find_breaches(SOURCE, plan, "the plan")
 
 
-def _records_are_fixed(plan: Plan) -> bool:
+def _has_fixed_records(plan: Plan) -> bool:
     """Whether the source says that there are as many, where that is published or relied on."""
     privacy = plan.release.privacy
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE and privacy.unit == "row"
@@ -31,5 +31,5 @@ def _records_are_fixed(plan: Plan) -> bool:
 
 
 SOURCE: Rules[Plan] = (
-    Rule("the source has as many records, whatever one of them holds", _records_are_fixed),
+    Rule("the source has as many records, whatever one of them holds", _has_fixed_records),
 )

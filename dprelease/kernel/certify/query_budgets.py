@@ -10,16 +10,18 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.kernel.certify.record_tables import added
-from dprelease.kernel.certify.rules import AtMost, Breach, Rules, breaches
+from dprelease.kernel.certify.record_tables import add_losses
+from dprelease.kernel.certify.rules import AtMost, Breach, Rules, find_breaches
 from dprelease.model import Loss, Plan
 from dprelease.model.strategies import Strategy, tied
 
 
-def budget_breaches(plan: Plan) -> Iterator[Breach]:
+def find_budget_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps cost beyond what the queries that are read from them state."""
     for strategy in tied((read.query.name, read.steps) for read in plan.reads):
-        yield from breaches(STATED, _stated(plan, strategy), f'"{strategy.queries[0]}"')
+        yield from find_breaches(
+            STATED, _find_stated_budget(plan, strategy), f'"{strategy.queries[0]}"'
+        )
 
 
 class _Stated(Struct, frozen=True):
@@ -34,32 +36,34 @@ class _Stated(Struct, frozen=True):
     claimed: Loss
 
 
-def _stated(plan: Plan, strategy: Strategy) -> _Stated:
+def _find_stated_budget(plan: Plan, strategy: Strategy) -> _Stated:
     queries = [query for query in plan.release.queries if query.name in strategy.queries]
     return _Stated(
-        _sum_of([query.epsilon for query in queries]),
-        _sum_of([query.rho for query in queries]),
-        _sum_of([query.delta for query in queries]),
-        added(step.loss for step in plan.steps if step.query.name in strategy.steps),
+        _sum_amounts([query.epsilon for query in queries]),
+        _sum_amounts([query.rho for query in queries]),
+        _sum_amounts([query.delta for query in queries]),
+        add_losses(step.loss for step in plan.steps if step.query.name in strategy.steps),
     )
 
 
-def _sum_of(amounts: Sequence[Fraction | None]) -> Fraction | None:
-    stated = [amount for amount in amounts if amount is not None]
-    return sum(stated, Fraction(0)) if len(stated) == len(amounts) else None
+def _sum_amounts(amounts: Sequence[Fraction | None]) -> Fraction | None:
+    summands = [amount for amount in amounts if amount is not None]
+    return sum(summands, Fraction(0)) if len(summands) == len(amounts) else None
 
 
 STATED: Rules[_Stated] = (
     AtMost(
         "it costs no more epsilon than its queries state",
-        lambda it: None if it.epsilon is None else (it.claimed.epsilon, it.epsilon),
+        lambda case: None if case.epsilon is None else (case.claimed.epsilon, case.epsilon),
     ),
     AtMost(
         "it costs no more rho than its queries state",
-        lambda it: None if it.rho is None or it.claimed.rho is None else (it.claimed.rho, it.rho),
+        lambda case: (
+            None if case.rho is None or case.claimed.rho is None else (case.claimed.rho, case.rho)
+        ),
     ),
     AtMost(
         "it costs no more delta than its queries state",
-        lambda it: None if it.delta is None else (it.claimed.delta, it.delta),
+        lambda case: None if case.delta is None else (case.claimed.delta, case.delta),
     ),
 )

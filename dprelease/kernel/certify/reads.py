@@ -13,13 +13,13 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.kernel.certify.combined_reads import combined_breaches
+from dprelease.kernel.certify.combined_reads import find_combined_breaches
 from dprelease.kernel.certify.definitions import (
     SQUARED,
     has_noise_as_asked,
     is_own_content,
 )
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches
 from dprelease.model import (
     Form,
     Grid,
@@ -51,7 +51,7 @@ class _ReadStep(Struct, frozen=True):
     @property
     def combinations(self) -> list[Combination]:
         """What each integer that is read is made of."""
-        return [_combination(self.step, row) for row in self.read.rows]
+        return [_combine_measures(self.step, row) for row in self.read.rows]
 
 
 def read_breaches(plan: Plan) -> Iterator[Breach]:
@@ -60,21 +60,21 @@ def read_breaches(plan: Plan) -> Iterator[Breach]:
     for read in plan.reads:
         figures = _ReadStep(read, steps[read.step])
         name = f'the figures of "{read.query.name}"'
-        yield from breaches(NOISE, (read.query, [steps[step] for step in read.steps]), name)
+        yield from find_breaches(NOISE, (read.query, [steps[step] for step in read.steps]), name)
         if read.reading is Reading.COMBINED:
             bounded = plan.release.privacy.bounding is not None
-            yield from combined_breaches(read, steps, name, bounded=bounded)
+            yield from find_combined_breaches(read, steps, name, bounded=bounded)
             continue
-        yield from breaches(ONE_STEP, figures, name)
+        yield from find_breaches(ONE_STEP, figures, name)
         if read.rows == ():
-            yield from breaches(OWN, figures, name)
+            yield from find_breaches(OWN, figures, name)
             continue
-        yield from breaches(SHARED, figures, name)
+        yield from find_breaches(SHARED, figures, name)
         linear = read.reading is Reading.LINEAR
-        yield from breaches(LINEAR if linear else MOMENTS, figures, name)
+        yield from find_breaches(LINEAR if linear else MOMENTS, figures, name)
 
 
-def _about(query: Query) -> tuple[object, ...]:
+def _identify_figure(query: Query) -> tuple[object, ...]:
     """All that a figure depends on but the noise."""
     return (
         query.statistic, query.groups, query.column, query.where, query.quantiles, query.points,
@@ -91,44 +91,44 @@ def _is_plain(figures: _ReadStep) -> bool:
 NOISE: Rules[tuple[Query, list[Step]]] = (
     Rule(
         "their noise is of the mechanism that the spec asks for",
-        lambda it: all(has_noise_as_asked(it[0], step) for step in it[1]),
+        lambda case: all(has_noise_as_asked(case[0], step) for step in case[1]),
     ),
 )
 ONE_STEP: Rules[_ReadStep] = (
-    Rule("only combined figures have terms", lambda it: not it.read.terms),
-    Rule("only combined figures are rounded to decimals", lambda it: it.read.decimals == 0),
+    Rule("only combined figures have terms", lambda case: not case.read.terms),
+    Rule("only combined figures are rounded to decimals", lambda case: case.read.decimals == 0),
     Rule(
         "cells that are mixed along axes are read by their own query alone",
-        lambda it: not it.step.axes or it.read.rows == (),
+        lambda case: not case.step.axes or case.read.rows == (),
     ),
 )
 OWN: Rules[_ReadStep] = (
     Rule(
         "figures that are not of some integers are read as their own",
-        lambda it: it.read.reading is Reading.OWN,
+        lambda case: case.read.reading is Reading.OWN,
     ),
     Rule("figures of its own have no factors, sums over groups or screens", _is_plain),
     Rule(
         "the query is about the same as the step",
-        lambda it: _about(it.read.query) == _about(it.step.query),
+        lambda case: _identify_figure(case.read.query) == _identify_figure(case.step.query),
     ),
     Rule(
         "the step releases what the query's statistic is by itself",
-        lambda it: is_own_content(it.step, it.read.query),
+        lambda case: is_own_content(case.step, case.read.query),
     ),
 )
 
 # --- integers of another query's step ------------------------------------------------------------
 
 
-def _added_groups(figures: _ReadStep) -> list[Group]:
+def _list_added_groups(figures: _ReadStep) -> list[Group]:
     groups = figures.step.query.groups
     return [groups[place] for place in figures.read.merged if 0 <= place < len(groups)]
 
 
-def _adds_groups_once(figures: _ReadStep) -> bool:
+def _is_adding_groups_once(figures: _ReadStep) -> bool:
     merged = figures.read.merged
-    return len(_added_groups(figures)) == len(set(merged)) == len(merged)
+    return len(_list_added_groups(figures)) == len(set(merged)) == len(merged)
 
 
 def _has_groups_of_step(figures: _ReadStep) -> bool:
@@ -150,37 +150,41 @@ def _is_of_column(figures: _ReadStep) -> bool:
 SHARED: Rules[_ReadStep] = (
     Rule(
         "integers that are read are released",
-        lambda it: all(0 <= row < len(it.step.transform) for row in it.read.rows),
+        lambda case: all(0 <= row < len(case.step.transform) for row in case.read.rows),
     ),
     Rule(
         "integers of weighted records are read by their own query alone",
-        lambda it: (
-            it.read.query.survey_weight is None
-            and all(measure.survey_weight is None for measure in it.step.measures)
+        lambda case: (
+            case.read.query.survey_weight is None
+            and all(measure.survey_weight is None for measure in case.step.measures)
         ),
     ),
-    Rule("integers are read of noisy numbers", lambda it: it.step.form is Form.NUMBERS),
-    Rule("integers are not read by the labels of an axis", lambda it: it.step.query.axis is None),
+    Rule("integers are read of noisy numbers", lambda case: case.step.form is Form.NUMBERS),
+    Rule(
+        "integers are not read by the labels of an axis", lambda case: case.step.query.axis is None
+    ),
     Rule(
         "private keys are those of the query's table",
-        lambda it: not it.read.query.private or it.read.query.table == it.step.query.table,
+        lambda case: not case.read.query.private or case.read.query.table == case.step.query.table,
     ),
-    Rule("groups that are added up are the step's, each once", _adds_groups_once),
+    Rule("groups that are added up are the step's, each once", _is_adding_groups_once),
     Rule("the other groups are those of the query", _has_groups_of_step),
     Rule(
         "groups that are added up have a label for every record",
-        lambda it: all(g.other is not None and g.null_label is not None for g in _added_groups(it)),
+        lambda case: all(
+            g.other is not None and g.null_label is not None for g in _list_added_groups(case)
+        ),
     ),
     Rule(
         "only counts are added up over groups",
-        lambda it: not it.read.merged or it.read.query.statistic == "count",
+        lambda case: not case.read.merged or case.read.query.statistic == "count",
     ),
     Rule(
         "the records are those of the query's filter",
-        lambda it: all(measure.where == it.read.query.where for measure in it.step.measures),
+        lambda case: all(measure.where == case.read.query.where for measure in case.step.measures),
     ),
     Rule("the column is the query's", _is_of_column),
-    Rule("no integer is read twice", lambda it: len(set(it.read.rows)) == len(it.read.rows)),
+    Rule("no integer is read twice", lambda case: len(set(case.read.rows)) == len(case.read.rows)),
 )
 
 # --- what the statistics are by their definitions ------------------------------------------------
@@ -189,7 +193,7 @@ SHARED: Rules[_ReadStep] = (
 def _is_count_or_sum(figures: _ReadStep) -> bool:
     """Whether the combination is the number of records, or the sum of the column."""
     read, step = figures.read, figures.step
-    combination = _added(figures.combinations, read.factors)
+    combination = _add_up_cells(figures.combinations, read.factors)
     quantities = [measure.quantity for measure in step.measures if measure.quantity is not None]
     if read.query.statistic == "sum":
         grids = {quantity.grid for quantity in quantities}
@@ -202,12 +206,12 @@ def _is_count_or_sum(figures: _ReadStep) -> bool:
     )
 
 
-def _screens_missing_values(figures: _ReadStep) -> bool:
+def _is_screening_missing_values(figures: _ReadStep) -> bool:
     """Whether what is screened is the number of records without a value, at the end of a count."""
     read = figures.read
     if not read.screened:
         return True
-    last = _added(figures.combinations[-1:], read.factors[-1:])
+    last = _add_up_cells(figures.combinations[-1:], read.factors[-1:])
     missing = {MeasureKind.RECORDS: Fraction(1), MeasureKind.VALUES: Fraction(-1)}
     return read.query.statistic == "count" and last == missing
 
@@ -221,16 +225,16 @@ def _are_moments(figures: _ReadStep) -> bool:
         degree = 2 if statistic == "mean" else 0
     else:
         degree = 1 if statistic == "mean" else 2 if statistic in SQUARED else 0
-    return degree > 0 and figures.combinations == _moments(quantity.grid, degree)
+    return degree > 0 and figures.combinations == _expand_moments(quantity.grid, degree)
 
 
 LINEAR: Rules[_ReadStep] = (
     Rule(
         "there is a factor for each integer that is read",
-        lambda it: len(it.read.factors) == len(it.read.rows),
+        lambda case: len(case.read.factors) == len(case.read.rows),
     ),
     Rule("the combination of integers is the count or sum of the query", _is_count_or_sum),
-    Rule("what is screened is a count of records without a value", _screens_missing_values),
+    Rule("what is screened is a count of records without a value", _is_screening_missing_values),
 )
 MOMENTS: Rules[_ReadStep] = (
     Rule("moments have no factors, sums over groups or screens", _is_plain),
@@ -238,12 +242,14 @@ MOMENTS: Rules[_ReadStep] = (
 )
 
 
-def _combination(step: Step, row: int) -> Combination:
+def _combine_measures(step: Step, row: int) -> Combination:
     """What of each measure is in a released integer."""
-    return _added([{measure.kind: Fraction(1)} for measure in step.measures], step.transform[row])
+    return _add_up_cells(
+        [{measure.kind: Fraction(1)} for measure in step.measures], step.transform[row]
+    )
 
 
-def _added(rows: Sequence[Combination], factors: Sequence[Fraction | int]) -> Combination:
+def _add_up_cells(rows: Sequence[Combination], factors: Sequence[Fraction | int]) -> Combination:
     total: dict[MeasureKind, Fraction] = {}
     for row, factor in zip(rows, factors, strict=True):
         for kind, amount in row.items():
@@ -251,21 +257,21 @@ def _added(rows: Sequence[Combination], factors: Sequence[Fraction | int]) -> Co
     return {kind: amount for kind, amount in total.items() if amount}
 
 
-def _moments(grid: Grid, degree: int) -> list[Combination]:
+def _expand_moments(grid: Grid, degree: int) -> list[Combination]:
     """The terms of (t + (K - t))^degree, t = k - lower, K the width, summed over records.
 
     Degree 1: the sums of t and of K - t. Degree 2: of (K - t)^2, of 2 t (K - t), of t^2.
     """
     low, high = Fraction(grid.lower), Fraction(grid.upper)
-    none, one, two = MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES
+    values, sums, squares = MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES
     terms: list[dict[MeasureKind, Fraction]] = [
-        {none: -low, one: Fraction(1)},
-        {none: high, one: Fraction(-1)},
+        {values: -low, sums: Fraction(1)},
+        {values: high, sums: Fraction(-1)},
     ]
     if degree == 2:
         terms = [
-            {none: high * high, one: -2 * high, two: Fraction(1)},
-            {none: -2 * low * high, one: 2 * (low + high), two: Fraction(-2)},
-            {none: low * low, one: -2 * low, two: Fraction(1)},
+            {values: high * high, sums: -2 * high, squares: Fraction(1)},
+            {values: -2 * low * high, sums: 2 * (low + high), squares: Fraction(-2)},
+            {values: low * low, sums: -2 * low, squares: Fraction(1)},
         ]
     return [{kind: amount for kind, amount in term.items() if amount} for term in terms]

@@ -13,10 +13,10 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import AtMost, Breach, Rule, Rules, find_breaches
 from dprelease.kernel.certify.step_forms import is_group, is_quantity
-from dprelease.kernel.verify.additive import pure_rho
-from dprelease.kernel.verify.local_randomizers import law_holds
+from dprelease.kernel.verify.additive import bound_pure_rho
+from dprelease.kernel.verify.local_randomizers import is_law_confirmed
 from dprelease.model import (
     Adjacency,
     LaplaceLaw,
@@ -37,37 +37,41 @@ _ALSO = {Mechanism.SUBSET_SELECTION: {Mechanism.RANDOMIZED_RESPONSE}}
 """What else than itself a mechanism may come to: sets of one label are randomised response."""
 
 
-def table_meaning_breaches(plan: Plan) -> Iterator[Breach]:
+def find_table_meaning_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what the record-level tables are, against those of the spec."""
-    yield from breaches(TABLES, plan, "the record-level tables")
+    yield from find_breaches(TABLES, plan, "the record-level tables")
     for step in plan.records:
         name = f'table "{step.perturb.name}"'
-        yield from breaches(TABLE, step, name)
+        yield from find_breaches(TABLE, step, name)
         for response in step.responses:
             answer = _Answer(step, response, plan.release)
-            yield from breaches(COLUMN, answer, _column_name(name, response))
+            yield from find_breaches(COLUMN, answer, _name_column(name, response))
 
 
-def table_loss_breaches(step: RecordStep, privacy: Privacy) -> Iterator[Breach]:
+def find_table_loss_breaches(step: RecordStep, privacy: Privacy) -> Iterator[Breach]:
     """Give what a record-level table that means what it says costs beyond its claim."""
     name = f'table "{step.perturb.name}"'
     bounding = privacy.bounding
     rows = 1 if bounding is None else bounding.rows
-    cells = added(response.loss for response in step.responses)
-    yield from breaches(ROWS, (step, rows), name)
+    cells = add_losses(response.loss for response in step.responses)
+    yield from find_breaches(ROWS, (step, rows), name)
     for response in step.responses:
-        yield from breaches(RESPONSE, (response, step.perturb.truth), _column_name(name, response))
-    yield from breaches(TABLE_LOSS, (step, Loss(rows * cells.epsilon, rows * cells.delta)), name)
+        yield from find_breaches(
+            RESPONSE, (response, step.perturb.truth), _name_column(name, response)
+        )
+    yield from find_breaches(
+        TABLE_LOSS, (step, Loss(rows * cells.epsilon, rows * cells.delta)), name
+    )
 
 
-def _column_name(table: str, response: Response) -> str:
+def _name_column(table: str, response: Response) -> str:
     return f'{table}, column "{response.column.name}"'
 
 
 # --- what tables mean ----------------------------------------------------------------------------
 
 
-def _tables_have_names(plan: Plan) -> bool:
+def _has_table_names(plan: Plan) -> bool:
     names = {step.perturb.name.casefold() for step in plan.records}
     return len(names) == len(plan.records)
 
@@ -77,7 +81,7 @@ TABLES: Rules[Plan] = (
         "the tables are those of the spec, in its order",
         lambda plan: tuple(step.perturb for step in plan.records) == plan.release.perturbs,
     ),
-    Rule("no two tables have one name, in whichever case", _tables_have_names),
+    Rule("no two tables have one name, in whichever case", _has_table_names),
     Rule(
         "no query's table has the name of a record-level table",
         lambda plan: (
@@ -150,28 +154,28 @@ class _Answer(Struct, frozen=True):
     @property
     def mechanism_fits(self) -> bool:
         """The mechanism that the spec asks for, or what that comes to."""
-        wanted, used = self.column.mechanism, self.response.mechanism
-        return wanted in {Mechanism.AUTO, used} or used in _ALSO.get(wanted, ())
+        requested, actual = self.column.mechanism, self.response.mechanism
+        return requested in {Mechanism.AUTO, actual} or actual in _ALSO.get(requested, ())
 
 
 COLUMN: Rules[_Answer] = (
-    Rule("the column is declared", lambda it: it.column.name in it.release.columns),
+    Rule("the column is declared", lambda case: case.column.name in case.release.columns),
     Rule(
         "the column has labels or numbers, and not both",
-        lambda it: (it.column.group is None) is not (it.column.quantity is None),
+        lambda case: (case.column.group is None) is not (case.column.quantity is None),
     ),
-    Rule("its labels are public and its own", lambda it: it.labels_fit),
-    Rule("its numbers are on its own grid, and never missing", lambda it: it.quantity_fits),
-    Rule("its law is one of its labels, or of its numbers", lambda it: it.law_fits),
-    Rule("its mechanism is the one that is asked for", lambda it: it.mechanism_fits),
+    Rule("its labels are public and its own", lambda case: case.labels_fit),
+    Rule("its numbers are on its own grid, and never missing", lambda case: case.quantity_fits),
+    Rule("its law is one of its labels, or of its numbers", lambda case: case.law_fits),
+    Rule("its mechanism is the one that is asked for", lambda case: case.mechanism_fits),
     Rule(
         "its law is the law of its mechanism",
-        lambda it: it.response.mechanism is _mechanism_of(it.response.law),
+        lambda case: case.response.mechanism is _define_mechanism(case.response.law),
     ),
 )
 
 
-def _mechanism_of(law: Law) -> Mechanism:
+def _define_mechanism(law: Law) -> Mechanism:
     if isinstance(law, SubsetLaw):
         return Mechanism.RANDOMIZED_RESPONSE if law.size == 1 else Mechanism.SUBSET_SELECTION
     return Mechanism.LAPLACE if isinstance(law, LaplaceLaw) else Mechanism.PIECEWISE
@@ -180,11 +184,11 @@ def _mechanism_of(law: Law) -> Mechanism:
 # --- what tables cost ----------------------------------------------------------------------------
 
 
-def _law_holds(answer: tuple[Response, Fraction | None]) -> bool:
+def _is_law_confirmed(answer: tuple[Response, Fraction | None]) -> bool:
     response, _ = answer
     quantity = response.column.quantity
     width = None if quantity is None else quantity.grid.width
-    return law_holds(response.law, width, response.loss)
+    return is_law_confirmed(response.law, width, response.loss)
 
 
 def _is_truthful(answer: tuple[Response, Fraction | None]) -> bool:
@@ -201,43 +205,51 @@ def _is_truthful(answer: tuple[Response, Fraction | None]) -> bool:
 
 
 ROWS: Rules[tuple[RecordStep, int]] = (
-    Rule("it counts as many rows as a unit may have", lambda it: it[0].rows == it[1]),
+    Rule("it counts as many rows as a unit may have", lambda case: case[0].rows == case[1]),
 )
 RESPONSE: Rules[tuple[Response, Fraction | None]] = (
-    Rule("an answer costs no more than it claims", _law_holds),
+    Rule("an answer costs no more than it claims", _is_law_confirmed),
     Rule("an answer is true with the chance that the spec asks for", _is_truthful),
 )
 TABLE_LOSS: Rules[tuple[RecordStep, Loss]] = (
     AtMost(
         "all answers of a unit cost no more epsilon than the table claims",
-        lambda it: (it[1].epsilon, it[0].loss.epsilon),
+        lambda case: (case[1].epsilon, case[0].loss.epsilon),
     ),
     AtMost(
         "all answers of a unit cost no more delta than the table claims",
-        lambda it: (it[1].delta, it[0].loss.delta),
+        lambda case: (case[1].delta, case[0].loss.delta),
     ),
-    Rule("the table claims a delta below 1", lambda it: it[0].loss.delta < 1),
+    Rule("the table claims a delta below 1", lambda case: case[0].loss.delta < 1),
     AtMost(
         "the table claims no more epsilon than the spec allows",
-        lambda it: (
-            None if it[0].perturb.epsilon is None else (it[0].loss.epsilon, it[0].perturb.epsilon)
+        lambda case: (
+            None
+            if case[0].perturb.epsilon is None
+            else (case[0].loss.epsilon, case[0].perturb.epsilon)
         ),
     ),
     AtMost(
         "the table claims no more delta than the spec allows",
-        lambda it: (
-            None if it[0].perturb.epsilon is None else (it[0].loss.delta, it[0].perturb.delta)
+        lambda case: (
+            None if case[0].perturb.epsilon is None else (case[0].loss.delta, case[0].perturb.delta)
         ),
     ),
-    Rule("no rho is claimed with a delta", lambda it: it[0].loss.rho is None or not it[1].delta),
+    Rule(
+        "no rho is claimed with a delta", lambda case: case[0].loss.rho is None or not case[1].delta
+    ),
     AtMost(
         "all answers of a unit cost no more rho than the table claims",
-        lambda it: None if it[0].loss.rho is None else (pure_rho(it[1].epsilon), it[0].loss.rho),
+        lambda case: (
+            None
+            if case[0].loss.rho is None
+            else (bound_pure_rho(case[1].epsilon), case[0].loss.rho)
+        ),
     ),
 )
 
 
-def added(losses: Iterable[Loss]) -> Loss:
+def add_losses(losses: Iterable[Loss]) -> Loss:
     """Give the sum of losses; with a rho if all have one."""
     several = list(losses)
     rhos = [loss.rho for loss in several if loss.rho is not None]

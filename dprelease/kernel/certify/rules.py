@@ -50,11 +50,11 @@ class Breach(Struct, frozen=True):
         text = f"{self.subject}: it is not confirmed that {self.sentence}"
         if self.numbers is None:
             return text
-        derived, claimed = map(_text, self.numbers)
+        derived, claimed = map(_format_number, self.numbers)
         return f"{text} ({derived} is more than {claimed})"
 
 
-def breaches(rules: Rules[Subject], subject: Subject, name: str) -> Iterator[Breach]:
+def find_breaches(rules: Rules[Subject], subject: Subject, name: str) -> Iterator[Breach]:
     """Give the rules that do not hold of a subject, in order, one at a time.
 
     Whoever goes on after the first one must know that the others don't rely on it.
@@ -69,12 +69,12 @@ def breaches(rules: Rules[Subject], subject: Subject, name: str) -> Iterator[Bre
                 yield Breach(name, rule.sentence, numbers)
 
 
-def name_of(step: Step, number: int) -> str:
+def name_step(step: Step, number: int) -> str:
     """The name of a step in refusals; steps count from 1."""
     return f'step {number}, "{step.query.name}"'
 
 
-def _text(number: Number) -> str:
+def _format_number(number: Number) -> str:
     """An integer as it is; any other number to 20 places that count."""
     try:
         exact = Fraction(number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches
 from dprelease.model import (
     Candidates,
     Form,
@@ -36,26 +36,26 @@ OF_SETS = {MeasureKind.UNITS, MeasureKind.DISTINCT}
 """What isn't a sum over rows, and so not what certification takes combinations of."""
 
 
-def form_breaches(step: Step, name: str) -> Iterator[Breach]:
+def find_form_breaches(step: Step, name: str) -> Iterator[Breach]:
     """Give what a step of numbers or choices has or lacks against its form."""
-    yield from breaches(NO_SCHEME, step, name)
+    yield from find_breaches(NO_SCHEME, step, name)
     if step.form is Form.NUMBERS:
-        yield from breaches(NUMBERS, step, name)
+        yield from find_breaches(NUMBERS, step, name)
         if step.noise.family is NoiseFamily.STAIRCASE:
-            yield from breaches(STAIRCASE, step, name)
+            yield from find_breaches(STAIRCASE, step, name)
         if step.query.axis is not None:
-            yield from breaches(AXIS, step.query, name)
+            yield from find_breaches(AXIS, step.query, name)
     else:
-        yield from breaches(CHOICE, step, name)
+        yield from find_breaches(CHOICE, step, name)
     candidates = step.query.candidates
     if candidates is not None:
-        yield from breaches(CANDIDATES, step, name)
-        yield from breaches(CANDIDATE_TEXTS, (candidates, step.query.picks), name)
+        yield from find_breaches(CANDIDATES, step, name)
+        yield from find_breaches(CANDIDATE_TEXTS, (candidates, step.query.picks), name)
         return
     if step.form is Form.CHOICE:
-        yield from breaches(AXIS, step.query, name)
-        yield from breaches(SCORED, step, name)
-    yield from breaches(MEASURES, step, name)
+        yield from find_breaches(AXIS, step.query, name)
+        yield from find_breaches(SCORED, step, name)
+    yield from find_breaches(MEASURES, step, name)
 
 
 # --- groups and grids ----------------------------------------------------------------------------
@@ -70,12 +70,14 @@ def is_group(group: Group) -> bool:
         return False
     declared = len(group.keys) if group.keys is not None else len(group.edges or ()) - 1
     first = group.labels[:declared]
-    more = [label for label in (group.other, group.null_label) if label not in {*first, None}]
+    extra_labels = [
+        label for label in (group.other, group.null_label) if label not in {*first, None}
+    ]
     return (
         declared > 0
         and len(set(group.labels)) == len(group.labels)
         and len(first) == declared
-        and group.labels[declared:] == tuple(dict.fromkeys(more))
+        and group.labels[declared:] == tuple(dict.fromkeys(extra_labels))
     )
 
 
@@ -93,7 +95,7 @@ def is_quantity(quantity: Quantity) -> bool:
 # --- measures ------------------------------------------------------------------------------------
 
 
-def parts_of(query: Query) -> list[Part]:
+def list_parts(query: Query) -> list[Part]:
     """Give the parts of a ratio; of another query there are none."""
     return [part for part in (query.numerator, query.denominator) if part is not None]
 
@@ -106,9 +108,9 @@ def _is_measure(measure: Measure) -> bool:
     return has == (False, measure.kind is MeasureKind.DISTINCT)
 
 
-def _of_few_quantities(step: Step) -> bool:
+def _has_few_quantities(step: Step) -> bool:
     quantities = {measure.quantity for measure in step.measures if measure.quantity is not None}
-    return len(quantities) <= max(1, len(parts_of(step.query)))
+    return len(quantities) <= max(1, len(list_parts(step.query)))
 
 
 MEASURES: Rules[Step] = (
@@ -123,8 +125,8 @@ MEASURES: Rules[Step] = (
             is_quantity(measure.quantity) for measure in step.measures if measure.quantity
         ),
     ),
-    Rule("a query has two parts of a ratio, or none", lambda s: len(parts_of(s.query)) in {0, 2}),
-    Rule("measures are of one quantity, or of two in a ratio", _of_few_quantities),
+    Rule("a query has two parts of a ratio, or none", lambda s: len(list_parts(s.query)) in {0, 2}),
+    Rule("measures are of one quantity, or of two in a ratio", _has_few_quantities),
     Rule(
         "units and distinct values are counted by one measure, in one integer",
         lambda step: (
@@ -160,7 +162,9 @@ STAIRCASE: Rules[Step] = (
     Rule("stairs are whole, with a first part, and no shorter than 1/32 of the scale", _are_stairs),
     Rule(
         "a staircase is the noise of one integer for each cell, and selects no keys",
-        lambda it: len(it.transform) == 1 and it.query.axis is None and it.threshold is None,
+        lambda case: (
+            len(case.transform) == 1 and case.query.axis is None and case.threshold is None
+        ),
     ),
 )
 AXIS: Rules[Query] = (
@@ -194,14 +198,16 @@ SCORED: Rules[Step] = (
 )
 CANDIDATES: Rules[Step] = (
     Rule("a query has candidates or an axis, not both", lambda step: step.query.axis is None),
-    Rule("a query with candidates is no ratio", lambda step: not parts_of(step.query)),
+    Rule("a query with candidates is no ratio", lambda step: not list_parts(step.query)),
     Rule("candidates have scores and no measures", lambda step: not step.measures),
 )
 CANDIDATE_TEXTS: Rules[tuple[Candidates, int]] = (
-    Rule("no candidate stands twice", lambda it: len(it[0].texts) == len(set(it[0].texts))),
-    Rule("there is a pick, and a candidate for each", lambda it: 1 <= it[1] <= len(it[0].texts)),
+    Rule("no candidate stands twice", lambda case: len(case[0].texts) == len(set(case[0].texts))),
+    Rule(
+        "there is a pick, and a candidate for each", lambda case: 1 <= case[1] <= len(case[0].texts)
+    ),
     Rule(
         "scores of candidates lie on a grid of exact integers from 0 on",
-        lambda it: is_grid(it[0].grid) and it[0].grid.lower == 0,
+        lambda case: is_grid(case[0].grid) and case[0].grid.lower == 0,
     ),
 )

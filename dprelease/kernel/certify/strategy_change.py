@@ -43,7 +43,7 @@ from math import prod
 from typing import NamedTuple
 
 from dprelease.kernel.certify.fixed_records import is_always_there
-from dprelease.kernel.certify.unit_limits import Limits, counts_every_record, limits_of
+from dprelease.kernel.certify.unit_limits import Limits, derive_limits, is_counting_every_record
 from dprelease.model import Adjacency, AxisKind, AxisMatrix, Expression, Privacy, Step
 
 MOST_PAIRS = 1 << 22
@@ -66,68 +66,74 @@ class Norms(NamedTuple):
 # --- cells mixed along axes ----------------------------------------------------------------------
 
 
-def mixed_norms(step: Step, privacy: Privacy) -> Norms:
+def bound_mixed_norms(step: Step, privacy: Privacy) -> Norms:
     """Bound what neighbours can do to a count of records that is mixed along axes."""
     query = step.query
     groups = query.groups if query.axis is None else (*query.groups, query.axis)
     parts = [(axis, len(group.labels)) for axis, group in zip(step.axes, groups, strict=True)]
-    norms = [_largest_column(*part) for part in parts]
+    norms = [_bound_column(*part) for part in parts]
     change = Norms(prod(part.l1 for part in norms), prod(part.l2_squared for part in norms))
     if privacy.adjacency is Adjacency.REPLACE_ONE:
-        certain = is_always_there(privacy) and counts_every_record(query)
+        certain = is_always_there(privacy) and is_counting_every_record(query)
         absent = Norms(0, 0) if certain else change
-        change = _larger(absent, _replaced(parts, change))
-    rows = limits_of(step, privacy).rows
+        change = _join_norms(absent, _bound_replacement(parts, change))
+    rows = derive_limits(step, privacy).rows
     return Norms(rows * change.l1, rows * rows * change.l2_squared)
 
 
-def _larger(one: Norms, other: Norms) -> Norms:
-    return Norms(max(one.l1, other.l1), max(one.l2_squared, other.l2_squared))
+def _join_norms(left: Norms, right: Norms) -> Norms:
+    return Norms(max(left.l1, right.l1), max(left.l2_squared, right.l2_squared))
 
 
-def _largest_column(axis: AxisMatrix, labels: int) -> Norms:
+def _bound_column(axis: AxisMatrix, labels: int) -> Norms:
     if axis.kind is AxisKind.EACH:
         return Norms(1, 1)
     if axis.kind is AxisKind.CENTRED:
-        return _norms(_centred(labels, differ=False), alone=True)
+        return _compute_norms(_tally_centred(labels, differ=False), alone=True)
     columns = axis.entries if axis.kind is AxisKind.RUNNING else zip(*axis.entries, strict=True)
     return reduce(
-        _larger, (Norms(sum(map(abs, c)), sum(entry * entry for entry in c)) for c in columns)
+        _join_norms, (Norms(sum(map(abs, c)), sum(entry * entry for entry in c)) for c in columns)
     )
 
 
-def _replaced(parts: list[tuple[AxisMatrix, int]], column: Norms) -> Norms:
+def _bound_replacement(parts: list[tuple[AxisMatrix, int]], column: Norms) -> Norms:
     """Bound c_p - c_q over all cells; ``column`` bounds each of the two."""
     several = any(axis.kind is AxisKind.EACH and labels > 1 for axis, labels in parts)
     disjoint = Norms(2 * column.l1, 2 * column.l2_squared) if several else Norms(0, 0)
     sizes = Counter(labels for axis, labels in parts if axis.kind is AxisKind.CENTRED)
     others = [part for part in parts if part[0].kind in {AxisKind.RUNNING, AxisKind.BASIS}]
-    pairs = 5 ** sizes.total() * prod(_pairs_of(*part) for part in others)
+    pairs = 5 ** sizes.total() * prod(_estimate_pairs(*part) for part in others)
     if len(others) > 1 or pairs > MOST_PAIRS:
         return Norms(2 * column.l1, 4 * column.l2_squared)
     centred = [Counter({(1, 1): 1})]
     for labels, number in sizes.items():
-        same, different = _centred(labels, differ=False), _centred(labels, differ=True)
-        most = number if labels > 1 else 0  # so many of these axes can differ
+        same, different = _tally_centred(labels, differ=False), _tally_centred(labels, differ=True)
+        axis_limit = number if labels > 1 else 0  # so many of these axes can differ
         centred = [
-            reduce(_product, [different] * differing + [same] * (number - differing), tally)
+            reduce(
+                _multiply_tallies, [different] * differing + [same] * (number - differing), tally
+            )
             for tally in centred
-            for differing in range(most + 1)
+            for differing in range(axis_limit + 1)
         ]
-    tallies = _tallies(*others[0]) if others else [Counter({(1, 1): 1})]
+    tallies = _iter_tallies(*others[0]) if others else [Counter({(1, 1): 1})]
     return reduce(
-        _larger,
-        (_norms(_product(tally, other)) for tally in tallies for other in centred),
+        _join_norms,
+        (
+            _compute_norms(_multiply_tallies(tally, second))
+            for tally in tallies
+            for second in centred
+        ),
         disjoint,
     )
 
 
-def _pairs_of(axis: AxisMatrix, labels: int) -> int:
-    """About how many pairs of entries ``_tallies`` counts."""
+def _estimate_pairs(axis: AxisMatrix, labels: int) -> int:
+    """About how many pairs of entries ``_iter_tallies`` counts."""
     return labels * (labels + 1) // 2 * (len(axis.entries) if axis.kind is AxisKind.BASIS else 1)
 
 
-def _centred(labels: int, *, differ: bool) -> Tally:
+def _tally_centred(labels: int, *, differ: bool) -> Tally:
     """The pairs of two columns n e_p - 1 and n e_q - 1."""
     high, low = labels - 1, -1
     if differ:
@@ -135,7 +141,7 @@ def _centred(labels: int, *, differ: bool) -> Tally:
     return Counter({(high, high): 1, (low, low): labels - 1})
 
 
-def _tallies(axis: AxisMatrix, labels: int) -> Iterator[Tally]:
+def _iter_tallies(axis: AxisMatrix, labels: int) -> Iterator[Tally]:
     """Give the pairs of every two columns that can be the worst, in one of their two orders."""
     if axis.kind is AxisKind.RUNNING:
         (column,) = axis.entries
@@ -143,20 +149,20 @@ def _tallies(axis: AxisMatrix, labels: int) -> Iterator[Tally]:
             yield Counter(zip(column, (0,) * distance + column, strict=False))
     else:
         columns = list(zip(*axis.entries, strict=True))
-        for one, other in combinations_with_replacement(columns, 2):
-            yield Counter(zip(one, other, strict=True))
+        for first, second in combinations_with_replacement(columns, 2):
+            yield Counter(zip(first, second, strict=True))
 
 
-def _product(one: Tally, other: Tally) -> Tally:
+def _multiply_tallies(left: Tally, right: Tally) -> Tally:
     """The pairs of a tensor product."""
     product: Tally = Counter()
-    for (a, b), here in one.items():
-        for (c, d), there in other.items():
-            product[a * c, b * d] += here * there
+    for (a, b), left_count in left.items():
+        for (c, d), right_count in right.items():
+            product[a * c, b * d] += left_count * right_count
     return product
 
 
-def _norms(tally: Tally, *, alone: bool = False) -> Norms:
+def _compute_norms(tally: Tally, *, alone: bool = False) -> Norms:
     """The norms of the difference of two columns, or of the first one alone."""
     amounts = [(a if alone else a - b, number) for (a, b), number in tally.items()]
     return Norms(
@@ -168,35 +174,35 @@ def _norms(tally: Tally, *, alone: bool = False) -> Norms:
 # --- conditions ----------------------------------------------------------------------------------
 
 
-def condition_norms(step: Step, limits: Limits) -> tuple[Moved, Moved]:
+def bound_condition_norms(step: Step, limits: Limits) -> tuple[Moved, Moved]:
     """Give f for the L1 norm and for the squared L2 norm, of a step that counts by conditions."""
-    ranges = Counter(_range(step, row) for row in step.transform)
-    return _moved(ranges, limits, 1), _moved(ranges, limits, 2)
+    ranges = Counter(_bound_row(step, row) for row in step.transform)
+    return _bound_moves(ranges, limits, 1), _bound_moves(ranges, limits, 2)
 
 
-def _moved(ranges: Counter[tuple[int, int]], limits: Limits, power: int) -> Moved:
-    def together(entering: int, leaving: int) -> int:
+def _bound_moves(ranges: Counter[tuple[int, int]], limits: Limits, power: int) -> Moved:
+    def bound_together(entering: int, leaving: int) -> int:
         return sum(
             number
-            * max(entering * most - leaving * least, leaving * most - entering * least) ** power
-            for (least, most), number in ranges.items()
+            * max(entering * upper - leaving * lower, leaving * upper - entering * lower) ** power
+            for (lower, upper), number in ranges.items()
         )
 
     @cache
-    def moved(entering: int, leaving: int) -> int:
-        both = together(entering, leaving)
+    def bound_move(entering: int, leaving: int) -> int:
+        joint = bound_together(entering, leaving)
         if limits.certain:
-            return both
-        return max(both, together(entering, 0), together(0, leaving))
+            return joint
+        return max(joint, bound_together(entering, 0), bound_together(0, leaving))
 
-    return moved
+    return bound_move
 
 
-def _range(step: Step, row: tuple[int, ...]) -> tuple[int, int]:
+def _bound_row(step: Step, row: tuple[int, ...]) -> tuple[int, int]:
     """What a row of the table that is in the cell can add to a released integer."""
     amounts: Counter[Expression | None] = Counter()
     for place in compress(range(len(row)), row):
         amounts[step.measures[place].where] += row[place]
     always = amounts.pop(step.query.where, 0)
-    least = sum(amount for amount in amounts.values() if amount < 0)
-    return always + least, always + sum(amount for amount in amounts.values() if amount > 0)
+    lowest = sum(amount for amount in amounts.values() if amount < 0)
+    return always + lowest, always + sum(amount for amount in amounts.values() if amount > 0)

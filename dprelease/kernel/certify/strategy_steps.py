@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches
 from dprelease.model import (
     AxisKind,
     AxisMatrix,
@@ -51,7 +51,7 @@ class Stated(Struct, frozen=True):
     tables: frozenset[str]
 
 
-def stated_in(release: Release) -> Stated:
+def collect_stated(release: Release) -> Stated:
     """Gather what a strategy may filter and group by, of which rows."""
     queries = release.queries
     filters = frozenset({None, *(query.where for query in queries)})
@@ -60,29 +60,29 @@ def stated_in(release: Release) -> Stated:
     return Stated(filters, groups, release.privacy.bounding, tables)
 
 
-def strategy_breaches(step: Step, stated: Stated, name: str) -> Iterator[Breach]:
+def find_strategy_breaches(step: Step, declared: Stated, name: str) -> Iterator[Breach]:
     """Give what a step of a known form has or lacks against its strategy or its axes."""
     if is_of_strategy(step):
-        yield from breaches(STRATEGY, (step, stated), name)
+        yield from find_breaches(STRATEGY, (step, declared), name)
     if step.axes:
-        yield from breaches(MIXED, step, name)
+        yield from find_breaches(MIXED, step, name)
 
 
 # --- strategies ----------------------------------------------------------------------------------
 
 
-def _filters(step: Step) -> set[Expression | None]:
+def _collect_filters(step: Step) -> set[Expression | None]:
     return {step.query.where, *(measure.where for measure in step.measures)}
 
 
-def _counts_its_own_filter(step: Step) -> bool:
+def _has_own_filter(step: Step) -> bool:
     """Conditions are over all records: an engine might count more than pass a common filter."""
     if len(step.measures) > 1:
         return step.query.where is None
     return step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
 
 
-def _asks_for_counts(planned: tuple[Step, Stated]) -> bool:
+def _is_plain_count(planned: tuple[Step, Stated]) -> bool:
     """Whether its query has nothing beside, in a table of the release."""
     query = planned[0].query
     return query.table in planned[1].tables and query == Query(
@@ -97,63 +97,63 @@ def _asks_for_counts(planned: tuple[Step, Stated]) -> bool:
     )
 
 
-def _bounds_rows_alone(bounding: Bounding | None) -> bool:
+def _is_bounding_rows_alone(bounding: Bounding | None) -> bool:
     if bounding is None:
         return True
     rows = min(bounding.rows, bounding.groups * bounding.per_group)
     return rows <= min(bounding.groups, bounding.per_group)
 
 
-def _has_stated_groups(step: Step, stated: Stated) -> bool:
+def _has_stated_groups(step: Step, declared: Stated) -> bool:
     groups = step.query.groups
-    return len(set(groups)) == len(groups) and stated.groups.issuperset(groups)
+    return len(set(groups)) == len(groups) and declared.groups.issuperset(groups)
 
 
 STRATEGY: Rules[tuple[Step, Stated]] = (
-    Rule("a strategy releases numbers", lambda it: it[0].form is Form.NUMBERS),
+    Rule("a strategy releases numbers", lambda case: case[0].form is Form.NUMBERS),
     Rule(
         "a strategy counts records",
-        lambda it: (
-            it[0].query.statistic == "count"
-            and all(measure.kind is MeasureKind.RECORDS for measure in it[0].measures)
+        lambda case: (
+            case[0].query.statistic == "count"
+            and all(measure.kind is MeasureKind.RECORDS for measure in case[0].measures)
         ),
     ),
     Rule(
         "integers of a strategy are counts themselves",
-        lambda it: all(unit == Fraction(1) for unit in it[0].unit),
+        lambda case: all(unit == Fraction(1) for unit in case[0].unit),
     ),
-    Rule("a strategy asks for counts by groups and a filter alone", _asks_for_counts),
+    Rule("a strategy asks for counts by groups and a filter alone", _is_plain_count),
     Rule(
         "groups of a strategy are public, with a label for every record",
-        lambda it: all(group.total and not group.private for group in it[0].query.groups),
+        lambda case: all(group.total and not group.private for group in case[0].query.groups),
     ),
     Rule(
         "groups of a strategy are those of queries of the release, each once",
-        lambda it: _has_stated_groups(*it),
+        lambda case: _has_stated_groups(*case),
     ),
     Rule(
         "filters of a strategy are those of queries of the release",
-        lambda it: it[1].filters.issuperset(_filters(it[0])),
+        lambda case: case[1].filters.issuperset(_collect_filters(case[0])),
     ),
     Rule(
         "a strategy counts by its own filter, or by several over all rows",
-        lambda it: _counts_its_own_filter(it[0]),
+        lambda case: _has_own_filter(case[0]),
     ),
     Rule(
         "rows of a unit that a strategy counts are limited by their number alone",
-        lambda it: _bounds_rows_alone(it[1].bounding),
+        lambda case: _is_bounding_rows_alone(case[1].bounding),
     ),
 )
 
 # --- cells mixed along axes ----------------------------------------------------------------------
 
 
-def _axis_groups(step: Step) -> tuple[Group, ...]:
+def _list_axis_groups(step: Step) -> tuple[Group, ...]:
     axis = step.query.axis
     return step.query.groups if axis is None else (*step.query.groups, axis)
 
 
-def _fits(axis: AxisMatrix, labels: int) -> bool:
+def _is_known_matrix(axis: AxisMatrix, labels: int) -> bool:
     """Whether a matrix is of a known kind, and has integers for all labels, and no other."""
     rows = axis.entries
     if axis.kind in {AxisKind.EACH, AxisKind.CENTRED}:
@@ -176,17 +176,17 @@ MIXED: Rules[Step] = (
     ),
     Rule(
         "groups that are mixed are public",
-        lambda step: not any(group.private for group in _axis_groups(step)),
+        lambda step: not any(group.private for group in _list_axis_groups(step)),
     ),
     Rule(
         "there is a matrix for each group and for the axis, or none",
-        lambda step: len(step.axes) == len(_axis_groups(step)),
+        lambda step: len(step.axes) == len(_list_axis_groups(step)),
     ),
     Rule(
         "each matrix has integers for all labels of its axis, and what its kind has",
         lambda step: all(
-            _fits(axis, len(group.labels))
-            for axis, group in zip(step.axes, _axis_groups(step), strict=True)
+            _is_known_matrix(axis, len(group.labels))
+            for axis, group in zip(step.axes, _list_axis_groups(step), strict=True)
         ),
     ),
 )

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches
 from dprelease.kernel.certify.step_forms import EXACT, is_quantity
 from dprelease.model import Form, Measure, MeasureKind, Quantity, Query, Step
 
@@ -26,10 +26,10 @@ WEIGHTED = {MeasureKind.RECORDS, MeasureKind.VALUES, MeasureKind.SUM}
 
 def weight_breaches(step: Step, name: str) -> Iterator[Breach]:
     """Give what a step of a known form has or lacks of survey weights."""
-    yield from breaches(WEIGHTS, step, name)
+    yield from find_breaches(WEIGHTS, step, name)
 
 
-def weights_of(step: Step) -> set[int]:
+def list_extreme_weights(step: Step) -> set[int]:
     """The ends of what one record can be multiplied by: 1 without weights, 0 where it has none.
 
     Raises ValueError where some measures are weighted and others are not, which no rule lets pass.
@@ -44,27 +44,27 @@ def weights_of(step: Step) -> set[int]:
     return ends
 
 
-def largest_weight(step: Step) -> int:
+def bound_row_weight(step: Step) -> int:
     """How many records in order one record of a step of quantiles is at most."""
     return 1 if step.survey_weight is None else step.survey_weight.grid.upper
 
 
-def always_weighs(step: Step) -> bool:
+def is_always_weighted(step: Step) -> bool:
     """Whether no record is left out of quantiles for want of a weight."""
     return step.survey_weight is None or step.survey_weight.null_fill is not None
 
 
-def _weighs_as_asked(query: Query, weight: Quantity | None) -> bool:
+def _is_weighted_as_asked(query: Query, weight: Quantity | None) -> bool:
     """Whether records have the survey weight that the query has, 0 or more, or both have none."""
     column = query.survey_weight
     if column is None or weight is None:
         return column is None and weight is None
     grid = weight.grid
-    named = weight.column == column.name and grid == column.grid
-    return named and is_quantity(weight) and 0 <= grid.lower <= grid.upper <= MOST_STEPS
+    is_named_column = weight.column == column.name and grid == column.grid
+    return is_named_column and is_quantity(weight) and 0 <= grid.lower <= grid.upper <= MOST_STEPS
 
 
-def _weighs_sums(measure: Measure) -> bool:
+def _is_weighted_sum(measure: Measure) -> bool:
     """Whether what is weighted is a sum over records, of products that are exact."""
     weight, quantity = measure.survey_weight, measure.quantity
     if weight is None:
@@ -84,16 +84,16 @@ WEIGHTS: Rules[Step] = (
     ),
     Rule(
         "all measures have the survey weight of the query, of 0 or more and few steps, or none",
-        lambda step: all(_weighs_as_asked(step.query, m.survey_weight) for m in step.measures),
+        lambda step: all(_is_weighted_as_asked(step.query, m.survey_weight) for m in step.measures),
     ),
     Rule(
         "what is weighted are records, values or sums of them, with exact products",
-        lambda step: all(map(_weighs_sums, step.measures)),
+        lambda step: all(map(_is_weighted_sum, step.measures)),
     ),
     Rule(
         "points have the survey weight of the query, of 0 or more and few steps, or none",
         lambda step: (
-            step.form is not Form.QUANTILES or _weighs_as_asked(step.query, step.survey_weight)
+            step.form is not Form.QUANTILES or _is_weighted_as_asked(step.query, step.survey_weight)
         ),
     ),
 )

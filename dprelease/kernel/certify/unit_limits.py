@@ -7,7 +7,7 @@ have a value or none, each independently of the others: that is more than can be
 With all of that fixed but a value k, what the row adds is a polynomial in k, of degree 1, or 2 with
 squares. A straight line lies between its ends; a curve of degree 2 over [L, U] lies in the triangle
 of its Bezier points: its two ends, and what comes of (L + U)/2 for k and L U for k^2. All that a
-row can add so lies in the convex hull of the ``corners``, and norms, being convex, are largest
+row can add so lies in the convex hull of the ``find_corners``, and norms, being convex, are largest
 there. What the row adds is linear in its survey weight too (``survey_weights``), which is taken as
 independent of the values: the corners for each end of the weight's bounds hold all.
 """
@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.kernel.certify.fixed_records import is_always_there
-from dprelease.kernel.certify.survey_weights import weights_of
+from dprelease.kernel.certify.survey_weights import list_extreme_weights
 from dprelease.model import (
     Adjacency,
     Expression,
@@ -51,12 +51,12 @@ class Limits(Struct, frozen=True):
     replaced: bool
 
     @property
-    def touched(self) -> int:
+    def touched_cells(self) -> int:
         """How many cells can change."""
         return min(2 * self.groups, self.cells) if self.replaced else self.groups
 
 
-def limits_of(step: Step, privacy: Privacy) -> Limits:
+def derive_limits(step: Step, privacy: Privacy) -> Limits:
     """Give the limits in the cells whose integers a step releases.
 
     Units that are counted are in their cells once, whatever the number of their rows. A cell of
@@ -64,18 +64,18 @@ def limits_of(step: Step, privacy: Privacy) -> Limits:
     has rows.
     """
     query = step.query
-    coarse = coarse_limits(query, privacy)
+    coarse = derive_coarse_limits(query, privacy)
     groups, cells = coarse.groups, coarse.cells
     if query.axis is not None:
         labels = len(query.axis.labels)
         groups, cells = groups * min(coarse.per_cell, labels), cells * labels
     if all(measure.kind is MeasureKind.UNITS for measure in step.measures):
         groups = min(groups, coarse.rows)
-        return _limits(groups, groups, 1, cells, coarse)
-    return _limits(coarse.rows, groups, coarse.per_cell, cells, coarse)
+        return _lower_limits(groups, groups, 1, cells, coarse)
+    return _lower_limits(coarse.rows, groups, coarse.per_cell, cells, coarse)
 
 
-def coarse_limits(query: Query, privacy: Privacy) -> Limits:
+def derive_coarse_limits(query: Query, privacy: Privacy) -> Limits:
     """Give the limits in the cells of the query's groups, all labels of an axis together."""
     bounding = privacy.bounding
     rows, groups, per_cell = 1, 1, 1
@@ -86,20 +86,20 @@ def coarse_limits(query: Query, privacy: Privacy) -> Limits:
     if not query.private:
         cells = query.cells
     groups = min(groups, cells)
-    certain = is_always_there(privacy) and counts_every_record(query) and not query.private
+    certain = is_always_there(privacy) and is_counting_every_record(query) and not query.private
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE
     start = Limits(rows, groups, per_cell, cells, certain, replaced)
-    return _limits(rows, groups, per_cell, cells, start)
+    return _lower_limits(rows, groups, per_cell, cells, start)
 
 
-def _limits(rows: int, groups: int, per_cell: int, cells: int, other: Limits) -> Limits:
+def _lower_limits(rows: int, groups: int, per_cell: int, cells: int, other: Limits) -> Limits:
     """Lower each limit to what the others let a unit reach."""
     per_cell, groups = min(per_cell, rows), min(groups, rows, cells)
     rows = min(rows, groups * per_cell)
     return Limits(rows, groups, per_cell, cells, other.certain and cells == 1, other.replaced)
 
 
-def counts_every_record(query: Query) -> bool:
+def is_counting_every_record(query: Query) -> bool:
     """Whether no record is outside all cells: no filter, and groups with a label for each."""
     groups = query.groups if query.axis is None else (*query.groups, query.axis)
     return all(group.total for group in groups) and query.where is None
@@ -120,21 +120,21 @@ _NONE: Powers = (Fraction(0), Fraction(0), Fraction(0))
 _PLACES = {MeasureKind.VALUES: 0, MeasureKind.SUM: 1, MeasureKind.SQUARES: 2}
 
 
-def corners(step: Step) -> frozenset[Effect]:
+def find_corners(step: Step) -> frozenset[Effect]:
     """Give the corners for a row in a cell. Without a filter or nulls none of them may be 0."""
     quantities = tuple(dict.fromkeys(m.quantity for m in step.measures if m.quantity is not None))
-    switches = tuple(dict.fromkeys(part for m in step.measures for part in _switches(m, step)))
+    switches = tuple(dict.fromkeys(part for m in step.measures for part in _iter_switches(m, step)))
     squared = any(measure.kind is MeasureKind.SQUARES for measure in step.measures)
     return frozenset(
         tuple(weight * amount for amount in effect)
-        for values in product(*(tuple(_powers(part, squared)) for part in quantities))
-        for off in _off(switches)
-        for effect in [_effect(step, dict(zip(quantities, values, strict=True)), off)]
-        for weight in weights_of(step)
+        for values in product(*(tuple(_iter_powers(part, squared)) for part in quantities))
+        for off in _iter_switched_off(switches)
+        for effect in [_compute_effect(step, dict(zip(quantities, values, strict=True)), off)]
+        for weight in list_extreme_weights(step)
     )
 
 
-def _switches(measure: Measure, step: Step) -> Iterator[Switch]:
+def _iter_switches(measure: Measure, step: Step) -> Iterator[Switch]:
     """What is open for a row of the step's request, or of a query whose rows all count."""
     if measure.where is not None and measure.where != step.query.where:
         yield measure.where
@@ -142,29 +142,31 @@ def _switches(measure: Measure, step: Step) -> Iterator[Switch]:
         yield measure
 
 
-def _off(switches: tuple[Switch, ...]) -> Iterator[set[Switch]]:
+def _iter_switched_off(switches: tuple[Switch, ...]) -> Iterator[set[Switch]]:
     """Give what can be off while all else is on: where a condition is true, it is known."""
     conditions = [part for part in switches if isinstance(part, Expression)]
     implied = {c: replace(c, text=f"({c.text}) IS NOT NULL") for c in conditions}
     for chosen in product((False, True), repeat=len(switches)):
-        off = {part for part, taken in zip(switches, chosen, strict=True) if not taken}
+        off = {part for part, is_chosen in zip(switches, chosen, strict=True) if not is_chosen}
         if all(c in off for c in conditions if implied[c] in off):
             yield off
 
 
-def _powers(quantity: Quantity, squared: bool) -> Iterator[Powers]:
-    grid, one = quantity.grid, Fraction(1)
+def _iter_powers(quantity: Quantity, squared: bool) -> Iterator[Powers]:
+    grid, factor = quantity.grid, Fraction(1)
     for k in {grid.lower, grid.upper}:
-        yield one, Fraction(k), Fraction(k * k)
+        yield factor, Fraction(k), Fraction(k * k)
     if squared and grid.lower < grid.upper:
-        yield one, Fraction(grid.lower + grid.upper, 2), Fraction(grid.lower * grid.upper)
+        yield factor, Fraction(grid.lower + grid.upper, 2), Fraction(grid.lower * grid.upper)
     if quantity.null_fill is None:
         yield _NONE
 
 
-def _effect(step: Step, values: Mapping[Quantity, Powers], off: set[Switch]) -> Effect:
+def _compute_effect(step: Step, values: Mapping[Quantity, Powers], off: set[Switch]) -> Effect:
     amounts = [
-        Fraction(0) if off.intersection(_switches(part, step)) else _amount(part, values)
+        Fraction(0)
+        if off.intersection(_iter_switches(part, step))
+        else _compute_amount(part, values)
         for part in step.measures
     ]
     return tuple(
@@ -173,7 +175,7 @@ def _effect(step: Step, values: Mapping[Quantity, Powers], off: set[Switch]) -> 
     )
 
 
-def _amount(measure: Measure, values: Mapping[Quantity, Powers]) -> Fraction:
+def _compute_amount(measure: Measure, values: Mapping[Quantity, Powers]) -> Fraction:
     if measure.quantity is None:
         return Fraction(1)
     return values[measure.quantity][_PLACES[measure.kind]]

@@ -14,13 +14,17 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.kernel.certify.definitions import definition_breaches
-from dprelease.kernel.certify.quantile_forms import quantile_breaches
+from dprelease.kernel.certify.definitions import find_definition_breaches
+from dprelease.kernel.certify.quantile_forms import find_quantile_breaches
 from dprelease.kernel.certify.reads import read_breaches
-from dprelease.kernel.certify.record_tables import table_meaning_breaches
-from dprelease.kernel.certify.rules import Breach, Rule, Rules, breaches, name_of
-from dprelease.kernel.certify.step_forms import form_breaches, is_group
-from dprelease.kernel.certify.strategy_steps import is_of_strategy, stated_in, strategy_breaches
+from dprelease.kernel.certify.record_tables import find_table_meaning_breaches
+from dprelease.kernel.certify.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.certify.step_forms import find_form_breaches, is_group
+from dprelease.kernel.certify.strategy_steps import (
+    collect_stated,
+    find_strategy_breaches,
+    is_of_strategy,
+)
 from dprelease.kernel.certify.survey_weights import weight_breaches
 from dprelease.model import (
     Adjacency,
@@ -38,35 +42,35 @@ from dprelease.model import (
 NOTHING = Loss(Fraction(0), Fraction(0), Fraction(0))
 
 
-def meaning_breaches(plan: Plan) -> Iterator[Breach]:
+def find_meaning_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what has no meaning, or another one, in the plan, its steps and what is read of them."""
-    yield from breaches(PLAN, plan, "the plan")
-    yield from breaches(PRIVACY, plan.release.privacy, "the plan")
-    yield from breaches(LOSS, plan.loss, "the plan")
-    yield from table_meaning_breaches(plan)
-    stated = stated_in(plan.release)
+    yield from find_breaches(PLAN, plan, "the plan")
+    yield from find_breaches(PRIVACY, plan.release.privacy, "the plan")
+    yield from find_breaches(LOSS, plan.loss, "the plan")
+    yield from find_table_meaning_breaches(plan)
+    declared = collect_stated(plan.release)
     for number, step in enumerate(plan.steps, start=1):
-        name = name_of(step, number)
-        yield from breaches(STEP, step, name)
+        name = name_step(step, number)
+        yield from find_breaches(STEP, step, name)
         if step.form is Form.QUANTILES:
-            yield from quantile_breaches(step, name)
+            yield from find_quantile_breaches(step, name)
         else:
-            yield from form_breaches(step, name)
+            yield from find_form_breaches(step, name)
         yield from weight_breaches(step, name)
-        yield from strategy_breaches(step, stated, name)
-        yield from breaches(LOSS, step.loss, name)
-        yield from breaches(STAIRS, step, name)
+        yield from find_strategy_breaches(step, declared, name)
+        yield from find_breaches(LOSS, step.loss, name)
+        yield from find_breaches(STAIRS, step, name)
         noisy = step.noise.family is not NoiseFamily.NONE
-        yield from breaches(NOISY if noisy else NOISELESS, step, name)
-    yield from _key_breaches(plan)
-    yield from definition_breaches(plan)
+        yield from find_breaches(NOISY if noisy else NOISELESS, step, name)
+    yield from _find_key_breaches(plan)
+    yield from find_definition_breaches(plan)
     yield from read_breaches(plan)
 
 
 # --- the plan and its total ----------------------------------------------------------------------
 
 
-def _steps_are_of_queries(plan: Plan) -> bool:
+def _have_steps_queries(plan: Plan) -> bool:
     queries = {query.name: query for query in plan.release.queries}
     return all(
         queries[step.query.name] == step.query
@@ -76,7 +80,7 @@ def _steps_are_of_queries(plan: Plan) -> bool:
     )
 
 
-def _strategies_are_read(plan: Plan) -> bool:
+def _is_every_strategy_read(plan: Plan) -> bool:
     """Whether some combined figure is read from each step that is of no query of the release."""
     names = {query.name for query in plan.release.queries}
     for read in plan.reads:
@@ -90,7 +94,7 @@ PLAN: Rules[Plan] = (
         "every query of the release is answered once, in the order of the spec",
         lambda plan: [read.query for read in plan.reads] == list(plan.release.queries),
     ),
-    Rule("every step is of a query of the release, or of a strategy", _steps_are_of_queries),
+    Rule("every step is of a query of the release, or of a strategy", _have_steps_queries),
     Rule(
         "no two steps are of one query",
         lambda plan: len({step.query.name for step in plan.steps}) == len(plan.steps),
@@ -102,11 +106,11 @@ PLAN: Rules[Plan] = (
             <= {step.query.name for step in plan.steps}
         ),
     ),
-    Rule("combined figures are read from every step of a strategy", _strategies_are_read),
+    Rule("combined figures are read from every step of a strategy", _is_every_strategy_read),
 )
 
 
-def _bounds_units(privacy: Privacy) -> bool:
+def _is_bounding_units(privacy: Privacy) -> bool:
     """Rows are bounded exactly where units are a column's values."""
     bounding, column = privacy.bounding, privacy.unit_column
     if privacy.unit == "row":
@@ -116,8 +120,8 @@ def _bounds_units(privacy: Privacy) -> bool:
 
 
 PRIVACY: Rules[Privacy] = (
-    Rule("neighbours are of a known kind", lambda it: isinstance(it.adjacency, Adjacency)),
-    Rule("units are rows, or the values of a column with bounds of at least 1", _bounds_units),
+    Rule("neighbours are of a known kind", lambda case: isinstance(case.adjacency, Adjacency)),
+    Rule("units are rows, or the values of a column with bounds of at least 1", _is_bounding_units),
     Rule("the declared delta is at least 0 and below 1", lambda privacy: 0 <= privacy.delta < 1),
 )
 LOSS: Rules[Loss] = (
@@ -182,7 +186,7 @@ class _Selection(Struct, frozen=True):
     units_are_values: bool
 
 
-def _key_breaches(plan: Plan) -> Iterator[Breach]:
+def _find_key_breaches(plan: Plan) -> Iterator[Breach]:
     """One step selects the keys of a table; all others release the cells of these very keys.
 
     They may do so in any form: as with public keys, cells are independent, and what a unit can do
@@ -194,10 +198,10 @@ def _key_breaches(plan: Plan) -> Iterator[Breach]:
     for table in dict.fromkeys(step.query.table for step in chosen):
         steps = [step for step in plan.steps if step.query.table == table]
         selecting = [step for step in steps if step.threshold is not None]
-        yield from breaches(KEYS, _Keys(steps, selecting), f'table "{table}"')
+        yield from find_breaches(KEYS, _Keys(steps, selecting), f'table "{table}"')
         for step in selecting:
-            name = name_of(step, numbers[step.query.name])
-            yield from breaches(SELECTION, _Selection(step, units_are_values), name)
+            name = name_step(step, numbers[step.query.name])
+            yield from find_breaches(SELECTION, _Selection(step, units_are_values), name)
 
 
 KEYS: Rules[_Keys] = (
@@ -209,13 +213,13 @@ KEYS: Rules[_Keys] = (
 )
 
 
-def _counts_units(selection: _Selection) -> bool:
+def _is_counting_units(selection: _Selection) -> bool:
     kinds = {measure.kind for measure in selection.step.measures}
     units = {MeasureKind.UNITS}
     return kinds == units or (kinds == {MeasureKind.RECORDS} and not selection.units_are_values)
 
 
-def _allowed_delta(query: Query) -> Fraction:
+def _compute_allowed_delta(query: Query) -> Fraction:
     """What the spec allows for showing keys; nothing without a selection."""
     return query.key_selection.delta if query.key_selection is not None else Fraction(0)
 
@@ -223,21 +227,21 @@ def _allowed_delta(query: Query) -> Fraction:
 # A key is shown for its number of units alone, which no unit moves by more than 1. That a
 # threshold is one of numbers with noise follows from the rules of forms and of no noise.
 SELECTION: Rules[_Selection] = (
-    Rule("keys that are selected are private", lambda it: it.step.query.private),
-    Rule("keys are not selected by an axis", lambda it: it.step.query.axis is None),
-    Rule("keys are selected by a count of units", _counts_units),
+    Rule("keys that are selected are private", lambda case: case.step.query.private),
+    Rule("keys are not selected by an axis", lambda case: case.step.query.axis is None),
+    Rule("keys are selected by a count of units", _is_counting_units),
     Rule(
         "keys are selected by records that count once",
-        lambda it: all(measure.survey_weight is None for measure in it.step.measures),
+        lambda case: all(measure.survey_weight is None for measure in case.step.measures),
     ),
-    Rule("keys are selected by the count itself", lambda it: it.step.transform == ((1,),)),
+    Rule("keys are selected by the count itself", lambda case: case.step.transform == ((1,),)),
     Rule(
         "the threshold of keys is an integer of at least 2",
-        lambda it: type(it.step.threshold) is int and it.step.threshold >= 2,
+        lambda case: type(case.step.threshold) is int and case.step.threshold >= 2,
     ),
-    Rule("the selection of keys claims a delta", lambda it: it.step.loss.delta > 0),
+    Rule("the selection of keys claims a delta", lambda case: case.step.loss.delta > 0),
     Rule(
         "the spec allows the delta of the selection of keys",
-        lambda it: _allowed_delta(it.step.query) >= it.step.loss.delta,
+        lambda case: _compute_allowed_delta(case.step.query) >= case.step.loss.delta,
     ),
 )

@@ -26,9 +26,9 @@ from math import floor, isqrt
 
 from msgspec import Struct
 
-from dprelease.kernel.certify.strategy_change import Moved, condition_norms, mixed_norms
+from dprelease.kernel.certify.strategy_change import Moved, bound_condition_norms, bound_mixed_norms
 from dprelease.kernel.certify.strategy_steps import has_conditions
-from dprelease.kernel.certify.unit_limits import Effect, Limits, corners, limits_of
+from dprelease.kernel.certify.unit_limits import Effect, Limits, derive_limits, find_corners
 from dprelease.model import Privacy, Step
 from dprelease.model.shift import MAX_SHAPES, Shift
 
@@ -49,33 +49,33 @@ class Worst(Struct, frozen=True):
 
 
 @lru_cache(maxsize=4096)
-def worst_change(step: Step, privacy: Privacy) -> Worst:
+def bound_worst_change(step: Step, privacy: Privacy) -> Worst:
     """Bound what neighbours can do to the released integers of a step that is executable."""
     if step.axes:
-        return _of_norms(*mixed_norms(step, privacy), step.draws)
-    limits = limits_of(step, privacy)
+        return _bound_by_norms(*bound_mixed_norms(step, privacy), step.draws)
+    limits = derive_limits(step, privacy)
     if has_conditions(step):
-        largest = condition_norms(step, limits)
-        l1, l2_squared = (floor(_over_cells(limits, moved)) for moved in largest)
-        return _of_norms(l1, l2_squared, len(step.transform) * limits.touched)
-    effects = corners(step)
+        largest = bound_condition_norms(step, limits)
+        l1, l2_squared = (floor(_maximize_over_cells(limits, moved)) for moved in largest)
+        return _bound_by_norms(l1, l2_squared, len(step.transform) * limits.touched_cells)
+    effects = find_corners(step)
     if not limits.certain:
         effects |= {(Fraction(0),) * len(step.transform)}
     cell = _Cell(effects, limits)
-    l1 = floor(_over_cells(limits, cell.largest(_l1)))
-    l2_squared = floor(_over_cells(limits, cell.largest(_l2_squared)))
+    l1 = floor(_maximize_over_cells(limits, cell.maximize_norm(_compute_l1)))
+    l2_squared = floor(_maximize_over_cells(limits, cell.maximize_norm(_compute_l2_squared)))
     if l1 == 0:
         return Worst(0, Shift(0, 0))
     width = len(step.transform)
     # The count of all records of a ratio never changes if one is replaced: it is no coordinate.
-    moving = sum(cell.most(partial(_entry, row)) > 0 for row in range(width))
+    moving = sum(cell.maximize_cell(partial(_compute_entry, row)) > 0 for row in range(width))
     # integers that change at all change by 1
-    coordinates = min(moving * limits.touched, l1)
-    shapes = ((l1,),) if coordinates == 1 else _shapes(cell, width, l1, l2_squared)
+    coordinates = min(moving * limits.touched_cells, l1)
+    shapes = ((l1,),) if coordinates == 1 else _list_shapes(cell, width, l1, l2_squared)
     return Worst(l1, Shift(l2_squared, coordinates, shapes))
 
 
-def _of_norms(l1: int, l2_squared: int, integers: int) -> Worst:
+def _bound_by_norms(l1: int, l2_squared: int, integers: int) -> Worst:
     """What is known of so many integers by norms alone; those that change at all do so by 1."""
     if l1 == 0:
         return Worst(0, Shift(0, 0))
@@ -83,15 +83,15 @@ def _of_norms(l1: int, l2_squared: int, integers: int) -> Worst:
     return Worst(l1, Shift(l2_squared, coordinates, ((l1,),) if coordinates == 1 else ()))
 
 
-def _l1(change: Effect) -> Fraction:
+def _compute_l1(change: Effect) -> Fraction:
     return sum(map(abs, change), Fraction(0))
 
 
-def _l2_squared(change: Effect) -> Fraction:
+def _compute_l2_squared(change: Effect) -> Fraction:
     return sum((entry * entry for entry in change), Fraction(0))
 
 
-def _entry(row: int, change: Effect) -> Fraction:
+def _compute_entry(row: int, change: Effect) -> Fraction:
     return abs(change[row])
 
 
@@ -101,68 +101,69 @@ class _Cell(Struct, frozen=True):
     effects: frozenset[Effect]
     limits: Limits
 
-    def largest(self, norm: Norm) -> Moved:
+    def maximize_norm(self, norm: Norm) -> Moved:
         """Give f: the largest norm where so many rows enter and so many leave."""
 
         @cache
-        def moved(entering: int, leaving: int) -> Fraction:
+        def measure_move(entering: int, leaving: int) -> Fraction:
             # what enters or leaves nowhere has no corners to try
             entered = self.effects if entering else list(self.effects)[:1]
             leavers = self.effects if leaving else list(self.effects)[:1]
             return max(
-                norm(tuple(entering * y - leaving * x for y, x in zip(one, other, strict=True)))
-                for one in entered
-                for other in leavers
+                norm(tuple(entering * y - leaving * x for y, x in zip(entry, leaver, strict=True)))
+                for entry in entered
+                for leaver in leavers
             )
 
-        return moved
+        return measure_move
 
-    def most(self, norm: Norm) -> int:
+    def maximize_cell(self, norm: Norm) -> int:
         """Give the largest norm in any one cell."""
         limits = self.limits
         leaving = limits.per_cell if limits.replaced else 0
-        return floor(self.largest(norm)(limits.per_cell, leaving))
+        return floor(self.maximize_norm(norm)(limits.per_cell, leaving))
 
 
-def _over_cells(limits: Limits, moved: Moved) -> Fraction:
+def _maximize_over_cells(limits: Limits, moved: Moved) -> Fraction:
     """Give the largest sum over cells, over all ways in which the units' cells can coincide."""
     full, rest = divmod(limits.rows, limits.per_cell)
-    taken = full + (1 if rest else 0)
-    filled = {limits.per_cell: full, rest: 1 if rest else 0, 0: limits.cells - taken}
+    overlap = full + (1 if rest else 0)
+    filled = {limits.per_cell: full, rest: 1 if rest else 0, 0: limits.cells - overlap}
     nobody = {0: limits.cells}
 
     @cache
-    def best(entering: Filling, leaving: Filling) -> Fraction:
+    def find_best(entering: Filling, leaving: Filling) -> Fraction:
         if not entering:
             return Fraction(0)
         return max(
-            count * moved(v, u) + best(_without(entering, v, count), _without(leaving, u, count))
-            for v, there in entering
-            for u, here in leaving
-            for count in (min(there, here),)
+            count * moved(v, u)
+            + find_best(_remove_rows(entering, v, count), _remove_rows(leaving, u, count))
+            for v, leaving_value in entering
+            for u, entering_value in leaving
+            for count in (min(leaving_value, entering_value),)
         )
 
-    return best(_filling(filled), _filling(filled if limits.replaced else nobody))
+    return find_best(_fill_cells(filled), _fill_cells(filled if limits.replaced else nobody))
 
 
-def _filling(cells: dict[int, int]) -> Filling:
+def _fill_cells(cells: dict[int, int]) -> Filling:
     return tuple((rows, count) for rows, count in cells.items() if count)
 
 
-def _without(filling: Filling, rows: int, count: int) -> Filling:
-    return _filling({held: n - count if held == rows else n for held, n in filling})
+def _remove_rows(filling: Filling, rows: int, count: int) -> Filling:
+    return _fill_cells({size: n - count if size == rows else n for size, n in filling})
 
 
 # --- shapes: what is known of changes of at most two integers -----------------------------------
 
 
-def _shapes(cell: _Cell, width: int, l1: int, l2_squared: int) -> tuple[Shape, ...]:
+def _list_shapes(cell: _Cell, width: int, l1: int, l2_squared: int) -> tuple[Shape, ...]:
     """Give shapes that hold all changes, where no more than two integers change and few do."""
     limits = cell.limits
-    if width == 1 and limits.touched == 2:
-        return _largest(_of_two_cells(cell))
-    if width == 2 and limits.touched == 1:
-        return _largest(_of_one_cell(cell, l1, l2_squared))
+    if width == 1 and limits.touched_cells == 2:
+        return _keep_largest(_iter_two_cell_shapes(cell))
+    if width == 2 and limits.touched_cells == 1:
+        return _keep_largest(_iter_one_cell_shapes(cell, l1, l2_squared))
     if l1 == 1:
         return ((1,),)
     if l1 == 2:
@@ -170,7 +171,7 @@ def _shapes(cell: _Cell, width: int, l1: int, l2_squared: int) -> tuple[Shape, .
     return ()
 
 
-def _of_two_cells(cell: _Cell) -> Iterator[Shape] | None:
+def _iter_two_cell_shapes(cell: _Cell) -> Iterator[Shape] | None:
     """Both units' rows spread over the two cells in all ways; each cell moves as far as it can."""
     limits = cell.limits
     spread = limits.rows - limits.per_cell
@@ -179,37 +180,46 @@ def _of_two_cells(cell: _Cell) -> Iterator[Shape] | None:
         if limits.per_cell - spread >= _FILLINGS:
             return None
         fillings = [(n, limits.rows - n) for n in range(spread, limits.per_cell + 1)]
-    moved = cell.largest(_l1)
-    others = fillings if limits.replaced else [(0, 0)]
-    return ((floor(moved(v[0], u[0])), floor(moved(v[1], u[1]))) for v in fillings for u in others)
+    moved = cell.maximize_norm(_compute_l1)
+    second_fillings = fillings if limits.replaced else [(0, 0)]
+    return (
+        (floor(moved(v[0], u[0])), floor(moved(v[1], u[1])))
+        for v in fillings
+        for u in second_fillings
+    )
 
 
-def _of_one_cell(cell: _Cell, l1: int, l2_squared: int) -> Iterator[Shape] | None:
+def _iter_one_cell_shapes(cell: _Cell, l1: int, l2_squared: int) -> Iterator[Shape] | None:
     """Both integers within their own bounds, and within the norms of both together."""
-    first, second = cell.most(partial(_entry, 0)), cell.most(partial(_entry, 1))
+    first, second = (
+        cell.maximize_cell(partial(_compute_entry, 0)),
+        cell.maximize_cell(partial(_compute_entry, 1)),
+    )
     shapes: list[Shape] = []
-    for one in range(first, -1, -1):
-        other = min(second, l1 - one, isqrt(l2_squared - one * one))
-        shapes.append((one, other))
-        if other == second:
+    for first_change in range(first, -1, -1):
+        second_change = min(
+            second, l1 - first_change, isqrt(l2_squared - first_change * first_change)
+        )
+        shapes.append((first_change, second_change))
+        if second_change == second:
             return iter(shapes)  # all others are below this one
         if len(shapes) > 2 * MAX_SHAPES:
             return None
     return iter(shapes)
 
 
-def _largest(shapes: Iterator[Shape] | None) -> tuple[Shape, ...]:
+def _keep_largest(shapes: Iterator[Shape] | None) -> tuple[Shape, ...]:
     """Drop the shapes that another one covers entry by entry; none if too many are left."""
     if shapes is None:
         return ()
     every = {tuple(sorted((entry for entry in shape if entry), reverse=True)) for shape in shapes}
 
-    def covers(one: Shape, other: Shape) -> bool:
-        return len(one) >= len(other) and all(a >= b for a, b in zip(one, other, strict=False))
+    def is_covering(left: Shape, right: Shape) -> bool:
+        return len(left) >= len(right) and all(a >= b for a, b in zip(left, right, strict=False))
 
     largest = [
         shape
         for shape in every
-        if shape and not any(covers(other, shape) for other in every if other != shape)
+        if shape and not any(is_covering(other, shape) for other in every if other != shape)
     ]
     return tuple(sorted(largest)) if len(largest) <= MAX_SHAPES else ()

@@ -1,6 +1,6 @@
 """Uniform integers and exact coins on NumPy arrays, with no more random words than it takes.
 
-``below``: with w a uniform word of b bits, w * bound = value 2^b + low. Exactly
+``draw_integers_below``: with w a uniform word of b bits, w * bound = value 2^b + low. Exactly
 floor(2^b/bound) or one more words lead to each value; without those of low < 2^b mod bound, each
 value keeps floor(2^b/bound) of them (Lemire 2019), and what is kept is uniform. The other places
 are drawn again. Which places those are hangs on their words alone.
@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.additive.inversion import Int64s, Words, words
-from dprelease.kernel.noise.distributions.interval_arithmetic import exp_negative
+from dprelease.kernel.noise.additive.inversion import Int64s, Words, read_words
+from dprelease.kernel.noise.distributions.interval_arithmetic import enclose_exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 
 Bools = npt.NDArray[np.bool_]
@@ -45,7 +45,7 @@ _HALF = 1 << 63
 _SPARE = 4  # bits of a word beyond those of the bound: at most 1 in 16 words is drawn again
 
 
-def below(bound: int, size: int, entropy: Entropy) -> Int64s:
+def draw_integers_below(bound: int, size: int, entropy: Entropy) -> Int64s:
     """``size`` independent uniform integers of 0, ..., bound - 1, for 1 <= bound < 2^63.
 
     Exact. int64. Raises ValueError for another bound, EntropyError if the source fails.
@@ -54,7 +54,7 @@ def below(bound: int, size: int, entropy: Entropy) -> Int64s:
 
 
 def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
-    """As ``below``, in an integer type that holds them: of 32 or 64 bits."""
+    """As ``draw_integers_below``, in an integer type that holds them: of 32 or 64 bits."""
     if not 1 <= bound < _HALF:
         raise ValueError("the bound of uniform integers is positive and fits 63 bits")
     if bound == 1:
@@ -70,18 +70,18 @@ def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
 
 def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Int64s]:
     """Values, uniform on the places that aren't listed; those listed are to be drawn again."""
-    drawn = words(entropy, f"<u{bits // 8}", size)
+    candidates = read_words(entropy, f"<u{bits // 8}", size)
     if bits == 64:  # no room for products: the value is the rest of the word, below a multiple
         rest = np.uint64((1 << 64) % bound)
-        values = drawn % np.uint64(bound)
-        return values, np.flatnonzero(drawn > np.uint64((1 << 64) - 1) - rest)
+        values = candidates % np.uint64(bound)
+        return values, np.flatnonzero(candidates > np.uint64((1 << 64) - 1) - rest)
     kind, half = (np.uint32, np.uint16) if bits == 16 else (np.uint64, np.uint32)
-    product = np.multiply(drawn, kind(bound), dtype=kind)
+    product = np.multiply(candidates, kind(bound), dtype=kind)
     again = np.flatnonzero(product.astype(half) < half((1 << bits) % bound))  # its lower half
     return np.right_shift(product, kind(bits)), again
 
 
-def chance(probability: Fraction, size: int, entropy: Entropy) -> Bools:
+def draw_coins(probability: Fraction, size: int, entropy: Entropy) -> Bools:
     """``size`` independent coins: True with exactly this probability, a multiple of 2^-64.
 
     Raises ValueError for any other probability, EntropyError if the source fails.
@@ -92,16 +92,18 @@ def chance(probability: Fraction, size: int, entropy: Entropy) -> Bools:
     if probability in (0, 1):
         return np.full(size, probability == 1)
     top, rest = divmod(scaled.numerator, 1 << _REST)
-    drawn = words(entropy, "<u2", size)
-    heads: Bools = drawn < np.uint16(top)
-    open_lanes = np.flatnonzero(drawn == np.uint16(top))
+    high_bits = read_words(entropy, "<u2", size)
+    heads: Bools = high_bits < np.uint16(top)
+    open_lanes = np.flatnonzero(high_bits == np.uint16(top))
     if rest and open_lanes.size:
-        more = words(entropy, "<u8", open_lanes.size).astype(np.uint64) >> np.uint64(_FIRST)
-        heads[open_lanes] = more < np.uint64(rest)
+        low_bits = read_words(entropy, "<u8", open_lanes.size).astype(np.uint64) >> np.uint64(
+            _FIRST
+        )
+        heads[open_lanes] = low_bits < np.uint64(rest)
     return heads
 
 
-def parts(share: Int64s, whole: int, entropy: Entropy) -> Bools:
+def draw_shares(share: Int64s, whole: int, entropy: Entropy) -> Bools:
     """Independent coins: place i is True with exactly the probability share[i]/whole.
 
     ``share``: int64 with 0 <= share < whole < 2^63, which is not looked at again here. Raises
@@ -113,7 +115,7 @@ def parts(share: Int64s, whole: int, entropy: Entropy) -> Bools:
     if not 1 <= whole < _HALF:
         raise ValueError("the whole is positive and fits 63 bits")
     if whole >= _WIDEST_SHIFTED:
-        return below(whole, share.size, entropy) < share
+        return draw_integers_below(whole, share.size, entropy) < share
     divisor = np.uint64(whole)
     heads, undecided = compare_digits(share.astype(np.uint64), divisor, entropy)
     places = np.flatnonzero(undecided)
@@ -129,12 +131,12 @@ def compare_digits(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bo
     """One round: which places are True, and what is left to compare; 0 where it's decided."""
     scaled = share << np.uint64(_FIRST)
     cut = scaled // whole
-    drawn = words(entropy, "<u2", share.size)
+    digits = read_words(entropy, "<u2", share.size)
     narrow = cut.astype(np.uint16)  # below 2^16, as share < whole
     undecided = np.zeros_like(share)
-    ties = np.flatnonzero(drawn == narrow)
+    ties = np.flatnonzero(digits == narrow)
     undecided[ties] = scaled[ties] - cut[ties] * whole
-    return drawn < narrow, undecided
+    return digits < narrow, undecided
 
 
 # --- coins of chance exp(-x) ----------------------------------------------------------------------
@@ -152,7 +154,7 @@ def keep_lanes(
     ``low`` and ``high`` bound 2^32 x from below and above, with low <= 2^32; a ``high`` of 2^32
     says that no upper bound is known. ``exponent(i)`` is the exact x of place i.
     """
-    draws = words(entropy, "<u4", low.size).astype(np.uint64)
+    draws = read_words(entropy, "<u4", low.size).astype(np.uint64)
     heads = draws >= high
     places = np.flatnonzero(~heads)
     if not places.size:
@@ -186,7 +188,7 @@ def keep_exactly(prefix: int, bits: int, exponent: Fraction, entropy: Entropy) -
     1 - U lies in (2^b - p - 1, 2^b - p] / 2^b for a prefix p of b bits.
     """
     while True:
-        bound = exp_negative(exponent, bits)
+        bound = enclose_exp_negative(exponent, bits)
         complement = (1 << bits) - prefix
         if complement <= bound.low:
             return True

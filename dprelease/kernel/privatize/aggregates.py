@@ -5,7 +5,7 @@ axes where the step has any, plus an independent draw of the step's noise for ev
 of every cell, in integer arithmetic of any size; for a choice or a quantile, a candidate drawn by
 exactly the law of the step; of private keys those whose noisy count reaches the threshold, and
 nothing of the others.
-With a step's sensitivities as certified, that is the step's declared privacy loss: ``selected``
+With a step's sensitivities as certified, that is the step's declared privacy loss: ``select_keys``
 says why it is for private keys, whose cells are those that another step has selected.
 """
 
@@ -20,8 +20,8 @@ from msgspec import Struct, field
 from dprelease.kernel.noise.additive.sample import prepare_sample, sample
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.privatize.engine_requests import Job
-from dprelease.kernel.privatize.joined_tables import added_up
-from dprelease.kernel.privatize.partition_selection import Key, laid_out, selected
+from dprelease.kernel.privatize.joined_tables import add_up_cells
+from dprelease.kernel.privatize.partition_selection import Key, lay_out_counts, select_keys
 from dprelease.model import ExactTable, Form, Step
 
 Integers = Sequence[int]
@@ -48,11 +48,11 @@ def privatize(
     sizes = [len(group.labels) for group in job.request.groups]
     values = {}
     for step, where, places in zip(job.steps, job.positions, job.places, strict=True):
-        own = _asked(measures, where)
+        own = _collect_measures(measures, where)
         if places is not None:
             labels = [len(group.labels) for group in step.query.groups]
-            own = [added_up(measure, sizes, places, labels) for measure in own]
-        values[step.query.name] = _released(step, own, range(step.query.cells), entropy)
+            own = [add_up_cells(measure, sizes, places, labels) for measure in own]
+        values[step.query.name] = _release_cells(step, own, range(step.query.cells), entropy)
     return Drawn(values)
 
 
@@ -63,12 +63,12 @@ def prepare(steps: Sequence[Step]) -> None:
             prepare_sample(step.noise, step.draws)
 
 
-def _asked(measures: Sequence[Integers], where: Sequence[int]) -> list[Integers]:
+def _collect_measures(measures: Sequence[Integers], where: Sequence[int]) -> list[Integers]:
     """The measures of a step; of one that asked for itself the whole answer."""
     return [measures[at] for at in where] or list(measures)
 
 
-def _released(
+def _release_cells(
     step: Step, measures: Sequence[Integers], cells: Sequence[int], entropy: Entropy
 ) -> Values:
     """Release the cells in order. Measures and scores have these, in this order, and no others.
@@ -77,32 +77,32 @@ def _released(
     """
     # Imported here for start-up: most releases have none of these.
     if step.form is Form.QUANTILES:
-        from dprelease.kernel.privatize.choices import quantiles
+        from dprelease.kernel.privatize.choices import choose_quantiles
 
-        return quantiles(step, measures, cells, entropy)
+        return choose_quantiles(step, measures, cells, entropy)
     axis, candidates = step.query.axis, step.query.candidates
     width = len(axis.labels) if axis is not None else 1
     if candidates is None:
-        rows = [_combined(row, measures) for row in step.transform]
+        rows = [_combine_measures(row, measures) for row in step.transform]
     else:
         rows, width = list(measures), len(candidates.texts)
     if any(len(row) != len(cells) * width for row in rows):
         raise ValueError("a table with a missing or spare cell is not released")
     if step.form is Form.CHOICE:
-        from dprelease.kernel.privatize.choices import choices
+        from dprelease.kernel.privatize.choices import choose_candidates
 
         (scores,) = rows
-        return choices(step, scores, width, entropy)
+        return choose_candidates(step, scores, width, entropy)
     if step.axes:
-        from dprelease.kernel.privatize.mixed_cells import mixed
+        from dprelease.kernel.privatize.mixed_cells import mix_cells
 
         groups = step.query.groups if axis is None else (*step.query.groups, axis)
         sizes = [len(group.labels) for group in groups]
-        rows = [mixed(row, sizes, step.axes) for row in rows]
-    return tuple(_noisy(row, step, entropy) for row in rows)
+        rows = [mix_cells(row, sizes, step.axes) for row in rows]
+    return tuple(_add_noise(row, step, entropy) for row in rows)
 
 
-def _combined(row: Integers, measures: Sequence[Integers]) -> Integers:
+def _combine_measures(row: Integers, measures: Sequence[Integers]) -> Integers:
     """One released integer of every cell, before noise."""
     totals: list[int] | None = None
     for factor, measure in zip(row, measures, strict=True):
@@ -114,7 +114,7 @@ def _combined(row: Integers, measures: Sequence[Integers]) -> Integers:
     return totals or []
 
 
-def _noisy(exact: Integers, step: Step, entropy: Entropy) -> tuple[int, ...]:
+def _add_noise(exact: Integers, step: Step, entropy: Entropy) -> tuple[int, ...]:
     """Add a fresh draw to each integer."""
     draws: list[int] = sample(step.noise, len(exact), entropy).tolist()
     return tuple(map(add, draws, exact))
@@ -138,17 +138,17 @@ def _privatize_keys(
     keys = selected_keys.get(table)
     if keys is None:
         (first, where), *steps = steps
-        counted = _asked(measures, where)
+        counted = _collect_measures(measures, where)
         keys, values[first.query.name] = _select(first, counted, occurring, entropy)
     for step, where in steps:
-        own, cells = _asked(measures, where), [*range(len(keys))]
+        own, cells = _collect_measures(measures, where), [*range(len(keys))]
         if step.form is Form.QUANTILES:
             index = {key: place for place, key in enumerate(occurring)}
             cells = [index.get(key, -1) for key in keys]
         else:
-            axis, width = step.query.axis, _width(job)
-            own = [laid_out(measure, occurring, keys, axis, width) for measure in own]
-        values[step.query.name] = _released(step, own, cells, entropy)
+            axis, width = step.query.axis, _count_outputs(job)
+            own = [lay_out_counts(measure, occurring, keys, axis, width) for measure in own]
+        values[step.query.name] = _release_cells(step, own, cells, entropy)
     return Drawn(values, {table: keys})
 
 
@@ -165,20 +165,22 @@ def _select(
         raise ValueError("private keys are selected by a count with a threshold")
     # Engines answer in any order; drawn in one of its own, the same entropy gives the same table.
     order = sorted(range(len(occurring)), key=occurring.__getitem__)
-    counts = _combined(step.transform[0], measures)
-    noisy = _noisy([counts[at] for at in order], step, entropy)
-    selected_cells = selected([occurring[at] for at in order], noisy, step.threshold, query.groups)
+    counts = _combine_measures(step.transform[0], measures)
+    noisy = _add_noise([counts[at] for at in order], step, entropy)
+    selected_cells = select_keys(
+        [occurring[at] for at in order], noisy, step.threshold, query.groups
+    )
     return tuple(key for key, _ in selected_cells), (tuple(count for _, count in selected_cells),)
 
 
 def _check_keys(measures: Sequence[Integers], occurring: Sequence[Key], job: Job) -> None:
     """One key once, and one integer of each measure for it (or for each of its candidates)."""
     sizes = {len(measure) for measure in measures}
-    expected = {len(occurring) * _width(job)} if job.request.points is None else sizes
+    expected = {len(occurring) * _count_outputs(job)} if job.request.points is None else sizes
     if len(set(occurring)) != len(occurring) or sizes != expected or len(sizes) != 1:
         raise ValueError("a table with a missing or spare key is not released")
 
 
-def _width(job: Job) -> int:
+def _count_outputs(job: Job) -> int:
     scores = job.request.scores
     return 1 if scores is None else len(scores.texts)

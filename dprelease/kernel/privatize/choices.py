@@ -11,14 +11,14 @@ from dprelease.kernel.noise.selection.exponential import (
     draw_permute_and_flip,
     select_in_turn,
 )
-from dprelease.kernel.noise.selection.quantiles import at_nearest, release
+from dprelease.kernel.noise.selection.quantiles import move_to_nearest, release
 from dprelease.model import NoiseFamily, Step
 
 Integers = Sequence[int]
 Values = tuple[tuple[int, ...], ...]
 
 
-def choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Values:
+def choose_candidates(step: Step, scores: Integers, width: int, entropy: Entropy) -> Values:
     """For each cell the positions of the candidates chosen, first pick first."""
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     if not flips and step.noise.family is not NoiseFamily.EXPONENTIAL:
@@ -29,10 +29,10 @@ def choices(step: Step, scores: Integers, width: int, entropy: Entropy) -> Value
         [place for place, _ in select_in_turn(scores[at : at + width], picks, rate, draw, entropy)]
         for at in range(0, len(scores), width)
     ]
-    return _by_rank(picked, min(picks, width))
+    return _transpose_ranks(picked, min(picks, width))
 
 
-def quantiles(
+def choose_quantiles(
     step: Step, measures: Sequence[Integers], cells: Sequence[int], entropy: Entropy
 ) -> Values:
     """For each cell and quantile a grid integer; ``measures`` are cells, points and counts."""
@@ -45,11 +45,11 @@ def quantiles(
         start, end = bisect_left(places, cell), bisect_left(places, cell + 1)
         inside = points[start:end], counts[start:end]
         if public is not None:
-            inside = at_nearest(*inside, public)
+            inside = move_to_nearest(*inside, public)
         picked.append(release(*inside, grid.lower, grid.upper, step.scheme, entropy, public))
-    return _by_rank(picked, len(step.scheme.quantiles))
+    return _transpose_ranks(picked, len(step.scheme.quantiles))
 
 
-def _by_rank(picked: Sequence[Sequence[int]], ranks: int) -> Values:
+def _transpose_ranks(picked: Sequence[Sequence[int]], ranks: int) -> Values:
     """From ``[cell][rank]`` to ``[rank][cell]``; of no cells too, which private keys may leave."""
     return tuple(tuple(of_cell[rank] for of_cell in picked) for rank in range(ranks))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.kernel.privatize.joined_tables import joined_groups
+from dprelease.kernel.privatize.joined_tables import plan_joined_groups
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -55,7 +55,7 @@ class _Rows(Struct, frozen=True):
     alone: str | None  # the name of a step that asks for itself
 
 
-def jobs_of(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]:
+def build_jobs(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]:
     """Gather the steps that share their rows, each measure asked once.
 
     ``salt`` picks the rows that are kept of a unit with too many. Of each table the job with the
@@ -63,17 +63,17 @@ def jobs_of(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]
     """
     people = release.privacy.bounding is not None
     ordered = sorted(steps, key=lambda step: step.threshold is None)
-    joined = joined_groups(ordered, people=people)
+    joined = plan_joined_groups(ordered, people=people)
     by_rows: dict[_Rows, list[Step]] = {}
     for step in ordered:
-        by_rows.setdefault(_rows(step, joined, people=people), []).append(step)
-    return [_job(release, rows, members, salt) for rows, members in by_rows.items()]
+        by_rows.setdefault(_identify_rows(step, joined, people=people), []).append(step)
+    return [_build_job(release, rows, members, salt) for rows, members in by_rows.items()]
 
 
-def _rows(step: Step, joined: Mapping[str, tuple[Group, ...]], *, people: bool) -> _Rows:
+def _identify_rows(step: Step, joined: Mapping[str, tuple[Group, ...]], *, people: bool) -> _Rows:
     query = step.query
     alone = step.form is Form.QUANTILES or query.candidates is not None
-    groups = joined.get(query.name, _groups(query))
+    groups = joined.get(query.name, _list_groups(query))
     filtered = people or alone or query.numerator is not None or query.axis is not None
     return _Rows(
         query.table if query.private else None,
@@ -84,15 +84,15 @@ def _rows(step: Step, joined: Mapping[str, tuple[Group, ...]], *, people: bool) 
     )
 
 
-def _groups(query: Query) -> tuple[Group, ...]:
+def _list_groups(query: Query) -> tuple[Group, ...]:
     return query.groups if query.axis is None else (*query.groups, query.axis)
 
 
-def _job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
+def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
     measures: dict[Measure, int] = {}
     positions = tuple(
         tuple(
-            measures.setdefault(_within(measure, rows.where), len(measures))
+            measures.setdefault(_drop_common_filter(measure, rows.where), len(measures))
             for measure in step.measures
         )
         for step in steps
@@ -109,17 +109,17 @@ def _job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
         points=alone.points if alone else None,
         survey_weight=alone.survey_weight if alone else None,
     )
-    request = replace(request, inputs=inputs_of(release, request))
-    places = tuple(_places(_groups(step.query), rows.groups) for step in steps)
+    request = replace(request, inputs=list_inputs(release, request))
+    places = tuple(_find_places(_list_groups(step.query), rows.groups) for step in steps)
     return Job(request, tuple(steps), positions, places)
 
 
-def _places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...] | None:
+def _find_places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...] | None:
     """Where groups are in a table's that has them completed; None if they are the table's."""
     return None if groups == table else tuple(table.index(group.completed()) for group in groups)
 
 
-def _within(measure: Measure, where: Expression | None) -> Measure:
+def _drop_common_filter(measure: Measure, where: Expression | None) -> Measure:
     """Leave out the filter that the rows have passed already."""
     return replace(measure, where=None) if measure.where == where else measure
 
@@ -146,56 +146,56 @@ def record_request(release: Release, step: RecordStep, salt: int = 0) -> RecordR
     bound = _bound(release, 0, salt)
     if bound is not None:  # all records lie in one cell, and only their number is bounded
         bound = replace(bound, groups=1, per_group=bound.rows)
-    wanted = {entry.column.name for entry in step.responses}
+    column_names = {entry.column.name for entry in step.responses}
     return RecordRequest(
         release.data.source,
-        _read(release, wanted if bound is None else wanted | {bound.column}),
+        _read(release, column_names if bound is None else column_names | {bound.column}),
         tuple(entry for entry in domains if entry is not None),
         bound,
     )
 
 
-def inputs_of(release: Release, request: AggregateRequest) -> tuple[InputColumn, ...]:
+def list_inputs(release: Release, request: AggregateRequest) -> tuple[InputColumn, ...]:
     """List the columns that are read, those that expressions read included, in declared order."""
-    wanted = {group.column for group in request.groups}
+    column_names = {group.column for group in request.groups}
     expressions = [request.where, *(measure.where for measure in request.measures)]
     for measure in request.measures:
         if measure.column is not None:
-            wanted.add(measure.column)
-    quantities = [part for measure in request.measures for part in _quantities(measure)]
+            column_names.add(measure.column)
+    quantities = [part for measure in request.measures for part in _list_quantities(measure)]
     for quantity in (*quantities, request.points, request.survey_weight):
         if quantity is not None:
-            wanted.add(quantity.column)
+            column_names.add(quantity.column)
     if request.scores is not None:
         expressions.append(request.scores.score)
     if request.bound is not None:
-        wanted.add(request.bound.column)
+        column_names.add(request.bound.column)
     for expression in expressions:
         if expression is not None:
-            wanted.update(expression.columns)
-    return _read(release, wanted)
+            column_names.update(expression.columns)
+    return _read(release, column_names)
 
 
-def _quantities(measure: Measure) -> tuple[Quantity | None, Quantity | None]:
+def _list_quantities(measure: Measure) -> tuple[Quantity | None, Quantity | None]:
     return measure.quantity, measure.survey_weight
 
 
-def _read(release: Release, wanted: set[str]) -> tuple[InputColumn, ...]:
+def _read(release: Release, column_names: set[str]) -> tuple[InputColumn, ...]:
     """The wanted columns, those that their expressions read, and what these are computed of."""
-    more, waiting = set(wanted), list(wanted)
+    needed_names, waiting = set(column_names), list(column_names)
     while waiting:
         column = release.columns.get(waiting.pop())
         if column is not None and column.expression is not None:
-            waiting += set(column.expression.columns) - more
-            more.update(column.expression.columns)
-    return tuple(entry for entry in all_inputs(release) if entry.name in more)
+            waiting += set(column.expression.columns) - needed_names
+            needed_names.update(column.expression.columns)
+    return tuple(entry for entry in list_all_inputs(release) if entry.name in needed_names)
 
 
-def all_inputs(release: Release) -> tuple[InputColumn, ...]:
+def list_all_inputs(release: Release) -> tuple[InputColumn, ...]:
     """List every declared column and the unit's: the structure check wants them all."""
     declared = tuple(
-        InputColumn(one.name, one.type, one.expression, False, one.format, one.zone)
-        for one in release.columns.values()
+        InputColumn(column.name, column.type, column.expression, False, column.format, column.zone)
+        for column in release.columns.values()
     )
     unit = release.privacy.unit_column
     if unit is None or unit in release.columns:

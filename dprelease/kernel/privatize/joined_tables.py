@@ -21,7 +21,7 @@ Groups = tuple[Group, ...]
 Cells = NDArray[np.object_]
 
 
-def joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups]:
+def plan_joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups]:
     """Give for each step that adds up over cells, by name, the groups of the table it is a part of.
 
     Larger tables take in smaller ones while they hold at most ``MOST_CELLS``, or if they need no
@@ -31,68 +31,74 @@ def joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, Groups
     rows.
     """
     alike: dict[Expression | None, list[Step]] = {}
-    for step in _joinable(list(steps), people=people):
+    for step in _iter_joinable(list(steps), people=people):
         alike.setdefault(step.query.where if people else None, []).append(step)
-    made: dict[str, Groups] = {}
+    groups_by_step: dict[str, Groups] = {}
     for members in alike.values():
-        tables = _tables(dict.fromkeys(map(_completed, members)), whole=people)
+        tables = _build_tables(dict.fromkeys(map(_complete_groups, members)), whole=people)
         parts: dict[Groups, list[Step]] = {table: [] for table in tables}
         for step in members:
-            own = set(_completed(step))
+            own = set(_complete_groups(step))
             parts[next(table for table in tables if own <= set(table))].append(step)
         for table, fitting in parts.items():
-            inside = fitting if people else _added_to(table, fitting)
+            inside = fitting if people else _join_steps(table, fitting)
             whole = len({step.query.groups for step in inside}) == 1
-            made |= {step.query.name: step.query.groups if whole else table for step in inside}
-    return made
+            groups_by_step |= {
+                step.query.name: step.query.groups if whole else table for step in inside
+            }
+    return groups_by_step
 
 
-def _tables(sets: Iterable[Groups], *, whole: bool) -> list[Groups]:
+def _build_tables(sets: Iterable[Groups], *, whole: bool) -> list[Groups]:
     """Tables that have the groups of each set; ``whole``: one, however large."""
     tables: list[Groups] = []
-    for groups in sorted(sets, key=_cells, reverse=True):
-        fitting = (at for at, table in enumerate(tables) if whole or _fits(table, groups))
+    for groups in sorted(sets, key=_count_cells, reverse=True):
+        fitting = (at for at, table in enumerate(tables) if whole or _is_within_size(table, groups))
         place = next(fitting, None)
         if place is None:
             tables.append(groups)
         else:
-            tables[place] = _union(tables[place], groups)
+            tables[place] = _unite(tables[place], groups)
     return tables
 
 
-def _joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
+def _iter_joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
     """The steps that may be parts of a larger table, unless their own is asked for anyway."""
     if people:
         yield from filter(_is_of_strategy, steps)
         return
-    distinct = {step.query.groups for step in steps if not _adds_up(step)}
+    distinct = {step.query.groups for step in steps if not _is_additive(step)}
     for step in steps:
         plain = step.form is Form.NUMBERS and not (step.query.private or step.query.axis)
         filtered = step.query.numerator is not None and step.query.where is not None
-        if plain and not filtered and step.query.groups not in distinct and _stays_small(step):
+        if plain and not filtered and step.query.groups not in distinct and _is_small(step):
             yield step
 
 
-def _stays_small(step: Step) -> bool:
+def _is_small(step: Step) -> bool:
     """Whether its table, completed, is not much larger than it is.
 
     Of twenty groups of two labels each, it would have three thousand times as many cells.
     """
-    return _cells(_completed(step)) <= max(MOST_CELLS, _cells(step.query.groups) * 5 // 4)
+    return _count_cells(_complete_groups(step)) <= max(
+        MOST_CELLS, _count_cells(step.query.groups) * 5 // 4
+    )
 
 
-def _added_to(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:
+def _join_steps(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:
     """The steps that are to be parts of a table: a large one counts nothing just for smaller ones.
 
     Each cell of it would have an integer more for each condition of a total.
     """
-    if _cells(table) <= MOST_CELLS:
+    if _count_cells(table) <= MOST_CELLS:
         return steps
-    measures = {measure for step in steps if _completed(step) == table for measure in step.measures}
+    measures = {
+        measure for step in steps if _complete_groups(step) == table for measure in step.measures
+    }
     return [step for step in steps if measures.issuperset(step.measures)]
 
 
-def _adds_up(step: Step) -> bool:
+def _is_additive(step: Step) -> bool:
     """Whether its integers in cells together are the sums of those in each."""
     return all(measure.kind is not MeasureKind.DISTINCT for measure in step.measures)
 
@@ -108,25 +114,25 @@ def _is_of_strategy(step: Step) -> bool:
     )
 
 
-def _completed(step: Step) -> Groups:
+def _complete_groups(step: Step) -> Groups:
     return tuple(group.completed() for group in step.query.groups)
 
 
-def _fits(groups: Groups, more: Groups) -> bool:
+def _is_within_size(groups: Groups, extra: Groups) -> bool:
     """Whether a table may have the groups of both, or has them all as it is."""
-    union = _union(groups, more)
-    return len(union) == len(groups) or _cells(union) <= MOST_CELLS
+    union = _unite(groups, extra)
+    return len(union) == len(groups) or _count_cells(union) <= MOST_CELLS
 
 
-def _union(groups: Groups, more: Groups) -> Groups:
-    return tuple(dict.fromkeys((*groups, *more)))
+def _unite(groups: Groups, extra: Groups) -> Groups:
+    return tuple(dict.fromkeys((*groups, *extra)))
 
 
-def _cells(groups: Groups) -> int:
+def _count_cells(groups: Groups) -> int:
     return prod(len(group.labels) for group in groups)
 
 
-def added_up(
+def add_up_cells(
     exact: Sequence[int], sizes: Sequence[int], places: Sequence[int], labels: Sequence[int]
 ) -> list[int]:
     """Add up exact cells, row-major over axes of these sizes, over all axes but ``places``.
@@ -134,14 +140,14 @@ def added_up(
     These become the axes of the sums, in their order, each with its first ``labels`` alone. Raises
     ValueError where cells are missing or spare.
     """
-    cells = as_table(exact, sizes)
+    cells = shape_cells(exact, sizes)
     others = [place for place in range(len(sizes)) if place not in places]
     ordered = np.transpose(cells, (*places, *others))[tuple(map(slice, labels))]
     rows = np.reshape(ordered, (prod(labels), -1))
     return [int(cell) for cell in rows.sum(axis=1)]
 
 
-def as_table(exact: Sequence[int], sizes: Sequence[int]) -> Cells:
+def shape_cells(exact: Sequence[int], sizes: Sequence[int]) -> Cells:
     """Give exact cells as an array; raises ValueError where cells are missing or spare."""
     if len(exact) != prod(sizes):
         raise ValueError("a table with a missing or spare cell is not released")

@@ -9,24 +9,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dprelease.kernel.privatize.joined_tables import Cells, as_table
+from dprelease.kernel.privatize.joined_tables import Cells, shape_cells
 from dprelease.model import AxisKind, AxisMatrix
 
 
-def mixed(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMatrix]) -> list[int]:
+def mix_cells(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMatrix]) -> list[int]:
     """Apply to exact cells, row-major over axes of these sizes, the matrix of each axis.
 
     ``axes`` has one matrix for each size. Raises ValueError where cells are missing or spare, or
     a matrix does not fit its axis.
     """
-    cells = as_table(exact, sizes)
+    cells = shape_cells(exact, sizes)
     for place, (size, axis) in enumerate(zip(sizes, axes, strict=True)):
         front = np.moveaxis(cells, place, 0)
-        cells = np.moveaxis(_along(front, size, axis), 0, place)
+        cells = np.moveaxis(_apply_along(front, size, axis), 0, place)
     return [int(cell) for cell in cells.reshape(-1)]
 
 
-def _along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:
+def _apply_along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:
     """The matrix of one axis, applied to the first axis of the cells."""
     if axis.kind is AxisKind.EACH:
         return cells

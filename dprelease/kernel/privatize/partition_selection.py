@@ -29,7 +29,7 @@ from dprelease.model import NUMERIC_TYPES, ColumnType, Group
 Key = tuple[str, ...]
 
 
-def laid_out(
+def lay_out_counts(
     column: Sequence[int],
     occurring: Sequence[Key],
     keys: Sequence[Key],
@@ -55,7 +55,7 @@ def laid_out(
     return counts
 
 
-def selected(
+def select_keys(
     keys: Sequence[Key], noisy: Sequence[int], threshold: int, groups: Sequence[Group]
 ) -> list[tuple[Key, int]]:
     """Keep the keys whose noisy count reaches the threshold, each with that count, in order.

@@ -25,34 +25,36 @@ _MOST_LEVELS = 1 << 10
 _FAR = 10_000  # the verifier's exponentials reach so far; a smaller epsilon is a stronger claim
 
 
-def law_holds(law: Law, grid_width: int | None, loss: Loss) -> bool:
+def is_law_confirmed(law: Law, grid_width: int | None, loss: Loss) -> bool:
     """Whether the law is one, is as ``model.record_tables`` has it, and loses at most ``loss``.
 
     ``grid_width`` is the number of steps of the column's grid, None for labels. A rho is confirmed
     only where delta is 0, as that of an epsilon-DP mechanism.
     """
-    if loss.epsilon < 0 or not 0 <= loss.delta < 1 or not _rho_holds(loss):
+    if loss.epsilon < 0 or not 0 <= loss.delta < 1 or not _is_rho_confirmed(loss):
         return False
     if isinstance(law, SubsetLaw):
-        return grid_width is None and _is_subset_law(law) and _subset_holds(law, loss)
+        return grid_width is None and _is_subset_law(law) and _is_subset_confirmed(law, loss)
     if grid_width is None or grid_width < 1:
         return False
     if isinstance(law, LaplaceLaw):
-        return law.scale > 0 and laplace_delta(law.scale, grid_width, loss.epsilon) <= loss.delta
-    return _is_window_law(law, grid_width) and windows_delta(law, loss.epsilon) <= loss.delta
+        return (
+            law.scale > 0 and bound_laplace_delta(law.scale, grid_width, loss.epsilon) <= loss.delta
+        )
+    return _is_window_law(law, grid_width) and bound_windows_delta(law, loss.epsilon) <= loss.delta
 
 
-def _rho_holds(loss: Loss) -> bool:
+def _is_rho_confirmed(loss: Loss) -> bool:
     """By e tanh(e/2), where delta is 0; of many digits the claim's last may be rounded off."""
     if loss.rho is None or (loss.rho == 0 and loss.epsilon == 0):
         return loss.rho is None or loss.delta == 0
-    shrunk = numbers.exp(-loss.epsilon)[0]
+    shrunk = numbers.enclose_exp(-loss.epsilon)[0]
     return loss.delta == 0 and loss.rho * (1 + shrunk) >= loss.epsilon * (1 - shrunk)
 
 
-def _factor(epsilon: Fraction) -> Fraction:
+def _bound_factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon."""
-    return numbers.exp(min(epsilon, Fraction(_FAR)))[0] if epsilon else Fraction(1)
+    return numbers.enclose_exp(min(epsilon, Fraction(_FAR)))[0] if epsilon else Fraction(1)
 
 
 # --- sets of labels -----------------------------------------------------------------------------
@@ -65,7 +67,7 @@ def _is_subset_law(law: SubsetLaw) -> bool:
     )
 
 
-def _subset_holds(law: SubsetLaw, loss: Loss) -> bool:
+def _is_subset_confirmed(law: SubsetLaw, loss: Loss) -> bool:
     """Kinds of sets: with both of two labels, with the first only, the second only, with none."""
     if law.size == law.labels:
         return True  # one answer whatever is true
@@ -85,21 +87,21 @@ def _subset_holds(law: SubsetLaw, loss: Loss) -> bool:
     return all(
         sum(count * first for count, first, _ in sets) == 1
         and sum(count * second for count, _, second in sets) == 1
-        and _excess(sets, loss.epsilon) <= loss.delta
+        and _bound_excess(sets, loss.epsilon) <= loss.delta
         for sets in (kinds, against, turned)
     )
 
 
-def _excess(outcomes: list[tuple[int, Fraction, Fraction]], epsilon: Fraction) -> Fraction:
+def _bound_excess(outcomes: list[tuple[int, Fraction, Fraction]], epsilon: Fraction) -> Fraction:
     """Upper bound of the delta of two laws: how many outcomes, and their chance by each."""
-    factor = _factor(epsilon)
+    factor = _bound_factor(epsilon)
     return sum((n * max(_ZERO, p - factor * q) for n, p, q in outcomes), _ZERO)
 
 
 # --- Laplace ------------------------------------------------------------------------------------
 
 
-def laplace_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
+def bound_laplace_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
     """Upper bound of the sum of p(x) - e^epsilon p(x - K) over the x where it is positive.
 
     With a = e^(-1/s), times (1 + a)/(1 - a) the terms are a^-x - e^epsilon a^(K-x) for x <= 0 and
@@ -112,11 +114,11 @@ def laplace_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
     if 2 * last == width - epsilon * scale:
         last -= 1
     one, rate = Fraction(1), 1 / scale
-    a_low, a_high = numbers.exp(-rate)
-    remainder = one - numbers.exp(epsilon - width * rate)[0]
-    first_to_last = a_high - numbers.exp(-(last + 1) * rate)[0]
-    shifted_low = numbers.exp(epsilon - (width - last) * rate)[0]
-    shifted_high = numbers.exp(epsilon - width * rate)[1]
+    a_low, a_high = numbers.enclose_exp(-rate)
+    remainder = one - numbers.enclose_exp(epsilon - width * rate)[0]
+    first_to_last = a_high - numbers.enclose_exp(-(last + 1) * rate)[0]
+    shifted_low = numbers.enclose_exp(epsilon - (width - last) * rate)[0]
+    shifted_high = numbers.enclose_exp(epsilon - width * rate)[1]
     middle = first_to_last - (shifted_low - shifted_high)
     return (remainder + middle) / (1 + a_low)
 
@@ -145,7 +147,7 @@ def _is_window(window: Window, grid_width: int) -> bool:
         return False
     means = []
     for start in range(starts + 1):
-        chances = _levels_from(window, start)
+        chances = _list_level_chances(window, start)
         if sum(chances) != 1:
             return False
         middle = sum((2 * j - (levels - 1)) * chance for j, chance in enumerate(chances))
@@ -153,26 +155,26 @@ def _is_window(window: Window, grid_width: int) -> bool:
     return means[0] == -1 and all(b - a == Fraction(2, starts) for a, b in pairwise(means))
 
 
-def _levels_from(window: Window, start: int) -> list[Fraction]:
+def _list_level_chances(window: Window, start: int) -> list[Fraction]:
     """The chance of each level, the window starting at ``start``."""
     whole = window.levels - window.width + window.ratio * window.width
     low, high = 1 / whole, window.ratio / whole
     return [high if start <= j < start + window.width else low for j in range(window.levels)]
 
 
-def windows_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
+def bound_windows_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
     """Which window was used is part of the answer: outcomes of both, each pair of starts of each.
 
     The places in the two windows belong to one number, so the largest of each is an upper bound,
     and reached at the ends of the column.
     """
-    first = _window_delta(law.first, epsilon)
+    first = _bound_window_delta(law.first, epsilon)
     if law.second is None:
         return first
-    return law.share * first + (1 - law.share) * _window_delta(law.second, epsilon)
+    return law.share * first + (1 - law.share) * _bound_window_delta(law.second, epsilon)
 
 
-def _window_delta(window: Window, epsilon: Fraction) -> Fraction:
+def _bound_window_delta(window: Window, epsilon: Fraction) -> Fraction:
     """The largest delta of two starts; levels are counted by their chances under the one and other.
 
     Levels of a window as the bits of an integer.
@@ -182,15 +184,15 @@ def _window_delta(window: Window, epsilon: Fraction) -> Fraction:
     bits = (1 << window.width) - 1
     worst = _ZERO
     deltas: dict[int, Fraction] = {}
-    for one in range(window.levels - window.width + 1):
-        for other in range(window.levels - window.width + 1):
-            inside, against = bits << one, bits << other
+    for start in range(window.levels - window.width + 1):
+        for other_start in range(window.levels - window.width + 1):
+            inside, against = bits << start, bits << other_start
             alone = (inside & ~against).bit_count()
             if alone not in deltas:
-                both = (inside & against).bit_count()
-                lost = (against & ~inside).bit_count()
-                none = window.levels - both - alone - lost
-                outcomes = [(both, high, high), (alone, high, low), (lost, low, high)]
-                deltas[alone] = _excess([*outcomes, (none, low, low)], epsilon)
+                overlap = (inside & against).bit_count()
+                outside = (against & ~inside).bit_count()
+                none = window.levels - overlap - alone - outside
+                outcomes = [(overlap, high, high), (alone, high, low), (outside, low, high)]
+                deltas[alone] = _bound_excess([*outcomes, (none, low, low)], epsilon)
             worst = max(worst, deltas[alone])
     return worst

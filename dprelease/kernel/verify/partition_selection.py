@@ -40,58 +40,65 @@ class Selection(Struct, frozen=True):
     adjacency: Adjacency
 
 
-def confirms(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
+def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
     """Whether showing keys and their noisy counts is certainly (epsilon, delta)-DP."""
-    noise, most = selection.noise, min(selection.per_key, selection.rows)
+    noise, row_limit = selection.noise, min(selection.per_key, selection.rows)
     groups = min(selection.groups, selection.rows)
-    rows = min(selection.rows, groups * most)
+    rows = min(selection.rows, groups * row_limit)
     if noise.family is NoiseFamily.NONE or noise.parameter <= 0 or epsilon < 0:
         return False
-    if min(rows, groups, most) < 1 or selection.threshold <= most or not 0 < delta < 1:
+    if min(rows, groups, row_limit) < 1 or selection.threshold <= row_limit or not 0 < delta < 1:
         return False
-    both = selection.adjacency is Adjacency.REPLACE_ONE
+    is_replaced = selection.adjacency is Adjacency.REPLACE_ONE
     # least_hidden[m]: at most m new keys all stay hidden with at least this chance.
-    hidden = [_hidden(noise, selection.threshold, rows, new, most) for new in range(1, groups + 1)]
+    hidden = [
+        _bound_hidden(noise, selection.threshold, rows, new, row_limit)
+        for new in range(1, groups + 1)
+    ]
     least_hidden = list(accumulate(hidden, min, initial=Fraction(1)))
     if noise.family is NoiseFamily.LAPLACE:
-        l1 = 2 * rows if both else rows
+        l1 = 2 * rows if is_replaced else rows
         return (
-            additive.laplace_epsilon(noise.parameter, l1) <= epsilon
+            additive.compute_laplace_epsilon(noise.parameter, l1) <= epsilon
             and least_hidden[-1] >= 1 - delta
         )
 
     @cache
-    def noisy(new: int) -> Fraction:
-        remaining = _counts(rows - new, groups - new, most)
-        shift = _apart(remaining, _counts(rows, groups, most)) if both else remaining
-        return additive.gaussian_delta_upper(noise.parameter, shift, epsilon)
+    def bound_noisy(new: int) -> Fraction:
+        remaining = _bound_counts_shift(rows - new, groups - new, row_limit)
+        shift = (
+            _bound_apart(remaining, _bound_counts_shift(rows, groups, row_limit))
+            if is_replaced
+            else remaining
+        )
+        return additive.bound_gaussian_delta(noise.parameter, shift, epsilon)
 
-    return _every_number_holds(noisy, least_hidden, 1 - delta)
+    return _is_every_number_confirmed(bound_noisy, least_hidden, 1 - delta)
 
 
 # --- new keys -----------------------------------------------------------------------------------
 
 
-def _hidden(noise: Noise, threshold: int, rows: int, new: int, most: int) -> Fraction:
+def _bound_hidden(noise: Noise, threshold: int, rows: int, new: int, row_limit: int) -> Fraction:
     """Lower bound of the chance that ``new`` keys of one unit all stay hidden.
 
     At the worst as many as possible are full, while one row is left for every other.
     """
     remaining, chance = rows, numbers.ONE
     full = new
-    if most > 1:
-        full = min(new, (rows - new) // (most - 1))
-    chance = _power(noise, threshold - most, full)
-    remaining -= full * most + (new - full)
+    if row_limit > 1:
+        full = min(new, (rows - new) // (row_limit - 1))
+    chance = _bound_power(noise, threshold - row_limit, full)
+    remaining -= full * row_limit + (new - full)
     if full < new:
-        chance = chance * _power(noise, threshold - 1 - remaining, 1) >> numbers.BITS
-        chance = chance * _power(noise, threshold - 1, new - full - 1) >> numbers.BITS
+        chance = chance * _bound_power(noise, threshold - 1 - remaining, 1) >> numbers.BITS
+        chance = chance * _bound_power(noise, threshold - 1, new - full - 1) >> numbers.BITS
     return Fraction(chance, numbers.ONE)
 
 
-def _power(noise: Noise, start: int, times: int) -> int:
+def _bound_power(noise: Noise, start: int, times: int) -> int:
     """P(Z < start)^times from below, times 2^512, by squaring."""
-    square = max(0, math.floor((1 - noise_tail(noise, start)) * numbers.ONE))
+    square = max(0, math.floor((1 - bound_noise_tail(noise, start)) * numbers.ONE))
     product = numbers.ONE
     while times:
         if times % 2:
@@ -102,72 +109,72 @@ def _power(noise: Noise, start: int, times: int) -> int:
 
 
 @cache
-def noise_tail(noise: Noise, start: int) -> Fraction:
+def bound_noise_tail(noise: Noise, start: int) -> Fraction:
     """Upper bound of P(Z >= start), start >= 1."""
     if noise.family is NoiseFamily.LAPLACE:
-        high = numbers.exp_minus(start / noise.parameter)[1]
-        return Fraction(high, numbers.ONE + numbers.exp_minus(1 / noise.parameter)[0])
+        high = numbers.enclose_exp_minus(start / noise.parameter)[1]
+        return Fraction(high, numbers.ONE + numbers.enclose_exp_minus(1 / noise.parameter)[0])
     sigma2 = noise.parameter
     if sigma2 <= _SUMMED:
-        return _weight(sigma2, start) / _total(sigma2)
+        return _weight(sigma2, start) / _bound_total(sigma2)
     # The weights are convex beyond sigma, where each is at most its mean over a unit around it.
     inner = Fraction(2 * start - 1, 2)
     if inner * inner < sigma2:
         inner = Fraction(start - 1)
-    scaled = math.floor(inner / numbers.sqrt(sigma2)[1] * numbers.ONE)
-    return numbers.normal_tail(Fraction(scaled, numbers.ONE))[1]
+    scaled = math.floor(inner / numbers.enclose_sqrt(sigma2)[1] * numbers.ONE)
+    return numbers.enclose_normal_tail(Fraction(scaled, numbers.ONE))[1]
 
 
 def _weight(sigma2: Fraction, start: int) -> Fraction:
     """The sum of e^(-k^2/(2 sigma2)) over k >= start, from above."""
     total, k = 0, start
     while k * k - start * start < _DEEP * sigma2 or k < start + 2:
-        total += numbers.exp_minus(k * k / (2 * sigma2))[1]
+        total += numbers.enclose_exp_minus(k * k / (2 * sigma2))[1]
         k += 1
-    ratio = numbers.exp(-(2 * k + 1) / (2 * sigma2))[1]
-    beyond = numbers.exp_minus(k * k / (2 * sigma2))[1] / (1 - ratio)
+    ratio = numbers.enclose_exp(-(2 * k + 1) / (2 * sigma2))[1]
+    beyond = numbers.enclose_exp_minus(k * k / (2 * sigma2))[1] / (1 - ratio)
     return (total + beyond) / numbers.ONE
 
 
-def _total(sigma2: Fraction) -> Fraction:
+def _bound_total(sigma2: Fraction) -> Fraction:
     """The sum over all integers, from below: at least sqrt(2 pi sigma2), by Poisson's formula."""
     if sigma2 > _NARROW:
-        return numbers.sqrt(numbers.TWO_PI[0] * sigma2)[0]
+        return numbers.enclose_sqrt(numbers.TWO_PI[0] * sigma2)[0]
     last = math.isqrt(int(_DEEP * sigma2)) + 2
-    sides = sum(numbers.exp_minus(k * k / (2 * sigma2))[0] for k in range(1, last))
+    sides = sum(numbers.enclose_exp_minus(k * k / (2 * sigma2))[0] for k in range(1, last))
     return Fraction(max(0, 2 * sides) + numbers.ONE, numbers.ONE)
 
 
 # --- keys that others have too ------------------------------------------------------------------
 
 
-def _counts(rows: int, groups: int, most: int) -> Shift:
+def _bound_counts_shift(rows: int, groups: int, row_limit: int) -> Shift:
     """How far counts move when one unit comes or goes."""
     if rows < 1 or groups < 1:
         return Shift(0, 0)
-    groups, most = min(groups, rows), min(most, rows)
-    rows = min(rows, groups * most)
-    full, rest = divmod(rows, most)
+    groups, row_limit = min(groups, rows), min(row_limit, rows)
+    rows = min(rows, groups * row_limit)
+    full, rest = divmod(rows, row_limit)
     shapes: Sequence[tuple[int, ...]] = ()
     if groups == 1:
         shapes = [(rows,)]
-    elif groups == 2 and most - rows // 2 <= MAX_SHAPES:
-        shapes = [(n, rows - n) for n in range(rows - rows // 2, most + 1)]
-    return Shift(full * most * most + rest * rest, groups, tuple(shapes))
+    elif groups == 2 and row_limit - rows // 2 <= MAX_SHAPES:
+        shapes = [(n, rows - n) for n in range(rows - rows // 2, row_limit + 1)]
+    return Shift(full * row_limit * row_limit + rest * rest, groups, tuple(shapes))
 
 
-def _apart(one: Shift, other: Shift) -> Shift:
+def _bound_apart(left: Shift, right: Shift) -> Shift:
     """How far counts move when the two units share no key, which is the worst."""
-    if one.l2_squared == 0:
-        return other
-    shapes = [a + b for a in one.shapes for b in other.shapes if len(a + b) == 2]
+    if left.l2_squared == 0:
+        return right
+    shapes = [a + b for a in left.shapes for b in right.shapes if len(a + b) == 2]
     return Shift(
-        one.l2_squared + other.l2_squared, one.coordinates + other.coordinates, tuple(shapes)
+        left.l2_squared + right.l2_squared, left.coordinates + right.coordinates, tuple(shapes)
     )
 
 
-def _every_number_holds(
-    noisy: Callable[[int], Fraction], least_hidden: Sequence[Fraction], least: Fraction
+def _is_every_number_confirmed(
+    noisy: Callable[[int], Fraction], least_hidden: Sequence[Fraction], minimum: Fraction
 ) -> bool:
     """Whether (1 - noisy(m)) kept[m] >= least for every m.
 
@@ -176,7 +183,7 @@ def _every_number_holds(
     """
     first, last = 0, len(least_hidden) - 1
     while first < len(least_hidden):
-        if (1 - noisy(first)) * least_hidden[last] >= least:
+        if (1 - noisy(first)) * least_hidden[last] >= minimum:
             first, last = last + 1, len(least_hidden) - 1
         elif last == first:
             return False

@@ -23,11 +23,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 
-from dprelease.kernel.verify.additive import range_rho
+from dprelease.kernel.verify.additive import bound_range_rho
 from dprelease.model.plans import QuantileStep
 
 
-def epsilon(
+def bound_epsilon(
     selections: Iterable[QuantileStep], rows: int, replace: bool, *, stays: bool = False
 ) -> Fraction:
     """The loss for a person of at most ``rows`` rows, over all cells that these rows are in.
@@ -36,23 +36,25 @@ def epsilon(
     one and an addition in another. ValueError unless the selections are in an order in which
     each part's ends are known and every quantile is selected once.
     """
-    return _worst(selections, rows, replace and stays, _times(rows, replace, stays))
+    return _find_worst(selections, rows, replace and stays, _build_price(rows, replace, stays))
 
 
-def rho(
+def bound_rho(
     selections: Iterable[QuantileStep], rows: int, replace: bool, *, stays: bool = False
 ) -> Fraction:
     """The same for zCDP, an upper bound: rhos add up over selections.
 
     A selection's rho is at most a convex function of its loss that is 0 at 0
-    (``additive.range_rho``). Its loss is a mean of losses of as many alike rows as there are, each
-    at single atoms; so its rho is at most the mean of theirs, and one of those is the worst.
+    (``additive.bound_range_rho``). Its loss is a mean of losses of as many alike rows as there are,
+    each at single atoms; so its rho is at most the mean of theirs, and one of those is the worst.
     """
-    times = _times(rows, replace, stays)
-    return _worst(selections, rows, replace and stays, lambda loss: range_rho(times(loss)))
+    times = _build_price(rows, replace, stays)
+    return _find_worst(
+        selections, rows, replace and stays, lambda loss: bound_range_rho(times(loss))
+    )
 
 
-def spans(
+def bound_spans(
     selections: Iterable[QuantileStep], rows: int, replace: bool, *, stays: bool = False
 ) -> list[Fraction]:
     """Ranges of the log-ratios of rounds of selections that don't look at one another's outputs.
@@ -61,15 +63,15 @@ def spans(
     rounds before, those of one round are independent, also over cells, and a product of
     laws has the sum of their ranges: for shares of a record that sum to 1, at most the largest.
     """
-    held = list(selections)
-    _ordered(held)
+    selection_list = list(selections)
+    _check_nesting(selection_list)
     if rows < 1:
         raise ValueError("a person has at least one row")
     rounds: dict[int, Fraction] = {}
-    for one in held:
+    for one in selection_list:
         above = sum(
             selection.lower <= one.lower and one.upper <= selection.upper and selection is not one
-            for selection in held
+            for selection in selection_list
         )
         alone = 2 * one.rate * max(one.target.numerator, _rest(one))
         if replace:
@@ -84,33 +86,42 @@ Price = Callable[[Fraction], Fraction]
 """What a selection adds to the total, by what it loses for one record."""
 
 
-def _times(rows: int, replace: bool, stays: bool) -> Price:
+def _build_price(rows: int, replace: bool, stays: bool) -> Price:
     number = rows * (2 if replace and not stays else 1)
     return lambda loss: number * loss
 
 
-def _worst(selections: Iterable[QuantileStep], rows: int, pairs: bool, price: Price) -> Fraction:
-    held = list(selections)
-    _ordered(held)
+def _find_worst(
+    selections: Iterable[QuantileStep], rows: int, pairs: bool, price: Price
+) -> Fraction:
+    selection_list = list(selections)
+    _check_nesting(selection_list)
     if rows < 1:
         raise ValueError("a person has at least one row")
     # Which selections a record at each atom takes part in.
     within = [
         frozenset(
-            i for i, selection in enumerate(held) if selection.lower <= atom < selection.upper
+            i
+            for i, selection in enumerate(selection_list)
+            if selection.lower <= atom < selection.upper
         )
-        for atom in range(len(held) + 1)
+        for atom in range(len(selection_list) + 1)
     ]
     moved = [
-        _price(selection, max(selection.target.numerator, _rest(selection)), price)
-        for selection in held
+        _compute_price(selection, max(selection.target.numerator, _rest(selection)), price)
+        for selection in selection_list
     ]
     if not pairs:
         # Atom by atom: what one record there moves.
         return max(_sum(moved, touched) for touched in within)
-    swapped = [_price(selection, selection.target.denominator, price) for selection in held]
-    places = ((one, other) for at, one in enumerate(within) for other in within[at:])
-    return max(_sum(moved, one ^ other) + _sum(swapped, one & other) for one, other in places)
+    swapped = [
+        _compute_price(selection, selection.target.denominator, price)
+        for selection in selection_list
+    ]
+    places = ((first, second) for at, first in enumerate(within) for second in within[at:])
+    return max(
+        _sum(moved, first ^ second) + _sum(swapped, first & second) for first, second in places
+    )
 
 
 def _rest(selection: QuantileStep) -> int:
@@ -118,7 +129,7 @@ def _rest(selection: QuantileStep) -> int:
     return selection.target.denominator - selection.target.numerator
 
 
-def _price(selection: QuantileStep, reach: int, price: Price) -> Fraction:
+def _compute_price(selection: QuantileStep, reach: int, price: Price) -> Fraction:
     """The price of moving D by so much."""
     return price(2 * selection.rate * reach)
 
@@ -127,7 +138,7 @@ def _sum(prices: Sequence[Fraction], chosen: Iterable[int]) -> Fraction:
     return sum((prices[i] for i in chosen), Fraction(0))
 
 
-def _ordered(selections: Sequence[QuantileStep]) -> None:
+def _check_nesting(selections: Sequence[QuantileStep]) -> None:
     """ValueError unless parts nest as they are executed: each one's ends are neighbours so far."""
     ends = [0, len(selections) + 1]
     for selection in selections:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dprelease.kernel.noise.distributions.laws import variance
+from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn, Plan, Read, Step
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
@@ -200,4 +200,4 @@ def _rounded(cells: Cells, bottom: int) -> Cells:
 
 @lru_cache(maxsize=1024)
 def _variance(noise: Noise) -> Fraction:
-    return Fraction(variance(noise))
+    return Fraction(compute_noise_variance(noise))

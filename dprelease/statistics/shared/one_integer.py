@@ -134,9 +134,9 @@ def _possible(noise: Noise, threshold: int, count: int, n: int, alpha: Fraction)
 def _from(noise: Noise, value: int) -> tuple[Fraction, Fraction]:
     """A lower and an upper bound of P(X >= value)."""
     # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.noise.distributions.laws import tail
+    from dprelease.kernel.noise.distributions.laws import bound_tail
 
     if value >= 1:
-        return tail(noise, value, _BITS)
-    low, high = tail(noise, 1 - value, _BITS)
+        return bound_tail(noise, value, _BITS)
+    low, high = bound_tail(noise, 1 - value, _BITS)
     return _ONE - high, _ONE - low

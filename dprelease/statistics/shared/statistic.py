@@ -478,6 +478,6 @@ def moved(query: Query, neighbours: Neighbours, row: Row, *, outside: bool) -> S
 def noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
     """The half-width that noise, or a sum of so many draws, exceeds with a chance of alpha."""
     # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.noise.distributions.laws import halfwidth, sum_halfwidth
+    from dprelease.kernel.noise.distributions.laws import find_halfwidth, sum_halfwidth
 
-    return halfwidth(noise, alpha) if draws is None else sum_halfwidth(noise, draws, alpha)
+    return find_halfwidth(noise, alpha) if draws is None else sum_halfwidth(noise, draws, alpha)

@@ -9,8 +9,8 @@ import strategy_plans as plans
 from msgspec.structs import replace
 
 from dprelease.kernel.privatize import joined_tables
-from dprelease.kernel.privatize.engine_requests import jobs_of
-from dprelease.kernel.privatize.joined_tables import joined_groups
+from dprelease.kernel.privatize.engine_requests import build_jobs
+from dprelease.kernel.privatize.joined_tables import plan_joined_groups
 from dprelease.model import Form, Group, Measure, MeasureKind, Part, Plan, Step
 
 
@@ -21,7 +21,7 @@ def columns(groups: tuple[Group, ...]) -> str:
 def tables(steps: tuple[Step, ...], *, people: bool = False) -> dict[str, str]:
     return {
         name.removeprefix("together: "): columns(groups)
-        for name, groups in joined_groups(steps, people=people).items()
+        for name, groups in plan_joined_groups(steps, people=people).items()
     }
 
 
@@ -71,9 +71,10 @@ def test_of_people_only_steps_of_strategies_are_joined() -> None:
     changes: list[dict[str, Any]] = [{"implied": False}, {"groups": short}, {"groups": private}]
     for change in changes:
         other = replace(cells, query=replace(cells.query, **change))
-        assert joined_groups([other], people=True) == {}
+        assert plan_joined_groups([other], people=True) == {}
     assert (
-        joined_groups([replace(cells, measures=(Measure(MeasureKind.UNITS),))], people=True) == {}
+        plan_joined_groups([replace(cells, measures=(Measure(MeasureKind.UNITS),))], people=True)
+        == {}
     )
 
 
@@ -89,14 +90,14 @@ def test_of_rows_all_steps_that_add_up_are_joined_in_completed_groups() -> None:
     assert by_k.completed() == by_k
     assert by_g.completed() != by_g
     table = (by_k, by_g.completed())
-    assert joined_groups(steps, people=False) == {step.query.name: table for step in steps}
+    assert plan_joined_groups(steps, people=False) == {step.query.name: table for step in steps}
 
 
 def test_a_table_that_takes_in_no_other_has_the_groups_of_its_steps() -> None:
     (step,) = counts(("g",))
     other = replace(step, query=replace(step.query, name="other"))
     own = step.query.groups
-    assert joined_groups([step, other], people=False) == {step.query.name: own, "other": own}
+    assert plan_joined_groups([step, other], people=False) == {step.query.name: own, "other": own}
 
 
 @pytest.mark.parametrize(("most", "joined"), [(9, True), (8, False)])
@@ -110,7 +111,7 @@ def test_a_table_that_would_grow_when_it_is_completed_asks_for_itself(
     names = tuple(replace(group, column=name, labels=("a", "b")) for name in "cd")
     large = replace(cells, query=replace(cells.query, name="large", groups=names))
     small = replace(cells, query=replace(cells.query, groups=names[:1]))
-    tables = joined_groups([large, small], people=False)
+    tables = plan_joined_groups([large, small], people=False)
     assert (tables.get("large") == tuple(name.completed() for name in names)) is joined
     assert (tables[small.query.name] == names[:1]) is not joined
 
@@ -132,7 +133,7 @@ def test_a_large_table_counts_nothing_for_smaller_ones(
         replace(own, measures=measures, query=replace(own.query, name=name, groups=groups))
         for name, (groups, measures) in asked.items()
     ]
-    assert set(joined_groups(steps, people=False)) == joined
+    assert set(plan_joined_groups(steps, people=False)) == joined
 
 
 def test_what_does_not_add_up_asks_for_itself_and_for_what_has_its_cells() -> None:
@@ -143,7 +144,7 @@ def test_what_does_not_add_up_asks_for_itself_and_for_what_has_its_cells() -> No
         measures=(Measure(MeasureKind.DISTINCT, column="y"),),
     )
     chosen = replace(by_k, form=Form.CHOICE, query=replace(by_k.query, name="chosen"))
-    joined = joined_groups([distinct, by_g, chosen, by_k, total], people=False)
+    joined = plan_joined_groups([distinct, by_g, chosen, by_k, total], people=False)
     assert set(joined) == {by_k.query.name, total.query.name}
 
 
@@ -154,16 +155,16 @@ def test_private_keys_and_values_to_choose_from_are_asked_for_by_themselves() ->
     changes: list[dict[str, Any]] = [{"groups": (private,)}, {"groups": (), "axis": group}]
     for change in changes:
         other = replace(by_g, query=replace(by_g.query, **change))
-        assert set(joined_groups([other, total], people=False)) == {total.query.name}
+        assert set(plan_joined_groups([other, total], people=False)) == {total.query.name}
 
 
 def test_a_condition_of_a_ratio_that_is_a_filter_asks_for_itself() -> None:
     by_g, total = counts(("g",), ())
     where = plans.by_filters().steps[1].query.where
     share = replace(by_g, query=replace(by_g.query, numerator=Part(), where=where))
-    assert set(joined_groups([share, total], people=False)) == {total.query.name}
+    assert set(plan_joined_groups([share, total], people=False)) == {total.query.name}
     share = replace(by_g, query=replace(by_g.query, numerator=Part()))
-    assert set(joined_groups([share, total], people=False)) == {
+    assert set(plan_joined_groups([share, total], people=False)) == {
         share.query.name,
         total.query.name,
     }
@@ -171,7 +172,7 @@ def test_a_condition_of_a_ratio_that_is_a_filter_asks_for_itself() -> None:
 
 def test_one_request_has_the_cells_of_all_steps() -> None:
     plan = plans.centred()
-    (job,) = jobs_of(plan.release, plan.steps)
+    (job,) = build_jobs(plan.release, plan.steps)
     assert columns(job.request.groups) == "gh"
     assert job.request.measures == (Measure(MeasureKind.RECORDS),)
     assert job.positions == ((0,),) * 4
@@ -180,11 +181,11 @@ def test_one_request_has_the_cells_of_all_steps() -> None:
 
 def test_people_are_bounded_in_the_cells_of_the_joined_table() -> None:
     plan = plans.centred(people=True)
-    (job,) = jobs_of(plan.release, plan.steps)
+    (job,) = build_jobs(plan.release, plan.steps)
     assert job.request.bound is not None
     assert (job.request.bound.rows, job.request.bound.leading) == (2, 2)
     filtered = plans.by_filters(people=True)
-    jobs = jobs_of(filtered.release, filtered.steps)
+    jobs = build_jobs(filtered.release, filtered.steps)
     assert [job.request.where for job in jobs] == [step.query.where for step in filtered.steps]
 
 
@@ -193,5 +194,5 @@ def test_groups_in_another_order_have_places_of_their_own() -> None:
     other = replace(
         cells, query=replace(cells.query, name="turned", groups=cells.query.groups[::-1])
     )
-    (job,) = jobs_of(plans.full().release, [cells, other])
+    (job,) = build_jobs(plans.full().release, [cells, other])
     assert job.places == (None, (1, 0))

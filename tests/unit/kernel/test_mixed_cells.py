@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.kernel.privatize.joined_tables import added_up
-from dprelease.kernel.privatize.mixed_cells import mixed
+from dprelease.kernel.privatize.joined_tables import add_up_cells
+from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import CENTRED, EACH, AxisKind, AxisMatrix
 
 LARGE = 10**30
@@ -59,7 +59,7 @@ def test_cells_are_mixed_as_the_matrices_say(
         )
         for rows in product(*map(range, outputs))
     ]
-    assert mixed(exact, sizes, axes) == expected
+    assert mix_cells(exact, sizes, axes) == expected
 
 
 @given(tables(), st.data())
@@ -77,15 +77,15 @@ def test_cells_are_added_up_over_the_other_axes(
         own = tuple(at[place] for place in places)
         if own in totals:
             totals[own] += cell
-    assert added_up(exact, sizes, places, labels) == list(totals.values())
+    assert add_up_cells(exact, sizes, places, labels) == list(totals.values())
 
 
 @pytest.mark.parametrize("cells", [[1, 2, 3], [1] * 5, []])
 def test_missing_or_spare_cells_are_refused(cells: list[int]) -> None:
     with pytest.raises(ValueError, match="missing or spare"):
-        added_up(cells, [2, 2], [0], [2])
+        add_up_cells(cells, [2, 2], [0], [2])
     with pytest.raises(ValueError, match="missing or spare"):
-        mixed(cells, [2, 2], [CENTRED, EACH])
+        mix_cells(cells, [2, 2], [CENTRED, EACH])
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,4 @@ def test_missing_or_spare_cells_are_refused(cells: list[int]) -> None:
 )
 def test_a_matrix_that_does_not_fit_is_refused(axis: AxisMatrix) -> None:
     with pytest.raises(ValueError, match="fit its axis"):
-        mixed([1, 2], [2], [axis])
+        mix_cells([1, 2], [2], [axis])

@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.kernel.verify.local_randomizers import law_holds
+from dprelease.kernel.verify.local_randomizers import is_law_confirmed
 from dprelease.local.calibrate import respond
 from dprelease.local.randomizers import window_response
 from dprelease.model import Grid
@@ -37,7 +37,7 @@ def numeric(width: int, mechanism: Mechanism = Mechanism.AUTO) -> PerturbedColum
 
 def holds(response: Response) -> bool:
     quantity = response.column.quantity
-    return law_holds(response.law, quantity and quantity.grid.width, response.loss)
+    return is_law_confirmed(response.law, quantity and quantity.grid.width, response.loss)
 
 
 @pytest.mark.one_in(6)

@@ -13,8 +13,8 @@ from thorough import for_each
 
 from dprelease import Failure, load
 from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.total_loss import events_of
-from dprelease.kernel.noise.distributions.laws import halfwidth, variance
+from dprelease.kernel.certify.total_loss import collect_events
+from dprelease.kernel.noise.distributions.laws import compute_noise_variance, find_halfwidth
 from dprelease.mechanisms.mechanism_registry import law_of
 from dprelease.mechanisms.staircase import STAIRCASE, least, stairs
 from dprelease.model import Noise, NoiseFamily, Plan, Sensitivity
@@ -65,10 +65,10 @@ def test_what_a_sum_gains(epsilon: int, at_most: float) -> None:
     laplace = Noise(NoiseFamily.LAPLACE, Fraction(100, epsilon))
     assert noise.family is NoiseFamily.STAIRCASE
     assert (noise.parameter, noise.stair) == (laplace.parameter, 100)
-    assert sqrt(variance(noise) / variance(laplace)) <= at_most
-    assert halfwidth(noise, Fraction(1, 20)) <= halfwidth(laplace, Fraction(1, 20))
+    assert sqrt(compute_noise_variance(noise) / compute_noise_variance(laplace)) <= at_most
+    assert find_halfwidth(noise, Fraction(1, 20)) <= find_halfwidth(laplace, Fraction(1, 20))
     others = (replace(noise, first=first) for first in range(1, 101))
-    assert variance(noise) == min(map(variance, others))
+    assert compute_noise_variance(noise) == min(map(compute_noise_variance, others))
 
 
 def test_a_plan_costs_and_claims_what_it_did() -> None:
@@ -78,7 +78,7 @@ def test_a_plan_costs_and_claims_what_it_did() -> None:
     assert (fine.loss, fine.method, fine.steps[0].loss) == (
         plain.loss, plain.method, plain.steps[0].loss,
     )  # fmt: skip
-    assert events_of(fine) == [(Pure(Fraction(4)), 1)]
+    assert collect_events(fine) == [(Pure(Fraction(4)), 1)]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,8 @@ def test_the_planner_and_certify_agree_on_the_stairs(
     made = planned(query, epsilon=12, adjacency=adjacency, **bounds)
     (step,) = made.steps
     assert step.loss.epsilon == step.sensitivity.l1 / step.noise.parameter == 12
-    assert sum((count * event.epsilon for event, count in events_of(made) if step.noise.stair), 0) \
+    events = collect_events(made)
+    assert sum((count * event.epsilon for event, count in events if step.noise.stair), 0) \
         in {0, 12}  # fmt: skip
     if not step.noise.stair:
         return

@@ -6,7 +6,7 @@ from fractions import Fraction as F
 import pytest
 from thorough import for_each
 
-from dprelease.kernel.noise.selection.quantiles import slots_of
+from dprelease.kernel.noise.selection.quantiles import count_slots
 from dprelease.kernel.verify import quantiles as verifier
 from dprelease.mechanisms import quantile_error as errors
 from dprelease.mechanisms.quantiles import cost, loss, plan_levels, plan_levels_rho
@@ -34,7 +34,7 @@ def test_a_plan_loses_what_it_may_and_the_verifier_agrees(
 ) -> None:
     scheme = plan_levels(SETS[name], F("0.7"), rows, replace, stays=stays)
     assert loss(scheme, rows, replace, stays=stays)[0] == F("0.7")
-    assert verifier.epsilon(scheme.steps, rows, replace, stays=stays) == F("0.7")
+    assert verifier.bound_epsilon(scheme.steps, rows, replace, stays=stays) == F("0.7")
     assert hash(scheme) == hash(plan_levels(SETS[name], F("0.7"), rows, replace, stays=stays))
     assert sorted(step.index for step in scheme.steps) == list(range(1, len(SETS[name]) + 1))
 
@@ -59,7 +59,7 @@ def test_the_verifier_agrees_for_rates_that_no_plan_has() -> None:
         scheme = QuantileScheme(base.quantiles, steps)
         for replace, stays in RELATIONS:
             expected = loss(scheme, 2, replace, stays=stays)[0]
-            assert verifier.epsilon(steps, 2, replace, stays=stays) == expected
+            assert verifier.bound_epsilon(steps, 2, replace, stays=stays) == expected
 
 
 def test_known_rates() -> None:
@@ -128,7 +128,7 @@ def test_budgets_and_rows_must_be_positive() -> None:
         lambda: plan_levels_rho(DECILES, F(0), 1, False),
         lambda: plan_levels(DECILES, F(1), 0, False),
         lambda: loss(scheme, 0, False),
-        lambda: verifier.epsilon(scheme.steps, 0, False),
+        lambda: verifier.bound_epsilon(scheme.steps, 0, False),
     ):
         with pytest.raises(ValueError, match=r"positive|at least one"):
             call()
@@ -148,7 +148,7 @@ def test_the_verifier_refuses_parts_that_are_no_parts() -> None:
         (root, left, QuantileStep(3, 2, 4, F(1), rate)),
     ):
         with pytest.raises(ValueError, match=r"part|quantile|targets"):
-            verifier.epsilon(bad, 1, False)
+            verifier.bound_epsilon(bad, 1, False)
 
 
 def test_half_widths_of_one_quantile_follow_the_formula() -> None:
@@ -183,4 +183,4 @@ def test_half_widths_add_up_over_the_tree() -> None:
 def test_slots_are_counted_as_the_draw_counts_them() -> None:
     for bits in (1, 8, 40, 47, 48, 49, 55, 59, 60, 61):
         for outputs in ((1 << bits) - 1, 1 << bits, (1 << bits) + 1):
-            assert errors.slots_for(outputs) == slots_of(outputs, parted=True)
+            assert errors.slots_for(outputs) == count_slots(outputs, parted=True)

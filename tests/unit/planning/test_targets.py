@@ -10,7 +10,7 @@ import pytest
 
 import dprelease
 from dprelease import Failure
-from dprelease.kernel.noise.distributions.laws import halfwidth
+from dprelease.kernel.noise.distributions.laws import find_halfwidth
 from dprelease.model import Accuracy, NoiseFamily
 from dprelease.planning.accuracy_targets import error_of
 from dprelease.release.plan import ReleasePlan
@@ -42,15 +42,15 @@ def count(within: float, place: int = 0, **more: Any) -> dict[str, Any]:
 def test_a_count_takes_the_widest_noise_that_is_within() -> None:
     made = planned(count(10))
     noise = made.steps[0].noise
-    assert halfwidth(noise, Fraction(1, 20)) == 10
+    assert find_halfwidth(noise, Fraction(1, 20)) == 10
     wider = type(noise)(noise.family, noise.parameter * Fraction(1001, 1000))
-    assert halfwidth(wider, Fraction(1, 20)) > 10
+    assert find_halfwidth(wider, Fraction(1, 20)) > 10
     assert made.epsilon == made.steps[0].loss.epsilon < Fraction(3, 10)
 
 
 def test_the_confidence_is_that_of_the_target() -> None:
     sure = planned({"statistic": "count", "accuracy": {"within": 10, "confidence": 0.99}})
-    assert halfwidth(sure.steps[0].noise, Fraction(1, 100)) == 10
+    assert find_halfwidth(sure.steps[0].noise, Fraction(1, 100)) == 10
     assert sure.epsilon > planned(count(10)).epsilon
 
 
@@ -205,7 +205,7 @@ def test_a_count_that_selects_private_keys_meets_its_target() -> None:
         return dprelease.plan(named)
 
     made = selecting()
-    assert halfwidth(made.steps[0].noise, Fraction(1, 20)) == 10
+    assert find_halfwidth(made.steps[0].noise, Fraction(1, 20)) == 10
     assert made.steps[0].threshold is not None
     assert selecting(epsilon=5, delta=1e-8).epsilon == made.epsilon
     with pytest.raises(Failure, match="E311"):

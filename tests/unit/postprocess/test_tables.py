@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dprelease.kernel.noise.distributions.laws import halfwidth, variance
+from dprelease.kernel.noise.distributions.laws import compute_noise_variance, find_halfwidth
 from dprelease.language import word
 from dprelease.model import (
     ColumnType,
@@ -219,13 +219,13 @@ def test_a_half_width_is_that_of_the_finished_figure_where_that_is_larger():
     laws = [NoiseLaw(NoiseFamily.LAPLACE, Fraction(scale)) for scale in (4000, 6000)]
     total, cells = query("total", (), "overall", consistent=True), query(consistent=True)
     level = Fraction(1, 2)
-    halves = [halfwidth(law, 1 - level) for law in laws]
+    halves = [find_halfwidth(law, 1 - level) for law in laws]
     tables = [
         OutputTable("overall", tuple(estimate([120], halves[0], "total")), ""),
         table("by_region", *estimate([100, -3, 40], halves[1])),
     ]
     noises = [
-        Noisy(one, one.name, Fraction(variance(law)), (Part(law, Fraction(1), 1),))
+        Noisy(one, one.name, Fraction(compute_noise_variance(law)), (Part(law, Fraction(1), 1),))
         for one, law in zip((total, cells), laws, strict=True)
     ]
     result = finished(tables, noises, level)

@@ -20,7 +20,7 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.noise.distributions.laws import variance
+from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 from dprelease.language import word
 from dprelease.model import (
     AxisKind,
@@ -201,7 +201,7 @@ def oracle(plan: Plan, members: Sequence[Noisy]) -> Oracle:
                     for group in step.query.groups
                     if group.column not in {axis.column for axis in axes}
                 )
-                rows[step.query.name] = matrix, extra * float(variance(step.noise))
+                rows[step.query.name] = matrix, extra * float(compute_noise_variance(step.noise))
         elif noisy.step not in rows or len(rows[noisy.step][0]) < len(plain):
             rows[noisy.step] = plain, float(noisy.variance or 0)
     matrices, spreads = zip(*rows.values(), strict=True)

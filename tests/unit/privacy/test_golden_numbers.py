@@ -60,13 +60,13 @@ def gaussian(sigma2: int) -> Noise:
 
 def chance_of_zero(noise: Noise) -> tuple[F, F]:
     """Bounds of P(X = 0), by the tails of both sides."""
-    low, high = laws.tail(noise, 1)
+    low, high = laws.bound_tail(noise, 1)
     return 1 - 2 * high, 1 - 2 * low
 
 
 def smallest_tail(scale: int) -> int:
     """The least t with P(|X| >= t) <= 5 %."""
-    return laws.halfwidth(laplace(scale), F(1, 20)) + 1
+    return laws.find_halfwidth(laplace(scale), F(1, 20)) + 1
 
 
 def hidden(epsilon: str, delta: F, groups: int = 1) -> int:
@@ -87,11 +87,23 @@ def agree(value: Number, digits: str) -> bool:
 
 NOISE: list[tuple[str, str, Found]] = [
     ("discrete Laplace s=1: P(0)", "0.46211715726", lambda: chance_of_zero(laplace(1))),
-    ("discrete Laplace s=1: variance", "1.8413471884", lambda: laws.variance(laplace(1))),
-    ("discrete Laplace s=10: variance", "199.8334166", lambda: laws.variance(laplace(10))),
+    (
+        "discrete Laplace s=1: variance",
+        "1.8413471884",
+        lambda: laws.compute_noise_variance(laplace(1)),
+    ),
+    (
+        "discrete Laplace s=10: variance",
+        "199.8334166",
+        lambda: laws.compute_noise_variance(laplace(10)),
+    ),
     ("5 % half-width s=1", "4", lambda: smallest_tail(1)),
     ("5 % half-width s=10", "31", lambda: smallest_tail(10)),
-    ("discrete Gaussian 1: variance", "0.99999978877", lambda: laws.variance(gaussian(1))),
+    (
+        "discrete Gaussian 1: variance",
+        "0.99999978877",
+        lambda: laws.compute_noise_variance(gaussian(1)),
+    ),
     (
         "discrete Gaussian 1: delta(1)",
         "0.14135133941",
@@ -278,7 +290,7 @@ def test_from_seven_to_ten_counts_on_gaussian_noise_is_less(epsilon: str, first:
         scale = (1 - F(1, 1000)) * counts / F(epsilon)
         # Less than this scale does not do, not even by composing losses numerically.
         assert loss_distributions.epsilon_of([(Laplace(scale, 1), counts)], D6) > F(epsilon)
-        return float(sigma2) < laws.variance(Noise(NoiseFamily.LAPLACE, scale))
+        return float(sigma2) < laws.compute_noise_variance(Noise(NoiseFamily.LAPLACE, scale))
 
     assert [better(counts) for counts in (1, first - 1, first)] == [False, False, True]
 
@@ -307,8 +319,8 @@ def test_drawing_again_until_a_count_is_not_negative_breaks_epsilon() -> None:
         # The same by the product's own law: P(X >= -1) = 1 - P(X >= 2).
         (zero, _), (one, _), (two, _) = (
             chance_of_zero(laplace(1)),
-            laws.tail(laplace(1), 1),
-            laws.tail(laplace(1), 2),
+            laws.bound_tail(laplace(1), 1),
+            laws.bound_tail(laplace(1), 2),
         )
         assert float(mpmath.e * (1 - float(two)) / float(zero + one)) == pytest.approx(
             float(mpmath.exp(worst)), rel=1e-12

@@ -15,7 +15,7 @@ import mpmath as mp
 import pytest
 from thorough import for_each
 
-from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.kernel.verify.composition.confirm import is_confirmed
 from dprelease.model import Loss
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (
@@ -60,8 +60,8 @@ def assert_confirmed(events: list[Counted], delta: F) -> None:
     """The claim is confirmed; and is not, if it were a hundredth less."""
     claim = numerical(events, delta)
     assert claim is not None
-    assert confirms(events, claim, delta)
-    assert claim < F(1, 10**9) or not confirms(events, claim * F(99, 100), delta)
+    assert is_confirmed(events, claim, delta)
+    assert claim < F(1, 10**9) or not is_confirmed(events, claim * F(99, 100), delta)
 
 
 # --- golden numbers -----------------------------------------------------------------------------
@@ -173,8 +173,8 @@ def test_exact_composition(events: list[Counted]) -> None:
             assert epsilon_of(events, budget) == pytest.approx(float(epsilon), rel=2e-5)
             claim = numerical(events, budget)
             assert claim is not None
-            assert confirms(events, claim, budget)
-            assert not confirms(events, epsilon * F(999, 1000), budget)
+            assert is_confirmed(events, claim, budget)
+            assert not is_confirmed(events, epsilon * F(999, 1000), budget)
 
 
 # --- what must not matter -----------------------------------------------------------------------
@@ -381,7 +381,7 @@ def test_extremes_are_confirmed(events: list[Counted], delta: F) -> None:
     if not any(isinstance(event, Gaussian | Approximate) for event, _ in events):
         assert composed <= epsilon_of(events, F(0))
     claims = [numerical(events, delta, margin) or F(0) for margin in MARGINS]
-    assert any(confirms(events, claim + LEAST_EPSILON, delta) for claim in claims)
+    assert any(is_confirmed(events, claim + LEAST_EPSILON, delta) for claim in claims)
 
 
 def test_what_floats_do_not_hold_has_no_epsilon_or_the_sum() -> None:
@@ -423,7 +423,7 @@ def least_scale(noise: Callable[[F], list[Counted]], low: F, high: F) -> F:
         claim = numerical(noise(middle), MILLIONTH)
         assert claim is not None
         low, high = (low, middle) if claim <= 1 else (middle, high)
-    assert confirms(noise(high), F(1), MILLIONTH)
+    assert is_confirmed(noise(high), F(1), MILLIONTH)
     return high
 
 

@@ -182,10 +182,10 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
     }[kind]
     sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
     assert discrete_gaussian.delta_of(sigma2, shift, epsilon) <= delta
-    assert verifier.gaussian_delta_upper(sigma2, shift, epsilon) <= delta
+    assert verifier.bound_gaussian_delta(sigma2, shift, epsilon) <= delta
     reported = discrete_gaussian.epsilon_of(sigma2, shift, delta)
     assert reported <= epsilon * (1 + F("1e-11"))
-    assert verifier.gaussian_delta_upper(sigma2, shift, reported) <= delta
+    assert verifier.bound_gaussian_delta(sigma2, shift, reported) <= delta
     # The lattice costs about 1 in sigma squared; 2 % leaves room for the float guess.
     mu = discrete_gaussian.guess_mu(float(epsilon), float(delta))
     assert sigma2 <= F("1.02") * shift.l2_squared / F(mu) ** 2 + 2
@@ -197,7 +197,7 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
 def test_extremes_neither_hang_nor_fail(epsilon: F, delta: F) -> None:
     for shift in (ONE, shifts.pair(1, 1), shifts.general(2 * 2**106, 4), shifts.single(10**30)):
         sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
-        assert verifier.gaussian_delta_upper(sigma2, shift, epsilon) <= delta
+        assert verifier.bound_gaussian_delta(sigma2, shift, epsilon) <= delta
         assert discrete_gaussian.epsilon_of(sigma2, shift, delta) <= epsilon * (1 + F("1e-11"))
 
 

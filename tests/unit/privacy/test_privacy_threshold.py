@@ -15,7 +15,7 @@ from scipy import stats
 
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.verify import partition_selection as threshold_verifier
-from dprelease.kernel.verify.partition_selection import Selection, confirms
+from dprelease.kernel.verify.partition_selection import Selection, is_confirmed
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.privacy.partition_selection import (
     NewKeys,
@@ -182,12 +182,12 @@ def test_laplace_costs_what_it_claims_and_no_less(
     noise = Noise(LAPLACE, limits.rows * (1 if adjacency is ADD else 2) / e)
     threshold = least_threshold_laplace(noise.parameter, limits, d)
     assert worst(noise, threshold, limits, adjacency, e) <= float(d) + 1e-12
-    assert confirms(selection(noise, threshold, limits, adjacency), e, d)
+    assert is_confirmed(selection(noise, threshold, limits, adjacency), e, d)
     if threshold > limits.per_group + 1:
         assert worst(noise, threshold - 1, limits, adjacency, e) > float(d)
-        assert not confirms(selection(noise, threshold - 1, limits, adjacency), e, d)
+        assert not is_confirmed(selection(noise, threshold - 1, limits, adjacency), e, d)
     less = Noise(LAPLACE, noise.parameter * Fraction(99, 100))
-    assert not confirms(selection(less, threshold, limits, adjacency), e, d)
+    assert not is_confirmed(selection(less, threshold, limits, adjacency), e, d)
 
 
 @pytest.mark.one_in(9)
@@ -205,13 +205,13 @@ def test_gaussian_costs_what_it_claims_and_no_less(
     # Four differing keys are beyond what is summed exactly, and their bound is looser.
     is_tight = adjacency is ADD or limits.groups == 1
     assert found > 0.9 * float(d) or not is_tight
-    assert confirms(selection(noise, threshold, limits, adjacency), e, d)
-    assert not confirms(selection(noise, threshold - 1, limits, adjacency), e, d)
+    assert is_confirmed(selection(noise, threshold, limits, adjacency), e, d)
+    assert not is_confirmed(selection(noise, threshold - 1, limits, adjacency), e, d)
     if threshold > limits.per_group + 1:
         assert worst(noise, threshold - 1, limits, adjacency, e) > float(d)
     less = Noise(GAUSSIAN, sigma2 * Fraction(9, 10))
     assert worst(less, threshold, limits, adjacency, e) > float(d) or not is_tight
-    assert not confirms(selection(less, threshold, limits, adjacency), e, d)
+    assert not is_confirmed(selection(less, threshold, limits, adjacency), e, d)
 
 
 def test_a_key_that_stays_hidden_needs_no_condition() -> None:
@@ -223,7 +223,7 @@ def test_a_key_that_stays_hidden_needs_no_condition() -> None:
     both = divergence(Noise(LAPLACE, Fraction(10)), threshold, [(0, 1, 0)], 0.1)
     assert both[0] == pytest.approx(float(shown), abs=1e-3)  # the law is cut at FAR here
     assert 0 < both[1] < both[0]
-    assert confirms(selection(noise, threshold, people(1), ADD), epsilon, delta)
+    assert is_confirmed(selection(noise, threshold, people(1), ADD), epsilon, delta)
 
 
 # --- searches, arithmetic, refusals -------------------------------------------------------------
@@ -254,13 +254,15 @@ def test_the_verifier_confirms_the_least_threshold_only(
     threshold = least_threshold_laplace(scale, limits, d)
     noise = Noise(LAPLACE, scale)
     answers = [
-        confirms(selection(noise, t, limits, adjacency), e, d) for t in (threshold, threshold - 1)
+        is_confirmed(selection(noise, t, limits, adjacency), e, d)
+        for t in (threshold, threshold - 1)
     ]
     assert answers == [True, False]
     sigma2, threshold = calibrate_gaussian(limits, e, d, adjacency)
     noise = Noise(GAUSSIAN, sigma2)
     answers = [
-        confirms(selection(noise, t, limits, adjacency), e, d) for t in (threshold, threshold - 1)
+        is_confirmed(selection(noise, t, limits, adjacency), e, d)
+        for t in (threshold, threshold - 1)
     ]
     assert answers == [True, False]
 
@@ -282,14 +284,14 @@ def test_delta_is_divided_where_noise_takes_too_much_of_it() -> None:
     sigma2, threshold = calibrate_gaussian(limits, epsilon, delta)
     noise = Noise(GAUSSIAN, sigma2)
     assert NewKeys(noise, threshold, limits).shown(limits.groups) < delta
-    assert confirms(selection(noise, threshold, limits, ADD), epsilon, delta)
-    assert not confirms(selection(noise, threshold - 1, limits, ADD), epsilon, delta)
+    assert is_confirmed(selection(noise, threshold, limits, ADD), epsilon, delta)
+    assert not is_confirmed(selection(noise, threshold - 1, limits, ADD), epsilon, delta)
 
 
 def test_the_verifier_refuses_what_makes_no_sense() -> None:
     fine = Selection(Noise(LAPLACE, Fraction(1)), 15, 1, 1, 1, ADD)
     million = Fraction(1, 10**6)
-    assert confirms(fine, Fraction(1), million)
+    assert is_confirmed(fine, Fraction(1), million)
     for wrong in (
         Selection(Noise(NoiseFamily.NONE, Fraction(0)), 15, 1, 1, 1, ADD),
         Selection(Noise(LAPLACE, Fraction(0)), 15, 1, 1, 1, ADD),
@@ -299,10 +301,10 @@ def test_the_verifier_refuses_what_makes_no_sense() -> None:
         Selection(fine.noise, 15, 2, 1, 2, ADD),
         Selection(fine.noise, 15, 1, 1, 1, REPLACE),
     ):
-        assert not confirms(wrong, Fraction(1), million)
-    assert not confirms(fine, Fraction(99, 100), million)
-    assert not confirms(fine, Fraction(1), million / 2)
-    assert not confirms(fine, Fraction(1), Fraction(0))
+        assert not is_confirmed(wrong, Fraction(1), million)
+    assert not is_confirmed(fine, Fraction(99, 100), million)
+    assert not is_confirmed(fine, Fraction(1), million / 2)
+    assert not is_confirmed(fine, Fraction(1), Fraction(0))
 
 
 @pytest.mark.parametrize("noise", [Noise(LAPLACE, Fraction(9)), Noise(GAUSSIAN, Fraction(81))])
@@ -317,8 +319,8 @@ def test_a_threshold_is_above_all_that_one_unit_adds_to_a_key(
     """
     epsilon, delta, most = Fraction(3), Fraction(99, 100), min(rows, per_key)
     limits = Contribution(rows, 1, per_key)
-    assert confirms(selection(noise, most + 1, limits, ADD), epsilon, delta)
-    assert not confirms(selection(noise, most, limits, ADD), epsilon, delta)
+    assert is_confirmed(selection(noise, most + 1, limits, ADD), epsilon, delta)
+    assert not is_confirmed(selection(noise, most, limits, ADD), epsilon, delta)
 
 
 @pytest.mark.one_in(4)
@@ -331,7 +333,7 @@ def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -
         s2 = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
         weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(400)]
         truth = mpmath.fsum(weights[start:]) / (2 * mpmath.fsum(weights) - 1)
-        for bound in (tail(noise, start), threshold_verifier.noise_tail(noise, start)):
+        for bound in (tail(noise, start), threshold_verifier.bound_noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - truth
             assert 0 <= above <= truth * mpmath.mpf("1e-30")
 
@@ -349,7 +351,7 @@ def test_tails_of_much_noise_are_bounded_from_above(sigma2: str, deviations: int
         sigma = mpmath.sqrt(mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator)
         inner = start - mpmath.mpf(1 if deviations == 0 else 0.5)
         normal = mpmath.erfc(inner / sigma / mpmath.sqrt(2)) / 2
-        for bound in (tail(noise, start), threshold_verifier.noise_tail(noise, start)):
+        for bound in (tail(noise, start), threshold_verifier.bound_noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - normal
             assert 0 <= above <= normal * mpmath.mpf("1e-25")
 

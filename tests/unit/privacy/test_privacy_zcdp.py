@@ -78,8 +78,8 @@ def test_delta_of_matches_epsilon_of(rho: F, delta: F) -> None:
     if epsilon > rho:
         assert zcdp.delta_of(rho, epsilon) <= delta
         assert zcdp.delta_of(rho, epsilon) >= delta * F("0.9999")
-        assert verifier.zcdp_delta_upper(rho, epsilon) <= delta
-        assert verifier.zcdp_delta_upper(rho, epsilon * F(99, 100)) > delta
+        assert verifier.bound_zcdp_delta(rho, epsilon) <= delta
+        assert verifier.bound_zcdp_delta(rho, epsilon * F(99, 100)) > delta
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e6"])

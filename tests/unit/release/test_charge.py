@@ -15,7 +15,7 @@ import dprelease
 from dprelease.engines.engine_interface import Engine
 from dprelease.errors import Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.privatize.engine_requests import jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs
 from dprelease.ledger.entries import State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
@@ -182,7 +182,7 @@ def test_no_engine_is_asked_under_a_charge_that_is_used(
     engine = Watched(get("reference"))
     draw = NoiseDraw(entropy)
     run = pipeline.ChargedRun(book, plan, reservation, engine, Stages(None, None))
-    (job,) = jobs_of(plan.release, plan.steps)
+    (job,) = build_jobs(plan.release, plan.steps)
     with pytest.raises(ValueError, match="between its charge and its seal"):
         pipeline.aggregate(run, job)
     with Unsealed() as unsealed, pytest.raises(ValueError, match="between its charge and its seal"):

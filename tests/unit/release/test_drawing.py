@@ -150,7 +150,7 @@ def reading(number: int) -> Break:
 BURNING: dict[str, Break] = {
     "after the first bytes": reading(1),
     "after some more bytes": reading(3),
-    "while keys are selected": stage("dprelease.kernel.privatize.aggregates.selected"),
+    "while keys are selected": stage("dprelease.kernel.privatize.aggregates.select_keys"),
     "after the first request": stage("dprelease.release.run.privatize"),
     "after the last request": stage("dprelease.release.run.privatize", 4),
     "while bytes are made": stage("dprelease.release.run.to_bytes"),

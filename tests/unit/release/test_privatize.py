@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dprelease.kernel.privatize.aggregates import Drawn, privatize
 from dprelease.kernel.privatize.engine_requests import Job
-from dprelease.kernel.privatize.partition_selection import selected
+from dprelease.kernel.privatize.partition_selection import select_keys
 from dprelease.model import (
     AggregateRequest,
     Candidates,
@@ -234,7 +234,7 @@ def test_private_keys_without_a_selection_are_refused(entropy: Any) -> None:
 def test_every_private_number_has_a_place_in_the_order() -> None:
     group = Group("x", ColumnType.FLOAT, (), null_label="none", private=True)
     texts = ["inf", "2", "none", "-inf", "10", "odd", "-1.5"]
-    kept = selected([(text,) for text in texts], [9] * len(texts), 9, [group])
+    kept = select_keys([(text,) for text in texts], [9] * len(texts), 9, [group])
     assert [key for (key,), _ in kept] == ["-inf", "-1.5", "2", "10", "inf", "none", "odd"]
 
 

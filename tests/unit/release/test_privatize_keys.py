@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dprelease.kernel.privatize.aggregates import Drawn, privatize
 from dprelease.kernel.privatize.engine_requests import Job
-from dprelease.kernel.privatize.partition_selection import laid_out
+from dprelease.kernel.privatize.partition_selection import lay_out_counts
 from dprelease.model import (
     AggregateRequest,
     Candidates,
@@ -212,8 +212,8 @@ def test_what_is_not_selected_does_not_show(entropy: Any) -> None:
 
 def test_counts_are_laid_out_by_selected_keys() -> None:
     keys = [("b",), ("a",)]
-    assert laid_out([1, 2, 3], [("a",), ("x",), ("b",)], keys) == [3, 1]
-    assert laid_out([1, 2, 3, 4], [("a",), ("x",)], keys, width=2) == [0, 0, 1, 2]
+    assert lay_out_counts([1, 2, 3], [("a",), ("x",), ("b",)], keys) == [3, 1]
+    assert lay_out_counts([1, 2, 3, 4], [("a",), ("x",)], keys, width=2) == [0, 0, 1, 2]
     occurring = [("a", "v"), ("x", "u"), ("b", "u")]
-    assert laid_out([1, 2, 3], occurring, keys, AXIS) == [3, 0, 0, 0, 1, 0]
-    assert laid_out([], [], keys, AXIS) == [0] * 6
+    assert lay_out_counts([1, 2, 3], occurring, keys, AXIS) == [3, 0, 0, 0, 1, 0]
+    assert lay_out_counts([], [], keys, AXIS) == [0] * 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from builders import spec
 
 from dprelease import load
-from dprelease.kernel.privatize.engine_requests import all_inputs, jobs_of
+from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
 from dprelease.planning.planner import make_plan
 
 SPEC = spec(
@@ -29,7 +29,7 @@ SPEC = spec(
 
 def test_one_request_for_all_that_adds_up_and_each_measure_once() -> None:
     release = load(SPEC)
-    job, ranks = jobs_of(release, make_plan(release).steps)
+    job, ranks = build_jobs(release, make_plan(release).steps)
     assert [step.query.name for step in job.steps] == ["n", "s", "m", "f", "e"]
     assert len(job.request.measures) == 6  # records, sum(x), values(x), records where, two of d
     assert job.positions == ((0,), (1,), (2, 1), (3,), (4, 5))
@@ -41,10 +41,10 @@ def test_one_request_for_all_that_adds_up_and_each_measure_once() -> None:
 
 def test_inputs_hold_what_is_read_and_nothing_else() -> None:
     release = load(SPEC)
-    job, ranks = jobs_of(release, make_plan(release).steps)
+    job, ranks = build_jobs(release, make_plan(release).steps)
     assert [each.name for each in job.request.inputs] == ["g", "x", "y", "d"]
     assert [each.name for each in ranks.request.inputs] == ["g", "x"]
-    assert [each.name for each in all_inputs(release)] == ["g", "x", "y", "unused", "d"]
+    assert [each.name for each in list_all_inputs(release)] == ["g", "x", "y", "unused", "d"]
 
 
 def private(**query: object) -> dict[str, object]:
@@ -65,7 +65,7 @@ def test_by_private_keys_choices_and_quantiles_ask_after_the_count_that_selects(
     columns = SPEC["columns"] | {"t": {"type": "string"}}  # type: ignore[operator]
     privacy = SPEC["privacy"] | people  # type: ignore[operator]
     release = load(SPEC | {"columns": columns, "privacy": privacy, "query": queries})
-    jobs = jobs_of(release, make_plan(release).steps, salt=7)
+    jobs = build_jobs(release, make_plan(release).steps, salt=7)
     assert [[step.query.name for step in job.steps] for job in jobs] == [
         ["n"], ["median"], ["mode", "top"], ["best"],
     ]  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 import dprelease
 from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.distributions.laws import tail, variance
+from dprelease.kernel.noise.distributions.laws import bound_tail, compute_noise_variance
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.finishing.agreement import Counts, Wanted, agreed, least_squares
@@ -28,8 +28,8 @@ NOISES = [
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_noise_above_0_is_no_larger_on_average_than_is_said(noise):
-    mean = float(sum(tail(noise, value)[1] for value in range(1, 400)))
-    said = UPWARD[noise.family] * sqrt(variance(noise))
+    mean = float(sum(bound_tail(noise, value)[1] for value in range(1, 400)))
+    said = UPWARD[noise.family] * sqrt(compute_noise_variance(noise))
     assert mean <= said * 1.0001
     if noise.parameter > 1:
         assert mean > 0.8 * said
@@ -44,7 +44,7 @@ def test_an_empty_cell_is_biased_by_less_and_the_total_by_nothing():
         fit = least_squares([(0,)], [Counts((0,), noisy, Fraction(200))], [cells])
         off.append(agreed(fit, Wanted(0, 0, nonnegative=True))[0] - truth)
     empty = np.mean(off, axis=0)[::2].mean()
-    assert 0 < empty <= UPWARD[noise.family] * sqrt(variance(noise))
+    assert 0 < empty <= UPWARD[noise.family] * sqrt(compute_noise_variance(noise))
     # a total has the noise of its cells: a standard deviation of 200
     assert abs(np.sum(off, axis=1).mean()) < 6 * 200 / sqrt(draws)
 

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 import dprelease
-from dprelease.kernel.noise.distributions.laws import variance
+from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 from dprelease.model import Noise, NoiseFamily
 from dprelease.reports.model.json_form import from_json, report_schema, to_json
 from dprelease.reports.model.strategy_model import StrategyFacts, saved
@@ -91,7 +91,9 @@ def figure(strategy: Json, query: Json, cell: dict[str, int]) -> dict[tuple[str,
 
 def covariance(strategy: Json, one: dict[Any, Fraction], other: dict[Any, Fraction]) -> float:
     laws = {
-        step["name"]: variance(Noise(NoiseFamily(step["family"]), Fraction(step["parameter"])))
+        step["name"]: compute_noise_variance(
+            Noise(NoiseFamily(step["family"]), Fraction(step["parameter"]))
+        )
         for step in strategy["steps"]
     }
     return sum(

@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 import dprelease
-from dprelease.kernel.certify.worst_change import worst_change
-from dprelease.kernel.privatize.mixed_cells import mixed
+from dprelease.kernel.certify.worst_change import bound_worst_change
+from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import Adjacency, CurveAxis, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.curves import reader
 from dprelease.privacy.curve_matrices import FINENESS, bins, waves
@@ -81,7 +81,7 @@ def test_no_record_moves_it_further(
         range(cells) if cells < 600 and not narrow else [0, 1, cells // 3, cells // 2, cells - 1]
     )
     columns = np.array(
-        [mixed([int(at == cell) for at in range(cells)], sizes, step.axes) for cell in every],
+        [mix_cells([int(at == cell) for at in range(cells)], sizes, step.axes) for cell in every],
         dtype=np.int64,
     )
     changes = [columns]
@@ -94,7 +94,7 @@ def test_no_record_moves_it_further(
     if len(every) == cells:
         assert (l1, l2_squared) == (step.sensitivity.l1, step.sensitivity.l2_squared)
     privacy = plan_of(shape, adjacency=adjacency.value).release.privacy
-    assert worst_change(step, privacy).l1 <= step.sensitivity.l1
+    assert bound_worst_change(step, privacy).l1 <= step.sensitivity.l1
 
 
 def exact_curve(step: Step, values: list[float]) -> list[float]:
@@ -120,7 +120,7 @@ def test_without_noise_it_is_the_curve_of_the_values(shape: dict[str, Any], mech
     (axis,) = step.query.curve
     (size,) = (len(group.labels) for group in step.query.groups)
     cells = np.bincount((np.array(values) / 20 * size).astype(int), minlength=size)
-    exact = mixed([1000 * cell for cell in cells.tolist()], [size], step.axes)
+    exact = mix_cells([1000 * cell for cell in cells.tolist()], [size], step.axes)
     columns = statistic_of("density").columns(step, [exact], LEVEL)
     curve = np.array(columns[0].values, dtype=float) / 10 ** columns[0].decimals
     true = exact_curve(step, values)
@@ -162,7 +162,7 @@ def test_the_interval_holds_the_curve_of_any_values(
 def without_noise(step: Step, place: int) -> list[np.ndarray]:
     """The curve of very many records of one range, and its half-widths."""
     (size,) = [len(group.labels) for group in step.query.groups]
-    exact = mixed([10**9 * (at == place) for at in range(size)], [size], step.axes)
+    exact = mix_cells([10**9 * (at == place) for at in range(size)], [size], step.axes)
     columns = statistic_of("density").columns(step, [exact], LEVEL)[:2]
     return [np.array(column.values, dtype=float) / 10**column.decimals for column in columns]
 

@@ -13,7 +13,7 @@ from product_source import FILES, dotted, name_of, nodes, tree_of
 
 import dprelease
 from dprelease.kernel.certify.definitions import DEFINITIONS, OF_COLUMN, Content, Definition
-from dprelease.kernel.noise.distributions.laws import halfwidth
+from dprelease.kernel.noise.distributions.laws import find_halfwidth
 from dprelease.language import catalogue
 from dprelease.model import Form, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.model.sentences import Sentence
@@ -159,13 +159,13 @@ class CountTwice(Statistic):
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
         layout = Layout(step.query.name, 0, Sentence(self.what), interval)
-        return estimate_columns(layout, noisy[0], halfwidth(step.noise, 1 - interval))
+        return estimate_columns(layout, noisy[0], find_halfwidth(step.noise, 1 - interval))
 
     def expected_error(self, step: Step, interval: Fraction) -> str:
-        return f"± {halfwidth(step.noise, 1 - interval)} pairs"
+        return f"± {find_halfwidth(step.noise, 1 - interval)} pairs"
 
     def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        return Fraction(halfwidth(step.noise, 1 - interval))
+        return Fraction(find_halfwidth(step.noise, 1 - interval))
 
 
 WORDS = {

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.kernel.noise.distributions.laws import halfwidth
+from dprelease.kernel.noise.distributions.laws import find_halfwidth
 from dprelease.language import word
 from dprelease.model import Noise, NoiseFamily, Query, Step
 from dprelease.statistics.shared.one_integer import shown_halfwidth
@@ -19,7 +19,7 @@ NOISES = [Noise(NoiseFamily.LAPLACE, Fraction(4)), Noise(NoiseFamily.GAUSSIAN, F
 
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_they_reach_down_to_1_at_the_threshold_and_are_plain_far_above(noise: Noise) -> None:
-    plain = halfwidth(noise, ALPHA)
+    plain = find_halfwidth(noise, ALPHA)
     assert shown_halfwidth(noise, 500, 500, ALPHA) == 499
     assert shown_halfwidth(noise, 500, 500 + 20 * plain, ALPHA) == plain
     lowest = [k - shown_halfwidth(noise, 500, k, ALPHA) for k in range(500, 500 + 4 * plain, 7)]
@@ -36,7 +36,7 @@ def test_of_laplace_noise_the_end_is_where_it_is_expected() -> None:
 
 def test_a_low_threshold_does_not_make_the_interval_narrower_than_the_noise() -> None:
     noise = Noise(NoiseFamily.LAPLACE, Fraction(50))
-    assert shown_halfwidth(noise, 3, 3, ALPHA) == halfwidth(noise, ALPHA)
+    assert shown_halfwidth(noise, 3, 3, ALPHA) == find_halfwidth(noise, ALPHA)
 
 
 def test_the_columns_have_a_half_width_for_each_key(planned: Callable[..., Step]) -> None:

@@ -34,7 +34,7 @@ UNDECIDED = np.iinfo(np.int16).min
 _STEP = 64
 
 
-def words(entropy: Entropy, kind: str, size: int) -> npt.NDArray[np.unsignedinteger]:
+def read_words(entropy: Entropy, kind: str, size: int) -> npt.NDArray[np.unsignedinteger]:
     """``size`` uniform little-endian words of the dtype ``kind`` ("<u2", "<u4", "<u8")."""
     item = np.dtype(kind)
     array: npt.NDArray[np.unsignedinteger] = np.frombuffer(
@@ -57,7 +57,7 @@ class CutTable(Struct, frozen=True, eq=False):
 
     def draw(self, size: int, entropy: Entropy) -> Int64s:
         """``size`` independent integers of the law."""
-        prefix = words(entropy, "<u2", size)
+        prefix = read_words(entropy, "<u2", size)
         values = self.guide.take(prefix).astype(np.int64)
         places = np.flatnonzero(values == UNDECIDED)
         if places.size:
@@ -66,38 +66,38 @@ class CutTable(Struct, frozen=True, eq=False):
 
     def _decide(self, first: Words, entropy: Entropy) -> Int64s:
         """The integers of places that 16 bits left open: 48 more bits, then more where needed."""
-        more = words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(16)
-        prefix = (first << np.uint64(48)) | more
-        least, most = self._between(prefix, prefix)
-        values = _decode_array(least)
-        for place in np.flatnonzero((least != most) | (most == self.lows.size)):
+        low_bits = read_words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(16)
+        prefix = (first << np.uint64(48)) | low_bits
+        lowest, highest = self._bound_index(prefix, prefix)
+        values = _decode_array(lowest)
+        for place in np.flatnonzero((lowest != highest) | (highest == self.lows.size)):
             index = decide_exactly(int(prefix[place]), _STEP, self.law, entropy)
             values[place] = decode(index)
         return values
 
-    def _between(self, smallest: Words, largest: Words) -> tuple[Int64s, Int64s]:
+    def _bound_index(self, smallest: Words, largest: Words) -> tuple[Int64s, Int64s]:
         """Bounds of the index for prefixes that lie between the two given ones."""
         count = self.lows.size
-        least = count - np.searchsorted(self.lows, largest, side="right")
-        most = count - np.searchsorted(self.highs, smallest, side="left")
-        return least.astype(np.int64), most.astype(np.int64)
+        lowest = count - np.searchsorted(self.lows, largest, side="right")
+        highest = count - np.searchsorted(self.highs, smallest, side="left")
+        return lowest.astype(np.int64), highest.astype(np.int64)
 
 
 def build_table(law: Survivals) -> CutTable:
     """Certify the cut points of a law at 64 bits and tabulate what 16 bits decide."""
-    cuts = law.survivals(_STEP)
+    cuts = law.list_survivals(_STEP)
     lows = np.array(sorted(cut.low for cut in cuts), dtype=np.uint64)
     highs = np.array(sorted(cut.high - 1 for cut in cuts), dtype=np.uint64)
     # of all prefixes p of 16 bits at once: #{low <= largest U of p}, #{high < smallest U of p}
-    below = _per_prefix(lows).cumsum()
-    under = _per_prefix(highs).cumsum() - _per_prefix(highs)
-    least, most = lows.size - below, lows.size - under
-    values = _decode_array(least)
-    values[(least != most) | (most == lows.size)] = UNDECIDED
+    below = _count_per_prefix(lows).cumsum()
+    under = _count_per_prefix(highs).cumsum() - _count_per_prefix(highs)
+    lowest, highest = lows.size - below, lows.size - under
+    values = _decode_array(lowest)
+    values[(lowest != highest) | (highest == lows.size)] = UNDECIDED
     return CutTable(law, values.astype(np.int16), lows, highs)
 
 
-def _per_prefix(cuts: Words) -> Int64s:
+def _count_per_prefix(cuts: Words) -> Int64s:
     """How many of the cuts lie in each of the 2^16 parts of [0, 2^64)."""
     counts: Int64s = np.bincount((cuts >> np.uint64(48)).astype(np.int64), minlength=1 << 16)
     return counts
@@ -105,9 +105,9 @@ def _per_prefix(cuts: Words) -> Int64s:
 
 def settle(prefix: int, cuts: Sequence[Interval]) -> int | None:
     """The index that a prefix of U decides, given all enclosures at its length; None if open."""
-    least = sum(prefix < cut.low for cut in cuts)
-    most = sum(prefix < cut.high for cut in cuts)
-    return least if least == most < len(cuts) else None
+    lowest = sum(prefix < cut.low for cut in cuts)
+    highest = sum(prefix < cut.high for cut in cuts)
+    return lowest if lowest == highest < len(cuts) else None
 
 
 def decide_exactly(prefix: int, bits: int, law: Survivals, entropy: Entropy) -> int:
@@ -120,7 +120,7 @@ def decide_exactly(prefix: int, bits: int, law: Survivals, entropy: Entropy) -> 
     while index is None:
         prefix = prefix << _STEP | read_bits(entropy, _STEP)
         bits += _STEP
-        index = settle(prefix, law.survivals(bits))
+        index = settle(prefix, law.list_survivals(bits))
     return index
 
 

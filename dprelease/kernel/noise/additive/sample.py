@@ -16,7 +16,7 @@ from dprelease.kernel.noise.entropy import Entropy, read_bits
 from dprelease.model import Noise, NoiseFamily
 
 
-def uniform_below(bound: int, entropy: Entropy) -> int:
+def draw_uniform_below(bound: int, entropy: Entropy) -> int:
     """Uniform on {0, ..., bound - 1}, for bound >= 1.
 
     Exact: the shortest bit string that covers the range is drawn and drawn again until it falls
@@ -33,14 +33,14 @@ def uniform_below(bound: int, entropy: Entropy) -> int:
             return value
 
 
-def bernoulli(probability: Fraction, entropy: Entropy) -> bool:
+def draw_bernoulli(probability: Fraction, entropy: Entropy) -> bool:
     """True with exactly this rational probability, 0 <= probability <= 1."""
     if not 0 <= probability <= 1:
         raise ValueError("a probability lies between 0 and 1")
-    return uniform_below(probability.denominator, entropy) < probability.numerator
+    return draw_uniform_below(probability.denominator, entropy) < probability.numerator
 
 
-def bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:
+def draw_bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:
     """True with probability exactly exp(-exponent), for a rational exponent >= 0.
 
     CKS20, algorithm 1. For x <= 1 draw A_k ~ Bernoulli(x/k) for k = 1, 2, ... until the first
@@ -51,20 +51,20 @@ def bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:
         raise ValueError("exp(-x) is a probability for x >= 0 only")
     whole = exponent.numerator // exponent.denominator
     for _ in range(whole):
-        if not _bernoulli_exp_unit(Fraction(1), entropy):
+        if not _draw_bernoulli_exp_unit(Fraction(1), entropy):
             return False
-    return _bernoulli_exp_unit(exponent - whole, entropy)
+    return _draw_bernoulli_exp_unit(exponent - whole, entropy)
 
 
-def _bernoulli_exp_unit(exponent: Fraction, entropy: Entropy) -> bool:
+def _draw_bernoulli_exp_unit(exponent: Fraction, entropy: Entropy) -> bool:
     """True with probability exp(-exponent), for 0 <= exponent <= 1."""
     trial = 1
-    while bernoulli(exponent / trial, entropy):
+    while draw_bernoulli(exponent / trial, entropy):
         trial += 1
     return trial % 2 == 1
 
 
-def discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
+def draw_discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
     """One draw of P(k) proportional to exp(-|k|/scale), for any rational scale > 0.
 
     CKS20, algorithm 2, with scale = t/s in lowest terms: U uniform below t kept with probability
@@ -75,11 +75,11 @@ def discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
         raise ValueError("the scale of Laplace noise is positive")
     top, divisor = scale.numerator, scale.denominator
     while True:
-        low = uniform_below(top, entropy)
-        if not bernoulli_exp(Fraction(low, top), entropy):
+        low = draw_uniform_below(top, entropy)
+        if not draw_bernoulli_exp(Fraction(low, top), entropy):
             continue
         high = 0
-        while bernoulli_exp(Fraction(1), entropy):
+        while draw_bernoulli_exp(Fraction(1), entropy):
             high += 1
         magnitude = (low + top * high) // divisor
         negative = read_bits(entropy, 1) == 1
@@ -88,7 +88,7 @@ def discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
         return -magnitude if negative else magnitude
 
 
-def discrete_gaussian(sigma2: Fraction, entropy: Entropy) -> int:
+def draw_discrete_gaussian(sigma2: Fraction, entropy: Entropy) -> int:
     """One draw of P(k) proportional to exp(-k^2/(2 sigma2)), for any rational sigma2 > 0.
 
     CKS20, algorithm 3: a discrete Laplace Y of scale t = floor(sigma) + 1 is kept with probability
@@ -99,8 +99,8 @@ def discrete_gaussian(sigma2: Fraction, entropy: Entropy) -> int:
         raise ValueError("the parameter of Gaussian noise is positive")
     scale = isqrt(sigma2.numerator // sigma2.denominator) + 1
     while True:
-        value = discrete_laplace(Fraction(scale), entropy)
-        if bernoulli_exp((abs(value) - sigma2 / scale) ** 2 / (2 * sigma2), entropy):
+        value = draw_discrete_laplace(Fraction(scale), entropy)
+        if draw_bernoulli_exp((abs(value) - sigma2 / scale) ** 2 / (2 * sigma2), entropy):
             return value
 
 
@@ -136,8 +136,10 @@ def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
         from dprelease.kernel.noise.additive.vectorized import draw_lanes
 
         return draw_lanes(noise, size, entropy)
-    one = discrete_laplace if noise.family is NoiseFamily.LAPLACE else discrete_gaussian
-    draws = [one(noise.parameter, entropy) for _ in range(size)]
+    draw_once = (
+        draw_discrete_laplace if noise.family is NoiseFamily.LAPLACE else draw_discrete_gaussian
+    )
+    draws = [draw_once(noise.parameter, entropy) for _ in range(size)]
     if all(abs(draw) < 1 << 62 for draw in draws):
         return np.array(draws, dtype=np.int64)
     return np.array(draws, dtype=object)
@@ -148,9 +150,9 @@ def prepare_sample(noise: Noise, size: int) -> None:
     import numpy as np  # noqa: F401
 
     if noise.family is NoiseFamily.STAIRCASE:
-        from dprelease.kernel.noise.additive.staircase import stair_table
+        from dprelease.kernel.noise.additive.staircase import build_stair_table
 
-        stair_table(noise)
+        build_stair_table(noise)
     elif noise.family is not NoiseFamily.NONE and size > _FEW:
         from dprelease.kernel.noise.additive.vectorized import build_sampler
 

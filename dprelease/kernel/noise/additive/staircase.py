@@ -19,7 +19,7 @@ import numpy.typing as npt
 from dprelease.kernel.noise.additive.inversion import CutTable, build_table
 from dprelease.kernel.noise.distributions.tails import SignedStairs
 from dprelease.kernel.noise.entropy import Entropy
-from dprelease.kernel.noise.uniforms import below
+from dprelease.kernel.noise.uniforms import draw_integers_below
 from dprelease.model import Noise
 
 _NARROW = 1 << 50  # below it so many levels fit 64 bits
@@ -28,7 +28,7 @@ _STEEP = 32  # stairs are no shorter than such a part of the scale: levels are f
 
 
 @lru_cache(maxsize=64)
-def stair_table(noise: Noise) -> CutTable:
+def build_stair_table(noise: Noise) -> CutTable:
     """The table of sign and level: a few milliseconds, kept for the next draws of the same law.
 
     Raises ValueError for stairs that ``draw_stairs`` does not draw.
@@ -41,17 +41,21 @@ def stair_table(noise: Noise) -> CutTable:
 
 def draw_stairs(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
     """``size`` independent draws: int64, or Python integers where 64 bits might not hold them."""
-    drawn = stair_table(noise).draw(size, entropy)
-    sign = drawn >> 63
-    level = drawn ^ sign
+    signed_levels = build_stair_table(noise).draw(size, entropy)
+    sign = signed_levels >> 63
+    level = signed_levels ^ sign
     narrow = noise.stair < _NARROW and int(level.max(initial=0)) < _LEVELS
     kind: npt.DTypeLike = np.int64 if narrow else object
     starts = noise.first + sign.astype(kind) + (level.astype(kind) - 1) * noise.stair
     magnitude: npt.NDArray[Any] = np.where(level, starts, 0)
-    lengths = (level > 0, noise.stair), (drawn == 0, noise.first), (drawn == -1, noise.first - 1)
-    for there, length in lengths:
-        places = np.flatnonzero(there)
+    lengths = (
+        (level > 0, noise.stair),
+        (signed_levels == 0, noise.first),
+        (signed_levels == -1, noise.first - 1),
+    )
+    for position, length in lengths:
+        places = np.flatnonzero(position)
         if places.size:
-            magnitude[places] += below(length, places.size, entropy)
+            magnitude[places] += draw_integers_below(length, places.size, entropy)
     signed: npt.NDArray[Any] = magnitude ^ sign.astype(kind)
     return signed

@@ -33,7 +33,13 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dprelease.kernel.noise.additive.inversion import CutTable, Int64s, Words, build_table, words
+from dprelease.kernel.noise.additive.inversion import (
+    CutTable,
+    Int64s,
+    Words,
+    build_table,
+    read_words,
+)
 from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, enclose
 from dprelease.kernel.noise.distributions.tails import SignedGaussian, SignedGeometric
 from dprelease.kernel.noise.entropy import Entropy, read_exactly
@@ -108,15 +114,15 @@ class Sampler(Struct, frozen=True, eq=False):
             return coarse
         sign = coarse >> 63
         tops = coarse ^ sign
-        head = words(entropy, "<u4", size).astype(np.uint64) >> np.uint64(_HEAD - self._first)
+        head = read_words(entropy, "<u4", size).astype(np.uint64) >> np.uint64(_HEAD - self._first)
         rest = self._draw_rest(size, entropy)
         low, high = self._bound(tops, head)
 
-        def exponent(place: int) -> Fraction:
+        def compute_exponent(place: int) -> Fraction:
             fine = int(head[place]) << self.fine - self._first | int(rest[place])
-            return self._exponent(int(tops[place]), fine)
+            return self._compute_exponent(int(tops[place]), fine)
 
-        accepted = keep_lanes(low, high, exponent, entropy)
+        accepted = keep_lanes(low, high, compute_exponent, entropy)
         magnitude = self._join(tops, head, rest)
         sign = sign.astype(magnitude.dtype)
         signed: npt.NDArray[Any] = magnitude ^ sign
@@ -136,7 +142,7 @@ class Sampler(Struct, frozen=True, eq=False):
         if bits == 0:
             return np.broadcast_to(np.int64(0), size)
         if self.fine <= _WIDEST:
-            return words(entropy, "<u4", size).astype(np.int64) >> (32 - bits)
+            return read_words(entropy, "<u4", size).astype(np.int64) >> (32 - bits)
         item = (bits + 7) // 8
         data = read_exactly(entropy, size * item)
         spare = 8 * item - bits
@@ -161,7 +167,7 @@ class Sampler(Struct, frozen=True, eq=False):
         high = (above * (near + above) * fast >> scale) + np.uint64(1)
         return low, np.where(tops > self.reach, ONE, high)
 
-    def _exponent(self, top: int, fine: int) -> Fraction:
+    def _compute_exponent(self, top: int, fine: int) -> Fraction:
         """The exact x of one place."""
         if self.noise.family is NoiseFamily.LAPLACE:
             return fine / self.noise.parameter
@@ -169,10 +175,10 @@ class Sampler(Struct, frozen=True, eq=False):
 
     def _join(self, tops: Int64s, head: Words, rest: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """M = m 2^b + D, on Python integers if 64 bits might not hold it."""
-        more = self.fine - self._first
+        extra_bits = self.fine - self._first
         fits = self.fine <= _WIDEST and int(tops.max(initial=0)) < 1 << _COARSE_BITS
         kind: npt.DTypeLike = np.int64 if fits else object
         upper = tops.astype(kind) << self.fine
-        low: npt.NDArray[Any] = head.astype(kind) << more if more else head.astype(kind)
-        joined: npt.NDArray[Any] = upper | low | rest.astype(kind) if more else upper | low
+        low: npt.NDArray[Any] = head.astype(kind) << extra_bits if extra_bits else head.astype(kind)
+        joined: npt.NDArray[Any] = upper | low | rest.astype(kind) if extra_bits else upper | low
         return joined

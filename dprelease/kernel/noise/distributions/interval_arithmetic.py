@@ -31,11 +31,11 @@ class Interval(NamedTuple):
     low: int
     high: int
 
-    def shifted(self, by: int) -> Interval:
+    def shift(self, by: int) -> Interval:
         """The same number with ``by`` bits fewer, rounded outward."""
         return Interval(self.low >> by, -(-self.high >> by))
 
-    def fractions(self, bits: int) -> tuple[Fraction, Fraction]:
+    def to_fractions(self, bits: int) -> tuple[Fraction, Fraction]:
         """The two ends as exact numbers."""
         return Fraction(self.low, 1 << bits), Fraction(self.high, 1 << bits)
 
@@ -46,9 +46,9 @@ def enclose(value: Fraction, bits: int) -> Interval:
     return Interval(scaled // value.denominator, -(-scaled // value.denominator))
 
 
-def multiply(one: Interval, other: Interval, bits: int) -> Interval:
+def multiply(left: Interval, right: Interval, bits: int) -> Interval:
     """The product of two numbers >= 0."""
-    return Interval(one.low * other.low, one.high * other.high).shifted(bits)
+    return Interval(left.low * right.low, left.high * right.high).shift(bits)
 
 
 def divide(dividend: Interval, divisor: Interval, bits: int) -> Interval:
@@ -58,12 +58,12 @@ def divide(dividend: Interval, divisor: Interval, bits: int) -> Interval:
     )
 
 
-def square_root(value: Interval, bits: int) -> Interval:
+def enclose_sqrt(value: Interval, bits: int) -> Interval:
     """The root of a number >= 0: isqrt(n) <= sqrt(n) < isqrt(n) + 1."""
     return Interval(isqrt(value.low << bits), isqrt(value.high << bits) + 1)
 
 
-def exp_negative(exponent: Fraction, bits: int) -> Interval:
+def enclose_exp_negative(exponent: Fraction, bits: int) -> Interval:
     """exp(-exponent) for exponent >= 0, within a few units."""
     if exponent < 0:
         raise ValueError("the exponent must not be negative")
@@ -71,14 +71,14 @@ def exp_negative(exponent: Fraction, bits: int) -> Interval:
         return Interval(1 << bits, 1 << bits)
     if exponent >= bits:
         return Interval(0, 1)  # exp(-bits) < 2^-bits
-    down, up = _contexts(bits)
+    down, up = _build_contexts(bits)
     # copy_negate, as a minus sign would round to the 28 digits of the thread's own context.
-    low = down.next_minus(down.exp(_ratio(exponent, up).copy_negate()))
-    high = up.next_plus(up.exp(_ratio(exponent, down).copy_negate()))
+    low = down.next_minus(down.exp(_divide(exponent, up).copy_negate()))
+    high = up.next_plus(up.exp(_divide(exponent, down).copy_negate()))
     return _scale(low, high, bits)
 
 
-def logarithm(value: Fraction, bits: int) -> Interval:
+def enclose_log(value: Fraction, bits: int) -> Interval:
     """ln(value) for value > 0, within a few units.
 
     Half a last place is below 10^-12 units as long as the logarithm is below 10^10, which any
@@ -86,21 +86,21 @@ def logarithm(value: Fraction, bits: int) -> Interval:
     """
     if value <= 0:
         raise ValueError("only positive numbers have a logarithm")
-    down, up = _contexts(bits)
-    inner = _scale(down.ln(_ratio(value, down)), up.ln(_ratio(value, up)), bits)
+    down, up = _build_contexts(bits)
+    inner = _scale(down.ln(_divide(value, down)), up.ln(_divide(value, up)), bits)
     return Interval(inner.low - 1, inner.high + 1)
 
 
 @lru_cache(maxsize=64)
-def pi(bits: int) -> Interval:
+def enclose_pi(bits: int) -> Interval:
     """Machin's formula: pi = 16 atan(1/5) - 4 atan(1/239)."""
     guard = bits + 32
-    fifth, other = _arctangent(5, guard), _arctangent(239, guard)
-    both = Interval(16 * fifth.low - 4 * other.high, 16 * fifth.high - 4 * other.low)
-    return both.shifted(32)
+    fifth, small = _enclose_arctangent(5, guard), _enclose_arctangent(239, guard)
+    quarter = Interval(16 * fifth.low - 4 * small.high, 16 * fifth.high - 4 * small.low)
+    return quarter.shift(32)
 
 
-def normal_outside(squared: Fraction, bits: int) -> Interval:
+def enclose_normal_outside(squared: Fraction, bits: int) -> Interval:
     """P(N^2 >= squared) for a standard normal N.
 
     With y = squared it is 1 - sqrt(2 y/pi) exp(-y/2) sum over n of y^n/(1 3 5 ... (2n+1)), a series
@@ -119,14 +119,14 @@ def normal_outside(squared: Fraction, bits: int) -> Interval:
         term = Interval(term.low // odd, -(-term.high // odd))
         total = Interval(total.low + term.low, total.high + term.high)
     total = Interval(total.low, total.high + term.high)
-    front = square_root(divide(Interval(2 * y.low, 2 * y.high), pi(work), work), work)
-    inside = multiply(multiply(front, exp_negative(squared / 2, work), work), total, work)
+    front = enclose_sqrt(divide(Interval(2 * y.low, 2 * y.high), enclose_pi(work), work), work)
+    inside = multiply(multiply(front, enclose_exp_negative(squared / 2, work), work), total, work)
     one = 1 << work
     outside = Interval(max(one - inside.high, 0), min(max(one - inside.low, 1), one))
-    return outside.shifted(guard)
+    return outside.shift(guard)
 
 
-def _arctangent(inverse: int, bits: int) -> Interval:
+def _enclose_arctangent(inverse: int, bits: int) -> Interval:
     """atan(1/inverse): alternating terms, each off by less than a unit, remainder below one."""
     power = (1 << bits) // inverse
     total, odd, error = 0, 1, 1
@@ -139,7 +139,7 @@ def _arctangent(inverse: int, bits: int) -> Interval:
 
 
 @lru_cache(maxsize=64)
-def _contexts(bits: int) -> tuple[Context, Context]:
+def _build_contexts(bits: int) -> tuple[Context, Context]:
     """Decimal contexts that round down and up, with ten digits to spare."""
     digits = bits * 3 // 10 + bits // 100 + 12  # log10(2) < 0.31
     down, up = (
@@ -155,7 +155,7 @@ def _contexts(bits: int) -> tuple[Context, Context]:
     return down, up
 
 
-def _ratio(value: Fraction, context: Context) -> Decimal:
+def _divide(value: Fraction, context: Context) -> Decimal:
     """The fraction, rounded the way the context says."""
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 

@@ -11,7 +11,10 @@ from fractions import Fraction
 from functools import lru_cache
 from math import exp, fsum, isqrt, log, log1p, sinh
 
-from dprelease.kernel.noise.distributions.interval_arithmetic import exp_negative, logarithm
+from dprelease.kernel.noise.distributions.interval_arithmetic import (
+    enclose_exp_negative,
+    enclose_log,
+)
 from dprelease.kernel.noise.distributions.tails import (
     enclose_outside,
     enclose_pair_outside,
@@ -22,7 +25,7 @@ from dprelease.model import Noise, NoiseFamily
 _GUARD = 64
 
 
-def tail(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fraction]:
+def bound_tail(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fraction]:
     """A lower and an upper bound of P(X >= value) = P(X <= -value), for value >= 1.
 
     A few 2^-bits apart, but for Gaussians with sigma^2 above 2500, where the lower bound is the
@@ -30,10 +33,10 @@ def tail(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fraction]
     """
     if value < 1:
         raise ValueError("tails start at 1")
-    return enclose_outside(noise, value - 1, bits).fractions(bits + 1)
+    return enclose_outside(noise, value - 1, bits).to_fractions(bits + 1)
 
 
-def variance(noise: Noise) -> float:
+def compute_noise_variance(noise: Noise) -> float:
     """The variance in squared grid steps, as a float for display.
 
     Laplace: 2a/(1-a)^2 = 1/(2 sinh(1/(2s))^2). Staircase: sums of squares. Gaussian: just below
@@ -45,7 +48,7 @@ def variance(noise: Noise) -> float:
         half = 1 / (2 * noise.parameter)
         return 0.0 if half > 350 else 0.5 / sinh(half) ** 2
     if noise.family is NoiseFamily.STAIRCASE:
-        return _stairs_variance(noise)
+        return _compute_stairs_variance(noise)
     sigma2 = float(noise.parameter)
     if sigma2 > 3:
         return sigma2
@@ -53,7 +56,7 @@ def variance(noise: Noise) -> float:
     return 2 * fsum(k * w for k, w in weights) / (1 + 2 * fsum(w for _, w in weights))
 
 
-def _stairs_variance(noise: Noise) -> float:
+def _compute_stairs_variance(noise: Noise) -> float:
     """Level n >= 1 holds r + (n-1) D + j, 0 <= j < D, with squares D^3 (n-1)^2 + 2 A D (n-1) + B.
 
     A and B are the sums of r + j and of its square. The sums over n of b^n times a power of n - 1
@@ -69,7 +72,7 @@ def _stairs_variance(noise: Noise) -> float:
 
 
 @lru_cache(maxsize=256)
-def halfwidth(noise: Noise, alpha: Fraction) -> int:
+def find_halfwidth(noise: Noise, alpha: Fraction) -> int:
     """The smallest h >= 0 with P(|X| > h) <= alpha, in grid steps.
 
     For Laplace, a staircase, and Gaussian with sigma^2 up to 2500, the smallest; for wider
@@ -78,9 +81,10 @@ def halfwidth(noise: Noise, alpha: Fraction) -> int:
     """
     if _is_trivial(noise, alpha):
         return 0
-    bits = _GUARD + _size(1 / alpha) + _size(noise.parameter)
+    bits = _GUARD + _count_bits(1 / alpha) + _count_bits(noise.parameter)
     return _find_least(
-        lambda h: _at_most(enclose_outside(noise, h, bits).high, alpha, bits), _guess(noise, alpha)
+        lambda h: _is_at_most(enclose_outside(noise, h, bits).high, alpha, bits),
+        _guess(noise, alpha),
     )
 
 
@@ -91,27 +95,27 @@ def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
     None is known of several draws of a staircase: ValueError.
 
     The smallest one for a single draw and for two or three Laplace draws; a Chernoff bound for
-    more Laplace draws; for Gaussian ones the better of two bounds, see ``_gaussian_sum``.
+    more Laplace draws; for Gaussian ones the better of two bounds, see ``_bound_gaussian_sum``.
     """
     if count < 1:
         raise ValueError("a sum needs at least one draw")
     if count == 1 or _is_trivial(noise, alpha):
-        return halfwidth(noise, alpha)
+        return find_halfwidth(noise, alpha)
     if noise.family is NoiseFamily.STAIRCASE:
         raise ValueError("sums of draws of a staircase are not bounded")
     if noise.family is NoiseFamily.GAUSSIAN:
-        return _gaussian_sum(noise.parameter, count, alpha)
+        return _bound_gaussian_sum(noise.parameter, count, alpha)
     if count > 3:
-        return _laplace_sum(noise.parameter, count, alpha)
-    bits = _GUARD + _size(1 / alpha) + count * _size(noise.parameter)
+        return _bound_laplace_sum(noise.parameter, count, alpha)
+    bits = _GUARD + _count_bits(1 / alpha) + count * _count_bits(noise.parameter)
     enclose_several_outside = enclose_pair_outside if count == 2 else enclose_triple_outside
     return _find_least(
-        lambda h: _at_most(enclose_several_outside(noise.parameter, h, bits).high, alpha, bits),
+        lambda h: _is_at_most(enclose_several_outside(noise.parameter, h, bits).high, alpha, bits),
         _guess_several(noise.parameter, count, alpha),
     )
 
 
-def _laplace_sum(scale: Fraction, count: int, alpha: Fraction) -> int:
+def _bound_laplace_sum(scale: Fraction, count: int, alpha: Fraction) -> int:
     """Chernoff: P(|S| >= t) <= 2 M(u)^count exp(-u t) for every u in (0, 1/s).
 
     M(u) = (1-a)^2/((1 - a e^u)(1 - a e^-u)). With u = v/s any v in (0, 1) is valid; v is chosen by
@@ -120,18 +124,18 @@ def _laplace_sum(scale: Fraction, count: int, alpha: Fraction) -> int:
     need = log(2) - _log(alpha)
     best = min(range(1, 20), key=lambda v: (need - count * log(1 - v * v / 400)) / v)
     v = Fraction(best, 20)
-    bits = _GUARD + 2 * _size(scale) + count.bit_length()
+    bits = _GUARD + 2 * _count_bits(scale) + count.bit_length()
     middle, outer, inner = (
-        exp_negative(exponent / scale, bits) for exponent in (Fraction(1), 1 - v, 1 + v)
+        enclose_exp_negative(exponent / scale, bits) for exponent in (Fraction(1), 1 - v, 1 + v)
     )
     one = 1 << bits
     moment = Fraction((one - middle.low) ** 2, (one - outer.high) * (one - inner.high))
-    total = count * logarithm(moment, bits).high + logarithm(2 / alpha, bits).high
+    total = count * enclose_log(moment, bits).high + enclose_log(2 / alpha, bits).high
     start = Fraction(total, one) * scale / v
     return max(-(-start.numerator // start.denominator) - 1, 0)
 
 
-def _gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
+def _bound_gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
     """The smaller of two half-widths that are both valid.
 
     Subgaussian (CKS20): P(|S| >= t) <= 2 exp(-t^2/(2 n sigma2)).
@@ -143,17 +147,17 @@ def _gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
     with q = exp(-2 pi^2 t) <= exp(-9.8 s) (theta is largest at 0 and least at 1/2 by the triple
     product). Then r is that to the power n - 1: 1.0002 for a pair at sigma2 = 1.
     """
-    need = logarithm(2 / alpha, _GUARD + _size(1 / alpha)).high
-    square = 2 * count * sigma2 * Fraction(need, 1 << _GUARD + _size(1 / alpha))
+    need = enclose_log(2 / alpha, _GUARD + _count_bits(1 / alpha)).high
+    square = 2 * count * sigma2 * Fraction(need, 1 << _GUARD + _count_bits(1 / alpha))
     halfwidth_bound = isqrt(
         -(-square.numerator // square.denominator)
     )  # t is one more has t^2 >= square
     if sigma2 < Fraction(1, 5):
         return halfwidth_bound
-    q = Fraction(exp_negative(sigma2 * 98 / 10, _GUARD).high, 1 << _GUARD)
+    q = Fraction(enclose_exp_negative(sigma2 * 98 / 10, _GUARD).high, 1 << _GUARD)
     ratio = ((1 + q) / ((1 - q) * (1 - 2 * q))) ** (count - 1)
     wide = Noise(NoiseFamily.GAUSSIAN, count * sigma2)
-    return min(halfwidth_bound, halfwidth(wide, _round_down(alpha / ratio)))
+    return min(halfwidth_bound, find_halfwidth(wide, _round_down(alpha / ratio)))
 
 
 def _find_least(holds: Callable[[int], bool], guess: int) -> int:
@@ -192,8 +196,8 @@ def _guess_several(scale: Fraction, count: int, alpha: Fraction) -> int:
     """
     wide = -_log(alpha)
     for _ in range(60):
-        more = wide / 2 if count == 2 else (5 * wide + wide * wide) / 8
-        wide = log1p(more) - _log(alpha)
+        excess = wide / 2 if count == 2 else (5 * wide + wide * wide) / 8
+        wide = log1p(excess) - _log(alpha)
     return int(scale * Fraction(wide))
 
 
@@ -206,18 +210,18 @@ def _is_trivial(noise: Noise, alpha: Fraction) -> bool:
     return alpha >= 1 or noise.family is NoiseFamily.NONE
 
 
-def _at_most(high: int, alpha: Fraction, bits: int) -> bool:
+def _is_at_most(high: int, alpha: Fraction, bits: int) -> bool:
     """Whether high / 2^bits <= alpha."""
     return high * alpha.denominator <= alpha.numerator << bits
 
 
 def _round_down(alpha: Fraction) -> Fraction:
     """A slightly smaller alpha with a short denominator."""
-    bits = _GUARD + _size(1 / alpha)
+    bits = _GUARD + _count_bits(1 / alpha)
     return Fraction((alpha.numerator << bits) // alpha.denominator, 1 << bits)
 
 
-def _size(value: Fraction) -> int:
+def _count_bits(value: Fraction) -> int:
     """Bits of the integer part."""
     return int(value).bit_length()
 

@@ -29,11 +29,11 @@ from dprelease.kernel.noise.distributions.interval_arithmetic import (
     Interval,
     divide,
     enclose,
-    exp_negative,
+    enclose_exp_negative,
+    enclose_normal_outside,
+    enclose_pi,
+    enclose_sqrt,
     multiply,
-    normal_outside,
-    pi,
-    square_root,
 )
 from dprelease.model import Noise, NoiseFamily
 
@@ -43,7 +43,7 @@ _GUARD = 64  # extra bits for the rounding of a few thousand operations
 class Survivals(Protocol):
     """A law on the indices 0, 1, 2, ..."""
 
-    def survivals(self, bits: int) -> list[Interval]:
+    def list_survivals(self, bits: int) -> list[Interval]:
         """Enclosures of P(index >= j), j = 1 up to the first that may be below one unit."""
         ...
 
@@ -65,12 +65,12 @@ class SignedGeometric(Struct, frozen=True):
     scale: Fraction
     block: int
 
-    def survivals(self, bits: int) -> list[Interval]:
+    def list_survivals(self, bits: int) -> list[Interval]:
         """See the module."""
         work = bits + _GUARD
         one = 1 << work
-        fine = exp_negative(1 / self.scale, work)
-        ratio = exp_negative(self.block / self.scale, work)
+        fine = enclose_exp_negative(1 / self.scale, work)
+        ratio = enclose_exp_negative(self.block / self.scale, work)
         odd = divide(
             Interval(fine.low + ratio.low, fine.high + ratio.high),
             Interval(one + fine.low, one + fine.high),
@@ -79,9 +79,9 @@ class SignedGeometric(Struct, frozen=True):
         power = Interval(one, one)
         enclosures: list[Interval] = []
         while not enclosures or enclosures[-1].high > 1:
-            enclosures.append(multiply(power, odd, work).shifted(_GUARD))
+            enclosures.append(multiply(power, odd, work).shift(_GUARD))
             power = multiply(power, ratio, work)
-            enclosures.append(power.shifted(_GUARD))
+            enclosures.append(power.shift(_GUARD))
         return enclosures
 
 
@@ -97,28 +97,28 @@ class SignedStairs(Struct, frozen=True):
 
     noise: Noise
 
-    def survivals(self, bits: int) -> list[Interval]:
+    def list_survivals(self, bits: int) -> list[Interval]:
         """See the module."""
         work = bits + _GUARD + self.noise.stair.bit_length()
         one, spare = 1 << work, work - bits
-        ratio = exp_negative(self.noise.stair / self.noise.parameter, work)
-        whole = _stairs(2 * self.noise.first - 1, ratio, self.noise, work)
-        power = divide(_stairs(0, ratio, self.noise, work), whole, work)
-        odd = divide(_stairs(self.noise.first - 1, ratio, self.noise, work), whole, work)
-        half = Interval(one + ratio.low, one + ratio.high).shifted(1)
+        ratio = enclose_exp_negative(self.noise.stair / self.noise.parameter, work)
+        whole = _enclose_stairs(2 * self.noise.first - 1, ratio, self.noise, work)
+        power = divide(_enclose_stairs(0, ratio, self.noise, work), whole, work)
+        odd = divide(_enclose_stairs(self.noise.first - 1, ratio, self.noise, work), whole, work)
+        half = Interval(one + ratio.low, one + ratio.high).shift(1)
         enclosures: list[Interval] = []
         while not enclosures or enclosures[-1].high > 1:
-            enclosures += [odd.shifted(spare), power.shifted(spare)]
+            enclosures += [odd.shift(spare), power.shift(spare)]
             odd, power = multiply(power, half, work), multiply(power, ratio, work)
         return enclosures
 
 
-def _stairs(number: int, ratio: Interval, noise: Noise, bits: int) -> Interval:
+def _enclose_stairs(number: int, ratio: Interval, noise: Noise, bits: int) -> Interval:
     """``number`` (1-b) + 2Db, b being the ratio from one stair to the next, D its length."""
-    one, both = 1 << bits, 2 * noise.stair
+    one, double_stair = 1 << bits, 2 * noise.stair
     return Interval(
-        number * (one - ratio.high) + both * ratio.low,
-        number * (one - ratio.low) + both * ratio.high,
+        number * (one - ratio.high) + double_stair * ratio.low,
+        number * (one - ratio.low) + double_stair * ratio.high,
     )
 
 
@@ -132,10 +132,10 @@ class SignedGaussian(Struct, frozen=True):
     sigma2: Fraction
     two_zeros: bool
 
-    def survivals(self, bits: int) -> list[Interval]:
+    def list_survivals(self, bits: int) -> list[Interval]:
         """See the module: suffix sums of the weights over the sum of all."""
         work = bits + _GUARD
-        weights, rest = gaussian_weights(self.sigma2, work)
+        weights, rest = enclose_gaussian_weights(self.sigma2, work)
         ordered = [weight for weight in weights for _ in range(2)]
         if not self.two_zeros:
             del ordered[0]
@@ -147,14 +147,14 @@ class SignedGaussian(Struct, frozen=True):
         total = suffix.pop()
         enclosures: list[Interval] = []
         for weight in reversed(suffix):
-            enclosures.append(divide(weight, total, work).shifted(_GUARD))
+            enclosures.append(divide(weight, total, work).shift(_GUARD))
             if enclosures[-1].high <= 1:
                 break
         return enclosures
 
 
 @lru_cache(maxsize=32)
-def gaussian_weights(sigma2: Fraction, bits: int) -> tuple[tuple[Interval, ...], int]:
+def enclose_gaussian_weights(sigma2: Fraction, bits: int) -> tuple[tuple[Interval, ...], int]:
     """exp(-m^2/(2 sigma2)) for m = 0, ..., M at ``bits``, and an upper bound of the sum beyond M.
 
     w(m+1) = w(m) r(m) with r(m) = exp(-(2m+1)/(2 sigma2)) = r(m-1) exp(-1/sigma2). Stops when w(M)
@@ -163,8 +163,8 @@ def gaussian_weights(sigma2: Fraction, bits: int) -> tuple[tuple[Interval, ...],
     """
     one = 1 << bits
     weight = Interval(one, one)
-    ratio = exp_negative(1 / (2 * sigma2), bits)
-    shrink = exp_negative(1 / sigma2, bits)
+    ratio = enclose_exp_negative(1 / (2 * sigma2), bits)
+    shrink = enclose_exp_negative(1 / sigma2, bits)
     weights = [weight]
     # In fixed point the upper ends stop shrinking at a unit or two: that is where to stop.
     while weight.high > 2 or len(weights) < 2:
@@ -189,30 +189,30 @@ def enclose_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
         return Interval(0, 0)
     if noise.family is NoiseFamily.LAPLACE:
         one = 1 << bits
-        ratio = exp_negative(1 / noise.parameter, bits)
-        power = exp_negative((halfwidth + 1) / noise.parameter, bits)
+        ratio = enclose_exp_negative(1 / noise.parameter, bits)
+        power = enclose_exp_negative((halfwidth + 1) / noise.parameter, bits)
         below = Interval(one + ratio.low, one + ratio.high)
         return divide(Interval(2 * power.low, 2 * power.high), below, bits)
     if noise.family is NoiseFamily.STAIRCASE:
-        return _stairs_outside(noise, halfwidth, bits)
+        return _enclose_stairs_outside(noise, halfwidth, bits)
     if noise.parameter > SUMMED:
         return _compare_normal(noise.parameter, halfwidth, bits)
     tails = _sum_outside(noise.parameter, bits)
     return tails[halfwidth] if halfwidth < len(tails) else Interval(0, tails[-1].high)
 
 
-def _stairs_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
+def _enclose_stairs_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
     """With t = h + 1 on level n, e where that ends: b^n (2 (e - t)(1-b) + 2Db)/W, as above."""
     start = halfwidth + 1
     level = (start + noise.stair - noise.first) // noise.stair
     rest = noise.first + level * noise.stair - start
     spare = noise.stair.bit_length()
     work = bits + spare
-    ratio = exp_negative(noise.stair / noise.parameter, work)
-    power = exp_negative(level * noise.stair / noise.parameter, work)
-    beyond = multiply(power, _stairs(2 * rest, ratio, noise, work), work)
-    whole = _stairs(2 * noise.first - 1, ratio, noise, work)
-    return divide(beyond, whole, work).shifted(spare)
+    ratio = enclose_exp_negative(noise.stair / noise.parameter, work)
+    power = enclose_exp_negative(level * noise.stair / noise.parameter, work)
+    beyond = multiply(power, _enclose_stairs(2 * rest, ratio, noise, work), work)
+    whole = _enclose_stairs(2 * noise.first - 1, ratio, noise, work)
+    return divide(beyond, whole, work).shift(spare)
 
 
 def enclose_pair_outside(scale: Fraction, halfwidth: int, bits: int) -> Interval:
@@ -222,8 +222,8 @@ def enclose_pair_outside(scale: Fraction, halfwidth: int, bits: int) -> Interval
     Summed from t = h + 1 and doubled: 2 a^t (t (1-a) + 1 + 2 a^2/(1+a))/(1+a)^2.
     """
     one, start = 1 << bits, halfwidth + 1
-    ratio = exp_negative(1 / scale, bits)
-    power = exp_negative(start / scale, bits)
+    ratio = enclose_exp_negative(1 / scale, bits)
+    power = enclose_exp_negative(start / scale, bits)
     plus = Interval(one + ratio.low, one + ratio.high)
     extra = divide(multiply(ratio, ratio, bits), plus, bits)
     factor = Interval(
@@ -244,15 +244,15 @@ def enclose_triple_outside(scale: Fraction, halfwidth: int, bits: int) -> Interv
     2 + 8b + 2b^2 + 3 (1+a)(1+b)(x + a) + (1+a)^2 (x^2 + 2ax + a (1+a)).
     """
     one, start = 1 << bits, halfwidth + 1
-    ratio = exp_negative(1 / scale, bits)
-    power = exp_negative(start / scale, bits)
+    ratio = enclose_exp_negative(1 / scale, bits)
+    power = enclose_exp_negative(start / scale, bits)
     plus = Interval(one + ratio.low, one + ratio.high)
     reach = Interval(start * (one - ratio.high), start * (one - ratio.low))
     square = multiply(ratio, ratio, bits)
-    more = Interval(one + square.low, one + square.high)
+    square_plus_one = Interval(one + square.low, one + square.high)
     shifted = Interval(reach.low + ratio.low, reach.high + ratio.high)
     first = multiply(square, square, bits)
-    second = multiply(multiply(plus, more, bits), shifted, bits)
+    second = multiply(multiply(plus, square_plus_one, bits), shifted, bits)
     crossed = multiply(ratio, Interval(2 * reach.low + plus.low, 2 * reach.high + plus.high), bits)
     beyond = multiply(reach, reach, bits)
     third = multiply(
@@ -277,12 +277,12 @@ def enclose_triple_outside(scale: Fraction, halfwidth: int, bits: int) -> Interv
 def _enclose_total(sigma2: Fraction, bits: int) -> Interval:
     """The sum of all weights exp(-k^2/(2 sigma2))."""
     if sigma2 <= SUMMED:
-        weights, rest = gaussian_weights(sigma2, bits)
+        weights, rest = enclose_gaussian_weights(sigma2, bits)
         low = 2 * sum(interval.low for interval in weights) - weights[0].low
         high = 2 * sum(interval.high for interval in weights) - weights[0].high
         return Interval(low, high + 2 * rest)
-    root = square_root(multiply(pi(bits), enclose(2 * sigma2, bits), bits), bits)
-    return Interval(root.low, multiply(root, _poisson_excess(sigma2, bits), bits).high)
+    root = enclose_sqrt(multiply(enclose_pi(bits), enclose(2 * sigma2, bits), bits), bits)
+    return Interval(root.low, multiply(root, _enclose_poisson_excess(sigma2, bits), bits).high)
 
 
 @lru_cache(maxsize=32)
@@ -290,11 +290,11 @@ def _sum_outside(sigma2: Fraction, bits: int) -> tuple[Interval, ...]:
     """P(|X| > h) for h = 0, 1, ... up to the last summed weight."""
     work = bits + _GUARD
     total = _enclose_total(sigma2, work)
-    weights, rest = gaussian_weights(sigma2, work)
+    weights, rest = enclose_gaussian_weights(sigma2, work)
     lows = accumulate((2 * interval.low for interval in reversed(weights[1:])), initial=0)
     highs = accumulate((2 * interval.high for interval in reversed(weights[1:])), initial=2 * rest)
     suffixes = [Interval(low, high) for low, high in zip(lows, highs, strict=True)]
-    return tuple(divide(interval, total, work).shifted(_GUARD) for interval in reversed(suffixes))
+    return tuple(divide(interval, total, work).shift(_GUARD) for interval in reversed(suffixes))
 
 
 def _compare_normal(sigma2: Fraction, halfwidth: int, bits: int) -> Interval:
@@ -302,12 +302,12 @@ def _compare_normal(sigma2: Fraction, halfwidth: int, bits: int) -> Interval:
     start = Fraction(halfwidth + 1)
     convex = (start - Fraction(1, 2)) ** 2 >= sigma2
     above = start - (Fraction(1, 2) if convex else 1)
-    inner = normal_outside(start * start / sigma2, bits)
-    low = divide(inner, _poisson_excess(sigma2, bits), bits).low
-    return Interval(low, normal_outside(above * above / sigma2, bits).high)
+    inner = enclose_normal_outside(start * start / sigma2, bits)
+    low = divide(inner, _enclose_poisson_excess(sigma2, bits), bits).low
+    return Interval(low, enclose_normal_outside(above * above / sigma2, bits).high)
 
 
-def _poisson_excess(sigma2: Fraction, bits: int) -> Interval:
+def _enclose_poisson_excess(sigma2: Fraction, bits: int) -> Interval:
     """Between 1 and 1 + 4 exp(-19 sigma2), which is above 1 + 4 exp(-2 pi^2 sigma2)."""
     one = 1 << bits
-    return Interval(one, one + 4 * exp_negative(19 * sigma2, bits).high)
+    return Interval(one, one + 4 * enclose_exp_negative(19 * sigma2, bits).high)

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dprelease.kernel.noise.additive.inversion import Words, words
+from dprelease.kernel.noise.additive.inversion import Words, read_words
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 
 Shorts = npt.NDArray[np.int16]
@@ -51,22 +51,22 @@ class FiniteTable(Struct, frozen=True, eq=False):
         """``size`` independent outcomes, as int16."""
         if not self.cuts:
             return np.full(size, self.outcomes[0], dtype=np.int16)
-        prefix = words(entropy, "<u2", size)
-        drawn: Shorts = self.guide.take(prefix)
-        places = np.flatnonzero(drawn == _OPEN)
+        prefix = read_words(entropy, "<u2", size)
+        outcomes: Shorts = self.guide.take(prefix)
+        places = np.flatnonzero(outcomes == _OPEN)
         if places.size:
-            drawn[places] = self._decide(prefix[places].astype(np.uint64), entropy)
-        return drawn
+            outcomes[places] = self._decide(prefix[places].astype(np.uint64), entropy)
+        return outcomes
 
     def _decide(self, first: Words, entropy: Entropy) -> Shorts:
         """The outcomes of places that 16 bits left open."""
-        more = words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(_FIRST)
-        prefix = first << np.uint64(_SECOND - _FIRST) | more
-        least = np.searchsorted(self.ceilings, prefix, side="left")  # ceiling - 1 < prefix
-        most = np.searchsorted(self.floors, prefix, side="right")
-        for place in np.flatnonzero(least != most):
-            least[place] = self._decide_one(int(prefix[place]), entropy)
-        return self.outcomes[least]
+        low_bits = read_words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(_FIRST)
+        prefix = first << np.uint64(_SECOND - _FIRST) | low_bits
+        lowest = np.searchsorted(self.ceilings, prefix, side="left")  # ceiling - 1 < prefix
+        highest = np.searchsorted(self.floors, prefix, side="right")
+        for place in np.flatnonzero(lowest != highest):
+            lowest[place] = self._decide_one(int(prefix[place]), entropy)
+        return self.outcomes[lowest]
 
     def _decide_one(self, prefix: int, entropy: Entropy) -> int:
         """The number of the outcome for a prefix of 64 bits that left it open; draws more.
@@ -78,9 +78,9 @@ class FiniteTable(Struct, frozen=True, eq=False):
             prefix = prefix << _SECOND | read_bits(entropy, _SECOND)
             bits += _SECOND
             floors, ceilings = _round_cuts(self.cuts, bits)
-            least = sum(number <= prefix for number in ceilings)
-            if least == sum(number <= prefix for number in floors):
-                return least
+            lowest = sum(number <= prefix for number in ceilings)
+            if lowest == sum(number <= prefix for number in floors):
+                return lowest
 
 
 def build_finite(probabilities: Sequence[Fraction]) -> FiniteTable:
@@ -97,9 +97,9 @@ def build_finite(probabilities: Sequence[Fraction]) -> FiniteTable:
     cuts = tuple(accumulate(probabilities[place] for place in possible))[:-1]
     floors, ceilings = (np.array(number, dtype=np.int64) for number in _round_cuts(cuts, _FIRST))
     prefixes: npt.NDArray[Any] = np.arange(1 << _FIRST)
-    least = np.searchsorted(ceilings, prefixes, side="right")
-    most = np.searchsorted(floors, prefixes, side="right")
-    guide = np.where(least == most, outcomes[least], np.int16(_OPEN))
+    lowest = np.searchsorted(ceilings, prefixes, side="right")
+    highest = np.searchsorted(floors, prefixes, side="right")
+    guide = np.where(lowest == highest, outcomes[lowest], np.int16(_OPEN))
     floors64, ceilings64 = _round_cuts(cuts, _SECOND)
     return FiniteTable(
         outcomes,

@@ -23,7 +23,7 @@ from msgspec import Struct
 from dprelease.kernel.noise.additive.inversion import Int64s
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import MOST_OUTCOMES, FiniteTable, Shorts, build_finite
-from dprelease.kernel.noise.uniforms import CHANCE_BITS, parts
+from dprelease.kernel.noise.uniforms import CHANCE_BITS, draw_shares
 from dprelease.model import Grid
 from dprelease.model.record_tables import Window, WindowLaw
 
@@ -71,7 +71,7 @@ def _draw(table: WindowTable, steps: Int64s, width: int, entropy: Entropy) -> Sh
         whole = place // np.uint64(width)
         rest = (place - whole * np.uint64(width)).view(np.int64)
         start += whole.view(np.int64)
-        start += parts(rest, width, entropy)
+        start += draw_shares(rest, width, entropy)
     levels: Shorts = table.levels.take(start)
     return levels
 
@@ -94,9 +94,9 @@ def build_windows(law: WindowLaw) -> WindowTable:
     reach: list[int] = []
     levels: list[npt.NDArray[Any]] = []
     for window, share, base in windows:
-        probabilities += _probabilities(window, share)
+        probabilities += _list_probabilities(window, share)
         reach += [window.levels - window.width] * window.levels
-        levels.append(base + _levels(window, starts))
+        levels.append(base + _list_levels(window, starts))
     return WindowTable(
         build_finite(probabilities),
         np.array(reach, dtype=np.int64),
@@ -105,15 +105,15 @@ def build_windows(law: WindowLaw) -> WindowTable:
     )
 
 
-def _probabilities(window: Window, share: Fraction) -> list[Fraction]:
+def _list_probabilities(window: Window, share: Fraction) -> list[Fraction]:
     """Of each level inside, counted from below, then of each outside."""
     outside = window.levels - window.width
     chance_outside = share / (outside + window.ratio * window.width)
     return [chance_outside * window.ratio] * window.width + [chance_outside] * outside
 
 
-def _levels(window: Window, starts: int) -> npt.NDArray[Any]:
-    """The level of each outcome of ``_probabilities`` and each start: (levels, starts)."""
+def _list_levels(window: Window, starts: int) -> npt.NDArray[Any]:
+    """The level of each outcome of ``_list_probabilities`` and each start: (levels, starts)."""
     start = np.arange(starts)
     inside = np.arange(window.width)[:, None] + start
     outside = np.arange(window.levels - window.width)[:, None]

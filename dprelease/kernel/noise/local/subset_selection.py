@@ -25,7 +25,13 @@ import numpy.typing as npt
 from dprelease.kernel.noise.additive.inversion import Int64s
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.finite import FiniteTable, build_finite
-from dprelease.kernel.noise.uniforms import CHANCE_BITS, Bools, below, chance, draw_below
+from dprelease.kernel.noise.uniforms import (
+    CHANCE_BITS,
+    Bools,
+    draw_below,
+    draw_coins,
+    draw_integers_below,
+)
 from dprelease.model.record_tables import SubsetLaw
 
 Labels = npt.NDArray[Any]
@@ -46,7 +52,7 @@ def respond_subset(law: SubsetLaw, codes: Int64s, entropy: Entropy) -> Labels:
     check_subset(law)
     if codes.size and not (codes.min() >= -1 and codes.max() < law.labels):
         raise ValueError("a code is not the number of a label")
-    answers = np.empty((codes.size, law.size), dtype=_kind(law))
+    answers = np.empty((codes.size, law.size), dtype=_choose_dtype(law))
     chunk = max(1, min(_CHUNK, _CHUNK_CELLS // law.size))
     for start in range(0, codes.size, chunk):
         truth = _settle(codes[start : start + chunk], law.labels, entropy)
@@ -68,12 +74,12 @@ def prepare_subset(law: SubsetLaw) -> None:
     """Build the tables of a law before there is anything to answer."""
     check_subset(law)
     if is_small(law):
-        numbers_of_sets(law)
+        build_set_law(law)
         if law.size > 1:
-            sets_of_numbers(law.labels, law.size)
+            expand_sets(law.labels, law.size)
 
 
-def _kind(law: SubsetLaw) -> npt.DTypeLike:
+def _choose_dtype(law: SubsetLaw) -> npt.DTypeLike:
     return np.uint16 if law.labels <= _NARROW else np.uint32
 
 
@@ -83,23 +89,21 @@ def _settle(codes: Int64s, labels: int, entropy: Entropy) -> Int64s:
     if not places.size:
         return codes
     settled = codes.copy()
-    settled[places] = below(labels, places.size, entropy)
+    settled[places] = draw_integers_below(labels, places.size, entropy)
     return settled
 
 
 def _draw(law: SubsetLaw, truth: Int64s, entropy: Entropy) -> Labels:
     """The sets of one chunk; every truth is a label."""
     if is_small(law):
-        number = numbers_of_sets(law).draw(truth.size, entropy).astype(np.int64)
+        number = build_set_law(law).draw(truth.size, entropy).astype(np.int64)
         if law.size == 1:
             label = truth + number
             label -= law.labels * (label >= law.labels)
             return label[:, None]
-        rows: Labels = sets_of_numbers(law.labels, law.size).take(
-            number * law.labels + truth, axis=0
-        )
+        rows: Labels = expand_sets(law.labels, law.size).take(number * law.labels + truth, axis=0)
         return rows
-    truthful = chance(law.keep, truth.size, entropy)
+    truthful = draw_coins(law.keep, truth.size, entropy)
     if law.size == 1:
         return draw_label(law.labels, truthful, truth, entropy)
     return draw_set(law, truthful, truth, entropy)
@@ -114,7 +118,7 @@ def is_small(law: SubsetLaw) -> bool:
 
 
 @lru_cache(maxsize=64)
-def numbers_of_sets(law: SubsetLaw) -> FiniteTable:
+def build_set_law(law: SubsetLaw) -> FiniteTable:
     """The law of the number of a set, in the order of ``combinations``; label 0 is the truth."""
     others = law.labels - 1
     within, without = comb(others, law.size - 1), comb(others, law.size)
@@ -124,7 +128,7 @@ def numbers_of_sets(law: SubsetLaw) -> FiniteTable:
 
 
 @lru_cache(maxsize=16)
-def sets_of_numbers(labels: int, size: int) -> Labels:
+def expand_sets(labels: int, size: int) -> Labels:
     """Row number * labels + truth: the set of this number, its labels counted from the truth on."""
     numbered = np.array(list(combinations(range(labels), size)), dtype=np.uint16)
     truths = np.arange(labels, dtype=np.uint16)
@@ -138,32 +142,32 @@ def draw_label(labels: int, truthful: Bools, truth: Int64s, entropy: Entropy) ->
     answer = truth.copy()
     places = np.flatnonzero(~truthful)
     if places.size:
-        other = below(labels - 1, places.size, entropy)
-        answer[places] = other + (other >= truth[places])
+        offset = draw_integers_below(labels - 1, places.size, entropy)
+        answer[places] = offset + (offset >= truth[places])
     return answer[:, None]
 
 
 def draw_set(law: SubsetLaw, truthful: Bools, truth: Int64s, entropy: Entropy) -> Labels:
     """Sets by Floyd's algorithm: one column of all rows after the other."""
     others, size = law.labels - 1, law.size
-    kind = _kind(law)
-    one = np.dtype(kind).type
-    drawn = np.empty((size, truth.size), dtype=kind)
-    drawn[0] = others  # no number of an other label: it stands for the truth
+    kind = _choose_dtype(law)
+    dtype = np.dtype(kind).type
+    picks = np.empty((size, truth.size), dtype=kind)
+    picks[0] = others  # no number of an other label: it stands for the truth
     places = np.flatnonzero(~truthful)
     if places.size:
-        drawn[0, places] = below(others - size + 1, places.size, entropy)
+        picks[0, places] = draw_integers_below(others - size + 1, places.size, entropy)
     for step in range(1, size):
         last = others - size + step
         fresh = draw_below(last + 1, truth.size, entropy).astype(kind)
-        taken = fresh == drawn[0]
+        repeats = fresh == picks[0]
         for before in range(1, step):
-            taken |= fresh == drawn[before]
-        drawn[step] = np.maximum(fresh, taken * one(last))  # the last is above all before it
+            repeats |= fresh == picks[before]
+        picks[step] = np.maximum(fresh, repeats * dtype(last))  # the last is above all before it
     own = truth.astype(kind)
-    first = np.where(truthful, own, drawn[0] + (drawn[0] >= own))
-    drawn[1:] += drawn[1:] >= own
-    drawn[0] = first
+    first = np.where(truthful, own, picks[0] + (picks[0] >= own))
+    picks[1:] += picks[1:] >= own
+    picks[0] = first
     # NumPy sorts short rows of 32 bits several times as fast as those of 16.
-    rows: Labels = np.sort(drawn.T.astype(np.uint32), axis=1).astype(kind, copy=False)
+    rows: Labels = np.sort(picks.T.astype(np.uint32), axis=1).astype(kind, copy=False)
     return rows

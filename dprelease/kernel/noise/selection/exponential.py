@@ -40,7 +40,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, divide, exp_negative
+from dprelease.kernel.noise.distributions.interval_arithmetic import (
+    Interval,
+    divide,
+    enclose_exp_negative,
+)
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 from dprelease.kernel.noise.selection.weights import (
     FITS,
@@ -48,7 +52,7 @@ from dprelease.kernel.noise.selection.weights import (
     Candidate,
     Integers,
     WeightBuckets,
-    as_integers,
+    cast_to_integers,
 )
 from dprelease.kernel.noise.uniforms import keep_exactly
 
@@ -69,7 +73,7 @@ def choose(
     number, and sizes that don't fit; TypeError for numbers that aren't integers.
     """
     buckets = WeightBuckets(distances, rate, sizes)
-    if buckets.best() != 0:
+    if buckets.find_best() != 0:
         raise ValueError("the best candidate has distance 0")
     return draw_exponential(buckets, entropy)
 
@@ -84,7 +88,7 @@ def draw_exponential(buckets: WeightBuckets, entropy: Entropy) -> Candidate:
 
 def draw_permute_and_flip(buckets: WeightBuckets, entropy: Entropy) -> Candidate:
     """One candidate by permute-and-flip; it stays where it is. See the module for the proof."""
-    best = buckets.best()
+    best = buckets.find_best()
     pieces: list[list[Fraction]] = []
     out: set[Candidate] = set()
     while True:
@@ -92,8 +96,8 @@ def draw_permute_and_flip(buckets: WeightBuckets, entropy: Entropy) -> Candidate
         candidate = buckets.propose(entropy)
         if candidate in out or not keep(buckets.rest(candidate[0]), entropy):
             continue
-        exponent = buckets.exponent(candidate[0], best)
-        if is_silent(exponent, pieces, lambda bits: buckets.total(best, bits), entropy):
+        exponent = buckets.compute_exponent(candidate[0], best)
+        if is_silent(exponent, pieces, lambda bits: buckets.sum_weights(best, bits), entropy):
             return candidate
         out.add(candidate)
 
@@ -103,7 +107,7 @@ def keep(exponent: Fraction, entropy: Entropy) -> bool:
     return exponent == 0 or keep_exactly(read_bits(entropy, STEP), STEP, exponent, entropy)
 
 
-def happens(chance: Callable[[int], Interval], entropy: Entropy) -> bool:
+def draw_event(chance: Callable[[int], Interval], entropy: Entropy) -> bool:
     """True with exactly the probability that ``chance(bits)`` encloses at any number of bits."""
     prefix = bits = 0
     while True:
@@ -130,15 +134,15 @@ def is_silent(
         return True
     for place, clocks in enumerate(pieces):
 
-        def silence(bits: int, clocks: list[Fraction] = clocks) -> Interval:
+        def enclose_silence(bits: int, clocks: list[Fraction] = clocks) -> Interval:
             work = bits + _GUARD
-            rates = [proposals(work), *(_tails(clock, work) for clock in clocks)]
+            rates = [proposals(work), *(_compute_tail_rate(clock, work) for clock in clocks)]
             without = Interval(sum(rate.low for rate in rates), sum(rate.high for rate in rates))
-            more = _tails(exponent, work)
-            with_it = Interval(without.low + more.low, without.high + more.high)
-            return divide(without, with_it, work).shifted(_GUARD)
+            tail_rate = _compute_tail_rate(exponent, work)
+            with_it = Interval(without.low + tail_rate.low, without.high + tail_rate.high)
+            return divide(without, with_it, work).shift(_GUARD)
 
-        if not happens(silence, entropy):
+        if not draw_event(enclose_silence, entropy):
             for earlier in range(place):
                 pieces[earlier] = [*pieces[earlier], exponent]
             pieces[place : place + 1] = [[*clocks, exponent], clocks]
@@ -146,9 +150,9 @@ def is_silent(
     return True
 
 
-def _tails(exponent: Fraction, bits: int) -> Interval:
+def _compute_tail_rate(exponent: Fraction, bits: int) -> Interval:
     """The rate 1 - exp(-exponent) of the tails of a candidate."""
-    heads = exp_negative(exponent, bits)
+    heads = enclose_exp_negative(exponent, bits)
     return Interval(max((1 << bits) - heads.high, 0), (1 << bits) - heads.low)
 
 
@@ -170,7 +174,7 @@ def select_in_turn(  # noqa: PLR0913, PLR0917 - a selection, and how often
     """
     if k < 1:
         raise ValueError("at least one candidate is selected")
-    buckets = WeightBuckets(distances_of(scores), rate, sizes)
+    buckets = WeightBuckets(compute_distances(scores), rate, sizes)
     selected: list[Candidate] = []
     for _ in range(min(k, buckets.remaining)):
         selected.append(draw(buckets, entropy))
@@ -178,12 +182,12 @@ def select_in_turn(  # noqa: PLR0913, PLR0917 - a selection, and how often
     return selected
 
 
-def distances_of(scores: Integers) -> npt.NDArray[Any]:
+def compute_distances(scores: Integers) -> npt.NDArray[Any]:
     """How far each score lies below the best."""
-    held = as_integers(scores)
-    if not held.size:
+    score_array = cast_to_integers(scores)
+    if not score_array.size:
         raise ValueError("a selection needs a candidate")
-    best, worst = int(held.max()), int(held.min())
-    wide = held.astype(object) if best - worst >= FITS else held
+    best, worst = int(score_array.max()), int(score_array.min())
+    wide = score_array.astype(object) if best - worst >= FITS else score_array
     distances: npt.NDArray[Any] = np.subtract(best, wide)
     return distances

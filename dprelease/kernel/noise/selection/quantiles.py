@@ -31,7 +31,7 @@ from msgspec import Struct
 
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.selection.exponential import choose, keep
-from dprelease.kernel.noise.selection.weights import Integers, as_integers, exact_sum
+from dprelease.kernel.noise.selection.weights import Integers, cast_to_integers, sum_exactly
 from dprelease.model.plans import QuantileScheme, QuantileStep
 
 Int64s = npt.NDArray[np.int64]
@@ -57,7 +57,7 @@ class Grid(Struct, frozen=True):
     def __getitem__(self, index: int) -> int:
         return self.lower + index
 
-    def spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
+    def count_spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
         """How many outputs lie below each value, and how many below or at it."""
         return values - self.lower, values - (self.lower - 1)
 
@@ -78,10 +78,10 @@ class Listed(Struct, frozen=True):
     def __getitem__(self, index: int) -> int:
         return self.values[index]
 
-    def spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
+    def count_spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
         """How many outputs lie below each value, and how many below or at it."""
-        held = np.array(self.values, dtype=np.int64)
-        low, high = np.searchsorted(held, values), np.searchsorted(held, values, side="right")
+        outputs = np.array(self.values, dtype=np.int64)
+        low, high = np.searchsorted(outputs, values), np.searchsorted(outputs, values, side="right")
         return low.astype(np.int64), high.astype(np.int64)
 
 
@@ -102,15 +102,15 @@ class Mass(Struct, frozen=True, eq=False):
         """The mass of all records."""
         return int(self.before[-1]) * self.slots
 
-    def below(self, slot: int) -> int:
+    def sum_below(self, slot: int) -> int:
         """The mass under a slot."""
-        return self._at(slot, slot % self.slots)
+        return self._get_mass(slot, slot % self.slots)
 
-    def upto(self, slot: int) -> int:
+    def sum_up_to(self, slot: int) -> int:
         """The mass under a slot and in it."""
-        return self._at(slot, slot % self.slots + 1)
+        return self._get_mass(slot, slot % self.slots + 1)
 
-    def _at(self, slot: int, filled: int) -> int:
+    def _get_mass(self, slot: int, filled: int) -> int:
         value = self.outputs[slot // self.slots]
         place = bisect_left(self.points, value)
         mass = int(self.before[place]) * self.slots
@@ -119,7 +119,7 @@ class Mass(Struct, frozen=True, eq=False):
         return mass
 
 
-def slots_of(outputs: int, parted: bool) -> int:
+def count_slots(outputs: int, parted: bool) -> int:
     """How many slots each of so many outputs has: one, if no part ever ends within a value."""
     return 1 << max(0, min(_FINE, _ROOM - outputs.bit_length())) if parted else 1
 
@@ -130,10 +130,10 @@ def gather(points: Integers, counts: Integers, outputs: Outputs, slots: int) -> 
     TypeError for numbers that aren't integers; ValueError unless values rise and counts are
     positive, and both, and the sum of counts, are below 2^62.
     """
-    values, sizes = as_integers(points), as_integers(counts)
+    values, sizes = cast_to_integers(points), cast_to_integers(counts)
     if values.ndim != 1 or values.shape != sizes.shape:
         raise ValueError("a histogram has one count for each value")
-    if object in {values.dtype, sizes.dtype} or exact_sum(sizes) >= _FITS:
+    if object in {values.dtype, sizes.dtype} or sum_exactly(sizes) >= _FITS:
         raise ValueError("a histogram holds values and counts below 2^62")
     if values.size and ((values[1:] <= values[:-1]).any() or sizes.min() < 1):
         raise ValueError("the values of a histogram rise, and their counts are positive")
@@ -142,7 +142,7 @@ def gather(points: Integers, counts: Integers, outputs: Outputs, slots: int) -> 
     return Mass(outputs, slots, values, sizes, before)
 
 
-def at_nearest(
+def move_to_nearest(
     points: Integers, counts: Integers, candidates: Sequence[int]
 ) -> tuple[Sequence[int], Sequence[int]]:
     """Move the values of a histogram to the nearest candidates, of two as near to the lower one.
@@ -163,15 +163,15 @@ def at_nearest(
         ValueError: The records are 2^62 or more.
 
     """
-    values, sizes = as_integers(points), as_integers(counts)
-    if exact_sum(sizes) >= _FITS:
+    values, sizes = cast_to_integers(points), cast_to_integers(counts)
+    if sum_exactly(sizes) >= _FITS:
         raise ValueError("a histogram holds counts below 2^62")
     listed = np.array(candidates, dtype=np.int64)
     middles = listed[:-1] + np.diff(listed) // 2  # up to here the lower one is as near
-    held, starts = np.unique(np.searchsorted(middles, values), return_index=True)
-    if not held.size:
+    places, starts = np.unique(np.searchsorted(middles, values), return_index=True)
+    if not places.size:
         return (), ()
-    return listed[held].tolist(), np.add.reduceat(sizes, starts).tolist()
+    return listed[places].tolist(), np.add.reduceat(sizes, starts).tolist()
 
 
 # --- selections -----------------------------------------------------------------------------------
@@ -196,15 +196,15 @@ class Part(Struct, frozen=True):
     b: int
     rate: Fraction
 
-    def outside(self, below: int, upto: int) -> int:
+    def measure_outside(self, below: int, upto: int) -> int:
         """D of a candidate with this mass below it, and below or in it."""
         target = self.a * (self.high - self.low)
         return max(0, self.b * (below - self.low) - target, target - self.b * (upto - self.low))
 
-    def distance(self, mass: Mass, unit: int) -> int:
+    def measure_distance(self, mass: Mass, unit: int) -> int:
         """D of a unit."""
         slot = unit * self.size
-        return self.outside(mass.below(slot), mass.upto(slot + self.size - 1))
+        return self.measure_outside(mass.sum_below(slot), mass.sum_up_to(slot + self.size - 1))
 
 
 class Blocks(Struct, frozen=True, eq=False):
@@ -235,18 +235,18 @@ def release(  # noqa: PLR0913, PLR0917 - a histogram, what may come out, how
     outputs = Grid(lower, upper) if candidates is None else Listed(tuple(candidates))
     if not lower <= outputs[0] <= outputs[len(outputs) - 1] <= upper:
         raise ValueError("possible outputs lie within the bounds")
-    slots = slots_of(len(outputs), parted=len(scheme.steps) > 1)
+    slots = count_slots(len(outputs), parted=len(scheme.steps) > 1)
     mass = gather(points, counts, outputs, slots)
     if mass.points.size and not lower <= mass.points[0] <= mass.points[-1] <= upper:
         raise ValueError("the values of a histogram lie within the bounds")
     selected: dict[int, int] = {}
     for step in scheme.steps:
-        part = part_of(mass, scheme, step, selected)
+        part = find_part(mass, scheme, step, selected)
         selected[step.index] = select(mass, part, entropy) * part.size
     return tuple(outputs[selected[index + 1] // slots] for index in range(len(selected)))
 
 
-def part_of(
+def find_part(
     mass: Mass, scheme: QuantileScheme, step: QuantileStep, selected: Mapping[int, int]
 ) -> Part:
     """What a step selects from, given the (first) slots of the quantiles selected before it."""
@@ -257,8 +257,8 @@ def part_of(
         first // size,
         (len(mass.outputs) * mass.slots - 1 if last is None else last) // size,
         size,
-        mass.below(first) if step.lower in selected else 0,
-        mass.total if last is None else mass.below(last),
+        mass.sum_below(first) if step.lower in selected else 0,
+        mass.total if last is None else mass.sum_below(last),
         step.target.numerator,
         step.target.denominator,
         step.rate / mass.slots,
@@ -268,11 +268,11 @@ def part_of(
 def select(mass: Mass, part: Part, entropy: Entropy) -> int:
     """A unit of the part, with P proportional to exp(-rate d), exactly."""
     blocks = cut(mass, part)
-    least = int(blocks.bounds.min())
+    lowest_bound = int(blocks.bounds.min())
     while True:
-        place, offset = choose(blocks.bounds - least, part.rate, entropy, blocks.sizes)
+        place, offset = choose(blocks.bounds - lowest_bound, part.rate, entropy, blocks.sizes)
         unit = int(blocks.starts[place]) + offset
-        above = part.distance(mass, unit) - int(blocks.bounds[place])
+        above = part.measure_distance(mass, unit) - int(blocks.bounds[place])
         if above < 0:
             raise ArithmeticError("a bound of a block doesn't hold")
         if keep(part.rate * above, entropy):
@@ -287,14 +287,14 @@ def cut(mass: Mass, part: Part) -> Blocks:
     # Weights beyond are below 2^-64 in all; ln 2 < 7/10.
     bits = _SPARE + (part.last - part.first + 1).bit_length()
     reach = 7 * bits * part.rate.denominator // (10 * part.rate.numerator) + 1
-    reach = min(_LARGE, reach + _best(mass, part))
+    reach = min(_LARGE, reach + _find_least_distance(mass, part))
     near = max(part.low // slots, (target - reach) // scale)
     far = min(-(-part.high // slots), -(-(target + reach) // scale))
     start = int(np.searchsorted(mass.before[1:], near))
     stop = int(np.searchsorted(mass.before[:-1], far, side="right"))
 
     # In turn: a gap (or all the rest), a value, a gap, a value, ..., a gap (or all the rest).
-    under, through = mass.outputs.spans(mass.points[start:stop])
+    under, through = mass.outputs.count_spans(mass.points[start:stop])
     edges = np.stack((under * units, through * units), axis=1).reshape(-1)
     edges = np.concatenate(([part.first], edges.clip(part.first, part.last + 1), [part.last + 1]))
     starts, sizes = edges[:-1], np.diff(edges)
@@ -314,36 +314,36 @@ def cut(mass: Mass, part: Part) -> Blocks:
     pieces = [
         piece
         for place in np.flatnonzero((sizes > 0) & steep)
-        for piece in _slice(
+        for piece in _slice_pieces(
             mass, part, int(starts[place]), int(sizes[place]), start + int(place) // 2, reach
         )
     ]
-    more = np.array(pieces, dtype=np.int64).reshape(-1, 3)
+    piece_array = np.array(pieces, dtype=np.int64).reshape(-1, 3)
     return Blocks(
-        np.concatenate((starts[occupied], more[:, 0])),
-        np.concatenate((sizes[occupied], more[:, 1])),
-        np.concatenate((bounds[occupied], more[:, 2])),
+        np.concatenate((starts[occupied], piece_array[:, 0])),
+        np.concatenate((sizes[occupied], piece_array[:, 1])),
+        np.concatenate((bounds[occupied], piece_array[:, 2])),
     )
 
 
-def _best(mass: Mass, part: Part) -> int:
+def _find_least_distance(mass: Mass, part: Part) -> int:
     """The least d of the part. It isn't 0 where candidates are listed and far from the target."""
     target = part.b * part.low + part.a * (part.high - part.low)
     units = range(part.first, part.last + 1)
     place = bisect_left(
-        units, target, key=lambda unit: part.b * mass.upto((unit + 1) * part.size - 1)
+        units, target, key=lambda unit: part.b * mass.sum_up_to((unit + 1) * part.size - 1)
     )
     near = units[max(place - 1, 0) : place + 1]
-    return min(part.distance(mass, unit) for unit in near)
+    return min(part.measure_distance(mass, unit) for unit in near)
 
 
-def _slice(  # noqa: PLR0913, PLR0917 - a value of a part
+def _slice_pieces(  # noqa: PLR0913, PLR0917 - a value of a part
     mass: Mass, part: Part, first: int, size: int, place: int, reach: int
 ) -> list[tuple[int, int, int]]:
     """The slots of one value in pieces (start, size, bound of d), short ones where d is small."""
     step = part.b * int(mass.counts[place])  # from slot to slot
     length = max(1, part.rate.denominator // (part.rate.numerator * step))
-    target = part.a * (part.high - part.low) - part.b * (mass.below(first) - part.low)
+    target = part.a * (part.high - part.low) - part.b * (mass.sum_below(first) - part.low)
     near = min(max((target - reach) // step, 0), size)
     far = min(max((target + reach) // step + 1, near), size)
     cuts = [0, *range(near, far, length), far, size]
@@ -351,6 +351,6 @@ def _slice(  # noqa: PLR0913, PLR0917 - a value of a part
     for low, high in pairwise(cuts):
         if low < high:
             start, last = first + low, first + high - 1
-            bound = part.outside(mass.below(start), mass.upto(last))
+            bound = part.measure_outside(mass.sum_below(start), mass.sum_up_to(last))
             pieces.append((start, high - low, min(bound, _LARGE)))
     return pieces

@@ -35,8 +35,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from dprelease.kernel.noise.additive.sample import uniform_below
-from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, exp_negative
+from dprelease.kernel.noise.additive.sample import draw_uniform_below
+from dprelease.kernel.noise.distributions.interval_arithmetic import Interval, enclose_exp_negative
 from dprelease.kernel.noise.entropy import Entropy, read_bits
 
 Integers = Sequence[int] | npt.NDArray[Any]
@@ -46,7 +46,7 @@ HALF = 32
 _BLOCK = 2048  # entries that are summed at once when a position is looked for
 
 
-def as_integers(values: Integers) -> npt.NDArray[Any]:
+def cast_to_integers(values: Integers) -> npt.NDArray[Any]:
     """An array of 64-bit integers, or of Python's where one is 2^62 or beyond.
 
     Raises TypeError for anything but integers: a rounded number would skew the law.
@@ -63,7 +63,7 @@ def as_integers(values: Integers) -> npt.NDArray[Any]:
     return np.array(whole, dtype=np.int64 if small else object)
 
 
-def exact_sum(values: npt.NDArray[Any]) -> int:
+def sum_exactly(values: npt.NDArray[Any]) -> int:
     """The sum, which may be beyond 64 bits: in two halves that stay within."""
     if values.dtype == object:
         return sum(values.tolist())
@@ -74,8 +74,11 @@ def exact_sum(values: npt.NDArray[Any]) -> int:
 def locate(sizes: npt.NDArray[Any], position: int) -> tuple[int, int]:
     """The entry that holds a position below the sum of all sizes, and the offset within it."""
     start = 0
-    while start < sizes.size and (held := exact_sum(sizes[start : start + _BLOCK])) <= position:
-        position -= held
+    while (
+        start < sizes.size
+        and (block_total := sum_exactly(sizes[start : start + _BLOCK])) <= position
+    ):
+        position -= block_total
         start += _BLOCK
     for place, size in enumerate(sizes[start : start + _BLOCK].tolist(), start):
         if position < size:
@@ -120,12 +123,12 @@ class WeightBuckets:
     def __init__(self, distances: Integers, rate: Fraction, sizes: Integers | None = None) -> None:
         if rate <= 0:
             raise ValueError("the rate of a selection is positive")
-        self._distances = as_integers(distances)
+        self._distances = cast_to_integers(distances)
         if not self._distances.size:
             raise ValueError("a selection needs a candidate")
         if self._distances.min() < 0:
             raise ValueError("a distance below the best score can't be negative")
-        self._sizes = None if sizes is None else as_integers(sizes)
+        self._sizes = None if sizes is None else cast_to_integers(sizes)
         if self._sizes is not None and (
             self._sizes.size != self._distances.size or self._sizes.min() < 1
         ):
@@ -134,7 +137,7 @@ class WeightBuckets:
         self._width = max(1, rate.denominator // rate.numerator)
         self._step = rate * self._width
         self._levels = _divide(self._distances, self._width)
-        self._left = self._distances.size if self._sizes is None else exact_sum(self._sizes)
+        self._left = self._distances.size if self._sizes is None else sum_exactly(self._sizes)
         self._taken: dict[int, list[int]] = {}
         self._sums: dict[int, Sums] = {}
         self._in_bucket: dict[int, npt.NDArray[np.int64]] = {}
@@ -149,31 +152,33 @@ class WeightBuckets:
     def propose(self, entropy: Entropy) -> Candidate:
         """One candidate with probability proportional to exp(-rate B q), q its bucket."""
         bucket = self._draw_bucket(entropy)
-        return self._candidate(bucket, uniform_below(self._counts[bucket - self._start], entropy))
+        return self._get_candidate(
+            bucket, draw_uniform_below(self._counts[bucket - self._start], entropy)
+        )
 
     def rest(self, index: int) -> Fraction:
         """Rate times r, the entry's distance above its bucket: below 1."""
         return self._rate * (int(self._distances[index]) % self._width)
 
-    def exponent(self, index: int, best: int) -> Fraction:
+    def compute_exponent(self, index: int, best: int) -> Fraction:
         """Rate times the distance of an entry from one at distance ``best``."""
         return self._rate * (int(self._distances[index]) - best)
 
-    def best(self) -> int:
+    def find_best(self) -> int:
         """The least distance of a candidate that is left."""
-        return int(self._distances[self._members(self._nearest())].min())
+        return int(self._distances[self._list_members(self._find_nearest())].min())
 
-    def total(self, best: int, bits: int) -> Interval:
+    def sum_weights(self, best: int, bits: int) -> Interval:
         """The sum of exp(-rate (B q - best)) over all candidates left, at ``bits``.
 
         That of a proposal's weights, where those of the candidates themselves are 1 at ``best``.
         """
         work = bits + _GUARD + self._left.bit_length()
-        above = exp_negative(self._rate * (best - self._width * self._nearest()), work)
+        above = enclose_exp_negative(self._rate * (best - self._width * self._find_nearest()), work)
         total = self._sum(work).total
         return Interval(
             (total.low << work) // above.high, -(-(total.high << work) // above.low)
-        ).shifted(work - bits)
+        ).shift(work - bits)
 
     def take(self, candidate: Candidate) -> None:
         """Take a candidate away that is there."""
@@ -181,7 +186,7 @@ class WeightBuckets:
         bucket = int(self._levels[index])
         if self._sizes is None or self._sizes[index] == 1:
             self._levels[index] = _GONE
-            members = self._members(bucket)
+            members = self._list_members(bucket)
             self._in_bucket[bucket] = members[members != index]
         if self._sizes is not None:
             self._sizes[index] -= 1
@@ -190,7 +195,7 @@ class WeightBuckets:
         self._left -= 1
         self._sums.clear()
 
-    def _nearest(self) -> int:
+    def _find_nearest(self) -> int:
         """The first bucket with a candidate."""
         for gap, count in enumerate(self._counts):
             if count:
@@ -211,7 +216,7 @@ class WeightBuckets:
         """The sums of weights n_q exp(-rate B (q - nearest)) at ``work`` bits."""
         if work in self._sums:
             return self._sums[work]
-        first = self._nearest()
+        first = self._find_nearest()
         # ln 2 < 7/10: buckets that are further away weigh less than a unit for each candidate
         span = work * 7 * self._step.denominator // (10 * self._step.numerator) + 1
         if first + span >= self._start + len(self._counts):
@@ -234,7 +239,7 @@ class WeightBuckets:
 
     def _weigh(self, gap: int, work: int) -> Interval:
         """exp(-rate B gap)."""
-        return _power(self._step, gap, work)
+        return _compute_power(self._step, gap, work)
 
     def _draw_bucket(self, entropy: Entropy) -> int:
         """A bucket, by exact inversion; see the module."""
@@ -251,15 +256,15 @@ class WeightBuckets:
             ):
                 return sums.buckets[place]
 
-    def _members(self, bucket: int) -> npt.NDArray[np.int64]:
+    def _list_members(self, bucket: int) -> npt.NDArray[np.int64]:
         """The entries of a bucket."""
         if bucket not in self._in_bucket:
             self._in_bucket[bucket] = np.flatnonzero(self._levels == bucket)
         return self._in_bucket[bucket]
 
-    def _candidate(self, bucket: int, position: int) -> Candidate:
+    def _get_candidate(self, bucket: int, position: int) -> Candidate:
         """The candidate at a position of its bucket."""
-        members = self._members(bucket)
+        members = self._list_members(bucket)
         if self._sizes is None:
             return int(members[position]), 0
         place, offset = locate(self._sizes[members], position)
@@ -289,13 +294,13 @@ def _count(gaps: npt.NDArray[np.int64], length: int, sizes: npt.NDArray[Any] | N
         return sums
     halves = []
     for half in (sizes >> HALF, sizes & ((1 << HALF) - 1)):
-        held = np.zeros(length, dtype=np.int64)
-        np.add.at(held, gaps, half)
-        halves.append(held.tolist())
+        counts = np.zeros(length, dtype=np.int64)
+        np.add.at(counts, gaps, half)
+        halves.append(counts.tolist())
     return [(upper << HALF) + lower for upper, lower in zip(*halves, strict=True)]
 
 
 @lru_cache(maxsize=1 << 14)
-def _power(step: Fraction, gap: int, work: int) -> Interval:
+def _compute_power(step: Fraction, gap: int, work: int) -> Interval:
     """exp(-step gap): a table of many cells asks for the same ones again and again."""
-    return exp_negative(step * gap, work)
+    return enclose_exp_negative(step * gap, work)

@@ -35,13 +35,13 @@ _MOST = 1 << 12  # no loss that is looked at reaches further
 _HUGE = 1 << 200  # no parameter that is looked at is larger
 
 
-def confirms(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) -> bool:
+def is_confirmed(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) -> bool:
     """Whether all events together, each as often as it says, are certainly (epsilon, delta)-DP.
 
     Which events come next may depend on what was released before. False for what can't be
     understood: nonsense, a delta of 1 or more, losses beyond 4,096.
     """
-    if epsilon < 0 or not 0 <= delta < 1 or not all(_sane(*event) for event in events):
+    if epsilon < 0 or not 0 <= delta < 1 or not all(_is_sane(*event) for event in events):
         return False
     bounded: Counter[Bounded] = Counter()
     gaussians: Counter[Gaussian] = Counter()
@@ -51,9 +51,9 @@ def confirms(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) -> b
             gaussians[event] += count if event.shift.l2_squared else 0
             continue
         if isinstance(event, Approximate):
-            success *= _power(1 - event.delta, count)
-            success = _short(success)
-        alone, reach = _finite(event), _reach(event)
+            success *= _bound_power(1 - event.delta, count)
+            success = _round_down(success)
+        alone, reach = _strip_failure(event), _reach(event)
         bounded[alone if reach > _LEAST else Pure(_LEAST)] += count if reach else 0
     # What fails adds 1 - kept; the others have to do with the rest, which counts kept times.
     if delta < 1 - success or success == 0:
@@ -69,10 +69,10 @@ def confirms(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) -> b
     # Here, because arrays take a tenth of a second to load.
     from dprelease.kernel.verify.composition import search
 
-    return search.below(bounded, reaches, gaussians, epsilon, target)
+    return search.is_below(bounded, reaches, gaussians, epsilon, target)
 
 
-def _finite(event: Bounded | Approximate) -> Bounded:
+def _strip_failure(event: Bounded | Approximate) -> Bounded:
     """The event, given that it does not fail."""
     return Pure(event.epsilon) if isinstance(event, Approximate) else event
 
@@ -84,7 +84,7 @@ def _reach(event: Bounded | Approximate) -> Fraction:
     return event.span if isinstance(event, Range) else event.epsilon
 
 
-def _sane(event: Event, count: int) -> bool:
+def _is_sane(event: Event, count: int) -> bool:
     if not 0 <= count <= _HUGE:
         return False
     if isinstance(event, Gaussian):
@@ -97,19 +97,19 @@ def _sane(event: Event, count: int) -> bool:
     return 0 <= _reach(event) <= _MOST
 
 
-def _short(x: Fraction) -> Fraction:
+def _round_down(x: Fraction) -> Fraction:
     """The number itself, or a little less if it is long."""
     if x.denominator < _LONG:
         return x
     return Fraction(x.numerator * _FIXED // x.denominator, _FIXED)
 
 
-def _power(base: Fraction, exponent: int) -> Fraction:
+def _bound_power(base: Fraction, exponent: int) -> Fraction:
     """The power, or a little less, by squaring."""
     power = _ONE
     while exponent:
         if exponent & 1:
-            power = _short(power * base)
-        base = _short(base * base)
+            power = _round_down(power * base)
+        base = _round_down(base * base)
         exponent >>= 1
     return power

@@ -24,40 +24,40 @@ _HAIR = 1 + 2.0**-38
 _SHORT = 2.0**-4
 
 
-def up(x: Fraction) -> float:
+def round_up(x: Fraction) -> float:
     """The least float above ``x``, or the one after it."""
     return math.nextafter(float(x), math.inf)
 
 
-def down(x: Fraction) -> float:
+def round_down(x: Fraction) -> float:
     """The largest float below ``x``, or the one before it."""
     return math.nextafter(float(x), -math.inf)
 
 
-def steps(count: int, first: int = 0) -> Floats:
+def list_steps(count: int, first: int = 0) -> Floats:
     """``first``, ``first`` + 1, ...: ``count`` numbers."""
     return np.arange(first, first + count, dtype=np.float64)
 
 
 @lru_cache(maxsize=1)
-def _tables() -> tuple[Floats, Floats]:
+def _build_tables() -> tuple[Floats, Floats]:
     """e^-k for k < 346, then 0; e^-(j/64) for j < 64. Each is right to 2^-52 of itself."""
     one = 1 << _BITS
-    factor, power, whole = numbers.exp_minus(Fraction(1))[0], one, []
+    factor, power, whole = numbers.enclose_exp_minus(Fraction(1))[0], one, []
     for _ in range(LAST):
         whole.append(power / one)  # a quotient of integers is rounded well
         power = power * factor >> numbers.BITS
-    parts = [numbers.exp_minus(Fraction(j, _PARTS))[0] / numbers.ONE for j in range(_PARTS)]
+    parts = [numbers.enclose_exp_minus(Fraction(j, _PARTS))[0] / numbers.ONE for j in range(_PARTS)]
     return np.array([*whole, 0.0]), np.array(parts)
 
 
-def fall(y: Floats) -> Floats:
+def compute_fall(y: Floats) -> Floats:
     """e^-y for y >= 0, to 2^-45 of itself; 0 instead of what is below 2^-498.
 
     y less its whole part and less its 64ths is r < 1/64, without rounding, and
     |1 - r + r^2/2 - ... + r^6/720 - e^-r| < r^7/5040 < 2^-54.
     """
-    whole, parts = _tables()
+    whole, parts = _build_tables()
     k = np.floor(y)
     scaled = (y - k) * _PARTS
     j = np.floor(scaled)
@@ -69,16 +69,16 @@ def fall(y: Floats) -> Floats:
     return first * parts[j.astype(np.int64)] * series
 
 
-def rise(z: Floats) -> Floats:
+def bound_rise(z: Floats) -> Floats:
     """Upper bound of 1 - e^-z for z >= 0, too large by at most 2^-36 of itself.
 
     Holds for the true z if the given one is off by 2^-40 of itself at most. Below 1/16 the series
     ends with +z^7/5040, so it is too large, by less than z^8/40320; beyond, 1 - e^-z > 2^-4.1, so
-    that what ``fall`` is off is 2^-40.9 of it.
+    that what ``compute_fall`` is off is 2^-40.9 of it.
     """
     series = 1 - z / 7
     for n in (6, 5, 4, 3, 2):
         series = 1 - z / n * series
     short = z <= _SHORT
-    bounds: Floats = np.where(short, z * series, 1 - fall(z)) * _HAIR
+    bounds: Floats = np.where(short, z * series, 1 - compute_fall(z)) * _HAIR
     return bounds

@@ -75,19 +75,19 @@ class Merged(Struct, frozen=True):
     offset: Fraction
 
 
-def on_lattice(event: Gaussian) -> list[Lattice | AnyOf]:
+def place_on_lattice(event: Gaussian) -> list[Lattice | AnyOf]:
     """The event as laws of single losses; none if it is better merged."""
     shift, sigma2 = event.shift, event.sigma2
     limit = _EXACT if len(shift.shapes) == 1 else _MANY
     shapes = tuple(filter(any, shift.shapes)) if sigma2 <= limit else ()
     if not shapes and sigma2 <= _LISTED and shift.l2_squared <= _SHORT:
-        shapes = tuple(_squares(shift.l2_squared, shift.coordinates, shift.l2_squared))
+        shapes = tuple(_iter_shapes(shift.l2_squared, shift.coordinates, shift.l2_squared))
     if len(shapes) == 1:
         return [Lattice(sigma2, entry) for entry in shapes[0] if entry]
     return [AnyOf(sigma2, shapes)] if shapes else []
 
 
-def _squares(total: int, places: int, largest: int) -> Iterator[tuple[int, ...]]:
+def _iter_shapes(total: int, places: int, largest: int) -> Iterator[tuple[int, ...]]:
     """All shapes of this squared length or, with all places used, as long as there are.
 
     Every shape of at most ``total`` is, entry by entry, at most one of these.
@@ -96,11 +96,11 @@ def _squares(total: int, places: int, largest: int) -> Iterator[tuple[int, ...]]
         yield ()
         return
     for entry in range(math.isqrt(min(total, largest * largest)), 0, -1):
-        for others in _squares(total - entry * entry, places - 1, entry):
+        for others in _iter_shapes(total - entry * entry, places - 1, entry):
             yield (entry, *others)
 
 
-def merged(events: Sequence[tuple[Gaussian, int]], delta: Fraction) -> Merged | None:
+def merge_events(events: Sequence[tuple[Gaussian, int]], delta: Fraction) -> Merged | None:
     """One normal law in place of all these events, widths t chosen for this delta.
 
     None if some have too little noise for that.
@@ -114,38 +114,38 @@ def merged(events: Sequence[tuple[Gaussian, int]], delta: Fraction) -> Merged | 
         best = math.log(8 * math.pi**2 * d * float(event.sigma2) ** 2 / (slope * l2))
         width = Fraction(math.ceil(best / (2 * math.pi**2) * _FINE), _FINE)
         width = min(max(width, Fraction(1, 8)), event.sigma2 / 2)
-        eta = ripple(width)
+        eta = bound_ripple(width)
         if eta > _HALF:
             return None
-        mu_squared += _short(Fraction(count * l2) / (event.sigma2 - width))
+        mu_squared += _round_up(Fraction(count * l2) / (event.sigma2 - width))
         grown += count * d * eta
-        offset += _short(count * d * (eta + eta / (1 - eta)))
-    return Merged(mu_squared, numbers.exp(grown)[1], offset) if grown < 1 else None
+        offset += _round_up(count * d * (eta + eta / (1 - eta)))
+    return Merged(mu_squared, numbers.enclose_exp(grown)[1], offset) if grown < 1 else None
 
 
 @lru_cache(maxsize=256)
-def ripple(width: Fraction) -> Fraction:
+def bound_ripple(width: Fraction) -> Fraction:
     """Upper bound of eta, or 1. With it, ln(1 + eta) <= eta and -ln(1 - eta) <= eta/(1 - eta)."""
-    power = numbers.exp(-(numbers.TWO_PI[0] ** 2) * width / 2)[1]
+    power = numbers.enclose_exp(-(numbers.TWO_PI[0] ** 2) * width / 2)[1]
     eta = 2 * power / (1 - power) if power < _HALF else Fraction(1)
-    return _short(eta)
+    return _round_up(eta)
 
 
-def _short(x: Fraction) -> Fraction:
+def _round_up(x: Fraction) -> Fraction:
     """The number, rounded up to a multiple of 2^-512."""
     return Fraction(math.ceil(x * numbers.ONE), numbers.ONE)
 
 
-def back_to_lattice(law: Merged, parts: int) -> tuple[Lattice, Merged]:
+def return_to_lattice(law: Merged, parts: int) -> tuple[Lattice, Merged]:
     """Lattice noise no better than the normal law, of about ``parts`` points to a deviation.
 
     With it, factor and offset that include the way back.
     """
-    mu = max(numbers.sqrt(law.mu_squared)[1], _LEAST)
+    mu = max(numbers.enclose_sqrt(law.mu_squared)[1], _LEAST)
     move = max(1, math.ceil(parts * mu))
     variance = Fraction(move * move) / (mu * mu)
     sigma2 = Fraction(math.floor((variance - _BACK) * _BINARY), _BINARY)
-    eta = ripple(sigma2 * (variance - sigma2) / variance)
+    eta = bound_ripple(sigma2 * (variance - sigma2) / variance)
     toll = eta + eta / (1 - eta)
-    factor = law.factor * numbers.exp(toll)[1]
+    factor = law.factor * numbers.enclose_exp(toll)[1]
     return Lattice(sigma2, move), Merged(mu * mu, factor, law.offset + toll)

@@ -16,7 +16,7 @@ masses, and masses moved to larger losses, only ever enlarge a curve, also after
 Errors. The law meant has masses of at most ``mass`` (1 + 2^-52)^``error``. A float sum or product
 of positive numbers is off by less than 2^-52 of itself per operation, whatever the order and with
 fused operations too. Masses below 2^-498 go to infinity, so that no product underflows. ``lost``
-is off by less than one in a thousand, which ``delta_of`` adds.
+is off by less than one in a thousand, which ``bound_delta`` adds.
 
 Many laws composed into one, the narrowest first, so that each is rounded on a scale of its own.
 
@@ -37,7 +37,13 @@ import numpy as np
 from msgspec import Struct
 
 from dprelease.kernel.verify import numerics as numbers
-from dprelease.kernel.verify.composition.float_bounds import Floats, down, rise, steps, up
+from dprelease.kernel.verify.composition.float_bounds import (
+    Floats,
+    bound_rise,
+    list_steps,
+    round_down,
+    round_up,
+)
 
 ULP = 2.0**-52
 MADE = 2.0**18  # what a fresh mass is off by at most, in units of 2^-52: 2^-34
@@ -69,19 +75,19 @@ class Scale(Struct, frozen=True):
         """The distance of neighbouring losses."""
         return self.unit * Fraction(2) ** level
 
-    def level(self, width: float) -> int:
+    def choose_level(self, width: float) -> int:
         """A level at which so wide a law has about ``points`` points, not many more."""
         return math.ceil(math.log2(width / (self.points - _EDGE)) - math.log2(self.unit))
 
 
 @lru_cache(maxsize=4096)
-def _of_step(step: Fraction) -> tuple[float, float, float]:
+def _bound_step_weights(step: Fraction) -> tuple[float, float, float]:
     """1 - e^-h, no more than it is; no less than 1/(1 + e^-h) and the rest."""
-    low, high = numbers.exp(-step)
-    return down(1 - high), up(1 / (1 + low)), up(high / (1 + high))
+    low, high = numbers.enclose_exp(-step)
+    return round_down(1 - high), round_up(1 / (1 + low)), round_up(high / (1 + high))
 
 
-def gathered(scale: Scale, level: int, places: Floats, mass: Floats, lost: float) -> Law:
+def gather_masses(scale: Scale, level: int, places: Floats, mass: Floats, lost: float) -> Law:
     """The law of masses at any places, given in steps; each may stand for a symmetric crowd.
 
     ``places`` may be off by 2^-32, and ``mass`` by 2^-35 of itself and 2^-52 for each of them. A
@@ -93,7 +99,7 @@ def gathered(scale: Scale, level: int, places: Floats, mass: Floats, lost: float
     nudged = places + _NUDGE
     below = np.floor(nudged)
     step = scale.step(level)
-    share = rise((nudged - below) * float(step)) / _of_step(step)[0]
+    share = bound_rise((nudged - below) * float(step)) / _bound_step_weights(step)[0]
     share = np.minimum(share * (1 + 8 * ULP), 1.0)
     first = int(below.min())
     index = (below - first).astype(np.int64)
@@ -102,10 +108,10 @@ def gathered(scale: Scale, level: int, places: Floats, mass: Floats, lost: float
     total += np.bincount(index, mass * ((1 - share) + ULP), size)
     total += np.bincount(index + 1, mass * share, size)
     unseen = len(places) * _LEAST  # masses that came as 0 because they are too small for floats
-    return _flushed(Law(level, first, total, lost + unseen, MADE + 2.0 * len(places)))
+    return _flush_subnormals(Law(level, first, total, lost + unseen, MADE + 2.0 * len(places)))
 
 
-def _flushed(law: Law) -> Law:
+def _flush_subnormals(law: Law) -> Law:
     tiny = law.mass < _LEAST
     count = int(np.count_nonzero(tiny))
     if not count:
@@ -114,42 +120,42 @@ def _flushed(law: Law) -> Law:
     return Law(law.level, law.first, mass, law.lost + count * _LEAST, law.error)
 
 
-def coarser(scale: Scale, law: Law) -> Law:
+def coarsen(scale: Scale, law: Law) -> Law:
     """The law on a grid of twice the step (2)."""
     head, spare = law.first % 2, (law.first + len(law.mass)) % 2
     mass = np.pad(law.mass, (head, 1 - spare))  # even at both ends
     even, odd = mass[::2].copy(), mass[1::2]
-    _, upwards, downwards = _of_step(scale.step(law.level))
+    _, upwards, downwards = _bound_step_weights(scale.step(law.level))
     even[1:] += odd * upwards
     even[:-1] += odd * downwards
     first = (law.first - head) // 2
-    return _flushed(Law(law.level + 1, first, even, law.lost, law.error + 8))
+    return _flush_subnormals(Law(law.level + 1, first, even, law.lost, law.error + 8))
 
 
-def composed(scale: Scale, one: Law, other: Law) -> Law:
+def compose_laws(scale: Scale, left: Law, right: Law) -> Law:
     """The law of the sum of two independent losses."""
-    while one.level < other.level:
-        one = coarser(scale, one)
-    while other.level < one.level:
-        other = coarser(scale, other)
-    mass = _convolved(one.mass, other.mass)
-    lost = one.lost * float(other.mass.sum()) + other.lost * float(one.mass.sum())
-    error = one.error + other.error + 2 * min(len(one.mass), len(other.mass)) + 2
-    return _flushed(
-        Law(one.level, one.first + other.first, mass, lost + one.lost * other.lost, error)
+    while left.level < right.level:
+        left = coarsen(scale, left)
+    while right.level < left.level:
+        right = coarsen(scale, right)
+    mass = _convolve(left.mass, right.mass)
+    lost = left.lost * float(right.mass.sum()) + right.lost * float(left.mass.sum())
+    error = left.error + right.error + 2 * min(len(left.mass), len(right.mass)) + 2
+    return _flush_subnormals(
+        Law(left.level, left.first + right.first, mass, lost + left.lost * right.lost, error)
     )
 
 
-def _convolved(one: Floats, other: Floats) -> Floats:
+def _convolve(left: Floats, right: Floats) -> Floats:
     """The convolution, by parts, as long ones would be shared out to threads, slowly."""
-    mass: Floats = np.zeros(len(one) + len(other) - 1)
-    for start in range(0, len(other), _PART):
-        part = np.convolve(one, other[start : start + _PART])
+    mass: Floats = np.zeros(len(left) + len(right) - 1)
+    for start in range(0, len(right), _PART):
+        part = np.convolve(left, right[start : start + _PART])
         mass[start : start + len(part)] += part
     return mass
 
 
-def trimmed(scale: Scale, law: Law, above: float, below: float) -> Law:
+def trim_law(scale: Scale, law: Law, above: float, below: float) -> Law:
     """The law without the highest masses up to ``above`` and the lowest up to ``below`` (3).
 
     Coarser, too, if it has too many points.
@@ -167,19 +173,19 @@ def trimmed(scale: Scale, law: Law, above: float, below: float) -> Law:
         remaining_mass[0] += from_bottom[skip - 1]
     law = Law(law.level, law.first + skip, remaining_mass, lost, law.error + len(mass))
     while len(law.mass) > scale.points:
-        law = coarser(scale, law)
+        law = coarsen(scale, law)
     return law
 
 
-def variance(scale: Scale, law: Law) -> float:
+def estimate_variance(scale: Scale, law: Law) -> float:
     """About the variance of the loss."""
-    places = steps(len(law.mass)) * float(scale.step(law.level))
+    places = list_steps(len(law.mass)) * float(scale.step(law.level))
     whole = float(law.mass.sum()) or 1.0
     mean = float(law.mass @ places) / whole
     return float(law.mass @ (places - mean) ** 2) / whole
 
 
-def delta_of(scale: Scale, law: Law, epsilon: Fraction) -> Fraction:
+def bound_delta(scale: Scale, law: Law, epsilon: Fraction) -> Fraction:
     """Upper bound of the curve of what the law stands for."""
     relative = law.error * ULP
     if relative > _MUCH:
@@ -187,13 +193,15 @@ def delta_of(scale: Scale, law: Law, epsilon: Fraction) -> Fraction:
     step = scale.step(law.level)
     start = max(math.floor(epsilon / step) + 1, law.first)
     remaining_mass = law.mass[max(0, start - law.first) :]
-    distances: Floats = up(start * step - epsilon) + steps(len(remaining_mass)) * float(step)
+    distances: Floats = round_up(start * step - epsilon) + list_steps(len(remaining_mass)) * float(
+        step
+    )
     # 2 relative: (1 + 2^-52)^error; 2^-30: the sum over fewer than 2^21 points, and products.
-    total = float(remaining_mass @ rise(distances)) * (1 + 2 * relative + 2.0**-30)
+    total = float(remaining_mass @ bound_rise(distances)) * (1 + 2 * relative + 2.0**-30)
     return Fraction(total + law.lost * (1 + 2.0**-9))
 
 
-def chord(scale: Scale, law: Law, epsilon: Fraction, top: Fraction) -> Fraction:
+def bound_chord(scale: Scale, law: Law, epsilon: Fraction, top: Fraction) -> Fraction:
     """Upper bound of the true curve, which is 0 from ``top`` > epsilon on.
 
     Convex in e^g, it lies below its chord from a point of the grid, where the law is above it, to
@@ -201,10 +209,10 @@ def chord(scale: Scale, law: Law, epsilon: Fraction, top: Fraction) -> Fraction:
     """
     step = scale.step(law.level)
     start, back, best = math.floor(epsilon / step), 1, Fraction(1)
-    over = 1 - numbers.exp(epsilon - top)[0]
+    over = 1 - numbers.enclose_exp(epsilon - top)[0]
     while back < 2 * scale.points:
         g = (start - back) * step
-        best = min(best, delta_of(scale, law, g) * over / (1 - numbers.exp(g - top)[1]))
+        best = min(best, bound_delta(scale, law, g) * over / (1 - numbers.enclose_exp(g - top)[1]))
         back *= 2
     return best
 
@@ -217,7 +225,7 @@ _MULTIPLES = 4096
 _BELOW = 1e-6  # mass at low losses that may be moved up; it hardly counts for delta
 
 
-def together(scale: Scale, laws: Iterable[tuple[Law, int]], spare: float) -> Law:
+def compose_all(scale: Scale, laws: Iterable[tuple[Law, int]], spare: float) -> Law:
     """The law of the sum of all losses, each as often as it says.
 
     About ``spare`` of the mass, high up, goes to infinity. What is trimmed of a law of m losses
@@ -230,35 +238,35 @@ def together(scale: Scale, laws: Iterable[tuple[Law, int]], spare: float) -> Law
 
     def cut(law: Law, count: int) -> Law:
         share = count / (total * _LEVELS)
-        return trimmed(scale, law, spare * share, _BELOW * share)
+        return trim_law(scale, law, spare * share, _BELOW * share)
 
     heap: list[tuple[float, int, int, Law]] = []
     for law, count in counted:
         power, size = cut(law, 1), 1
         while True:
             if count & size:
-                heap.append((variance(scale, power), len(heap), size, power))
+                heap.append((estimate_variance(scale, power), len(heap), size, power))
             size *= 2
             if size > count:
                 break
-            power = cut(composed(scale, power, power), size)
+            power = cut(compose_laws(scale, power, power), size)
     heapq.heapify(heap)
     turn = len(heap)
     while len(heap) > 1:
-        first, _, few, one = heapq.heappop(heap)
-        second, _, many, other = heapq.heappop(heap)
-        law = cut(composed(scale, one, other), few + many)
-        heapq.heappush(heap, (first + second, turn, few + many, law))
+        first, _, first_count, first_law = heapq.heappop(heap)
+        second, _, second_count, second_law = heapq.heappop(heap)
+        law = cut(compose_laws(scale, first_law, second_law), first_count + second_count)
+        heapq.heappush(heap, (first + second, turn, first_count + second_count, law))
         turn += 1
     return heap[0][3]
 
 
-def work(counts: Iterable[int]) -> int:
-    """How many convolutions ``together`` takes."""
+def count_convolutions(counts: Iterable[int]) -> int:
+    """How many convolutions ``compose_all`` takes."""
     return sum(count.bit_length() - 1 + count.bit_count() for count in counts)
 
 
-def common_unit(reaches: Iterable[Fraction]) -> Fraction:
+def find_common_unit(reaches: Iterable[Fraction]) -> Fraction:
     """A loss of which all reaches are whole multiples, or else the largest of them, about.
 
     On grids that divide it, losses at the ends of their reach are not rounded at all.
@@ -266,15 +274,15 @@ def common_unit(reaches: Iterable[Fraction]) -> Fraction:
     unit, widest = Fraction(0), Fraction(0)
     for reach in reaches:
         widest = max(widest, reach)
-        unit = _common(unit, reach)
+        unit = _find_common(unit, reach)
         if unit * _MULTIPLES < widest:
             return Fraction(float(widest))
     return unit or Fraction(1)
 
 
-def _common(one: Fraction, other: Fraction) -> Fraction:
+def _find_common(left: Fraction, right: Fraction) -> Fraction:
     """The greatest number of which both are whole multiples, or some number far smaller."""
-    least = max(one, other) / _MULTIPLES
-    while other > least:
-        one, other = other, one % other
-    return other or one
+    smallest = max(left, right) / _MULTIPLES
+    while right > smallest:
+        left, right = right, left % right
+    return right or left

@@ -56,9 +56,22 @@ from fractions import Fraction
 import numpy as np
 
 from dprelease.kernel.verify import numerics as numbers
-from dprelease.kernel.verify.composition.float_bounds import Floats, down, fall, rise, steps
+from dprelease.kernel.verify.composition.float_bounds import (
+    Floats,
+    bound_rise,
+    compute_fall,
+    list_steps,
+    round_down,
+)
 from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice
-from dprelease.kernel.verify.composition.grid import MADE, Law, Scale, coarser, gathered, together
+from dprelease.kernel.verify.composition.grid import (
+    MADE,
+    Law,
+    Scale,
+    coarsen,
+    compose_all,
+    gather_masses,
+)
 from dprelease.model.privacy_events import Laplace, Pure, Range
 
 _HUGE = 1 << 36  # a larger number of Laplace steps is cut to this size
@@ -67,46 +80,46 @@ _HUGE = 1 << 36  # a larger number of Laplace steps is cut to this size
 Single = Pure | Range | Laplace | Lattice
 
 
-def law_of(single: Single, scale: Scale, spare: float) -> Law:
+def build_law(single: Single, scale: Scale, spare: float) -> Law:
     """The law of one loss; what lies far out, up to about ``spare``, is at infinity."""
     if isinstance(single, Pure):
-        return _pure(single.epsilon, scale)
+        return _build_pure_law(single.epsilon, scale)
     if isinstance(single, Range):
-        return _range(single.span, scale)
+        return _build_range_law(single.span, scale)
     if isinstance(single, Laplace):
-        return _laplace(single, scale)
-    return _lattice(single, scale, spare)
+        return _build_laplace_law(single, scale)
+    return _build_lattice_law(single, scale, spare)
 
 
-def _pure(epsilon: Fraction, scale: Scale) -> Law:
-    level = scale.level(2 * float(epsilon))
+def _build_pure_law(epsilon: Fraction, scale: Scale) -> Law:
+    level = scale.choose_level(2 * float(epsilon))
     place = float(epsilon / scale.step(level))
-    shrunk = fall(np.array([float(epsilon)]))
+    shrunk = compute_fall(np.array([float(epsilon)]))
     masses = np.concatenate((shrunk, [1.0])) / (1 + shrunk)
-    return gathered(scale, level, np.array([-place, place]), masses, 0.0)
+    return gather_masses(scale, level, np.array([-place, place]), masses, 0.0)
 
 
-def _range(span: Fraction, scale: Scale) -> Law:
+def _build_range_law(span: Fraction, scale: Scale) -> Law:
     """Pieces between the points of the grid, and two shorter ones at the ends.
 
     A piece from a to b has the mass e^((b-e)/2) (1 - e^((a-b)/2))/(1 - e^-e).
     """
-    level = scale.level(2 * float(span))
+    level = scale.choose_level(2 * float(span))
     step = scale.step(level)
     reach = math.floor(span / step)
     tip, half = float(span - reach * step), float(step) / 2
-    of_tip, of_step, whole = rise(np.array([tip / 2, half, float(span)]))
-    inner = steps(2 * reach, 1 - reach)
+    of_tip, of_step, whole = bound_rise(np.array([tip / 2, half, float(span)]))
+    inner = list_steps(2 * reach, 1 - reach)
     exponents = np.concatenate(
         ([tip / 2 + 2 * reach * half], (reach - inner) * half + tip / 2, [0])
     )
-    masses = fall(exponents) * (of_step / whole)
+    masses = compute_fall(exponents) * (of_step / whole)
     masses[[0, -1]] *= of_tip / of_step
     end = float((span + reach * step) / (2 * step))
-    return gathered(scale, level, np.concatenate(([-end], inner - 0.5, [end])), masses, 0.0)
+    return gather_masses(scale, level, np.concatenate(([-end], inner - 0.5, [end])), masses, 0.0)
 
 
-def _laplace(noise: Laplace, scale: Scale) -> Law:
+def _build_laplace_law(noise: Laplace, scale: Scale) -> Law:
     """Both ends, and crowds between them.
 
     A crowd may be wider than a step, so it goes to its own two ends first, each a mass at one
@@ -114,41 +127,47 @@ def _laplace(noise: Laplace, scale: Scale) -> Law:
     """
     cut = max(1, noise.l1 // _HUGE)
     n, s = -(-noise.l1 // cut), noise.scale / cut
-    level = scale.level(float(2 * n / s))
+    level = scale.choose_level(float(2 * n / s))
     per_place, per_step = float(1 / s), float(1 / (s * scale.step(level)))
     size = max(1, n // (2 * scale.points))
     count, remainder = divmod(n - 1, size)
-    starts = 1 + steps(count) * size
+    starts = 1 + list_steps(count) * size
     sizes = np.full(count, float(size))
     if remainder:
         starts, sizes = np.append(starts, n - remainder), np.append(sizes, remainder)
-    one, all_n = fall(np.array([per_place, n * per_place]))
-    shrunk = fall((sizes - 1) * per_place)
-    crowds = fall(starts * per_place) * rise(sizes * per_place) / ((1 + one) * (1 + shrunk))
+    place_fall, all_n = compute_fall(np.array([per_place, n * per_place]))
+    shrunk = compute_fall((sizes - 1) * per_place)
+    crowds = (
+        compute_fall(starts * per_place)
+        * bound_rise(sizes * per_place)
+        / ((1 + place_fall) * (1 + shrunk))
+    )
     highest = n - 2 * starts
     places = np.concatenate(([n, -n], highest, highest - 2 * (sizes - 1)))
-    masses = np.concatenate(([1 / (1 + one), all_n / (1 + one)], crowds, crowds * shrunk))
-    return gathered(scale, level, places * per_step, masses, 0.0)
+    masses = np.concatenate(
+        ([1 / (1 + place_fall), all_n / (1 + place_fall)], crowds, crowds * shrunk)
+    )
+    return gather_masses(scale, level, places * per_step, masses, 0.0)
 
 
-def _lattice(noise: Lattice, scale: Scale, spare: float) -> Law:
+def _build_lattice_law(noise: Lattice, scale: Scale, spare: float) -> Law:
     """Masses e^(-x^2/2 s2) over their sum at losses v (v - 2x)/2 s2, for |x| <= r.
 
     Beyond r each weight is less than e^-((2r+3)/2 s2) of the one before. What is beyond on the
     side of high losses goes to infinity, on the other side up to the last place kept. (Where that
-    is too small for floats, it is less than what ``gathered`` adds for places unseen.)
+    is too small for floats, it is less than what ``gather_masses`` adds for places unseen.)
     """
     v, rate = noise.move, float(1 / (2 * noise.sigma2))
     r = math.ceil(math.sqrt(math.log(2 / spare) / rate)) + 1
-    level = scale.level(2 * v * 2 * r * rate)
-    x = steps(2 * r + 1, -r)
-    weights = fall(x * x * rate)
-    first = fall(np.array([(r + 1) ** 2 * rate]))
-    beyond = float((first / rise(np.array([(2 * r + 3) * rate])))[0])
+    level = scale.choose_level(2 * v * 2 * r * rate)
+    x = list_steps(2 * r + 1, -r)
+    weights = compute_fall(x * x * rate)
+    first = compute_fall(np.array([(r + 1) ** 2 * rate]))
+    beyond = float((first / bound_rise(np.array([(2 * r + 3) * rate])))[0])
     total = float(weights.sum())
     weights[-1] += beyond
     per_step = float(v / (2 * noise.sigma2 * scale.step(level)))
-    return gathered(scale, level, (v - 2 * x) * per_step, weights / total, beyond / total)
+    return gather_masses(scale, level, (v - 2 * x) * per_step, weights / total, beyond / total)
 
 
 # --- any one of several shapes -------------------------------------------------------------------
@@ -157,44 +176,46 @@ def _lattice(noise: Lattice, scale: Scale, spare: float) -> Law:
 _ROOM = 2.0**-34  # more than 2^-51 per step of the sums, for up to 2^16 steps
 
 
-def largest(event: AnyOf, scale: Scale, spare: float) -> Law:
+def build_largest_law(event: AnyOf, scale: Scale, spare: float) -> Law:
     """A law whose curve is nowhere below that of any shape."""
-    laws = [_of_shape(event.sigma2, shape, scale, spare) for shape in event.shapes]
+    laws = [_build_shape_law(event.sigma2, shape, scale, spare) for shape in event.shapes]
     level = max(law.level for law in laws)
-    laws = [_at(scale, law, level) for law in laws]
+    laws = [_build_level_law(scale, law, level) for law in laws]
     step = scale.step(level)
-    shrunk = numbers.exp(-step)
+    shrunk = numbers.enclose_exp(-step)
     size = max(2, *(law.first + len(law.mass) for law in laws))
     parts = float(shrunk[0]), float(1 - shrunk[0])
-    curves = [_curve(_above(law, size), *parts) for law in laws]
+    curves = [_compute_curve(_sum_above(law, size), *parts) for law in laws]
     highest: Floats = np.max(curves, axis=0)
-    gain = highest * (1 + _ROOM) - np.append(highest[1:], 0.0) * (down(shrunk[0]) * (1 - _ROOM))
-    tails = gain * (1 + 2.0**-50) / down(1 - shrunk[1])
+    gain = highest * (1 + _ROOM) - np.append(highest[1:], 0.0) * (
+        round_down(shrunk[0]) * (1 - _ROOM)
+    )
+    tails = gain * (1 + 2.0**-50) / round_down(1 - shrunk[1])
     tails = np.maximum.accumulate(tails[::-1])[::-1]
     upper = tails - np.append(tails[1:], 0.0)  # masses at 1, 2, ... steps
-    lower = upper * fall(steps(size, 1) * float(step))
+    lower = upper * compute_fall(list_steps(size, 1) * float(step))
     middle = max(0.0, 1 - float(upper.sum() + lower.sum()) * (1 - 2.0**-30))
     mass = np.concatenate((lower[::-1], [middle], upper))
     error = max(law.error for law in laws) + MADE
     return Law(level, -size, mass, max(law.lost for law in laws), error)
 
 
-def _of_shape(sigma2: Fraction, shape: tuple[int, ...], scale: Scale, spare: float) -> Law:
+def _build_shape_law(sigma2: Fraction, shape: tuple[int, ...], scale: Scale, spare: float) -> Law:
     entries = Counter(entry for entry in shape if entry)
-    return together(
+    return compose_all(
         scale,
-        [(law_of(Lattice(sigma2, entry), scale, spare), n) for entry, n in entries.items()],
+        [(build_law(Lattice(sigma2, entry), scale, spare), n) for entry, n in entries.items()],
         spare,
     )
 
 
-def _at(scale: Scale, law: Law, level: int) -> Law:
+def _build_level_law(scale: Scale, law: Law, level: int) -> Law:
     while law.level < level:
-        law = coarser(scale, law)
+        law = coarsen(scale, law)
     return law
 
 
-def _above(law: Law, size: int) -> Floats:
+def _sum_above(law: Law, size: int) -> Floats:
     """The mass above 0, 1, ..., ``size`` - 1 steps."""
     places = law.first + np.arange(len(law.mass))
     positive = places > 0
@@ -203,7 +224,7 @@ def _above(law: Law, size: int) -> Floats:
     return np.cumsum(mass[::-1])[::-1]
 
 
-def _curve(tails: Floats, shrunk: float, rest: float) -> Floats:
+def _compute_curve(tails: Floats, shrunk: float, rest: float) -> Floats:
     """H at 0, 1, ... steps, to 2^-35 of itself; from the last one on it is 0."""
     height, heights = 0.0, []
     for tail in tails[::-1].tolist():

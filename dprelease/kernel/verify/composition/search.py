@@ -13,13 +13,13 @@ from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice, Merged
 from dprelease.kernel.verify.composition.grid import (
     Law,
     Scale,
-    chord,
-    common_unit,
-    delta_of,
-    together,
-    work,
+    bound_chord,
+    bound_delta,
+    compose_all,
+    count_convolutions,
+    find_common_unit,
 )
-from dprelease.kernel.verify.composition.loss_distributions import largest, law_of
+from dprelease.kernel.verify.composition.loss_distributions import build_largest_law, build_law
 from dprelease.model.privacy_events import Gaussian, Laplace, Pure, Range
 
 Bounded = Pure | Range | Laplace
@@ -45,7 +45,7 @@ class Claim(Struct, frozen=True):
     delta: Fraction
 
 
-def below(
+def is_below(
     bounded: Mapping[Bounded, int],
     reaches: Mapping[Bounded, Fraction],
     gaussians: Mapping[Gaussian, int],
@@ -62,28 +62,28 @@ def below(
         singles[event] += count
     others = []
     for gaussian, count in gaussians.items():
-        parts = normal.on_lattice(gaussian)
+        parts = normal.place_on_lattice(gaussian)
         for part in parts:
             singles[part] += count
         if not parts:
             others.append((gaussian, count))
-    merged = normal.merged(others, delta) if others else _NONE
+    merged = normal.merge_events(others, delta) if others else _NONE
     if merged is None:
         return False
     top = sum((count * reaches[event] for event, count in bounded.items()), Fraction(0))
     claim = Claim(singles, merged, None if gaussians else top, epsilon, delta)
-    return _search(claim, common_unit(reaches.values()))
+    return _search(claim, find_common_unit(reaches.values()))
 
 
 def _search(claim: Claim, unit: Fraction) -> bool:
     if sum(claim.singles.values()) > _MANY:
         return False
-    effort = work([*claim.singles.values(), 1])
+    effort = count_convolutions([*claim.singles.values(), 1])
     last: Fraction | None = None
     for points in _POINTS:
         if last is not None and effort * points**2 > _WORK:
             return False
-        value = delta_bound(claim, Scale(unit, points))
+        value = bound_total_delta(claim, Scale(unit, points))
         if value <= claim.delta:
             return True
         # The error falls to about a quarter from grid to grid, so what is left to gain is about a
@@ -96,26 +96,26 @@ def _search(claim: Claim, unit: Fraction) -> bool:
     return False
 
 
-def delta_bound(claim: Claim, scale: Scale) -> Fraction:
+def bound_total_delta(claim: Claim, scale: Scale) -> Fraction:
     """Upper bound of the curve of all events at epsilon, by one grid."""
     share = _SPARE * (_POINTS[0] / scale.points) ** 2
     spare = max(_LEAST, float(claim.delta) * share)
     counts, merged = dict(claim.singles), claim.merged
     if merged.mu_squared:
-        lattice, merged = normal.back_to_lattice(merged, scale.points // 2)
+        lattice, merged = normal.return_to_lattice(merged, scale.points // 2)
         counts[lattice] = counts.get(lattice, 0) + 1
     far = spare / (8 * sum(counts.values()))
-    law = together(
-        scale, [(event_law(single, scale, far), n) for single, n in counts.items()], spare
+    law = compose_all(
+        scale, [(build_event_law(single, scale, far), n) for single, n in counts.items()], spare
     )
-    value = delta_of(scale, law, claim.epsilon - merged.offset) * merged.factor
+    value = bound_delta(scale, law, claim.epsilon - merged.offset) * merged.factor
     if claim.top is not None and value > claim.delta:
-        value = min(value, chord(scale, law, claim.epsilon, claim.top))
+        value = min(value, bound_chord(scale, law, claim.epsilon, claim.top))
     return value
 
 
-def event_law(single: Single, scale: Scale, spare: float) -> Law:
+def build_event_law(single: Single, scale: Scale, spare: float) -> Law:
     """The privacy loss of one event, on a grid; of one of several, the largest of theirs."""
     if isinstance(single, AnyOf):
-        return largest(single, scale, spare)
-    return law_of(single, scale, spare)
+        return build_largest_law(single, scale, spare)
+    return build_law(single, scale, spare)

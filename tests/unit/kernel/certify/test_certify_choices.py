@@ -13,8 +13,8 @@ from builders import is_refused, with_step
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.certify.step_loss import span_of_scores
-from dprelease.kernel.certify.total_loss import events_of
+from dprelease.kernel.certify.step_loss import bound_score_span
+from dprelease.kernel.certify.total_loss import collect_events
 from dprelease.kernel.verify import additive as verifier
 from dprelease.model import (
     Adjacency,
@@ -68,21 +68,23 @@ def test_rates_of_choices(statistic: str, adjacency: str, family: NoiseFamily) -
     made = plan(statistic, adjacency, **CHOICES[statistic])
     step = made.steps[0]
     assert not is_refused(made)
-    span = span_of_scores(step, made.release.privacy)
+    span = bound_score_span(step, made.release.privacy)
     assert span == (4 if statistic == "best" else 1) * (2 if adjacency == "replace-one" else 1)
     rate = 1 / Fraction(span * step.query.picks)
     chosen = {"noise": Noise(family, rate), "form": Form.CHOICE, "loss": Loss(Fraction(1))}
     fair = replace(with_step(made, **chosen), loss=Loss(Fraction(1)))
     assert not is_refused(fair)
     event = Range if family is NoiseFamily.EXPONENTIAL else Pure
-    assert events_of(fair) == [(event(rate * span), step.query.picks)]
+    assert collect_events(fair) == [(event(rate * span), step.query.picks)]
     assert is_refused(with_step(fair, noise=Noise(family, rate * Fraction(1001, 1000))))
     assert is_refused(with_step(fair, noise=Noise(family, -rate)))
     assert is_refused(with_step(fair, noise=Noise(NoiseFamily.LAPLACE, rate)))
     assert is_refused(with_step(fair, noise=Noise(NoiseFamily.NONE, Fraction(0))))
     less = replace(step.sensitivity, choice_l1=step.sensitivity.choice_l1 - 1)
     assert is_refused(with_step(fair, sensitivity=less))
-    rho_of = verifier.range_rho if family is NoiseFamily.EXPONENTIAL else verifier.pure_rho
+    rho_of = (
+        verifier.bound_range_rho if family is NoiseFamily.EXPONENTIAL else verifier.bound_pure_rho
+    )
     rho = step.query.picks * rho_of(rate * span)
     for claimed, holds in [(rho, True), (rho * Fraction(999, 1000), False)]:
         loss = Loss(Fraction(1), Fraction(0), claimed)
@@ -106,11 +108,11 @@ def test_scores_are_bounded_by_what_they_count() -> None:
             made.release.privacy, unit="column", unit_column="p", bounding=Bounding(*bounding)
         )
         # however many labels a unit has in a cell, none of their scores moves by more than 1
-        assert span_of_scores(units.steps[0], people) == cells
-        assert span_of_scores(made.steps[0], people) == rows
+        assert bound_score_span(units.steps[0], people) == cells
+        assert bound_score_span(made.steps[0], people) == rows
         replaced = replace(people, adjacency=Adjacency.REPLACE_ONE)
-        assert span_of_scores(units.steps[0], replaced) == 2 * cells
-        assert span_of_scores(made.steps[0], replaced) == 2 * rows
+        assert bound_score_span(units.steps[0], replaced) == 2 * cells
+        assert bound_score_span(made.steps[0], replaced) == 2 * rows
 
 
 def test_the_top_by_noisy_counts_is_paid_for_all_counts() -> None:
@@ -158,14 +160,14 @@ def test_the_span_is_what_choices_lose(flips: bool, replaced: bool) -> None:
             for one, other in zip(laws(scores, rate, flips), laws(moved, rate, flips), strict=True):
                 worst = max(worst, abs(log(one / other)))
     made = plan("mode", "replace-one" if replaced else "add-remove", column="h")
-    bound = rate * span_of_scores(made.steps[0], made.release.privacy)
+    bound = rate * bound_score_span(made.steps[0], made.release.privacy)
     assert 0.6 * bound < worst < bound + 1e-12
 
 
 @pytest.mark.parametrize("epsilon", ["0.000000001", "0.01", "1", "7", "300"])
 def test_the_rho_of_a_range_is_the_largest_divergence(epsilon: str) -> None:
     """Two-point log-ratios -s and epsilon - s, every s and order: none above, one close."""
-    bound = float(verifier.range_rho(Fraction(epsilon)))
+    bound = float(verifier.bound_range_rho(Fraction(epsilon)))
     size = float(epsilon)
     assert 0 < bound <= size * size / 8 * (1 + 1e-12)
     if not 0.1 < size < 100:

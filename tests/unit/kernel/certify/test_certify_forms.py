@@ -11,9 +11,9 @@ from builders import is_refused, with_step
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.certify.total_loss import events_of
-from dprelease.kernel.certify.well_formed import meaning_breaches
-from dprelease.kernel.certify.worst_change import worst_change
+from dprelease.kernel.certify.total_loss import collect_events
+from dprelease.kernel.certify.well_formed import find_meaning_breaches
+from dprelease.kernel.certify.worst_change import bound_worst_change
 from dprelease.model import (
     Expression,
     Grid,
@@ -48,7 +48,7 @@ def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query
 
 def meaningless(made: Plan) -> bool:
     """Whether a plan is refused whatever it costs."""
-    return next(meaning_breaches(made), None) is not None and is_refused(made)
+    return next(find_meaning_breaches(made), None) is not None and is_refused(made)
 
 
 # --- quantiles ----------------------------------------------------------------------------------
@@ -91,13 +91,13 @@ def test_quantiles_are_cheaper_only_where_a_replaced_row_stays_in_its_cell() -> 
     asked = {"statistic": "quantile", "adjacency": "replace-one", "q": 0.25}
     stays = plan(**asked, column="x", by=False)
     assert not is_refused(stays)
-    assert events_of(stays) == [(Range(Fraction(1)), 1)]
+    assert collect_events(stays) == [(Range(Fraction(1)), 1)]
     step = stays.steps[0]
     for moves in (plan(**asked, column="x"), plan(**asked, column="y", by=False)):
         assert not is_refused(moves)
         steep = with_step(moves, scheme=step.scheme, noise=step.noise)
         assert is_refused(steep)
-        assert events_of(steep) == [(Range(Fraction(3, 2)), 1)]
+        assert collect_events(steep) == [(Range(Fraction(3, 2)), 1)]
     less = replace(step.sensitivity, l1=step.sensitivity.l1 - 1)
     assert is_refused(with_step(stays, sensitivity=less))
 
@@ -154,10 +154,10 @@ def test_one_filter_for_both_parts_does_not_come_apart() -> None:
     )
     step, privacy = made.steps[0], made.release.privacy
     split = ((1, -1), (0, 1))  # the first is always 0, if the filter is one
-    assert worst_change(replace(step, transform=split), privacy).l1 == 1
+    assert bound_worst_change(replace(step, transform=split), privacy).l1 == 1
     # else the difference moves by 1 where the second count moves by 1 as well
     unequal = replace(step, transform=split, measures=of(step, 1, where=None))
-    assert worst_change(unequal, privacy).l1 == 2
+    assert bound_worst_change(unequal, privacy).l1 == 2
 
 
 def test_filters_of_parts_come_apart_beside_the_query_s_own() -> None:
@@ -169,4 +169,4 @@ def test_filters_of_parts_come_apart_beside_the_query_s_own() -> None:
         where="z > 1",
     )
     step = replace(made.steps[0], transform=((1, -1), (0, 1)))
-    assert worst_change(step, made.release.privacy).l1 == 2
+    assert bound_worst_change(step, made.release.privacy).l1 == 2

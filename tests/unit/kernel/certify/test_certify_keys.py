@@ -10,9 +10,9 @@ from builders import is_refused, spec, with_step
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.certify.record_tables import added
+from dprelease.kernel.certify.record_tables import add_losses
 from dprelease.kernel.certify.step_loss import step_loss_breaches
-from dprelease.kernel.certify.total_loss import total_loss_breaches
+from dprelease.kernel.certify.total_loss import find_total_loss_breaches
 from dprelease.model import (
     Form,
     Loss,
@@ -222,10 +222,10 @@ def total(losses: list[tuple[Loss, bool]], claimed: Loss, **privacy: Any) -> boo
         for kept in ([9] if selects else [None])
     )
     release = replace(made.release, privacy=replace(made.release.privacy, **privacy))
-    basic = added(loss for loss, _ in losses)
+    basic = add_losses(loss for loss, _ in losses)
     method = "basic" if basic.epsilon <= claimed.epsilon else "zcdp"
     whole = replace(made, release=release, steps=steps, loss=claimed, basic=basic, method=method)
-    return next(total_loss_breaches(whole), None) is None
+    return next(find_total_loss_breaches(whole), None) is None
 
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**6)

@@ -13,8 +13,8 @@ from thorough import for_each
 
 from dprelease import ExitCode, Failure, load
 from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.step_loss import spans_of_quantiles
-from dprelease.kernel.certify.worst_change import worst_change
+from dprelease.kernel.certify.step_loss import bound_quantile_spans
+from dprelease.kernel.certify.worst_change import bound_worst_change
 from dprelease.model import Bounding, Column, Grid, Measure, Plan, Quantity, Step
 from dprelease.planning.planner import make_plan
 
@@ -243,7 +243,7 @@ def test_a_replaced_record_moves_one_weighted_count_by_the_width_of_its_bounds(
     by: bool, weight: dict[str, Any], l1: int
 ) -> None:
     made = plan("count", "replace-one", by=by, weight=weight)
-    worst = worst_change(made.steps[0], made.release.privacy)
+    worst = bound_worst_change(made.steps[0], made.release.privacy)
     assert worst.l1 == made.steps[0].sensitivity.l1 == l1
 
 
@@ -260,7 +260,7 @@ def test_a_column_weighted_by_itself_is_taken_as_two() -> None:
     measures = tuple(replace(measure, quantity=weight) for measure in step.measures)
     transform = ((-10, 1), (500, -1))
     same = replace(step, query=squared, measures=measures, transform=transform)
-    worst = worst_change(same, made.release.privacy)
+    worst = bound_worst_change(same, made.release.privacy)
     pairs = [(w * (w - 10), w * (500 - w)) for w in range(10, 501)]
     assert worst.l1 >= max(a + b for a, b in pairs)
     assert worst.shift.l2_squared >= max(a * a + b * b for a, b in pairs)
@@ -279,8 +279,8 @@ def test_selections_of_weighted_quantiles_are_composed_with_their_weight(
     bounding = Bounding(500 * 3, 2, 500 * 3) if unit else Bounding(500, 1, 500)
     everybody = replace(privacy, unit="column", unit_column="id", bounding=bounding)
     plain = replace(step, query=replace(query, survey_weight=None), survey_weight=None)
-    spans = spans_of_quantiles(step, privacy)
-    assert spans == spans_of_quantiles(plain, everybody)
+    spans = bound_quantile_spans(step, privacy)
+    assert spans == bound_quantile_spans(plain, everybody)
     assert sum(spans) == made.loss.epsilon
 
 
@@ -295,4 +295,4 @@ def test_a_record_that_may_lack_a_weight_does_not_stay_in_its_cell() -> None:
     step = replace(step, scheme=replace(step.scheme, steps=selections))
     unweighted = replace(step, survey_weight=optional)
     privacy = made.release.privacy
-    assert sum(spans_of_quantiles(step, privacy)) < sum(spans_of_quantiles(unweighted, privacy))
+    assert sum(bound_quantile_spans(step, privacy)) < sum(bound_quantile_spans(unweighted, privacy))

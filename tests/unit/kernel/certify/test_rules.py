@@ -26,7 +26,7 @@ from dprelease import ExitCode, Failure, load
 from dprelease.kernel import certify as package
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.rules import AtMost, Rule
-from dprelease.kernel.verify.additive import pure_rho
+from dprelease.kernel.verify.additive import bound_pure_rho
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -367,7 +367,7 @@ def same_table_twice() -> Plan:
 
 
 def with_rho(loss: Loss) -> Loss:
-    return replace(loss, rho=pure_rho(loss.epsilon))
+    return replace(loss, rho=bound_pure_rho(loss.epsilon))
 
 
 def table_loss(at: int = 0, **changes: Any) -> Plan:

@@ -22,7 +22,7 @@ from dprelease.kernel.noise.distributions.tails import (
     SignedGeometric,
     SignedStairs,
     decode,
-    gaussian_weights,
+    enclose_gaussian_weights,
 )
 from dprelease.model import Noise, NoiseFamily
 
@@ -91,7 +91,7 @@ def test_decode_numbers_every_integer_once() -> None:
 @for_each("law", LAWS)
 @for_each("bits", [16, 64, 128])
 def test_survivals_enclose_the_law(law, bits: int) -> None:
-    cuts = law.survivals(bits)
+    cuts = law.list_survivals(bits)
     assert cuts[-1].high <= 1
     shown = cuts[:150]
     scale = mpmath.mpf(2) ** bits
@@ -123,7 +123,7 @@ def test_guide_agrees_with_the_exact_inverse_everywhere(law) -> None:
 @pytest.mark.parametrize("law", LAWS[1:6], ids=repr)
 def test_every_eight_bit_prefix_by_brute_force(law) -> None:
     """settle() on 8 bits: decided exactly where all 16-bit continuations agree on the index."""
-    cuts = law.survivals(8)
+    cuts = law.list_survivals(8)
     truth = [s * 256 for s in exact_survivals(law, 300)]
     for prefix in range(1, 256):
         inside = [j for j, s in enumerate(truth) if prefix < s < prefix + 1]
@@ -139,7 +139,7 @@ def test_a_tie_at_64_bits_draws_more(scripted) -> None:
     table = build_table(law)
     scale = mpmath.mpf(2) ** 128
     survivals = exact_survivals(law, 40)
-    for j, cut in some([*enumerate(law.survivals(64)[:40], start=1)], 4):
+    for j, cut in some([*enumerate(law.list_survivals(64)[:40], start=1)], 4):
         truth = int(survivals[j - 1] * scale)  # floor of 2^128 S_j
         tie, rest = truth >> 64, truth & (1 << 64) - 1
         assert cut.low == tie  # lands on the cut
@@ -158,7 +158,7 @@ def test_a_tie_at_64_bits_draws_more(scripted) -> None:
 def test_next_to_a_tie_no_bits_are_wasted(scripted) -> None:
     law = SignedGaussian(Fraction(25), False)
     table = build_table(law)
-    for j, cut in enumerate(law.survivals(64)[:30], start=1):
+    for j, cut in enumerate(law.list_survivals(64)[:30], start=1):
         for prefix, index in ((cut.low - 1, j), (cut.high, j - 1)):
             entropy = scripted(
                 (prefix >> 48).to_bytes(2, "little"),
@@ -171,7 +171,7 @@ def test_next_to_a_tie_no_bits_are_wasted(scripted) -> None:
 def test_the_tail_goes_on_beyond_64_bits(law, scripted) -> None:
     """All of the first 64 bits zero: U < 2^-64, farther out than any tabulated cut."""
     table = build_table(law)
-    known = len(law.survivals(64))
+    known = len(law.list_survivals(64))
     following = 0x123456789ABCDEF0
     entropy = scripted(b"\x00" * 2, b"\x00" * 8, following.to_bytes(8, "little"))
     (drawn,) = table.draw(1, entropy).tolist()
@@ -191,13 +191,15 @@ def test_loose_enclosures_cost_bits_but_never_the_law(hashed) -> None:
 
     class Loose:
         def survivals(self, bits: int) -> list[Interval]:
-            cuts = SignedGeometric(Fraction(10), 1).survivals(bits)
+            cuts = SignedGeometric(Fraction(10), 1).list_survivals(bits)
             return [Interval(max(cut.low - 1000, 0), cut.high + 1000) for cut in cuts]
 
     tight = SignedGeometric(Fraction(10), 1)
     for seed in range(60):
         start = hashed(f"loose {seed}").read(8)
-        near = tight.survivals(64)[seed % 30].low + int.from_bytes(start, "little") % 1500 - 750
+        near = (
+            tight.list_survivals(64)[seed % 30].low + int.from_bytes(start, "little") % 1500 - 750
+        )
         found = [decide_exactly(near, 64, law, hashed(f"{seed}")) for law in (Loose(), tight)]
         assert found[0] == found[1]
 
@@ -205,7 +207,7 @@ def test_loose_enclosures_cost_bits_but_never_the_law(hashed) -> None:
 def test_weights_and_rest_enclose_the_theta_sum() -> None:
     for text in ("1/1000", "1/4", "1", "37/3", "900"):
         sigma2 = Fraction(text)
-        weights, rest = gaussian_weights(sigma2, 128)
+        weights, rest = enclose_gaussian_weights(sigma2, 128)
         s = mpmath.mpf(sigma2.numerator) / sigma2.denominator
         truth = [mpmath.exp(-(mpmath.mpf(m) ** 2) / (2 * s)) for m in range(len(weights) + 900)]
         scale = mpmath.mpf(2) ** 128
@@ -225,7 +227,7 @@ def test_values_fit_the_guide() -> None:
 def test_the_guide_says_what_the_searches_say(law) -> None:
     table = build_table(law)
     smallest = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-    least, most = table._between(smallest, smallest | np.uint64((1 << 48) - 1))
+    least, most = table._bound_index(smallest, smallest | np.uint64((1 << 48) - 1))
     decided = (least == most) & (most < table.lows.size)
     assert (decided == (table.guide != UNDECIDED)).all()
     assert table.guide[decided].tolist() == [decode(int(each)) for each in least[decided]]

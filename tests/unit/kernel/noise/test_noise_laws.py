@@ -9,10 +9,10 @@ import pytest
 from thorough import for_each
 
 from dprelease.kernel.noise.distributions.laws import (
-    halfwidth,
+    bound_tail,
+    compute_noise_variance,
+    find_halfwidth,
     sum_halfwidth,
-    tail,
-    variance,
 )
 from dprelease.model import Noise, NoiseFamily
 
@@ -75,13 +75,13 @@ def outside(pmf: list[mpmath.mpf], h: int) -> mpmath.mpf:
 
 
 def test_golden_numbers() -> None:
-    assert halfwidth(laplace("1"), FIVE) == 3
-    assert halfwidth(laplace("10"), FIVE) == 30
-    assert variance(laplace("1")) == pytest.approx(1.8413471884, abs=1e-10)
-    assert variance(laplace("10")) == pytest.approx(199.8334166, abs=1e-7)
-    assert variance(gaussian("1")) == pytest.approx(0.99999978877, abs=1e-11)
-    assert variance(NONE) == 0
-    assert variance(laplace("1/1000")) == 0
+    assert find_halfwidth(laplace("1"), FIVE) == 3
+    assert find_halfwidth(laplace("10"), FIVE) == 30
+    assert compute_noise_variance(laplace("1")) == pytest.approx(1.8413471884, abs=1e-10)
+    assert compute_noise_variance(laplace("10")) == pytest.approx(199.8334166, abs=1e-7)
+    assert compute_noise_variance(gaussian("1")) == pytest.approx(0.99999978877, abs=1e-11)
+    assert compute_noise_variance(NONE) == 0
+    assert compute_noise_variance(laplace("1/1000")) == 0
 
 
 @pytest.mark.one_in(4)
@@ -89,7 +89,7 @@ def test_golden_numbers() -> None:
 def test_bounds_hold_the_truth(noise: Noise) -> None:
     pmf = masses(noise)
     for k in (0, 1, 2, 5, 30):
-        low, high = tail(noise, k + 1)
+        low, high = bound_tail(noise, k + 1)
         truth = outside(pmf, k) / 2
         wide = noise.family is NoiseFamily.GAUSSIAN and noise.parameter > 2500
         assert low * 2**90 - 1 <= truth * 2**90 <= high * 2**90 + 1
@@ -102,12 +102,12 @@ def test_the_variance_is_that_of_the_definition(noise: Noise) -> None:
     truth = 2 * sum(k * k * mass for k, mass in enumerate(masses(noise)))
     near = 1e-6 if noise.family is NoiseFamily.GAUSSIAN else 1e-12
     if noise.family is not NoiseFamily.GAUSSIAN or noise.parameter < 2600:
-        assert variance(noise) == pytest.approx(float(truth), rel=near)
+        assert compute_noise_variance(noise) == pytest.approx(float(truth), rel=near)
 
 
 def test_sums_of_draws_of_a_staircase_are_refused() -> None:
     noise = Noise(NoiseFamily.STAIRCASE, Fraction(25), 100, 20)
-    assert sum_halfwidth(noise, 1, FIVE) == halfwidth(noise, FIVE) == 63
+    assert sum_halfwidth(noise, 1, FIVE) == find_halfwidth(noise, FIVE) == 63
     with pytest.raises(ValueError, match="staircase"):
         sum_halfwidth(noise, 2, FIVE)
 
@@ -120,7 +120,7 @@ def test_halfwidth_is_the_smallest(noise: Noise, text: str) -> None:
     pmf = masses(noise)
     limit = mpmath.mpf(alpha.numerator) / alpha.denominator
     least = next(h for h in range(1500) if outside(pmf, h) <= limit)
-    found = halfwidth(noise, alpha)
+    found = find_halfwidth(noise, alpha)
     assert outside(pmf, found) <= limit
     wide = noise.family is NoiseFamily.GAUSSIAN and noise.parameter > 2500
     assert least <= found <= least + wide
@@ -173,7 +173,7 @@ def test_wide_laws_against_the_continuous_quantile(
     else:
         root = mpmath.sqrt(mpmath.mpf(int(noise.parameter)))
         quantile = root * mpmath.sqrt(2) * mpmath.erfinv(mpmath.mpf(95) / 100)
-    assert halfwidth(noise, alpha) == expected
+    assert find_halfwidth(noise, alpha) == expected
     assert abs(expected - quantile) <= 1
 
 
@@ -181,29 +181,29 @@ def test_tiny_alphas_and_wide_laws_stay_rigorous() -> None:
     for text in ("1e-30", "1e-320", "1e-400"):
         alpha = Fraction(text)
         log = mpmath.log(2) + mpmath.mpf(text.split("e-")[1]) * mpmath.log(10)
-        found = halfwidth(laplace("10"), alpha)
+        found = find_halfwidth(laplace("10"), alpha)
         assert 10 * (log - mpmath.log(1 + mpmath.exp(-0.1))) - 1 <= found
         assert found <= 10 * (log - mpmath.log(1 + mpmath.exp(-0.1)))
     for text in ("1e-30", "1e-100"):
-        normal = halfwidth(gaussian("1e10"), Fraction(text))
+        normal = find_halfwidth(gaussian("1e10"), Fraction(text))
         assert mpmath.erfc((normal + 1) / mpmath.sqrt(2) / 10**5) <= mpmath.mpf(text)
         assert mpmath.erfc((normal - 2) / mpmath.sqrt(2) / 10**5) > mpmath.mpf(text)
-    tiny = halfwidth(gaussian("25"), Fraction("1e-330"))  # no float can hold this alpha
+    tiny = find_halfwidth(gaussian("25"), Fraction("1e-330"))  # no float can hold this alpha
     pmf = masses(gaussian("25"))
     assert outside(pmf, tiny) <= mpmath.mpf("1e-330") < outside(pmf, tiny - 1)
 
 
 def test_trivial_and_wrong_arguments() -> None:
-    assert halfwidth(NONE, FIVE) == 0
+    assert find_halfwidth(NONE, FIVE) == 0
     assert sum_halfwidth(NONE, 4, FIVE) == 0
-    assert halfwidth(laplace("10"), Fraction(1)) == 0
+    assert find_halfwidth(laplace("10"), Fraction(1)) == 0
     assert sum_halfwidth(laplace("10"), 1, FIVE) == 30
-    assert tail(NONE, 1) == (0, 0)
+    assert bound_tail(NONE, 1) == (0, 0)
     for call in (
-        lambda: halfwidth(laplace("10"), Fraction(0)),
-        lambda: halfwidth(laplace("0"), FIVE),
+        lambda: find_halfwidth(laplace("10"), Fraction(0)),
+        lambda: find_halfwidth(laplace("0"), FIVE),
         lambda: sum_halfwidth(laplace("10"), 0, FIVE),
-        lambda: tail(laplace("10"), 0),
+        lambda: bound_tail(laplace("10"), 0),
     ):
         with pytest.raises(ValueError, match=r"positive|at least|start at"):
             call()
@@ -213,7 +213,9 @@ def test_halfwidth_shrinks_with_alpha_and_grows_with_noise() -> None:
     alphas = [Fraction(1, n) for n in (2, 3, 10, 20, 100, 10**6)]
     for family in (NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN):
         parameters = [Fraction(n, 3) for n in (1, 10, 7499, 7501, 7600, 10**7)]
-        table = {(p, a): halfwidth(Noise(family, p), a) for p, a in product(parameters, alphas)}
+        table = {
+            (p, a): find_halfwidth(Noise(family, p), a) for p, a in product(parameters, alphas)
+        }
         for p in parameters:
             assert [table[p, a] for a in alphas] == sorted(table[p, a] for a in alphas)
         for a in alphas:
@@ -225,6 +227,6 @@ def test_it_is_quick() -> None:
     start = time.perf_counter()
     for noise in laws:
         for n in range(20, 24):
-            halfwidth(noise, Fraction(1, n))
+            find_halfwidth(noise, Fraction(1, n))
             sum_halfwidth(noise, 2, Fraction(1, n))
     assert (time.perf_counter() - start) / 40 < 0.02  # 5 ms meant, slack for a busy machine

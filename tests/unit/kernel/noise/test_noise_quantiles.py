@@ -18,11 +18,11 @@ from dprelease.kernel.noise.selection.quantiles import (
     Mass,
     Outputs,
     Part,
+    count_slots,
     cut,
+    find_part,
     gather,
-    part_of,
     release,
-    slots_of,
 )
 from dprelease.mechanisms.quantiles import plan_levels
 
@@ -47,9 +47,9 @@ def scores(
     """D of every candidate of a part: of the whole line, or of that between two slots."""
     mass = mass_of(table, slots)
     first, last = ends or (0, (UPPER + 1) * slots - 1)
-    low, high = (mass.below(first), mass.below(last)) if ends else (0, mass.total)
+    low, high = (mass.sum_below(first), mass.sum_below(last)) if ends else (0, mass.total)
     part = Part(first, last, 1, low, high, target.numerator, target.denominator, F(1))
-    return [part.distance(mass, unit) for unit in range(first, last + 1)]
+    return [part.measure_distance(mass, unit) for unit in range(first, last + 1)]
 
 
 def test_the_distance_of_whole_values_is_that_of_ranks() -> None:
@@ -101,7 +101,7 @@ def test_the_usual_score_prefers_no_quantile_where_values_repeat() -> None:
     assert usual[6] > usual[5]
     mass = gather([5, 9], [60, 50], Grid(0, 10), 1)
     part = Part(0, 10, 1, 0, 110, 1, 2, F(1))
-    assert [part.distance(mass, value) for value in (4, 5, 6, 9)] == [110, 0, 10, 10]
+    assert [part.measure_distance(mass, value) for value in (4, 5, 6, 9)] == [110, 0, 10, 10]
 
 
 @st.composite
@@ -119,7 +119,7 @@ def parts(draw: st.DrawFn) -> tuple[Mass, Part]:
     scheme = plan_levels(QUARTILES, epsilon, 1, False)
     found: dict[int, int] = {}
     for step in scheme.steps[: draw(st.integers(1, 3))]:
-        part = part_of(mass, scheme, step, found)
+        part = find_part(mass, scheme, step, found)
         found[step.index] = draw(st.integers(part.first, part.last)) * part.size
     return mass, part
 
@@ -130,7 +130,9 @@ def test_blocks_hold_every_unit_once_and_bound_its_distance(case: tuple[Mass, Pa
     """And promise little more than there is: so drawing comes to an end."""
     mass, part = case
     blocks = cut(mass, part)
-    distances = {unit: part.distance(mass, unit) for unit in range(part.first, part.last + 1)}
+    distances = {
+        unit: part.measure_distance(mass, unit) for unit in range(part.first, part.last + 1)
+    }
     units = []
     for start, size, bound in zip(blocks.starts, blocks.sizes, blocks.bounds, strict=True):
         for unit in range(int(start), int(start + size)):
@@ -140,7 +142,7 @@ def test_blocks_hold_every_unit_once_and_bound_its_distance(case: tuple[Mass, Pa
     assert part.rate * (min(distances.values()) - int(blocks.bounds.min())) <= 1
     # The mass of a part is its own: none but the last holds what lies above.
     assert 0 <= part.low <= part.high <= mass.total
-    held = [mass.below(unit * part.size) for unit in distances]
+    held = [mass.sum_below(unit * part.size) for unit in distances]
     assert held == sorted(held)
 
 
@@ -239,10 +241,10 @@ def test_rounded_numbers_are_refused() -> None:
 
 
 def test_slots_leave_room_for_the_outputs() -> None:
-    assert slots_of(10, parted=True) == 4096
-    assert slots_of(10, parted=False) == 1
-    assert slots_of(2**60, parted=True) == 1
-    assert all(slots_of(2**k, parted=True) * 2**k < 2**61 for k in range(60))
+    assert count_slots(10, parted=True) == 4096
+    assert count_slots(10, parted=False) == 1
+    assert count_slots(2**60, parted=True) == 1
+    assert all(count_slots(2**k, parted=True) * 2**k < 2**61 for k in range(60))
 
 
 def test_a_million_values_take_no_time() -> None:

@@ -11,11 +11,11 @@ import mpmath
 import pytest
 
 from dprelease.kernel.noise.additive.sample import (
-    bernoulli,
-    bernoulli_exp,
-    discrete_gaussian,
-    discrete_laplace,
-    uniform_below,
+    draw_bernoulli,
+    draw_bernoulli_exp,
+    draw_discrete_gaussian,
+    draw_discrete_laplace,
+    draw_uniform_below,
 )
 from dprelease.kernel.noise.entropy import Entropy
 
@@ -59,7 +59,7 @@ def walk(draw: Callable[[Entropy], int], depth: int) -> tuple[Counter, Fraction]
 
 @pytest.mark.parametrize("bound", [1, 2, 3, 5, 8, 100, 255, 256])
 def test_uniform_is_uniform(bound: int) -> None:
-    decided, left = walk(lambda entropy: uniform_below(bound, entropy), 2)
+    decided, left = walk(lambda entropy: draw_uniform_below(bound, entropy), 2)
     assert set(decided) == set(range(bound))
     assert set(decided.values()) == {(1 - left) / bound}
     assert left < Fraction(1, 4)
@@ -68,7 +68,7 @@ def test_uniform_is_uniform(bound: int) -> None:
 @pytest.mark.parametrize("text", ["0", "1/3", "1/2", "5/7", "1"])
 def test_bernoulli_is_exact(text: str) -> None:
     probability = Fraction(text)
-    decided, left = walk(lambda entropy: bernoulli(probability, entropy), 2)
+    decided, left = walk(lambda entropy: draw_bernoulli(probability, entropy), 2)
     assert decided[True] == probability * (1 - left)
 
 
@@ -76,7 +76,7 @@ def test_bernoulli_is_exact(text: str) -> None:
 @pytest.mark.parametrize("text", ["0", "1/2", "1/4", "1"])
 def test_bernoulli_exp_encloses_the_exponential(text: str) -> None:
     exponent = Fraction(text)
-    decided, left = walk(lambda entropy: bernoulli_exp(exponent, entropy), 2)
+    decided, left = walk(lambda entropy: draw_bernoulli_exp(exponent, entropy), 2)
     truth = mpmath.exp(-mpmath.mpf(exponent.numerator) / exponent.denominator)
     assert decided[True] <= truth <= decided[True] + left
     assert left < Fraction(1, 2)
@@ -87,14 +87,14 @@ def test_bernoulli_exp_encloses_the_exponential(text: str) -> None:
 def test_bernoulli_exp_frequency(text: str, hashed) -> None:
     entropy = hashed(f"exp {text}")
     exponent, size = Fraction(text), 4000
-    share = sum(bernoulli_exp(exponent, entropy) for _ in range(size)) / size
+    share = sum(draw_bernoulli_exp(exponent, entropy) for _ in range(size)) / size
     truth = float(mpmath.exp(-float(exponent)))
     assert abs(share - truth) < 4 * (truth * (1 - truth) / size) ** 0.5
 
 
 def test_wide_parameters_are_plain_integers(hashed) -> None:
-    laplace = discrete_laplace(Fraction(10**40, 7), hashed("wide"))
-    gaussian = discrete_gaussian(Fraction(10**80, 7), hashed("wide"))
+    laplace = draw_discrete_laplace(Fraction(10**40, 7), hashed("wide"))
+    gaussian = draw_discrete_gaussian(Fraction(10**80, 7), hashed("wide"))
     assert 10**36 < abs(laplace) < 10**42
     assert 10**36 < abs(gaussian) < 10**42
 
@@ -102,19 +102,19 @@ def test_wide_parameters_are_plain_integers(hashed) -> None:
 @pytest.mark.parametrize("scale", [Fraction(1, 10**6), Fraction(1, 50)])
 def test_tiny_scales_give_zero(scale: Fraction, hashed) -> None:
     entropy = hashed("tiny")
-    assert {discrete_laplace(scale, entropy) for _ in range(20)} == {0}
-    assert {discrete_gaussian(scale, entropy) for _ in range(20)} == {0}
+    assert {draw_discrete_laplace(scale, entropy) for _ in range(20)} == {0}
+    assert {draw_discrete_gaussian(scale, entropy) for _ in range(20)} == {0}
 
 
 def test_arguments_outside_the_domain(hashed) -> None:
     entropy = hashed("bad")
     for call in (
-        lambda: uniform_below(0, entropy),
-        lambda: bernoulli(Fraction(3, 2), entropy),
-        lambda: bernoulli(Fraction(-1, 2), entropy),
-        lambda: bernoulli_exp(Fraction(-1), entropy),
-        lambda: discrete_laplace(Fraction(0), entropy),
-        lambda: discrete_gaussian(Fraction(-1), entropy),
+        lambda: draw_uniform_below(0, entropy),
+        lambda: draw_bernoulli(Fraction(3, 2), entropy),
+        lambda: draw_bernoulli(Fraction(-1, 2), entropy),
+        lambda: draw_bernoulli_exp(Fraction(-1), entropy),
+        lambda: draw_discrete_laplace(Fraction(0), entropy),
+        lambda: draw_discrete_gaussian(Fraction(-1), entropy),
     ):
         with pytest.raises(ValueError, match=r"at least|probability|positive"):
             call()

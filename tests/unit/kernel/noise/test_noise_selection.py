@@ -17,12 +17,17 @@ from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
 from dprelease.kernel.noise.selection import exponential as choice
 from dprelease.kernel.noise.selection.exponential import (
     choose,
-    distances_of,
+    compute_distances,
     draw_exponential,
     draw_permute_and_flip,
     select_in_turn,
 )
-from dprelease.kernel.noise.selection.weights import WeightBuckets, as_integers, exact_sum, locate
+from dprelease.kernel.noise.selection.weights import (
+    WeightBuckets,
+    cast_to_integers,
+    locate,
+    sum_exactly,
+)
 
 
 def flip(distances: Any, rate: F, entropy: Any, sizes: Any = None) -> tuple[int, int]:
@@ -97,13 +102,13 @@ def test_a_chance_is_met_to_the_last_bit() -> None:
         (third + 1, b"\x00", False),
     ):
         drawn = Spelled(word, following)
-        chance = choice.happens(
+        chance = choice.draw_event(
             lambda bits: Interval((1 << bits) // 3, (1 << bits) // 3 + 1), drawn
         )
         assert chance is answer
     for word in (1 << 63, (1 << 63) - 1):
         drawn = Spelled(word, b"\x00")
-        half = choice.happens(lambda bits: Interval(1 << bits - 1, 1 << bits - 1), drawn)
+        half = choice.draw_event(lambda bits: Interval(1 << bits - 1, 1 << bits - 1), drawn)
         assert half == (word < 1 << 63)
 
 
@@ -235,7 +240,7 @@ def flip_tree(distances: list[int], rate: F, monkeypatch: pytest.MonkeyPatch) ->
         return tree.decide([share, 1 - share]) == 0
 
     monkeypatch.setattr(buckets, "propose", lambda entropy: (tree.decide(shares), 0))
-    monkeypatch.setattr(choice, "happens", happens)
+    monkeypatch.setattr(choice, "draw_event", happens)
     monkeypatch.setattr(choice, "keep", keep)
     law = dict.fromkeys(range(len(distances)), 0.0)
     for index, weight in tree.leaves(lambda: draw_permute_and_flip(buckets, None)[0]):  # type: ignore[arg-type]
@@ -292,7 +297,7 @@ def test_what_is_known_of_time_is_neither_lost_nor_made_up(
             (proposals / (proposals + t)) ** n for t, n in zip(times, gaps, strict=True)
         )
 
-    monkeypatch.setattr(choice, "happens", happens)
+    monkeypatch.setattr(choice, "draw_event", happens)
     law = dict.fromkeys(range(8), 0.0)
     for found, weight in tree.leaves(answers):
         law[found] += weight
@@ -308,7 +313,7 @@ def test_proposals_and_totals_are_enclosed() -> None:
     rate, distances, sizes = F(3, 10), [0, 2, 7, 400], [1, 5, 1 << 60, 1 << 60]
     buckets = WeightBuckets(distances, rate, sizes)
     for bits in (16, 64, 200):
-        low, high = buckets.total(0, bits)
+        low, high = buckets.sum_weights(0, bits)
         true = sum(n * math.exp(-0.3 * (d - d % 3)) for d, n in zip(distances, sizes, strict=True))
         assert low <= high <= low + 4
         assert low / 2**bits == pytest.approx(true, rel=1e-9, abs=2 / 2**bits)
@@ -316,7 +321,7 @@ def test_proposals_and_totals_are_enclosed() -> None:
 
 def test_totals_are_relative_to_the_best_wherever_it_stands_on_its_rung() -> None:
     buckets = WeightBuckets([2, 4, 7], F(3, 10))
-    low, high = buckets.total(2, 64)
+    low, high = buckets.sum_weights(2, 64)
     assert low <= high <= low + 4
     assert low / 2**64 == pytest.approx(sum(math.exp(-0.3 * (each - 2)) for each in (0, 3, 6)))
 
@@ -325,8 +330,8 @@ def test_totals_follow_candidates_that_are_taken_away() -> None:
     buckets = WeightBuckets([0, 1, 5, 900], F(1))
     for index, nearest in ((0, 1), (1, 5), (2, 900)):
         buckets.take((index, 0))
-        assert buckets.best() == nearest
-        low, _ = buckets.total(nearest, 64)
+        assert buckets.find_best() == nearest
+        low, _ = buckets.sum_weights(nearest, 64)
         left = (0, 1, 5, 900)[index + 1 :]
         assert low / 2**64 == pytest.approx(sum(math.exp(nearest - d) for d in left))
 
@@ -362,7 +367,7 @@ def test_bids_and_prices(hashed: Any) -> None:
     bids, prices = [100, 100, 100, 401], [100, 101, 401, 402]
     scores = [price * sum(bid >= price for bid in bids) for price in prices]
     assert scores == [400, 101, 401, 0]
-    assert distances_of(scores).tolist() == [1, 300, 0, 401]
+    assert compute_distances(scores).tolist() == [1, 300, 0, 401]
     found = {
         select_in_turn(scores, 1, F(1, 2), draw_exponential, hashed(f"{i}"))[0][0]
         for i in range(40)
@@ -371,16 +376,18 @@ def test_bids_and_prices(hashed: Any) -> None:
 
 
 def test_distances_of_scores_that_64_bits_cannot_hold_apart() -> None:
-    assert distances_of([-(2**61), 2**61]).tolist() == [2**62, 0]
-    assert distances_of(np.array([-(2**63), 2**63 - 1])).tolist() == [2**64 - 1, 0]
-    assert distances_of(np.array([2**64 - 1, 0], dtype=np.uint64)).tolist() == [0, 2**64 - 1]
+    assert compute_distances([-(2**61), 2**61]).tolist() == [2**62, 0]
+    assert compute_distances(np.array([-(2**63), 2**63 - 1])).tolist() == [2**64 - 1, 0]
+    assert compute_distances(np.array([2**64 - 1, 0], dtype=np.uint64)).tolist() == [0, 2**64 - 1]
 
 
 def test_whole_numbers_never_wrap() -> None:
-    assert as_integers([2**70, 1]).tolist() == [2**70, 1]
-    assert as_integers([np.int64(5), 2**62]).dtype == object
-    assert all(type(each) is int for each in as_integers(np.array([np.int8(1), 2**70])).tolist())
-    assert exact_sum(np.full(1000, 2**61)) == 1000 * 2**61
+    assert cast_to_integers([2**70, 1]).tolist() == [2**70, 1]
+    assert cast_to_integers([np.int64(5), 2**62]).dtype == object
+    assert all(
+        type(each) is int for each in cast_to_integers(np.array([np.int8(1), 2**70])).tolist()
+    )
+    assert sum_exactly(np.full(1000, 2**61)) == 1000 * 2**61
     sizes = np.full(5000, 2**61)
     assert locate(sizes, 4999 * 2**61 + 7) == (4999, 7)
     assert locate(np.array([2**80, 3], dtype=object), 2**80 + 1) == (1, 1)

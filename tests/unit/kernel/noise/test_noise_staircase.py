@@ -81,14 +81,14 @@ def test_every_level_has_its_integers_and_each_of_them_once(monkeypatch, hashed)
     met: Counter[int] = Counter()
     for level in range(-4, 4):
         length = {0: 3, -1: 2}.get(level, 4)
-        monkeypatch.setattr(staircase, "stair_table", lambda _, level=level: Levels(level))
+        monkeypatch.setattr(staircase, "build_stair_table", lambda _, level=level: Levels(level))
         bounds: list[int] = []
 
         def below(bound: int, size: int, entropy: object, bounds: list[int] = bounds) -> np.ndarray:
             bounds.append(bound)
             return np.arange(size)
 
-        monkeypatch.setattr(staircase, "below", below)
+        monkeypatch.setattr(staircase, "draw_integers_below", below)
         drawn = staircase.draw_stairs(noise, length, hashed("none")).tolist()
         met.update(drawn)
         assert bounds == [length]

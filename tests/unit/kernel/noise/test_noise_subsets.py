@@ -13,11 +13,11 @@ import pytest
 from dprelease.kernel.noise.local import subset_selection as subsets
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.kernel.noise.local.subset_selection import (
+    build_set_law,
     draw_label,
     draw_set,
+    expand_sets,
     is_small,
-    numbers_of_sets,
-    sets_of_numbers,
 )
 from dprelease.model.record_tables import SubsetLaw
 
@@ -45,7 +45,7 @@ def walk_uniforms(monkeypatch: pytest.MonkeyPatch, bounds: list[int]) -> int:
         assert (bound, size) == (expected, column.size)
         return column.copy()
 
-    monkeypatch.setattr(subsets, "below", below)
+    monkeypatch.setattr(subsets, "draw_integers_below", below)
     monkeypatch.setattr(subsets, "draw_below", below)
     return len(rows)
 
@@ -93,7 +93,7 @@ def test_tables_of_sets_are_the_law(labels: int, size: int) -> None:
     """Exact probabilities, from the cuts of the number and the rows they lead to."""
     law = SubsetLaw(labels, size, F(1) if size == labels else F(0xDEADBEEF, 1 << 32))
     assert is_small(law)
-    table, rows = numbers_of_sets(law), sets_of_numbers(labels, size)
+    table, rows = build_set_law(law), expand_sets(labels, size)
     ends = [F(0), *table.cuts, F(1)]
     for truth in range(labels):
         found: Counter[tuple[int, ...]] = Counter()

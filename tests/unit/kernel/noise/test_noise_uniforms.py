@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from dprelease.kernel.noise.entropy import EntropyError
-from dprelease.kernel.noise.uniforms import below, chance, compare_digits, parts, propose
+from dprelease.kernel.noise.uniforms import (
+    compare_digits,
+    draw_coins,
+    draw_integers_below,
+    draw_shares,
+    propose,
+)
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 
@@ -48,7 +54,7 @@ def test_only_rejected_lanes_are_drawn_again_as_often_as_it_takes(scripted) -> N
     second = np.array([65_535, 0], dtype="<u2").tobytes()
     third = np.array([22_000], dtype="<u2").tobytes()
     entropy = scripted(first, second, third)
-    assert below(3, 5, entropy).tolist() == [2, 0, 1, 2, 1]
+    assert draw_integers_below(3, 5, entropy).tolist() == [2, 0, 1, 2, 1]
     assert entropy.answers == []
 
 
@@ -59,30 +65,30 @@ def test_only_rejected_lanes_are_drawn_again_as_often_as_it_takes(scripted) -> N
 def test_words_are_no_wider_than_it_takes(bound: int, item: int, scripted) -> None:
     ones = b"\xff" * item
     entropy = scripted(ones, b"\x77" * item)
-    drawn = int(below(bound, 1, entropy)[0])
+    drawn = int(draw_integers_below(bound, 1, entropy)[0])
     assert 0 <= drawn < bound
     if item < 8:  # the highest word is kept, and gives the highest value
         assert drawn == bound - 1
 
 
 def test_uniforms_without_a_choice_read_nothing(scripted) -> None:
-    assert below(1, 3, scripted()).tolist() == [0, 0, 0]
-    assert below(7, 0, scripted(b"")).size == 0
-    assert chance(F(1), 3, scripted()).all()
-    assert not chance(F(0), 3, scripted()).any()
+    assert draw_integers_below(1, 3, scripted()).tolist() == [0, 0, 0]
+    assert draw_integers_below(7, 0, scripted(b"")).size == 0
+    assert draw_coins(F(1), 3, scripted()).all()
+    assert not draw_coins(F(0), 3, scripted()).any()
 
 
 @pytest.mark.parametrize("bound", [0, -1, 1 << 63])
 def test_bounds_that_cannot_be(bound: int, scripted) -> None:
     with pytest.raises(ValueError, match="bound"):
-        below(bound, 1, scripted())
+        draw_integers_below(bound, 1, scripted())
     with pytest.raises(ValueError, match="whole"):
-        parts(np.zeros(1, dtype=np.int64), bound, scripted())
+        draw_shares(np.zeros(1, dtype=np.int64), bound, scripted())
 
 
 def test_uniforms_near_63_bits(hashed) -> None:
     bound = (1 << 62) + 12_345  # nearly half of the words are rejected by a careless bound
-    drawn = below(bound, 20_000, hashed("63 bits"))
+    drawn = draw_integers_below(bound, 20_000, hashed("63 bits"))
     assert drawn.min() >= 0
     assert drawn.max() < bound
     counts = np.bincount(drawn // (bound // 8 + 1), minlength=8)
@@ -92,7 +98,7 @@ def test_uniforms_near_63_bits(hashed) -> None:
 @pytest.mark.parametrize("top", [1, 2, 777, 40_000, 65_535])
 def test_a_coin_of_16_bits_by_all_its_words(top: int, scripted) -> None:
     """No rest: the word that agrees is decided without more."""
-    assert chance(F(top, 1 << 16), 1 << 16, scripted(ALL16)).sum() == top
+    assert draw_coins(F(top, 1 << 16), 1 << 16, scripted(ALL16)).sum() == top
 
 
 @pytest.mark.parametrize("top", [0, 5, 65_535])
@@ -103,7 +109,7 @@ def test_a_coin_of_64_bits_asks_on_a_tie_alone(top: int, scripted) -> None:
     following = np.array([each << 16 | 0xFFFF for each in more], dtype="<u8").tobytes()
     first = np.array([top] * 5 + [max(top - 1, 0) if top else 9], dtype="<u2").tobytes()
     entropy = scripted(first, following)
-    found = chance(probability, 6, entropy)
+    found = draw_coins(probability, 6, entropy)
     assert found.tolist() == [True, True, False, False, False, top > 0]
     assert entropy.answers == []
 
@@ -111,7 +117,7 @@ def test_a_coin_of_64_bits_asks_on_a_tie_alone(top: int, scripted) -> None:
 @pytest.mark.parametrize("bad", [F(-1, 2), F(3, 2), F(1, 3), F(1, 1 << 65)])
 def test_a_coin_of_another_chance_is_none(bad: F, scripted) -> None:
     with pytest.raises(ValueError, match="2\\^-64"):
-        chance(bad, 1, scripted())
+        draw_coins(bad, 1, scripted())
 
 
 @pytest.mark.parametrize(
@@ -144,14 +150,14 @@ def test_fractions_are_each_its_own_lanes(scripted) -> None:
     second = np.array([0x5555, 0x5556, 0xAAA9], dtype="<u2").tobytes()
     third = np.array([0x5554], dtype="<u2").tobytes()
     entropy = scripted(first, second, third)
-    assert parts(share, 3, entropy).tolist() == [True, True, False, False, True]
+    assert draw_shares(share, 3, entropy).tolist() == [True, True, False, False, True]
     assert entropy.answers == []
 
 
 @pytest.mark.parametrize("whole", [1 << 47, (1 << 62) + 1, (1 << 63) - 1])
 def test_fractions_of_a_great_whole(whole: int, hashed) -> None:
     share = np.array([0, whole // 4, whole - 1], dtype=np.int64).repeat(20_000)
-    found = parts(share, whole, hashed(f"whole {whole}")).reshape(3, -1).sum(axis=1)
+    found = draw_shares(share, whole, hashed(f"whole {whole}")).reshape(3, -1).sum(axis=1)
     assert found[0] == 0
     assert abs(found[1] - 5000) < 6 * 61.3
     assert found[2] == 20_000
@@ -164,9 +170,9 @@ def test_a_short_read_is_no_draw(whole: int) -> None:
             return b"\x00" * (size - 1)
 
     for draw in (
-        lambda: below(whole, 5, Short()),
-        lambda: chance(F(1, 2), 5, Short()),
-        lambda: parts(np.ones(5, dtype=np.int64), whole, Short()),
+        lambda: draw_integers_below(whole, 5, Short()),
+        lambda: draw_coins(F(1, 2), 5, Short()),
+        lambda: draw_shares(np.ones(5, dtype=np.int64), whole, Short()),
     ):
         with pytest.raises(EntropyError):
             draw()

@@ -67,7 +67,7 @@ def test_lanes_equal_the_definition_on_the_same_bits(noise: Noise, hashed) -> No
     first = split(next(answers), 2)
     tops = sampler.table.guide[np.array(first)].astype(int)
     lanes = np.flatnonzero(tops == np.iinfo(np.int16).min)
-    cuts = sampler.table.law.survivals(64)
+    cuts = sampler.table.law.list_survivals(64)
     for lane, more in zip(lanes, split(next(answers), 8) if lanes.size else [], strict=True):
         u = first[lane] << 48 | more >> 16
         tops[lane] = decode(sum(u < cut.low for cut in cuts))
@@ -118,7 +118,7 @@ def test_bounds_of_the_exponent_hold(noise: Noise) -> None:
     more = sampler.fine - min(sampler.fine, 32)
     for (top, head), least, most in zip(pairs, low.tolist(), high.tolist(), strict=True):
         for rest in {0, (1 << more) - 1}:
-            exact = sampler._exponent(top, head << more | rest) * SCALE
+            exact = sampler._compute_exponent(top, head << more | rest) * SCALE
             assert least <= exact
             assert most == int(ONE) or exact <= most
             assert least <= SCALE

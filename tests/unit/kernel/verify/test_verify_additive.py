@@ -32,9 +32,9 @@ def test_it_accepts_calibrations_and_refuses_less_noise(
     shift: shifts.Shift, epsilon: str, delta: str
 ) -> None:
     noise = gaussian.calibrate(shift, F(epsilon), F(delta))
-    assert verifier.gaussian_delta_upper(noise.parameter, shift, F(epsilon)) <= F(delta)
+    assert verifier.bound_gaussian_delta(noise.parameter, shift, F(epsilon)) <= F(delta)
     less = noise.parameter * F("0.95")
-    assert verifier.gaussian_delta_upper(less, shift, F(epsilon)) > F(delta)
+    assert verifier.bound_gaussian_delta(less, shift, F(epsilon)) > F(delta)
 
 
 @pytest.mark.one_in(5)
@@ -46,17 +46,17 @@ def test_two_routes_meet(sigma2: str, epsilon: str) -> None:
         if F(sigma2) > 128 and shift.coordinates == 2:
             continue
         first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
-        second = verifier.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
+        second = verifier.bound_gaussian_delta(F(sigma2), shift, F(epsilon))
         assert abs(first - second) <= F("1e-20") * max(first, F("1e-10"))
 
 
 def test_laplace_claims() -> None:
     noise = laplace.calibrate(7, F("0.3"))
-    assert verifier.laplace_epsilon(noise.parameter, 7) == F("0.3")
-    assert verifier.laplace_epsilon(noise.parameter * F("0.99"), 7) > F("0.3")
-    assert verifier.laplace_epsilon(F(0), 0) == 0
+    assert verifier.compute_laplace_epsilon(noise.parameter, 7) == F("0.3")
+    assert verifier.compute_laplace_epsilon(noise.parameter * F("0.99"), 7) > F("0.3")
+    assert verifier.compute_laplace_epsilon(F(0), 0) == 0
     with pytest.raises(ValueError, match="positive scale"):
-        verifier.laplace_epsilon(F(0), 1)
+        verifier.compute_laplace_epsilon(F(0), 1)
 
 
 def crossed(noise: Noise, move: int) -> int:
@@ -75,52 +75,55 @@ def test_staircase_loss_is_the_largest_log_ratio_over_all_shifts(stair: int, fir
     one = stair / noise.parameter
     levels = [crossed(noise, move) for move in range(18)]
     for size in range(1, 18):
-        assert verifier.staircase_epsilon(noise, size, shifts.single(size)) == one * levels[size]
+        assert (
+            verifier.compute_staircase_epsilon(noise, size, shifts.single(size))
+            == one * levels[size]
+        )
         assert crossed(noise, -size) == levels[size]
     for first_size, second in product(range(1, 9), repeat=2):
         shift = shifts.pair(first_size, second)
-        claimed = verifier.staircase_epsilon(noise, first_size + second, shift)
+        claimed = verifier.compute_staircase_epsilon(noise, first_size + second, shift)
         worst = max(levels[x] + levels[y] for x in range(first_size + 1) for y in range(second + 1))
         assert claimed == one * worst
         free = shifts.general(shift.l2_squared, 2)
-        known = verifier.staircase_epsilon(noise, first_size + second, free)
+        known = verifier.compute_staircase_epsilon(noise, first_size + second, free)
         most = first_size + second
         assert known >= one * max(levels[x] + levels[most - x] for x in range(most + 1))
-    assert verifier.staircase_epsilon(noise, 0, shifts.zero()) == 0
+    assert verifier.compute_staircase_epsilon(noise, 0, shifts.zero()) == 0
 
 
 def test_a_staircase_costs_no_more_only_for_shifts_of_its_stair() -> None:
     noise = Noise(NoiseFamily.STAIRCASE, F(25), 100, 20)
-    assert verifier.staircase_epsilon(noise, 100, shifts.single(100)) == 4
-    assert verifier.staircase_epsilon(noise, 101, shifts.single(101)) == 8
-    assert verifier.staircase_epsilon(noise, 100, shifts.pair(60, 40)) == 8
+    assert verifier.compute_staircase_epsilon(noise, 100, shifts.single(100)) == 4
+    assert verifier.compute_staircase_epsilon(noise, 101, shifts.single(101)) == 8
+    assert verifier.compute_staircase_epsilon(noise, 100, shifts.pair(60, 40)) == 8
     for wrong in (Noise(noise.family, F(0), 100, 20), Noise(noise.family, F(25), 0, 0)):
         with pytest.raises(ValueError, match="positive scale and stair"):
-            verifier.staircase_epsilon(wrong, 1, shifts.single(1))
+            verifier.compute_staircase_epsilon(wrong, 1, shifts.single(1))
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.01", "1", "17", "1e5"])
 def test_pure_rho_claims(epsilon: str) -> None:
     claim = zcdp.rho_of_pure(F(epsilon))
-    assert verifier.pure_rho(F(epsilon)) <= claim
-    assert verifier.pure_rho(F(epsilon)) > claim * F("0.99")
+    assert verifier.bound_pure_rho(F(epsilon)) <= claim
+    assert verifier.bound_pure_rho(F(epsilon)) > claim * F("0.99")
 
 
 @pytest.mark.parametrize("rho", ["1e-6", "0.024", "0.5", "30"])
 def test_zcdp_claims(rho: str) -> None:
     delta = F("1e-6")
     claim = zcdp.epsilon_of(F(rho), delta)
-    assert verifier.zcdp_delta_upper(F(rho), claim) <= delta
-    assert verifier.zcdp_delta_upper(F(rho), claim * F("0.99")) > delta
-    assert verifier.gaussian_rho(1 / (2 * F(rho)), 1) == F(rho)
+    assert verifier.bound_zcdp_delta(F(rho), claim) <= delta
+    assert verifier.bound_zcdp_delta(F(rho), claim * F("0.99")) > delta
+    assert verifier.compute_gaussian_rho(1 / (2 * F(rho)), 1) == F(rho)
 
 
 def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="sigma"):
-        verifier.gaussian_delta_upper(F(0), shifts.single(1), F(1))
-    assert verifier.gaussian_delta_upper(F(0), shifts.zero(), F(1)) == 0
-    assert verifier.zcdp_delta_upper(F(2), F(1)) == 1
-    assert verifier.zcdp_delta_upper(F(0), F(1)) == 0
+        verifier.bound_gaussian_delta(F(0), shifts.single(1), F(1))
+    assert verifier.bound_gaussian_delta(F(0), shifts.zero(), F(1)) == 0
+    assert verifier.bound_zcdp_delta(F(2), F(1)) == 1
+    assert verifier.bound_zcdp_delta(F(0), F(1)) == 0
 
 
 @pytest.mark.one_in(4)
@@ -131,7 +134,7 @@ def test_two_arithmetics_meet(sigma2: str, epsilon: str, entries: int) -> None:
     """The smoothing bound in either arithmetic, its toll included."""
     shift = shifts.general(9, entries)
     first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
-    second = verifier.gaussian_delta_upper(F(sigma2), shift, F(epsilon))
+    second = verifier.bound_gaussian_delta(F(sigma2), shift, F(epsilon))
     assert abs(first - second) <= F("1e-9") * first + F("1e-60")
 
 
@@ -154,12 +157,12 @@ def test_rho_is_bounded_from_above(epsilon: str) -> None:
     e = F(epsilon)
     with mpmath.workdps(DIGITS):
         x = real(e)
-        just_above(verifier.pure_rho(e), x * mpmath.tanh(x / 2), "1e-130")
+        just_above(verifier.bound_pure_rho(e), x * mpmath.tanh(x / 2), "1e-130")
         q = x / -mpmath.expm1(-x)
         divergence = q - 1 - mpmath.log(q)
-        assert real(verifier.range_rho(e)) >= divergence
-        assert real(verifier.range_rho(e)) <= divergence + mpmath.mpf("1e-25")
-        assert verifier.range_rho(e) <= e * e / 8
+        assert real(verifier.bound_range_rho(e)) >= divergence
+        assert real(verifier.bound_range_rho(e)) <= divergence + mpmath.mpf("1e-25")
+        assert verifier.bound_range_rho(e) <= e * e / 8
 
 
 @pytest.mark.parametrize(
@@ -170,12 +173,12 @@ def test_delta_of_rho_is_bounded_from_above(rho: str, epsilon: str) -> None:
 
     By the 25 digits of the logarithms, beside which the rounding of the exponential is nothing.
     """
-    above = F(verifier.stationary_order(float(F(rho)), float(F(epsilon))))
+    above = F(verifier.find_stationary_order(float(F(rho)), float(F(epsilon))))
     with mpmath.workdps(DIGITS):
         b, a = real(above), real(above) + 1
         power = b * (a * real(F(rho)) - real(F(epsilon)))
         truth = mpmath.exp(power + b * mpmath.log(b) - a * mpmath.log(a))
-        just_above(verifier.zcdp_delta_upper(F(rho), F(epsilon)), truth, "1e-20")
+        just_above(verifier.bound_zcdp_delta(F(rho), F(epsilon)), truth, "1e-20")
 
 
 @pytest.mark.parametrize("mu_squared", ["1e-6", "0.01", "1", "30"])
@@ -191,7 +194,7 @@ def test_the_delta_of_normal_noise_is_bounded_from_above(mu_squared: str, deviat
         near = mpmath.erfc((real(epsilon) / mu - mu / 2) / mpmath.sqrt(2)) / 2
         far = mpmath.erfc((real(epsilon) / mu + mu / 2) / mpmath.sqrt(2)) / 2
         truth = near - mpmath.exp(real(epsilon)) * far
-        just_above(verifier.continuous_delta(F(mu_squared), epsilon), truth, "1e-40")
+        just_above(verifier.bound_continuous_delta(F(mu_squared), epsilon), truth, "1e-40")
 
 
 @pytest.mark.one_in(3)
@@ -204,7 +207,7 @@ def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -
     lacks B - e^epsilon (B - F) at most on the side of the gains, and as weights that move in from
     beyond count as 0 it has e^epsilon F too much: that is no less, as epsilon >= 0.
     """
-    low, high, beyond = verifier.lattice_weights(F(sigma2), depth)
+    low, high, beyond = verifier.bound_lattice_weights(F(sigma2), depth)
     with mpmath.workdps(DIGITS):
         scale, s2 = mpmath.mpf(2) ** 448, real(F(sigma2))
         weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(len(low) + 300)]
@@ -225,7 +228,7 @@ def test_sums_over_the_lattice_are_bounded_from_above(sigma2: str, depth: int) -
                     for y in reach
                 )
             truth = mpmath.fsum(gain for gain in gains if gain > 0) / total ** len(shape)
-            found = verifier.summed_delta(F(sigma2), shape, F("0.2"), depth)
+            found = verifier.sum_delta(F(sigma2), shape, F("0.2"), depth)
             assert real(found) >= truth
 
 
@@ -236,7 +239,7 @@ def test_the_toll_of_smoothing_is_bounded_from_above(width: str, coordinates: in
     with mpmath.workdps(DIGITS):
         power = mpmath.exp(-2 * mpmath.pi**2 * real(F(width)))
         eta = 2 * power / (1 - power)
-        toll = verifier.smoothing_toll(F(width), coordinates)
+        toll = verifier.bound_smoothing_toll(F(width), coordinates)
         assert toll is not None
         just_above(toll[0], (1 + eta) ** coordinates, "1e-25")
         just_above(toll[1], coordinates * mpmath.log((1 + eta) / (1 - eta)), "1e-15")

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from dprelease.kernel.verify.composition import search
-from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.kernel.verify.composition.confirm import is_confirmed
 from dprelease.kernel.verify.composition.grid import Law
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (
@@ -101,8 +101,8 @@ def epsilon_at(law: Atoms, delta: float) -> float:
 
 def check(events: Sequence[Counted], truth: float, delta: float, hair: float = HAIR) -> None:
     """The claim that is a little above is confirmed, the one a little below refused."""
-    assert confirms(events, F(truth * (1 + ROOM)), F(delta))
-    assert not confirms(events, F(truth * (1 - hair)), F(delta))
+    assert is_confirmed(events, F(truth * (1 + ROOM)), F(delta))
+    assert not is_confirmed(events, F(truth * (1 - hair)), F(delta))
 
 
 # --- every kind, alone and composed ---------------------------------------------------------------
@@ -241,7 +241,7 @@ def test_what_may_fail(times: int, delta: float) -> None:
     truth = epsilon_at(law, (delta - (1 - kept)) / kept)
     events: list[Counted] = [(Approximate(F("0.3"), F(failing)), times), (Pure(F("0.2")), 1)]
     check(events, truth, delta)
-    assert not confirms(events, F(1000), F(failing / 2))
+    assert not is_confirmed(events, F(1000), F(failing / 2))
 
 
 def test_laplace_noise_on_several_integers_is_no_worse() -> None:
@@ -280,8 +280,8 @@ def test_published_figures(events: list[Counted], epsilon: str) -> None:
     ],
 )
 def test_published_deltas(event: Event, delta: float) -> None:
-    assert confirms([(event, 1)], F("0.5"), F(delta * (1 + 1e-5)))
-    assert not confirms([(event, 1)], F("0.5"), F(delta * (1 - 1e-8)))
+    assert is_confirmed([(event, 1)], F("0.5"), F(delta * (1 + 1e-5)))
+    assert not is_confirmed([(event, 1)], F("0.5"), F(delta * (1 - 1e-8)))
 
 
 # --- many different ones --------------------------------------------------------------------------
@@ -307,7 +307,7 @@ def test_many_different_events() -> None:
 
 
 def test_a_curve_lowered_by_a_hundredth_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = search.event_law
+    honest = search.build_event_law
 
     def lowered(*arguments: object) -> Law:
         law = honest(*arguments)  # type: ignore[arg-type]
@@ -320,7 +320,7 @@ def test_a_curve_lowered_by_a_hundredth_is_noticed(monkeypatch: pytest.MonkeyPat
     ]
     for events, truth in truths:
         check(events, truth, 1e-3)
-    monkeypatch.setattr(search, "event_law", lowered)
+    monkeypatch.setattr(search, "build_event_law", lowered)
     for events, truth in truths:
         with pytest.raises(AssertionError):
             check(events, truth, 1e-3)

@@ -4,7 +4,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.kernel.verify.composition.confirm import is_confirmed
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (
     Approximate,
@@ -35,11 +35,11 @@ def test_at_once_or_one_by_one(event: Event) -> None:
     low, high = 0.0, 64.0
     while high - low > high / 200:
         middle = (low + high) / 2
-        held = confirms([(event, 37)], F(middle), F("1e-6"))
+        held = is_confirmed([(event, 37)], F(middle), F("1e-6"))
         low, high = (low, middle) if held else (middle, high)
     for split in ([(event, 1)] * 37, [(event, 30), (event, 0), (event, 7)]):
-        assert confirms(split, F(high), F("1e-6"))
-        assert not confirms(split, F(low), F("1e-6"))
+        assert is_confirmed(split, F(high), F("1e-6"))
+        assert not is_confirmed(split, F(low), F("1e-6"))
 
 
 # --- hostile claims -------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ ONE = Pure(F(1))
     ids=str,
 )
 def test_what_is_refused(events: list[Counted], epsilon: F, delta: F) -> None:
-    assert not confirms(events, epsilon, delta)
+    assert not is_confirmed(events, epsilon, delta)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_is_refused(events: list[Counted], epsilon: F, delta: F) -> None:
     ids=str,
 )
 def test_what_is_confirmed(events: list[Counted], epsilon: F, delta: F) -> None:
-    assert confirms(events, epsilon, delta)
+    assert is_confirmed(events, epsilon, delta)
 
 
 @pytest.mark.parametrize(("times", "exact"), [(1, True), (40, True), (1000, False)])
@@ -118,4 +118,4 @@ def test_failures_are_counted_to_the_last_digit(times: int, exact: bool) -> None
     failing = 1 - (1 - alone) ** times
     events: list[Counted] = [(Approximate(F(1, 10), alone), times)]
     claims = [failing - F(1, 10**90), failing, failing + F(1, 10**90)]
-    assert [confirms(events, F(times, 10), each) for each in claims] == [False, exact, True]
+    assert [is_confirmed(events, F(times, 10), each) for each in claims] == [False, exact, True]

@@ -13,8 +13,18 @@ from dprelease.kernel.verify.composition import float_bounds as floats
 from dprelease.kernel.verify.composition import gaussian as normal
 from dprelease.kernel.verify.composition import grid, search
 from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice
-from dprelease.kernel.verify.composition.grid import Law, Scale, common_unit, together, work
-from dprelease.kernel.verify.composition.loss_distributions import Single, largest, law_of
+from dprelease.kernel.verify.composition.grid import (
+    Law,
+    Scale,
+    compose_all,
+    count_convolutions,
+    find_common_unit,
+)
+from dprelease.kernel.verify.composition.loss_distributions import (
+    Single,
+    build_largest_law,
+    build_law,
+)
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import Gaussian, Laplace, Pure, Range
 
@@ -23,7 +33,7 @@ SLACK = 1e-13  # of the truth in floats
 
 
 def curve_of(scale: Scale, law: Law) -> Curve:
-    return lambda g: float(grid.delta_of(scale, law, F(g)))
+    return lambda g: float(grid.bound_delta(scale, law, F(g)))
 
 
 def assert_above(upper: Curve, lower: Curve, reach: float) -> None:
@@ -105,7 +115,7 @@ def of_normal(mu: float) -> Curve:
 )
 def test_single_laws(single: Single, truth: Curve, reach: float, points: int) -> None:
     scale = Scale(F(reach), points)
-    law = law_of(single, scale, 1e-15)
+    law = build_law(single, scale, 1e-15)
     assert len(law.mass) <= points
     curve = curve_of(scale, law)
     assert_above(curve, truth, reach)
@@ -127,23 +137,23 @@ def test_rounding_coarsening_trimming_and_composing_only_enlarge() -> None:
     scale = Scale(F(1), 64)
     places = np.array(losses) / float(scale.step(-5))
     masses = chance / chance.sum()
-    law = grid.gathered(scale, -5, places, masses, 0.0)
+    law = grid.gather_masses(scale, -5, places, masses, 0.0)
     exact = of_atoms(losses, masses.tolist())
     assert_above(curve_of(scale, law), exact, 1.2)
-    coarse = grid.coarser(scale, law)
+    coarse = grid.coarsen(scale, law)
     assert coarse.level == -4
     assert_above(curve_of(scale, coarse), curve_of(scale, law), 1.2)
-    cut = grid.trimmed(scale, law, 0.011, 0.2)
+    cut = grid.trim_law(scale, law, 0.011, 0.2)
     assert len(cut.mass) < len(law.mass)
     assert_above(curve_of(scale, cut), curve_of(scale, law), 1.2)
-    both = grid.composed(scale, coarse, law)
+    both = grid.compose_laws(scale, coarse, law)
     pairs = list(itertools.product(range(7), repeat=2))
     twice = of_atoms(
         [losses[i] + losses[j] for i, j in pairs], [masses[i] * masses[j] for i, j in pairs]
     )
     assert_above(curve_of(scale, both), twice, 2.2)
     assert curve_of(scale, both)(0.1) < twice(0.1) + 0.01
-    assert_above(curve_of(scale, together(scale, [(law, 2)], 1e-9)), twice, 2.2)
+    assert_above(curve_of(scale, compose_all(scale, [(law, 2)], 1e-9)), twice, 2.2)
 
 
 @pytest.mark.parametrize("spare", [0.3, 0.02, 1e-4])
@@ -158,11 +168,11 @@ def test_what_is_not_summed_is_not_dropped(
     """
     scale, truth = Scale(F(reach), 2000), of_lattice(float(F(sigma2)), move)
     lattice = Lattice(F(sigma2), move)
-    law = law_of(lattice, scale, spare)
+    law = build_law(lattice, scale, spare)
     assert law.lost > 0
     assert law.lost + float(law.mass.sum()) >= 1 - 1e-12
     assert_above(curve_of(scale, law), truth, reach)
-    for one in (law, largest(AnyOf(lattice.sigma2, ((move,), (move, 0))), scale, spare)):
+    for one in (law, build_largest_law(AnyOf(lattice.sigma2, ((move,), (move, 0))), scale, spare)):
         beyond = float(lattice.move * F(10) ** 6)
         assert curve_of(scale, one)(beyond) >= law.lost
 
@@ -171,9 +181,9 @@ def test_what_is_too_small_for_floats_is_lost() -> None:
     scale = Scale(F(1), 64)
     small = Law(0, 0, np.array([1e-100]), 0.0, 0.0)
     for law in (
-        grid.composed(scale, small, replace(small, mass=np.array([1e-100, 1e-60]))),
-        grid.coarser(scale, replace(small, first=1, mass=np.array([2.0**-498]))),
-        grid.gathered(scale, 0, np.array([0.5]), np.array([0.0]), 0.0),
+        grid.compose_laws(scale, small, replace(small, mass=np.array([1e-100, 1e-60]))),
+        grid.coarsen(scale, replace(small, first=1, mass=np.array([2.0**-498]))),
+        grid.gather_masses(scale, 0, np.array([0.5]), np.array([0.0]), 0.0),
     ):
         assert law.lost >= 2.0**-498
 
@@ -182,7 +192,7 @@ def test_what_is_lost_stays_lost() -> None:
     scale = Scale(F(1), 64)
     one = Law(0, 0, np.array([0.5, 0.25]), 0.25, 0.0)
     other = Law(0, 0, np.array([0.9]), 0.1, 0.0)
-    both = grid.composed(scale, one, other)
+    both = grid.compose_laws(scale, one, other)
     assert both.lost == pytest.approx(1 - 0.75 * 0.9)
     assert both.mass.tolist() == pytest.approx([0.45, 0.225])
 
@@ -191,24 +201,24 @@ def test_long_laws_compose_by_parts() -> None:
     scale = Scale(F(1), 1 << 15)
     mass = np.linspace(1, 2, 20_000) / 30_000
     law = Law(-10, 0, mass, 0.0, 0.0)
-    whole = grid.composed(scale, law, law)
-    short = grid.composed(scale, law, Law(-10, 0, mass[:100], 0.0, 0.0))
+    whole = grid.compose_laws(scale, law, law)
+    short = grid.compose_laws(scale, law, Law(-10, 0, mass[:100], 0.0, 0.0))
     assert float(whole.mass.sum()) == pytest.approx(float(mass.sum()) ** 2, rel=1e-12)
     assert np.allclose(whole.mass[:100], short.mass[:100], rtol=1e-12)
 
 
 def test_a_law_of_too_many_errors_says_nothing() -> None:
     law = Law(0, 0, np.array([1e-9]), 0.0, 2.0**42)
-    assert grid.delta_of(Scale(F(1), 100), law, F(0)) == 1
-    far = grid.gathered(Scale(F(1), 100), 0, np.array([1e9]), np.array([1e-9]), 0.0)
-    assert grid.delta_of(Scale(F(1), 100), far, F(10**12)) >= F(1e-9)
+    assert grid.bound_delta(Scale(F(1), 100), law, F(0)) == 1
+    far = grid.gather_masses(Scale(F(1), 100), 0, np.array([1e9]), np.array([1e-9]), 0.0)
+    assert grid.bound_delta(Scale(F(1), 100), far, F(10**12)) >= F(1e-9)
 
 
 @pytest.mark.parametrize("points", [60, 1000])
 def test_the_largest_of_several_shapes(points: int) -> None:
     shapes = ((2, 0), (1, 1, 1, 1))
     scale = Scale(F(1), points)
-    law = largest(AnyOf(F("1.3"), shapes), scale, 1e-15)
+    law = build_largest_law(AnyOf(F("1.3"), shapes), scale, 1e-15)
     curve = curve_of(scale, law)
     of_shapes = [of_lattice(1.3, 2), of_lattice(1.3, 1, 4)]
     for truth in of_shapes:
@@ -221,7 +231,7 @@ def test_the_largest_of_several_shapes(points: int) -> None:
 
 def test_short_shifts_are_listed_whole() -> None:
     for total, places in ((5, 5), (12, 3), (9, 2), (4, 1)):
-        parts = normal.on_lattice(Gaussian(F(10), shifts.general(total, places)))
+        parts = normal.place_on_lattice(Gaussian(F(10), shifts.general(total, places)))
         shapes = (
             parts[0].shapes if isinstance(parts[0], AnyOf)
             else (tuple(part.move for part in parts if isinstance(part, Lattice)),)
@@ -239,11 +249,11 @@ def test_short_shifts_are_listed_whole() -> None:
 @pytest.mark.parametrize("mu", ["0.01", "0.3", "2", "7"])
 def test_normal_laws_go_to_lattices(mu: str) -> None:
     merged = normal.Merged(F(mu) ** 2, F(1), F(0))
-    lattice, way = normal.back_to_lattice(merged, 512)
+    lattice, way = normal.return_to_lattice(merged, 512)
     assert way.factor > 1
     assert way.offset > 0
     scale = Scale(F(1), 2000)
-    curve = curve_of(scale, law_of(lattice, scale, 1e-16))
+    curve = curve_of(scale, build_law(lattice, scale, 1e-16))
     reach = float(F(mu)) ** 2 / 2 + 6 * float(F(mu))
     truth = of_normal(float(F(mu)))
 
@@ -260,19 +270,19 @@ def test_merging_is_no_better_than_what_it_merges() -> None:
         (Gaussian(F(3), shifts.single(1)), 2),
         (Gaussian(F("2.2"), shifts.single(2)), 1),
     ]
-    merged = normal.merged(events, F("1e-6"))
+    merged = normal.merge_events(events, F("1e-6"))
     assert merged is not None
     scale = Scale(F(1), 4000)
     laws = [
-        (law_of(Lattice(F(3), 1), scale, 1e-15), 2),
-        (law_of(Lattice(F("2.2"), 2), scale, 1e-15), 1),
+        (build_law(Lattice(F(3), 1), scale, 1e-15), 2),
+        (build_law(Lattice(F("2.2"), 2), scale, 1e-15), 1),
     ]
-    truth = curve_of(scale, together(scale, laws, 1e-15))
+    truth = curve_of(scale, compose_all(scale, laws, 1e-15))
     curve = of_normal(math.sqrt(merged.mu_squared))
     for g in np.linspace(0, 9, 40).tolist():
         assert float(merged.factor) * curve(g - float(merged.offset)) >= truth(g)
     for event, count in events:  # by the formulas, with the width that was taken
-        alone = normal.merged([(event, count)], F("1e-6"))
+        alone = normal.merge_events([(event, count)], F("1e-6"))
         assert alone is not None
         width = float(event.sigma2 - count * event.shift.l2_squared / alone.mu_squared)
         assert 0.1 < width < float(event.sigma2)
@@ -280,11 +290,13 @@ def test_merging_is_no_better_than_what_it_merges() -> None:
         assert float(alone.factor) >= (1 + eta) ** count
         assert float(alone.offset) >= count * math.log((1 + eta) / (1 - eta)) * (1 - 1e-9)
     much = [(Gaussian(F(10**9), shifts.general(10**6, 100)), 50)]
-    merged = normal.merged(much, F("1e-6"))
+    merged = normal.merge_events(much, F("1e-6"))
     assert merged is not None
     assert merged.mu_squared < F(50, 1000) * (1 + F("1e-8"))
     assert merged.offset < F("1e-7")
-    assert normal.merged([(Gaussian(F("0.05"), shifts.general(30, 30)), 1)], F("1e-6")) is None
+    assert (
+        normal.merge_events([(Gaussian(F("0.05"), shifts.general(30, 30)), 1)], F("1e-6")) is None
+    )
 
 
 def test_what_merging_costs_is_paid() -> None:
@@ -292,7 +304,7 @@ def test_what_merging_costs_is_paid() -> None:
 
     def value(merged: normal.Merged, epsilon: F) -> float:
         claim = search.Claim({}, merged, None, epsilon, F("1e-6"))
-        return float(search.delta_bound(claim, Scale(F(1), 1024)))
+        return float(search.bound_total_delta(claim, Scale(F(1), 1024)))
 
     plain = value(normal.Merged(F(1), F(1), F(0)), F(3))
     assert value(normal.Merged(F(1), F(2), F(0)), F(3)) == pytest.approx(2 * plain, rel=1e-9)
@@ -303,18 +315,18 @@ def test_what_merging_costs_is_paid() -> None:
 def test_floats_are_as_good_as_they_say() -> None:
     y = np.concatenate((np.linspace(0, 345, 4001), np.geomspace(1e-300, 1, 400)))
     truth = np.exp(-y)
-    assert np.all(np.abs(floats.fall(y) - truth) <= truth * 2.0**-44)
-    assert floats.fall(np.array([346.0, 1e9])).tolist() == [0.0, 0.0]
-    above = floats.rise(y) / np.where(y > 0, -np.expm1(-y), 1)
+    assert np.all(np.abs(floats.compute_fall(y) - truth) <= truth * 2.0**-44)
+    assert floats.compute_fall(np.array([346.0, 1e9])).tolist() == [0.0, 0.0]
+    above = floats.bound_rise(y) / np.where(y > 0, -np.expm1(-y), 1)
     assert np.all(above[y > 0] >= 1)
     assert np.all(above <= 1 + 2.0**-36)
     third = F(1, 3)
-    assert F(floats.down(third)) < third < F(floats.up(third))
+    assert F(floats.round_down(third)) < third < F(floats.round_up(third))
 
 
 def test_units_and_work() -> None:
-    assert common_unit([F("0.1"), F("0.25"), F(2)]) == F("0.05")
-    assert common_unit([]) == 1
-    assert common_unit([F(1), F(1, 10**9) + 1]) == F(1 + 1e-9)
-    assert work([1, 1]) == 2
-    assert work([1024]) == 11
+    assert find_common_unit([F("0.1"), F("0.25"), F(2)]) == F("0.05")
+    assert find_common_unit([]) == 1
+    assert find_common_unit([F(1), F(1, 10**9) + 1]) == F(1 + 1e-9)
+    assert count_convolutions([1, 1]) == 2
+    assert count_convolutions([1024]) == 11

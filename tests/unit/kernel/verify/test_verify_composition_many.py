@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dprelease.kernel.verify.composition.confirm import confirms
+from dprelease.kernel.verify.composition.confirm import is_confirmed
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import Counted, Event, Gaussian, Laplace, Pure, Range
 
@@ -118,6 +118,6 @@ def test_many_events(parts: Sequence[tuple[tuple[Event, Moments], int]], delta: 
     guess = variance / 2 + math.sqrt(-2 * math.log(delta) * variance) * 0.8
     truth = epsilon_at([(moments, times) for (_, moments), times in parts], delta, guess)
     events: list[Counted] = [(event, times) for (event, _), times in parts]
-    assert confirms(events, F(truth * (1 + 3e-4)), F(delta))
-    assert confirms(events, F(truth * (1 + 1e-4)), F(delta))
-    assert not confirms(events, F(truth * (1 - 2e-5)), F(delta))
+    assert is_confirmed(events, F(truth * (1 + 3e-4)), F(delta))
+    assert is_confirmed(events, F(truth * (1 + 1e-4)), F(delta))
+    assert not is_confirmed(events, F(truth * (1 - 2e-5)), F(delta))
