@@ -81,10 +81,10 @@ MUTANTS = [
     Mutant("number = rows * (2 if replace and not stays else 1)", "number = rows", "verify: adjacency factor of quantiles", f"{VERIFY} unit/mechanisms"),
     Mutant("return price(2 * selection.rate * reach)", "return price(selection.rate * reach)", "verify: loss of a selection by rank", f"{VERIFY} unit/mechanisms"),
     # --- sensitivity and calibration
-    Mutant("return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _moves(l1) else NO_NOISE", "return Noise(NoiseFamily.LAPLACE, Fraction(l1) / (2 * epsilon)) if _moves(l1) else NO_NOISE", "noise scale of Laplace", f"unit/mechanisms {PLANNING}"),
+    Mutant("return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _is_moving(l1) else NO_NOISE", "return Noise(NoiseFamily.LAPLACE, Fraction(l1) / (2 * epsilon)) if _is_moving(l1) else NO_NOISE", "noise scale of Laplace", f"unit/mechanisms {PLANNING}"),
     Mutant("return Noise(NoiseFamily.GAUSSIAN, shift.l2_squared / (2 * rho))", "return Noise(NoiseFamily.GAUSSIAN, shift.l2_squared / (4 * rho))", "noise scale of Gaussian by rho", f"unit/mechanisms {PLANNING}"),
-    Mutant("return _stated(limits.rows * size, shift, text)", "return _stated(size, shift, text)", "sensitivity: rows of a unit", "unit/privacy contracts/test_sensitivity.py"),
-    Mutant("return _stated(2 * limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)", "return _stated(limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)", "sensitivity: adjacency factor", "unit/privacy contracts/test_sensitivity.py"),
+    Mutant("return _build(limits.rows * size, shift, text)", "return _build(size, shift, text)", "sensitivity: rows of a unit", "unit/privacy contracts/test_sensitivity.py"),
+    Mutant("return _build(2 * limits.rows * row.l1, _build_replacement_shift(limits, row, cells), text)", "return _build(limits.rows * row.l1, _build_replacement_shift(limits, row, cells), text)", "sensitivity: adjacency factor", "unit/privacy contracts/test_sensitivity.py"),
     Mutant("outside = no_value or may_be_outside(query, neighbours)", "outside = False", "sensitivity: a row without a value", "unit/statistics contracts/test_sensitivity.py"),
     Mutant("return weighted(Vector(width, width**2, 2), query)", "return weighted(Vector(width, width, 2), query)", "sensitivity: L2 of a mean", f"unit/statistics contracts/test_sensitivity.py {PLANNING}"),
     Mutant("remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))", "remaining_epsilon = total.epsilon", "budget share: what is stated is taken off", PLANNING, "budget_split"),

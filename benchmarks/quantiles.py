@@ -24,7 +24,7 @@ import numpy as np
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.kernel.noise.selection.quantiles import release
 from dprelease.mechanisms.quantile_error import rank_halfwidth
-from dprelease.mechanisms.quantiles import loss, plan_levels, plan_levels_rho
+from dprelease.mechanisms.quantiles import compute_loss, plan_levels, plan_levels_rho
 from dprelease.model.plans import QuantileScheme
 
 Values = np.ndarray[Any, np.dtype[np.int64]]
@@ -92,7 +92,7 @@ def main() -> None:
     median = plan_levels(half, EPSILON, 1, False)
     together = plan_levels(DECILES, EPSILON, 1, False)
     split = [plan_levels([q], EPSILON / 9, 1, False) for q in DECILES]
-    rho = loss(split[0], 1, False)[1] * 9
+    rho = compute_loss(split[0], 1, False)[1] * 9
     concentrated = plan_levels_rho(DECILES, rho, 1, False)
     print(f"{draws} draws, epsilon {EPSILON}; root mean square of rank errors")
     print(

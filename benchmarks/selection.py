@@ -98,7 +98,7 @@ def one_shot_regret(counts: Counts, k: int, scale: Fraction, repeats: int) -> fl
     total = 0
     for _ in range(repeats):
         noisy = counts + sample(noise, counts.size, ENTROPY)
-        total += regret(counts, top.noisy_top(noisy, k))
+        total += regret(counts, top.find_noisy_top(noisy, k))
     return total / repeats
 
 
@@ -124,7 +124,7 @@ def measure_gap(repeats: int) -> None:
                 counts, K, pick_rate, draw_permute_and_flip, repeats
             ),
         }
-        one_shot = top.one_shot_errs_less(K, 1, groups, epsilon, monotone=True)
+        one_shot = top.is_one_shot_better(K, 1, groups, epsilon, monotone=True)
         taken = "one-shot" if one_shot else "permute-and-flip"
         verdict = "ok" if regrets[taken] <= plain / 2 else "MISSED"
         line = "  ".join(f"{way} {value:7.1f}" for way, value in regrets.items())

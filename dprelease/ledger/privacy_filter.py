@@ -48,7 +48,7 @@ from msgspec import Struct
 
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact
-from dprelease.privacy.zcdp import order_for, rho_of_pure, surcharge
+from dprelease.privacy.zcdp import bound_pure_rho, bound_surcharge, order_for
 
 ZERO = Fraction(0)
 
@@ -80,7 +80,7 @@ def parts_of(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
         if step.rho is not None:
             rho += step.rho
         elif step.delta == 0:
-            rho += rho_of_pure(step.epsilon)
+            rho += bound_pure_rho(step.epsilon)
         else:
             epsilon += step.epsilon
             delta += step.delta
@@ -240,4 +240,4 @@ def _orders(cap: Fraction | None, reserve: Fraction) -> tuple[tuple[Fraction, Fr
     weights = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
     if cap is not None:
         weights.append((order_for(cap, MAIN * reserve), MAIN))
-    return tuple((order, surcharge(order, weight * reserve)) for order, weight in weights)
+    return tuple((order, bound_surcharge(order, weight * reserve)) for order, weight in weights)

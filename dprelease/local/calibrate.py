@@ -20,7 +20,7 @@ from dprelease.model.record_tables import (
     SubsetLaw,
     WindowLaw,
 )
-from dprelease.privacy.zcdp import rho_of_pure
+from dprelease.privacy.zcdp import bound_pure_rho
 
 _ZERO = Fraction(0)
 _OF_LABELS = (Mechanism.AUTO, Mechanism.RANDOMIZED_RESPONSE, Mechanism.SUBSET_SELECTION)
@@ -68,7 +68,7 @@ def _check(column: PerturbedColumn, usable: tuple[Mechanism, ...], kind: str) ->
 
 
 def _loss(epsilon: Fraction, delta: Fraction) -> Loss:
-    return Loss(epsilon, delta, None if delta else rho_of_pure(epsilon))
+    return Loss(epsilon, delta, None if delta else bound_pure_rho(epsilon))
 
 
 def _truthful(column: PerturbedColumn, labels: int, truth: Fraction) -> Response:

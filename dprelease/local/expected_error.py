@@ -32,7 +32,7 @@ from msgspec import Struct
 from dprelease.local.randomizers import local_laplace, window_response
 from dprelease.model.columns import Grid
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
-from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, round_down
+from dprelease.privacy.interval_arithmetic import ZERO, bound_exp, round_down
 
 Floats = npt.NDArray[np.float64]
 _MANY = 4096  # of a finer grid so many numbers stand for all, where a mean over it is taken
@@ -177,14 +177,14 @@ def _chances(window: Window, places: Floats) -> Floats:
 def least_wrong_label(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
     """Lower bound of the chance of a wrong answer, the worst of ``labels`` labels."""
     _check(labels >= 1, epsilon, delta)
-    others, rate = labels - 1, exp_bounds(-epsilon)[0]
+    others, rate = labels - 1, bound_exp(-epsilon)[0]
     return round_down((1 - delta) * others * rate / (1 + others * rate))
 
 
 def least_distance(diameter: Fraction, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
     """Lower bound of the mean distance from the truth, the worst of numbers ``diameter`` apart."""
     _check(diameter >= 0, epsilon, delta)
-    rate = exp_bounds(-epsilon)[0]
+    rate = bound_exp(-epsilon)[0]
     return round_down((1 - delta) * diameter / 2 * rate / (1 + rate))
 
 

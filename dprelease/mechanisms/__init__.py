@@ -107,11 +107,11 @@ class Mechanism(ABC):
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
         """The least noise whose zCDP loss is at most rho; ``delta``: what to state epsilon at."""
 
-    def scaled(self, target: Target, intensity: Fraction) -> Choice:
+    def scale_noise(self, target: Target, intensity: Fraction) -> Choice:
         """Noise of an intensity."""
         return self.calibrate(target, intensity, Fraction(0))
 
-    def event_at(self, target: Target, intensity: Fraction) -> Event | None:
+    def build_event(self, target: Target, intensity: Fraction) -> Event | None:
         """The event of noise on integers at an intensity, without the noise; None for choices."""
         return None
 
@@ -119,7 +119,9 @@ class Mechanism(ABC):
         """A choice of the same epsilon and rho that errs less, if this mechanism has one."""
         return choice
 
-    def stated(self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool) -> Choice:
+    def state_loss(
+        self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool
+    ) -> Choice:
         """The choice with its loss stated at a delta, if it needs one.
 
         ``roughly``: by its rho, which is quick, and some per cent more than it has to be. Nothing
@@ -133,10 +135,10 @@ class Mechanism(ABC):
         """Noise and threshold of a count that selects private keys. ValueError if it can't."""
         raise ValueError("private keys are selected by noise on a count")
 
-    def variance(self, noise: Noise) -> Fraction:
+    def compute_variance(self, noise: Noise) -> Fraction:
         """Variance of the continuous law of noise on integers, to compare: nothing rests on it."""
         raise ValueError("a choice has no variance")
 
     @abstractmethod
-    def error(self, target: Target, intensity: Fraction) -> Fraction:
+    def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """Variance in units of the target's L1 norm; of a choice the square of 1/intensity."""

@@ -41,34 +41,34 @@ from functools import lru_cache
 from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target
 from dprelease.model import Form, Loss, Noise, NoiseFamily
 from dprelease.model.privacy_events import Range
-from dprelease.privacy.bounded_range import range_for_rho, rho_of_range
+from dprelease.privacy.bounded_range import bound_range_rho, find_range_for_rho
 from dprelease.privacy.composition import repeat
-from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds
+from dprelease.privacy.interval_arithmetic import bound_exp, bound_ln
 
 
 def calibrate(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
     """The rate of one selection of loss exactly ``epsilon``."""
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
-    return epsilon / span(sensitivity, monotone)
+    return epsilon / compute_span(sensitivity, monotone)
 
 
 def calibrate_rho(rho: Fraction, sensitivity: int, monotone: bool) -> Fraction:
     """The largest rate of one selection whose rho is at most ``rho``, rounded down."""
-    return range_for_rho(rho) / span(sensitivity, monotone)
+    return find_range_for_rho(rho) / compute_span(sensitivity, monotone)
 
 
-def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
+def compute_loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
     """The loss of one selection: epsilon exact, rho that of the range (tight, 15 digits)."""
     if rate <= 0:
         raise ValueError("the rate of a selection is positive")
     if sensitivity == 0:
         return NO_LOSS
-    epsilon = rate * span(sensitivity, monotone)
-    return Loss(epsilon, Fraction(0), rho_of_range(epsilon))
+    epsilon = rate * compute_span(sensitivity, monotone)
+    return Loss(epsilon, Fraction(0), bound_range_rho(epsilon))
 
 
-def span(sensitivity: int, monotone: bool) -> int:
+def compute_span(sensitivity: int, monotone: bool) -> int:
     """The length of the interval in which neighbours' scores differ; it must not be 0."""
     if sensitivity < 1:
         raise ValueError("a score that can move has a sensitivity of at least 1")
@@ -79,7 +79,9 @@ _GUARD = 64
 
 
 @lru_cache(maxsize=256)
-def shortfall(flips: bool, candidates: int, picks: int, rate: Fraction, alpha: Fraction) -> int:
+def find_shortfall(
+    flips: bool, candidates: int, picks: int, rate: Fraction, alpha: Fraction
+) -> int:
     """The least whole s such that no pick falls short by more, but for a chance of ``alpha``.
 
     Scores are integers; ``flips``: by permute-and-flip, else by the exponential mechanism. Raises
@@ -92,47 +94,49 @@ def shortfall(flips: bool, candidates: int, picks: int, rate: Fraction, alpha: F
     if candidates == 1:
         return 0
     # There each of the others has a chance of at most alpha/(candidates picks): a union bound.
-    high = int(ln_bounds(Fraction(candidates * picks) / alpha)[1] / rate)
+    high = int(bound_ln(Fraction(candidates * picks) / alpha)[1] / rate)
     low = -1
     while high - low > 1:
         middle = (low + high) // 2
-        if _holds(flips, candidates, picks, rate * (middle + 1), alpha):
+        if _is_exceeded_rarely(flips, candidates, picks, rate * (middle + 1), alpha):
             high = middle
         else:
             low = middle
     return high
 
 
-def _holds(flips: bool, candidates: int, picks: int, exponent: Fraction, alpha: Fraction) -> bool:
+def _is_exceeded_rarely(
+    flips: bool, candidates: int, picks: int, exponent: Fraction, alpha: Fraction
+) -> bool:
     """Whether no pick is at exp(-exponent) or worse, but for a chance of alpha."""
     bits = _GUARD + 3 * (candidates * picks * int(1 / alpha)).bit_length()
     one = 1 << bits
-    p = exp_bounds(-exponent)[1]
+    p = bound_exp(-exponent)[1]
     chance = min(-(-(p.numerator << bits) // p.denominator), one)
     others = (candidates - 1) * chance
     missed = -(-(others << bits) // (one + others))
     if flips:
         # From above, so that the best one's chance, (1 - (1-p)^C)/(C p), comes from below.
-        none = _power(one - chance, candidates, bits, 1)
+        none = _bound_power(one - chance, candidates, bits, 1)
         missed = min(missed, one - ((one - none) << bits) // (candidates * chance))
-    right = _power(one - missed, picks, bits, 0)
+    right = _bound_power(one - missed, picks, bits, 0)
     return right * alpha.denominator >= (alpha.denominator - alpha.numerator) << bits
 
 
-def _power(base: int, exponent: int, bits: int, up: int) -> int:
+def _bound_power(base: int, exponent: int, bits: int, up: int) -> int:
     """(base/2^bits)^exponent in units of 2^-bits, each product rounded up or down."""
 
-    def product(first: int, second: int) -> int:
+    def multiply(first: int, second: int) -> int:
         exact_product = first * second
         return -(-exact_product >> bits) if up else exact_product >> bits
 
     total, square = 1 << bits, base
     while exponent:
         if exponent & 1:
-            total = product(total, square)
+            total = multiply(total, square)
         exponent >>= 1
         if exponent:
-            square = product(square, square)
+            square = multiply(square, square)
     return total
 
 
@@ -149,17 +153,19 @@ class Exponential(Mechanism):
         """As the function, for each pick."""
         sensitivity = target.sensitivity
         part = epsilon / target.query.picks
-        return self._chosen(target, calibrate(part, sensitivity.choice_l1, sensitivity.monotone))
+        return self._build_choice(
+            target, calibrate(part, sensitivity.choice_l1, sensitivity.monotone)
+        )
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
         """As the function, for each pick."""
         sensitivity = target.sensitivity
         part = rho / target.query.picks
-        return self._chosen(
+        return self._build_choice(
             target, calibrate_rho(part, sensitivity.choice_l1, sensitivity.monotone)
         )
 
-    def error(self, target: Target, intensity: Fraction) -> Fraction:
+    def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """More than that of permute-and-flip, which errs less at the same rate.
 
         And each of several picks has its part of the rate, where noisy counts of all candidates
@@ -169,11 +175,11 @@ class Exponential(Mechanism):
         parts = Fraction(target.query.picks * sensitivity.choice_l1, sensitivity.l1)
         return Fraction(3, 2) * (max(Fraction(1), parts * Fraction(7, 10)) / intensity) ** 2
 
-    def _chosen(self, target: Target, rate: Fraction) -> Choice:
+    def _build_choice(self, target: Target, rate: Fraction) -> Choice:
         sensitivity, picks = target.sensitivity, target.query.picks
-        one = loss(rate, sensitivity.choice_l1, sensitivity.monotone)
-        events = ((Range(one.epsilon), picks),)
-        return Choice(Noise(self.family, rate), repeat(one, picks), events, Form.CHOICE)
+        pick_loss = compute_loss(rate, sensitivity.choice_l1, sensitivity.monotone)
+        events = ((Range(pick_loss.epsilon), picks),)
+        return Choice(Noise(self.family, rate), repeat(pick_loss, picks), events, Form.CHOICE)
 
 
 EXPONENTIAL = Exponential()

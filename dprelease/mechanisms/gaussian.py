@@ -30,14 +30,14 @@ def calibrate(shift: Shift, epsilon: Fraction, delta: Fraction) -> Noise:
     """The least noise on a fine grid that is (epsilon, delta)-DP; none for a zero shift."""
     if shift.l2_squared == 0:
         return NO_NOISE
-    return Noise(NoiseFamily.GAUSSIAN, discrete_gaussian.least_sigma2(shift, epsilon, delta))
+    return Noise(NoiseFamily.GAUSSIAN, discrete_gaussian.find_least_sigma2(shift, epsilon, delta))
 
 
 @lru_cache(maxsize=1024)
-def _scaled(l2_squared: int, intensity: Fraction) -> tuple[Noise, Fraction]:
+def _scale_noise(l2_squared: int, intensity: Fraction) -> tuple[Noise, Fraction]:
     """Noise of an intensity, and its rho: rounded, so that equal intensities have equal losses."""
     sigma2 = round_up(l2_squared / (intensity * intensity), SIGMA_DIGITS)
-    rho = round_up(zcdp.rho_of_gaussian(l2_squared, sigma2), RHO_DIGITS)
+    rho = round_up(zcdp.compute_gaussian_rho(l2_squared, sigma2), RHO_DIGITS)
     return Noise(NoiseFamily.GAUSSIAN, sigma2), rho
 
 
@@ -50,7 +50,9 @@ def calibrate_rho(shift: Shift, rho: Fraction) -> Noise:
     return Noise(NoiseFamily.GAUSSIAN, shift.l2_squared / (2 * rho))
 
 
-def loss(noise: Noise, shift: Shift, delta: Fraction, epsilon: Fraction | None = None) -> Loss:
+def compute_loss(
+    noise: Noise, shift: Shift, delta: Fraction, epsilon: Fraction | None = None
+) -> Loss:
     """The loss of Gaussian noise at this delta, rho included (exact).
 
     Given the ``epsilon`` that the noise was calibrated for, that is what is stated, after it has
@@ -61,10 +63,10 @@ def loss(noise: Noise, shift: Shift, delta: Fraction, epsilon: Fraction | None =
         return NO_LOSS
     if noise.family is not NoiseFamily.GAUSSIAN or noise.parameter <= 0:
         raise ValueError("a sensitivity above 0 needs Gaussian noise of a positive sigma squared")
-    rho = zcdp.rho_of_gaussian(shift.l2_squared, noise.parameter)
+    rho = zcdp.compute_gaussian_rho(shift.l2_squared, noise.parameter)
     if epsilon is None:
-        epsilon = discrete_gaussian.epsilon_of(noise.parameter, shift, delta)
-    elif discrete_gaussian.delta_of(noise.parameter, shift, epsilon) > delta:
+        epsilon = discrete_gaussian.bound_epsilon(noise.parameter, shift, delta)
+    elif discrete_gaussian.bound_delta(noise.parameter, shift, epsilon) > delta:
         raise ValueError("the noise is too small for the stated epsilon and delta")
     return Loss(epsilon, delta, rho)
 
@@ -81,30 +83,32 @@ class Gaussian(Mechanism):
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
         """The least found for (epsilon, delta)."""
         noise = calibrate(target.shift, epsilon, delta)
-        return _choice(target, noise, loss(noise, target.shift, delta, epsilon))
+        return _build_choice(target, noise, compute_loss(noise, target.shift, delta, epsilon))
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
         """Of exactly this rho."""
-        choice = _choice(target, calibrate_rho(target.shift, rho), NO_LOSS)
-        return self.stated(target, choice, delta, roughly=False)
+        choice = _build_choice(target, calibrate_rho(target.shift, rho), NO_LOSS)
+        return self.state_loss(target, choice, delta, roughly=False)
 
-    def scaled(self, target: Target, intensity: Fraction) -> Choice:
+    def scale_noise(self, target: Target, intensity: Fraction) -> Choice:
         """Stated by its rho alone: its epsilon and delta are those of the release."""
-        noise, rho = _scaled(target.sensitivity.l2_squared, intensity)
-        return _choice(target, noise, Loss(Fraction(0), UNSTATED, rho))
+        noise, rho = _scale_noise(target.sensitivity.l2_squared, intensity)
+        return _build_choice(target, noise, Loss(Fraction(0), UNSTATED, rho))
 
-    def event_at(self, target: Target, intensity: Fraction) -> privacy_events.Gaussian:
+    def build_event(self, target: Target, intensity: Fraction) -> privacy_events.Gaussian:
         """Of sigma squared before it is rounded."""
         sigma2 = target.sensitivity.l2_squared / (intensity * intensity)
         return privacy_events.Gaussian(sigma2, target.shift)
 
-    def stated(self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool) -> Choice:
+    def state_loss(
+        self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool
+    ) -> Choice:
         """By its rho, or as tightly as can be."""
         rho = choice.loss.rho
         if roughly and rho is not None:
-            at_delta = Loss(zcdp.epsilon_of(rho, delta), delta, rho)
+            at_delta = Loss(zcdp.bound_epsilon(rho, delta), delta, rho)
         else:
-            at_delta = loss(choice.noise, target.shift, delta)
+            at_delta = compute_loss(choice.noise, target.shift, delta)
         # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
         epsilon = max(at_delta.epsilon, LEAST_EPSILON)
         return structs.replace(choice, loss=structs.replace(at_delta, epsilon=epsilon))
@@ -116,17 +120,17 @@ class Gaussian(Mechanism):
         sigma2, threshold = calibrate_gaussian(limits, epsilon, delta, target.adjacency)
         return Noise(NoiseFamily.GAUSSIAN, sigma2), threshold
 
-    def variance(self, noise: Noise) -> Fraction:
+    def compute_variance(self, noise: Noise) -> Fraction:
         """Sigma squared."""
         return noise.parameter
 
-    def error(self, target: Target, intensity: Fraction) -> Fraction:
+    def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """l2_squared/intensity^2, over the square of the L1 norm."""
         sensitivity = target.sensitivity
         return sensitivity.l2_squared / (intensity * sensitivity.l1) ** 2
 
 
-def _choice(target: Target, noise: Noise, stated_loss: Loss) -> Choice:
+def _build_choice(target: Target, noise: Noise, stated_loss: Loss) -> Choice:
     shift = target.shift
     event = privacy_events.Gaussian(noise.parameter, shift)
     return Choice(noise, stated_loss, ((event, 1),) if shift.l2_squared else ())

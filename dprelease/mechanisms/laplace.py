@@ -12,7 +12,7 @@ from fractions import Fraction
 from dprelease.mechanisms import NO_LOSS, NO_NOISE, Choice, Mechanism, Target
 from dprelease.model import Loss, Noise, NoiseFamily, privacy_events
 from dprelease.privacy import zcdp
-from dprelease.privacy.partition_selection import least_threshold_laplace
+from dprelease.privacy.partition_selection import find_laplace_threshold
 from dprelease.privacy.sensitivity import Contribution
 
 
@@ -20,25 +20,25 @@ def calibrate(l1: int, epsilon: Fraction) -> Noise:
     """Noise of loss exactly ``epsilon``; none if neighbours never differ (l1 = 0)."""
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
-    return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _moves(l1) else NO_NOISE
+    return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _is_moving(l1) else NO_NOISE
 
 
 def calibrate_rho(l1: int, rho: Fraction) -> Noise:
     """Noise whose rho bound is at most ``rho``: through the largest epsilon, rounded down."""
-    return calibrate(l1, zcdp.epsilon_for_rho(rho)) if _moves(l1) else NO_NOISE
+    return calibrate(l1, zcdp.find_epsilon_for_rho(rho)) if _is_moving(l1) else NO_NOISE
 
 
-def loss(noise: Noise, l1: int) -> Loss:
+def compute_loss(noise: Noise, l1: int) -> Loss:
     """The loss of Laplace noise: epsilon exact, rho an upper bound (15 digits)."""
-    if not _moves(l1):
+    if not _is_moving(l1):
         return NO_LOSS
     if noise.family is not NoiseFamily.LAPLACE or noise.parameter <= 0:
         raise ValueError("a sensitivity above 0 needs Laplace noise of a positive scale")
     epsilon = l1 / noise.parameter
-    return Loss(epsilon, Fraction(0), zcdp.rho_of_pure(epsilon))
+    return Loss(epsilon, Fraction(0), zcdp.bound_pure_rho(epsilon))
 
 
-def _moves(l1: int) -> bool:
+def _is_moving(l1: int) -> bool:
     if l1 < 0:
         raise ValueError("a sensitivity can't be negative")
     return l1 > 0
@@ -53,13 +53,13 @@ class Laplace(Mechanism):
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
         """As the function, by the target's L1 sensitivity."""
-        return chosen(target, calibrate(target.sensitivity.l1, epsilon))
+        return build_choice(target, calibrate(target.sensitivity.l1, epsilon))
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
         """As the function, by the target's L1 sensitivity."""
-        return chosen(target, calibrate_rho(target.sensitivity.l1, rho))
+        return build_choice(target, calibrate_rho(target.sensitivity.l1, rho))
 
-    def event_at(self, target: Target, intensity: Fraction) -> privacy_events.Laplace:
+    def build_event(self, target: Target, intensity: Fraction) -> privacy_events.Laplace:
         """Laplace noise is not rounded."""
         l1 = target.sensitivity.l1
         return privacy_events.Laplace(l1 / intensity, l1)
@@ -69,22 +69,22 @@ class Laplace(Mechanism):
     ) -> tuple[Noise, int]:
         """Delta pays for new keys alone."""
         noise = calibrate(target.sensitivity.l1, epsilon)
-        return noise, least_threshold_laplace(noise.parameter, limits, delta)
+        return noise, find_laplace_threshold(noise.parameter, limits, delta)
 
-    def variance(self, noise: Noise) -> Fraction:
+    def compute_variance(self, noise: Noise) -> Fraction:
         """2 scale^2."""
         return 2 * noise.parameter**2
 
-    def error(self, target: Target, intensity: Fraction) -> Fraction:
+    def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """2/intensity^2."""
         return 2 / intensity**2
 
 
-def chosen(target: Target, noise: Noise) -> Choice:
+def build_choice(target: Target, noise: Noise) -> Choice:
     """Laplace noise on the target's integers, or none, as a choice."""
     l1 = target.sensitivity.l1
     event = privacy_events.Laplace(noise.parameter, l1)
-    return Choice(noise, loss(noise, l1), ((event, 1),) if l1 else ())
+    return Choice(noise, compute_loss(noise, l1), ((event, 1),) if l1 else ())
 
 
 LAPLACE = Laplace()

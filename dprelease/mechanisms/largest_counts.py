@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WORTH = Fraction(5, 4)  # how much more rate permute-and-flip is worth; see the module
 
 
-def one_shot_errs_less(
+def is_one_shot_better(
     k: int, l_infinity: int, l1: int, epsilon: Fraction, *, monotone: bool
 ) -> bool:
     """Whether one shot at ``epsilon`` is no worse than k selections at ``epsilon``/k.
@@ -46,7 +46,7 @@ def one_shot_errs_less(
     return 1 / laplace.calibrate(l1, epsilon).parameter >= _WORTH * rate
 
 
-def noisy_top(noisy_counts: Sequence[int] | npt.NDArray[Any], k: int) -> list[int]:
+def find_noisy_top(noisy_counts: Sequence[int] | npt.NDArray[Any], k: int) -> list[int]:
     """Positions of the k largest noisy counts, largest first, of equal ones the earlier first.
 
     All positions if there are no more than k. Post-processing: deterministic, and costs nothing.

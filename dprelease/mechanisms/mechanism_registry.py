@@ -26,17 +26,17 @@ MECHANISMS: list[Mechanism] = [
 NO_NOISE = "mechanisms.none"
 
 
-def law_of(family: NoiseFamily) -> Mechanism:
+def get_law(family: NoiseFamily) -> Mechanism:
     """The first mechanism of a noise family, which says what is known of its law."""
     return next(mechanism for mechanism in MECHANISMS if mechanism.family is family)
 
 
-def words_of(family: NoiseFamily) -> str:
+def get_words(family: NoiseFamily) -> str:
     """What reports call the mechanism of a noise family."""
-    return NO_NOISE if family is NoiseFamily.NONE else law_of(family).words
+    return NO_NOISE if family is NoiseFamily.NONE else get_law(family).words
 
 
-def refined(target: Target, choice: Choice) -> Choice:
+def refine_choice(target: Target, choice: Choice) -> Choice:
     """The choice, or one of the same epsilon and rho that errs less; its events may lose more."""
     for mechanism in MECHANISMS:
         choice = mechanism.refine(target, choice)
@@ -50,7 +50,7 @@ class Options(NamedTuple):
     concentrated: Mechanism
 
 
-def options_of(target: Target, wanted: str) -> Options:
+def list_options(target: Target, mechanism_name: str) -> Options:
     """What a target that has ``mechanism = wanted`` leaves to choose from: two, or one twice.
 
     Of several that a form has for pure losses, or for concentrated ones, the one that errs least.
@@ -60,13 +60,13 @@ def options_of(target: Target, wanted: str) -> Options:
         for mechanism in MECHANISMS
         if mechanism.offered
         and mechanism.form is target.form
-        and wanted in {"auto", mechanism.keyword}
+        and mechanism_name in {"auto", mechanism.keyword}
     ]
 
-    def best(*, concentrated: bool) -> Mechanism:
+    def choose_best(*, concentrated: bool) -> Mechanism:
         kinds = [option for option in fitting if option.concentrated is concentrated] or fitting
         if len(kinds) == 1:
             return kinds[0]
-        return min(kinds, key=lambda option: option.error(target, Fraction(1)))
+        return min(kinds, key=lambda option: option.estimate_error(target, Fraction(1)))
 
-    return Options(best(concentrated=False), best(concentrated=True))
+    return Options(choose_best(concentrated=False), choose_best(concentrated=True))

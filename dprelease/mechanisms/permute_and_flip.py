@@ -34,21 +34,21 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.mechanisms import NO_LOSS, Choice, Mechanism, Target, exponential, laplace
-from dprelease.mechanisms.largest_counts import one_shot_errs_less
+from dprelease.mechanisms.largest_counts import is_one_shot_better
 from dprelease.model import Form, Loss, Noise, NoiseFamily
 from dprelease.model.privacy_events import Pure
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import repeat
 
 
-def loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
+def compute_loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
     """The loss of one selection: epsilon exact, rho an upper bound (15 digits)."""
     if rate <= 0:
         raise ValueError("the rate of a selection is positive")
     if sensitivity == 0:
         return NO_LOSS
-    epsilon = rate * exponential.span(sensitivity, monotone)
-    return Loss(epsilon, Fraction(0), zcdp.rho_of_pure(epsilon))
+    epsilon = rate * exponential.compute_span(sensitivity, monotone)
+    return Loss(epsilon, Fraction(0), zcdp.bound_pure_rho(epsilon))
 
 
 class PermuteAndFlip(Mechanism):
@@ -68,19 +68,19 @@ class PermuteAndFlip(Mechanism):
         l1, choice_l1, monotone = sensitivity.l1, sensitivity.choice_l1, sensitivity.monotone
         if picks > 1 and (
             target.query.mechanism == self.keyword
-            or one_shot_errs_less(picks, choice_l1, l1, epsilon, monotone=monotone)
+            or is_one_shot_better(picks, choice_l1, l1, epsilon, monotone=monotone)
         ):
-            return laplace.chosen(target, laplace.calibrate(l1, epsilon))
+            return laplace.build_choice(target, laplace.calibrate(l1, epsilon))
         rate = exponential.calibrate(epsilon / picks, choice_l1, monotone)
-        one = loss(rate, choice_l1, monotone)
-        events = ((Pure(one.epsilon), picks),)
-        return Choice(Noise(self.family, rate), repeat(one, picks), events, Form.CHOICE)
+        pick_loss = compute_loss(rate, choice_l1, monotone)
+        events = ((Pure(pick_loss.epsilon), picks),)
+        return Choice(Noise(self.family, rate), repeat(pick_loss, picks), events, Form.CHOICE)
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
         """The exponential mechanism, which has up to twice the rate."""
         return exponential.EXPONENTIAL.calibrate_rho(target, rho, delta)
 
-    def error(self, target: Target, intensity: Fraction) -> Fraction:
+    def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """1/intensity^2."""
         return 1 / intensity**2
 

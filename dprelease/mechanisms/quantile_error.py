@@ -7,7 +7,7 @@ lie at one end of the grid, which leave the rest of it in one gap.
 
 The part that is selected from may itself end at wrong ranks. Its target was set relative to its
 ends, so if they are off by f and g ranks, target p of the part is off by (1 - p) f + p g. What all
-selections that a quantile depends on add to its error is summed up in ``several``.
+selections that a quantile depends on add to its error is summed up in ``bound_several``.
 
 *What it is worth.* Where values are spread over the grid, the number of candidates does not show:
 errors are a few 1/rate, for a median with all of epsilon 1.4 records/epsilon in the root mean
@@ -57,7 +57,7 @@ from math import ceil
 from msgspec import Struct
 
 from dprelease.model.plans import QuantileScheme, QuantileStep
-from dprelease.privacy.interval_arithmetic import exp_bounds, ln_bounds, round_down, round_up
+from dprelease.privacy.interval_arithmetic import bound_exp, bound_ln, round_down, round_up
 
 SLOTS = 1 << 12  # of a value at most, as in noise.ranks
 _ROOM = 60
@@ -88,27 +88,30 @@ def rank_halfwidth(  # noqa: PLR0913 - which quantile of what, and how surely
     if lower > upper:
         raise ValueError("bounds rise")
     steps = {step.index: step for step in scheme.steps}
-    needed = _ancestry(steps, index + 1)
+    needed = _list_ancestry(steps, index + 1)
     ends = {end for step in scheme.steps for end in (step.lower, step.upper)}
     if len(needed) == 1:
         (step,) = needed
         # Of whole records the distances are whole in units of a b-th of a record.
         least_excess = Fraction(0 if step.index in ends else 1, step.target.denominator)
         whole = 1 if step.index not in ends else largest
-        selection = _selection(step, ends, upper - lower + 1, whole)
-        return whole * single(selection, least_excess, alpha)
+        selection = _build_selection(step, ends, upper - lower + 1, whole)
+        return whole * bound_single(selection, least_excess, alpha)
     shares = {index + 1: Fraction(1)}  # of each error in that of the quantile
     for step in reversed(needed):
         share = shares[step.index]
         for end, part in ((step.lower, 1 - step.target), (step.upper, step.target)):
             shares[end] = shares.get(end, Fraction(0)) + share * part
     parts = [
-        (shares[step.index], _selection(step, ends, upper - lower + 1, largest)) for step in needed
+        (shares[step.index], _build_selection(step, ends, upper - lower + 1, largest))
+        for step in needed
     ]
-    return largest * ceil(several(parts, alpha) + sum(shares[step.index] for step in needed[:-1]))
+    return largest * ceil(
+        bound_several(parts, alpha) + sum(shares[step.index] for step in needed[:-1])
+    )
 
 
-def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
+def _list_ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
     """The steps that a quantile depends on, first to last, itself included."""
     if index not in steps:
         raise ValueError("the scheme has no such quantile")
@@ -120,17 +123,17 @@ def _ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
     return needed[::-1]
 
 
-def _selection(step: QuantileStep, ends: set[int], outputs: int, rank: int) -> Selection:
+def _build_selection(step: QuantileStep, ends: set[int], outputs: int, rank: int) -> Selection:
     """One selection; where it ends parts, it is among the slots of all values.
 
     A rank is so many steps of weight; without weights a record.
     """
     rate = step.rate * step.target.denominator * rank
-    slots = slots_for(outputs) if step.index in ends else 1
+    slots = count_slots(outputs) if step.index in ends else 1
     return Selection(outputs * slots - 1, rate, step.index in ends)
 
 
-def slots_for(outputs: int) -> int:
+def count_slots(outputs: int) -> int:
     """How many slots each of so many outputs has."""
     return max(1, min(SLOTS, 1 << max(0, _ROOM - outputs.bit_length())))
 
@@ -149,7 +152,7 @@ class Selection(Struct, frozen=True):
     rate: Fraction
     dense: bool
 
-    def beyond(self, decay: int) -> int:
+    def compute_tail(self, decay: int) -> int:
         """P(error >= t) in units of 2^-64 from exp(-rate t) in those of 2^-160, both rounded up."""
         one = 1 << _FINE
         far, near = self.others * decay, one
@@ -160,14 +163,14 @@ class Selection(Struct, frozen=True):
     def start(self) -> Fraction:
         """Where the lattice begins: most likely, the error is larger if the data are bad."""
         likely = self.others * (min(self.rate, Fraction(1)) if self.dense else 1)
-        return round_down(max(_logarithm(likely) - _LIKELY, Fraction(0)) / self.rate)
+        return round_down(max(_bound_log(likely) - _LIKELY, Fraction(0)) / self.rate)
 
     def reach(self, alpha: Fraction) -> Fraction:
         """A t that the error exceeds with a chance of at most alpha."""
-        return round_up((_logarithm(self.others) + _logarithm(1 / alpha)) / self.rate)
+        return round_up((_bound_log(self.others) + _bound_log(1 / alpha)) / self.rate)
 
 
-def single(selection: Selection, least_excess: Fraction, alpha: Fraction) -> int:
+def bound_single(selection: Selection, least_excess: Fraction, alpha: Fraction) -> int:
     """The least whole h that the error exceeds with a chance of at most ``alpha``.
 
     ``least_excess``: an error above a whole number is above it by at least this.
@@ -175,44 +178,44 @@ def single(selection: Selection, least_excess: Fraction, alpha: Fraction) -> int
     low, high = -1, ceil(selection.reach(alpha))
     while high - low > 1:
         middle = (low + high) // 2
-        decay = _decay(selection.rate * (middle + least_excess))
-        if selection.beyond(decay) * alpha.denominator <= alpha.numerator << _BITS:
+        decay = _bound_decay(selection.rate * (middle + least_excess))
+        if selection.compute_tail(decay) * alpha.denominator <= alpha.numerator << _BITS:
             high = middle
         else:
             low = middle
     return high
 
 
-def several(parts: Sequence[tuple[Fraction, Selection]], alpha: Fraction) -> Fraction:
+def bound_several(parts: Sequence[tuple[Fraction, Selection]], alpha: Fraction) -> Fraction:
     """What the sum of weight times error exceeds with a chance of at most ``alpha``."""
     shared = alpha / len(parts)
-    least = sum((weight * selection.start() for weight, selection in parts), Fraction(0))
+    start = sum((weight * selection.start() for weight, selection in parts), Fraction(0))
     widest = sum((weight * selection.reach(shared) for weight, selection in parts), Fraction(0))
-    step = round_up((widest - least) / _POINTS)
+    step = round_up((widest - start) / _POINTS)
     law = [_ONE]
     for weight, selection in parts:
         if weight:
-            law = _added(law, _rounded(selection, step / weight))
+            law = _add_laws(law, _round_up_law(selection, step / weight))
     reached = 0
     for place, chance in enumerate(law):
         reached += chance
         if reached * alpha.denominator >= (alpha.denominator - alpha.numerator) << _BITS:
-            return min(least + place * step, widest)
+            return min(start + place * step, widest)
     return widest
 
 
-def _rounded(selection: Selection, step: Fraction) -> list[int]:
+def _round_up_law(selection: Selection, step: Fraction) -> list[int]:
     """The law of the error above its start, in steps, rounded up to whole ones."""
-    factor = _decay(selection.rate * step)
-    law, before, decay = [], _ONE, _decay(selection.rate * selection.start())
+    factor = _bound_decay(selection.rate * step)
+    law, before, decay = [], _ONE, _bound_decay(selection.rate * selection.start())
     for _ in range(_POINTS + 1):
-        beyond = min(before, selection.beyond(decay))
+        beyond = min(before, selection.compute_tail(decay))
         law.append(before - beyond)
         before, decay = beyond, -(-decay * factor >> _FINE)
     return law
 
 
-def _added(one: list[int], other: list[int]) -> list[int]:
+def _add_laws(left: list[int], right: list[int]) -> list[int]:
     """The law of the sum of two independent numbers, as far as the lattice goes.
 
     By one product of two long integers, in which every coefficient has room enough.
@@ -220,11 +223,11 @@ def _added(one: list[int], other: list[int]) -> list[int]:
     size = 2 * _BITS // 8 + 2
     first, second = (
         int.from_bytes(b"".join(mass.to_bytes(size, "little") for mass in law), "little")
-        for law in (one, other)
+        for law in (left, right)
     )
-    length = (len(one) + len(other)) * size
+    length = (len(left) + len(right)) * size
     product = (first * second).to_bytes(length, "little")
-    count = min(_POINTS + 1, len(one) + len(other) - 1)
+    count = min(_POINTS + 1, len(left) + len(right) - 1)
     return [
         int.from_bytes(product[place * size : (place + 1) * size], "little") >> _BITS
         for place in range(count)
@@ -232,12 +235,12 @@ def _added(one: list[int], other: list[int]) -> list[int]:
 
 
 @lru_cache(maxsize=1024)
-def _logarithm(value: Fraction | int) -> Fraction:
+def _bound_log(value: Fraction | int) -> Fraction:
     """Ln of a number from 1 on, rounded up; 0 of any below."""
-    return ln_bounds(Fraction(value))[1] if value > 1 else Fraction(0)
+    return bound_ln(Fraction(value))[1] if value > 1 else Fraction(0)
 
 
-def _decay(exponent: Fraction) -> int:
+def _bound_decay(exponent: Fraction) -> int:
     """exp(-exponent) in units of 2^-160, rounded up."""
-    high = exp_bounds(-exponent)[1]
+    high = bound_exp(-exponent)[1]
     return min(-(-(high.numerator << _FINE) // high.denominator), 1 << _FINE)

@@ -60,7 +60,7 @@ from dprelease.mechanisms.exponential import Exponential
 from dprelease.model import Adjacency, Form, Loss, Noise
 from dprelease.model.plans import QuantileScheme, QuantileStep
 from dprelease.model.privacy_events import Range
-from dprelease.privacy.bounded_range import rho_of_range
+from dprelease.privacy.bounded_range import bound_range_rho
 from dprelease.privacy.interval_arithmetic import round_down
 
 FINEST = 10**6  # the largest denominator of a target within its part
@@ -69,17 +69,17 @@ _HALVINGS = 60
 _UNIT = 10**12
 
 
-def sensitivity(step: QuantileStep) -> int:
+def compute_sensitivity(step: QuantileStep) -> int:
     """How far one record added to the step's part or removed from it moves d."""
     return max(step.target.numerator, step.target.denominator - step.target.numerator)
 
 
-def cost(step: QuantileStep) -> Fraction:
+def compute_cost(step: QuantileStep) -> Fraction:
     """The epsilon of this step alone, for one record added or removed."""
-    return 2 * step.rate * sensitivity(step)
+    return 2 * step.rate * compute_sensitivity(step)
 
 
-def replaced(step: QuantileStep) -> Fraction:
+def compute_replaced_epsilon(step: QuantileStep) -> Fraction:
     """The epsilon of this step alone, for one record replaced within its part."""
     return 2 * step.rate * step.target.denominator
 
@@ -99,8 +99,8 @@ def plan_levels(
     """
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
-    draft = _draft(quantiles, lambda share: share)
-    return _scaled(draft, epsilon / loss(draft, rows, replace, stays=stays)[0])
+    draft = _draft_scheme(quantiles, lambda share: share)
+    return _scale_scheme(draft, epsilon / compute_loss(draft, rows, replace, stays=stays)[0])
 
 
 def plan_levels_rho(
@@ -109,24 +109,24 @@ def plan_levels_rho(
     """As ``plan_levels``, for a rho: met within a part in 10^12, from below."""
     if rho <= 0:
         raise ValueError("rho must be positive")
-    draft = _draft(quantiles, _root)
+    draft = _draft_scheme(quantiles, _bound_root)
 
-    def fits(factor: Fraction) -> bool:
-        return loss(_scaled(draft, factor), rows, replace, stays=stays)[1] <= rho
+    def is_fitting(factor: Fraction) -> bool:
+        return compute_loss(_scale_scheme(draft, factor), rows, replace, stays=stays)[1] <= rho
 
     low = high = Fraction(1)
-    while not fits(low):
+    while not is_fitting(low):
         low /= 2
-    while fits(high):
+    while is_fitting(high):
         high *= 2
-    low = max(low, high / 2) if fits(high / 2) else low
+    low = max(low, high / 2) if is_fitting(high / 2) else low
     for _ in range(_HALVINGS):
         middle = round_down((low + high) / 2)
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return _scaled(draft, low)
+        low, high = (middle, high) if is_fitting(middle) else (low, middle)
+    return _scale_scheme(draft, low)
 
 
-def loss(
+def compute_loss(
     scheme: QuantileScheme, rows: int, replace: bool, *, stays: bool = False
 ) -> tuple[Fraction, Fraction]:
     """(epsilon, rho) for a person whose rows, in all cells together, number at most ``rows``.
@@ -138,12 +138,12 @@ def loss(
     if rows < 1:
         raise ValueError("a person has at least one row")
     moved = 2 * rows if replace and not stays else rows
-    worst = _pair if replace and stays else _path
-    priced = lru_cache(maxsize=None)(lambda cost_of_path: rho_of_range(moved * cost_of_path))
+    worst = _find_dearest_pair if replace and stays else _find_dearest_path
+    priced = lru_cache(maxsize=None)(lambda cost_of_path: bound_range_rho(moved * cost_of_path))
     return moved * worst(scheme, lambda cost_of_path: cost_of_path), worst(scheme, priced)
 
 
-def spans(
+def compute_spans(
     scheme: QuantileScheme, rows: int, replace: bool, *, stays: bool = False
 ) -> tuple[Fraction, ...]:
     """How wide the interval is, at most, in which the log-ratio of each level of the tree lies.
@@ -160,61 +160,61 @@ def spans(
     widest: list[Fraction] = []
     for step in scheme.steps:
         depth = depths[step.lower, step.upper]
-        depths |= dict.fromkeys(_parts(step), depth + 1)
+        depths |= dict.fromkeys(_split_parts(step), depth + 1)
         widest.extend([_ZERO] * (depth + 1 - len(widest)))
-        widest[depth] = max(widest[depth], cost(step))
+        widest[depth] = max(widest[depth], compute_cost(step))
     moved = [(2 if replace else 1) * rows * span for span in widest]
     if replace and stays:
-        moved[0] = rows * replaced(scheme.steps[0])
+        moved[0] = rows * compute_replaced_epsilon(scheme.steps[0])
     return tuple(moved)
 
 
-def _path(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Fraction:
+def _find_dearest_path(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Fraction:
     """The largest sum of prices along the steps that hold one bin."""
-    return _paths(scheme, price)[0, len(scheme.quantiles) + 1]
+    return _price_paths(scheme, price)[0, len(scheme.quantiles) + 1]
 
 
-def _paths(
+def _price_paths(
     scheme: QuantileScheme, price: Callable[[Fraction], Fraction]
 ) -> dict[tuple[int, int], Fraction]:
     """The same for every part of the tree, from the last step to the first."""
     worst: dict[tuple[int, int], Fraction] = {}
     for step in reversed(scheme.steps):
-        inner = (worst.get(part, _ZERO) for part in _parts(step))
-        worst[step.lower, step.upper] = price(cost(step)) + max(inner)
+        inner = (worst.get(part, _ZERO) for part in _split_parts(step))
+        worst[step.lower, step.upper] = price(compute_cost(step)) + max(inner)
     return worst
 
 
-def _pair(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Fraction:
+def _find_dearest_pair(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Fraction:
     """The largest sum over two bins: steps that hold both, at their price for a replacement.
 
     Both bins on one side of a step, or one on either.
     """
-    alone, both = _paths(scheme, price), dict[tuple[int, int], Fraction]()
+    alone, shared = _price_paths(scheme, price), dict[tuple[int, int], Fraction]()
     for step in reversed(scheme.steps):
-        lower_part, upper_part = _parts(step)
+        lower_part, upper_part = _split_parts(step)
         separate = alone.get(lower_part, _ZERO) + alone.get(upper_part, _ZERO)
-        inner = max(separate, both.get(lower_part, _ZERO), both.get(upper_part, _ZERO))
-        both[step.lower, step.upper] = price(replaced(step)) + inner
-    return both[0, len(scheme.quantiles) + 1]
+        inner = max(separate, shared.get(lower_part, _ZERO), shared.get(upper_part, _ZERO))
+        shared[step.lower, step.upper] = price(compute_replaced_epsilon(step)) + inner
+    return shared[0, len(scheme.quantiles) + 1]
 
 
-def _parts(step: QuantileStep) -> tuple[tuple[int, int], tuple[int, int]]:
+def _split_parts(step: QuantileStep) -> tuple[tuple[int, int], tuple[int, int]]:
     return (step.lower, step.index), (step.index, step.upper)
 
 
-def _scaled(scheme: QuantileScheme, factor: Fraction) -> QuantileScheme:
+def _scale_scheme(scheme: QuantileScheme, factor: Fraction) -> QuantileScheme:
     """All rates times a factor."""
     steps = tuple(structs.replace(step, rate=step.rate * factor) for step in scheme.steps)
     return QuantileScheme(scheme.quantiles, steps)
 
 
-def _root(share: Fraction) -> Fraction:
+def _bound_root(share: Fraction) -> Fraction:
     """The square root, rounded down: the epsilon of a share of rho, up to a factor for all."""
     return Fraction(isqrt(share.numerator * _UNIT**2 // share.denominator), _UNIT)
 
 
-def _draft(
+def _draft_scheme(
     quantiles: Sequence[Fraction], cost_of: Callable[[Fraction], Fraction]
 ) -> QuantileScheme:
     """The tree for a share of 1 in every bin; ``cost_of`` a share is the epsilon it pays for.
@@ -225,9 +225,9 @@ def _draft(
     best rates, for evenly spaced quantiles. Of the quantiles that leave both halves with h - 1
     levels, the one nearest the middle of the part is the step's.
     """
-    given = tuple(quantiles)
-    ends = (_ZERO, *given, Fraction(1))
-    if not given or any(low >= high for low, high in pairwise(ends)):
+    ranks = tuple(quantiles)
+    ends = (_ZERO, *ranks, Fraction(1))
+    if not ranks or any(low >= high for low, high in pairwise(ends)):
         raise ValueError("quantiles lie strictly between 0 and 1, and rise")
     steps: list[QuantileStep] = []
 
@@ -235,25 +235,25 @@ def _draft(
         levels = (high_end - low_end - 1).bit_length()
         if not levels:
             return
-        most = 1 << (levels - 1)  # the quantiles on either side are fewer than this
+        rank_limit = 1 << (levels - 1)  # the quantiles on either side are fewer than this
 
-        def within(index: int) -> Fraction:
+        def sum_levels(index: int) -> Fraction:
             return (ends[index] - ends[low_end]) / (ends[high_end] - ends[low_end])
 
         index = min(
-            range(max(low_end + 1, high_end - most), min(high_end, low_end + most + 1)),
-            key=lambda k: (abs(within(k) - Fraction(1, 2)), k),
+            range(max(low_end + 1, high_end - rank_limit), min(high_end, low_end + rank_limit + 1)),
+            key=lambda k: (abs(sum_levels(k) - Fraction(1, 2)), k),
         )
-        target = within(index).limit_denominator(FINEST)
+        target = sum_levels(index).limit_denominator(FINEST)
         target = min(max(target, Fraction(1, FINEST)), 1 - Fraction(1, FINEST))
         unit = QuantileStep(index, low_end, high_end, target, Fraction(1))
-        rate = cost_of(share / levels) / cost(unit)
+        rate = cost_of(share / levels) / compute_cost(unit)
         steps.append(QuantileStep(index, low_end, high_end, target, rate))
         divide(low_end, index, share - share / levels)
         divide(index, high_end, share - share / levels)
 
-    divide(0, len(given) + 1, Fraction(1))
-    return QuantileScheme(given, tuple(steps))
+    divide(0, len(ranks) + 1, Fraction(1))
+    return QuantileScheme(ranks, tuple(steps))
 
 
 class Quantiles(Exponential):
@@ -263,21 +263,23 @@ class Quantiles(Exponential):
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
         """As ``plan_levels``."""
-        return self._searched(target, plan_levels, epsilon)
+        return self._search_choice(target, plan_levels, epsilon)
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
         """As ``plan_levels_rho``."""
-        return self._searched(target, plan_levels_rho, rho)
+        return self._search_choice(target, plan_levels_rho, rho)
 
-    def _searched(
+    def _search_choice(
         self, target: Target, plan: Callable[..., QuantileScheme], amount: Fraction
     ) -> Choice:
         rows = target.sensitivity.l1
         replace = target.adjacency is Adjacency.REPLACE_ONE
         stays = replace and target.stays
         scheme = plan(target.query.quantiles, amount, rows, replace, stays=stays)
-        epsilon, rho = loss(scheme, rows, replace, stays=stays)
-        events = tuple((Range(span), 1) for span in spans(scheme, rows, replace, stays=stays))
+        epsilon, rho = compute_loss(scheme, rows, replace, stays=stays)
+        events = tuple(
+            (Range(span), 1) for span in compute_spans(scheme, rows, replace, stays=stays)
+        )
         noise = Noise(self.family, scheme.steps[0].rate)
         return Choice(noise, Loss(epsilon, Fraction(0), rho), events, Form.QUANTILES, scheme)
 

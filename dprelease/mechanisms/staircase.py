@@ -63,30 +63,32 @@ class Staircase(Mechanism):
             or not target.one_draw
         ):
             return choice
-        noise = least(choice.noise, target.sensitivity)
+        noise = choose_staircase(choice.noise, target.sensitivity)
         if noise == choice.noise:
             return choice
         return replace(choice, noise=noise, events=((Pure(choice.loss.epsilon), 1),))
 
-    def variance(self, noise: Noise) -> Fraction:
+    def compute_variance(self, noise: Noise) -> Fraction:
         """That of the law itself."""
-        return Fraction(_variance(noise))
+        return Fraction(_compute_variance(noise))
 
-    def error(self, target: Target, intensity: Fraction) -> Fraction:
+    def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """At most that of Laplace noise."""
-        return LAPLACE.error(target, intensity)
+        return LAPLACE.estimate_error(target, intensity)
 
 
-def least(laplace: Noise, sensitivity: Sensitivity) -> Noise:
+def choose_staircase(laplace: Noise, sensitivity: Sensitivity) -> Noise:
     """The staircase that errs least of those that lose no more; or Laplace noise, if it is so."""
     options = [
-        _of_stair(laplace.parameter, stair) for stair in stairs(sensitivity) if stair < _LONGEST
+        _build_stair_noise(laplace.parameter, stair)
+        for stair in iter_stairs(sensitivity)
+        if stair < _LONGEST
     ]
-    noise = min(options, key=_variance, default=laplace)
-    return noise if _variance(noise) <= WORTH * _variance(laplace) else laplace
+    noise = min(options, key=_compute_variance, default=laplace)
+    return noise if _compute_variance(noise) <= WORTH * _compute_variance(laplace) else laplace
 
 
-def stairs(sensitivity: Sensitivity) -> Iterator[int]:
+def iter_stairs(sensitivity: Sensitivity) -> Iterator[int]:
     """Stairs at which every change crosses no more than the L1 sensitivity in all."""
     for stair in {size for shape in sensitivity.shapes for size in shape if size}:
         crossed = (sum(-(-size // stair) for size in shape) for shape in sensitivity.shapes)
@@ -95,18 +97,20 @@ def stairs(sensitivity: Sensitivity) -> Iterator[int]:
 
 
 @lru_cache(maxsize=1024)
-def _of_stair(scale: Fraction, stair: int) -> Noise:
+def _build_stair_noise(scale: Fraction, stair: int) -> Noise:
     """With the first part that errs least: variance falls in it, then rises."""
 
-    def rises(first: int) -> bool:
-        shorter, longer = (_variance(replace(noise, first=first + more)) for more in (0, 1))
+    def is_rising(first: int) -> bool:
+        shorter, longer = (
+            _compute_variance(replace(noise, first=first + extra)) for extra in (0, 1)
+        )
         return longer >= shorter
 
     noise = Noise(NoiseFamily.STAIRCASE, scale, stair, 1)
-    return replace(noise, first=1 + bisect_left(range(1, stair), True, key=rises))
+    return replace(noise, first=1 + bisect_left(range(1, stair), True, key=is_rising))
 
 
-def _variance(noise: Noise) -> float:
+def _compute_variance(noise: Noise) -> float:
     # Imported here for start-up: to load a spec needs no law.
     from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 

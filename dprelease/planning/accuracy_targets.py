@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from dprelease.errors import Failure
 from dprelease.mechanisms import Choice, Mechanism
-from dprelease.mechanisms.mechanism_registry import options_of
+from dprelease.mechanisms.mechanism_registry import list_options
 from dprelease.model import Accuracy, Read, Release, Step
 from dprelease.planning.stated_budgets import complain
 from dprelease.planning.steps import Draft
@@ -28,7 +28,7 @@ def meets(release: Release, draft: Draft, mechanism: Mechanism) -> Choice:
 
     Raises Failure where no noise does.
     """
-    return weakest(release, draft, lambda intensity: mechanism.scaled(draft, intensity))
+    return weakest(release, draft, lambda intensity: mechanism.scale_noise(draft, intensity))
 
 
 def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) -> Choice:
@@ -111,7 +111,7 @@ def chosen(
 
 def _cost(release: Release, draft: Draft, *, by_rho: bool) -> Fraction:
     """The least that meets the draft's targets; a lot where nothing does."""
-    pure, concentrated = options_of(draft, "auto")
+    pure, concentrated = list_options(draft, "auto")
     both = [pure, concentrated] if by_rho else [pure]
     costs = []
     for mechanism in both if draft.additive else [concentrated]:

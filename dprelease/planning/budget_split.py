@@ -25,7 +25,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dprelease.mechanisms import Choice, Mechanism
-from dprelease.mechanisms.mechanism_registry import law_of, refined
+from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
 from dprelease.planning.budget_request import root
@@ -33,7 +33,7 @@ from dprelease.planning.stated_budgets import Choices
 from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import Total
 from dprelease.privacy import zcdp
-from dprelease.privacy.composition import BEYOND_RHO, Cost, numerical
+from dprelease.privacy.composition import BEYOND_RHO, Cost, compose_numerically
 from dprelease.privacy.interval_arithmetic import round_down
 
 CLOSE = 0.9997
@@ -71,10 +71,12 @@ def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
 
 def _spared(draft: Draft, choice: Choice) -> float:
     """What noise that is refined, as it is where losses are added up, takes off a draft's error."""
-    fine = refined(draft, choice)
+    fine = refine_choice(draft, choice)
     if fine is choice:
         return 0.0
-    before, after = (float(law_of(it.noise.family).variance(it.noise)) for it in (choice, fine))
+    before, after = (
+        float(get_law(it.noise.family).compute_variance(it.noise)) for it in (choice, fine)
+    )
     return float(draft.demand.weight) * (before - after) / draft.sensitivity.l1**2
 
 
@@ -121,7 +123,7 @@ class Composed(Struct, frozen=True):
             return float("inf")
         return sum(
             float(draft.demand.weight)
-            * float(self.mix[draft.name].error(draft, factor * self.roots[draft.name]))
+            * float(self.mix[draft.name].estimate_error(draft, factor * self.roots[draft.name]))
             for draft in self.drafts
         )
 
@@ -147,7 +149,7 @@ class Composed(Struct, frozen=True):
         key = draft.name, factor
         if key not in self._made:
             intensity = factor * self.roots[draft.name]
-            self._made[key] = self.mix[draft.name].scaled(draft, intensity)
+            self._made[key] = self.mix[draft.name].scale_noise(draft, intensity)
         return self._made[key]
 
     def _rho(self, factor: Fraction) -> Fraction | None:
@@ -157,7 +159,7 @@ class Composed(Struct, frozen=True):
     def _epsilon(self, factor: Fraction) -> Fraction | None:
         events = [event for cost in self.fixed for event in cost.events]
         for draft in self.drafts:
-            event = self.mix[draft.name].event_at(draft, factor * self.roots[draft.name])
+            event = self.mix[draft.name].build_event(draft, factor * self.roots[draft.name])
             events.extend([(event, 1)] if event else self._choice(draft, factor).events)
         return _part_of_epsilon(events, self.total)
 
@@ -175,10 +177,11 @@ def _weight(draft: Draft, mechanism: Mechanism) -> Fraction:
 
 def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -> Outcome:
     choices: Choices = {
-        draft.name: mix[draft.name].scaled(draft, intensities[draft.name]) for draft in drafts
+        draft.name: mix[draft.name].scale_noise(draft, intensities[draft.name]) for draft in drafts
     }
     error = sum(
-        float(draft.demand.weight) * float(mix[draft.name].error(draft, intensities[draft.name]))
+        float(draft.demand.weight)
+        * float(mix[draft.name].estimate_error(draft, intensities[draft.name]))
         for draft in drafts
     )
     return Outcome(choices, error, mix)
@@ -196,7 +199,7 @@ def _allowed(total: Total) -> Fraction:
     if total.rho is not None:
         return total.rho
     epsilon = total.epsilon or Fraction(0)
-    return min(zcdp.rho_for(epsilon, total.delta), epsilon / BEYOND_RHO)
+    return min(zcdp.find_rho(epsilon, total.delta), epsilon / BEYOND_RHO)
 
 
 def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
@@ -212,7 +215,7 @@ def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
 def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:
     if total.epsilon is None:
         return None
-    epsilon = numerical(events, total.delta, total.margin)
+    epsilon = compose_numerically(events, total.delta, total.margin)
     return None if epsilon is None else epsilon / total.epsilon
 
 

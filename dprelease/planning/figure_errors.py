@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from dprelease.mechanisms.mechanism_registry import law_of
+from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisMatrix, Group, Read, Reading, Term
 from dprelease.planning.stated_budgets import Choices
 from dprelease.planning.steps import Draft
@@ -97,7 +97,7 @@ def planned(drafts: Sequence[Draft], choices: Choices) -> Errors:
         if not noise.parameter:
             return 0.0
         if draft.additive:
-            return float(law_of(noise.family).variance(noise))
+            return float(get_law(noise.family).compute_variance(noise))
         return float(1 / noise.parameter**2)
 
     return {draft.name: noise_of(draft) for draft in drafts}

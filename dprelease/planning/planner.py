@@ -23,7 +23,7 @@ from dprelease.planning.total_budget import STATED_DELTA, Total, delta_is_ours, 
 from dprelease.postprocess.intervals.combined_figure import with_decimals
 from dprelease.postprocess.intervals.number_text import as_budget, listing, number
 from dprelease.privacy import composition as accounting
-from dprelease.privacy.composition import BASIC, advanced
+from dprelease.privacy.composition import BASIC, compose_advanced
 
 
 def make_plan(
@@ -63,11 +63,11 @@ def make_plan(
     loss = together(solution.loss, table_loss) if records else solution.loss
     _check_total(release, loss, total)
     losses = [step.loss for step in steps]
-    basic = accounting.basic([*losses, *(step.loss for step in records)])
+    basic = accounting.compose_basic([*losses, *(step.loss for step in records)])
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
     reads = tuple(by_name[query.name] for query in release.queries)
     notes = _notes(release, total, loss)
-    compared = advanced(losses, remaining.delta) if remaining.delta else None
+    compared = compose_advanced(losses, remaining.delta) if remaining.delta else None
     if compared is not None and records:
         compared = together(compared, table_loss)
     basic = Loss(basic.epsilon, basic.delta)

@@ -20,7 +20,7 @@ from dprelease.model import (
     Response,
 )
 from dprelease.model.record_tables import WIDEST_SCALE, WIDEST_VALUE
-from dprelease.privacy.zcdp import rho_of_pure
+from dprelease.privacy.zcdp import bound_pure_rho
 
 _ZERO = Fraction(0)
 
@@ -64,7 +64,7 @@ def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
         rows * sum((response.loss.epsilon for response in responses), _ZERO),
         rows * sum((response.loss.delta for response in responses), _ZERO),
     )
-    rho = rho_of_pure(total.epsilon) if total.delta == 0 else None
+    rho = bound_pure_rho(total.epsilon) if total.delta == 0 else None
     return RecordStep(perturb, responses, rows, Loss(total.epsilon, total.delta, rho))
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING, Choice
-from dprelease.mechanisms.mechanism_registry import law_of, refined
+from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
 from dprelease.model import Loss, Reading, Release
 from dprelease.planning.accuracy_targets import chosen, meets
 from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
@@ -281,12 +281,12 @@ class _Solver(Struct, frozen=True):
                 delta = self.total.delta / len(self.drafts)
             if delta > 0:
                 choice = stated[draft.name]
-                mechanism = law_of(choice.noise.family)
-                stated[draft.name] = mechanism.stated(draft, choice, delta, roughly=many)
+                mechanism = get_law(choice.noise.family)
+                stated[draft.name] = mechanism.state_loss(draft, choice, delta, roughly=many)
         loss, method = self.total.loss_of(costs_of(self.drafts, stated))
         if method != PLD:
             stated |= {
-                draft.name: refined(draft, stated[draft.name])
+                draft.name: refine_choice(draft, stated[draft.name])
                 for draft in self.drafts
                 if draft.name in stated
             }
@@ -319,7 +319,7 @@ class _Solver(Struct, frozen=True):
         if not mechanism.needs_delta or remaining_epsilon <= 0:
             return None
         choice = mechanism.calibrate(draft, remaining_epsilon, total.delta)
-        error = float(mechanism.variance(choice.noise)) / draft.sensitivity.l1**2
+        error = float(mechanism.compute_variance(choice.noise)) / draft.sensitivity.l1**2
         return Outcome({draft.name: choice}, error * float(draft.demand.weight), {})
 
     def _mixed(
@@ -341,6 +341,6 @@ class _Solver(Struct, frozen=True):
         total = self.total
         rho = total.rho
         if rho is None:
-            rho = zcdp.rho_for(total.epsilon or Fraction(1), total.delta)
+            rho = zcdp.find_rho(total.epsilon or Fraction(1), total.delta)
         weights = sum((d.demand.weight ** Fraction(1, 2) for d in drafts), 0.0)
         return Fraction((2 * float(rho) / float(weights)) ** 0.5).limit_denominator(10**9)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import Choice
-from dprelease.mechanisms.mechanism_registry import law_of
+from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import Query, Release
 from dprelease.planning.steps import Draft
 
@@ -70,4 +70,6 @@ def own_choice(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -
     ]
     if len(choices) == 1:
         return choices[0]
-    return min(choices, key=lambda choice: law_of(choice.noise.family).variance(choice.noise))
+    return min(
+        choices, key=lambda choice: get_law(choice.noise.family).compute_variance(choice.noise)
+    )

@@ -8,11 +8,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.mechanisms import Choice
-from dprelease.mechanisms.mechanism_registry import Options, options_of
+from dprelease.mechanisms.mechanism_registry import Options, list_options
 from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
-from dprelease.privacy.strategy_sensitivity import of_axes
+from dprelease.privacy.strategy_sensitivity import bound_mixed_change
 from dprelease.statistics.shared.statistic import Neighbours, Released, may_be_outside, null_fill
 from dprelease.statistics.statistic_registry import statistic_of
 
@@ -96,7 +96,7 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
     @property
     def mechanisms(self) -> Options:
         """The mechanisms that the spec leaves to choose from."""
-        return options_of(self, self.query.mechanism)
+        return list_options(self, self.query.mechanism)
 
     def step(self, choice: Choice) -> Step:
         """Complete the draft."""
@@ -130,7 +130,7 @@ def other_way(draft: Draft) -> Draft:
     neighbours = draft.neighbours
     sizes = [len(group.labels) for group in draft.query.groups]
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
-    change = of_axes(neighbours.contribution, sizes, released.axes, replaced=replaced)
+    change = bound_mixed_change(neighbours.contribution, sizes, released.axes, replaced=replaced)
     before = draft.sensitivity
     part = Fraction(before.l2_squared * change.l1**2, before.l1**2 * change.l2_squared)
     demand = replace(draft.demand, weight=draft.demand.weight * part)

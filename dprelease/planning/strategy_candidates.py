@@ -335,11 +335,13 @@ def sensitivity_of(block: Block, piece: Piece, neighbours: Neighbours) -> Sensit
     sizes = [len(group.labels) for group in piece.groups]
     contribution = neighbours.contribution
     if piece.conditions:
-        return strategy_sensitivity.of_conditions(
+        return strategy_sensitivity.bound_condition_change(
             contribution, len(piece.conditions), prod(sizes), replaced=replaced
         )
     if piece.axes:
-        return strategy_sensitivity.of_axes(contribution, sizes, piece.axes, replaced=replaced)
+        return strategy_sensitivity.bound_mixed_change(
+            contribution, sizes, piece.axes, replaced=replaced
+        )
     query = query_of(block, piece, "")
     statistic = statistic_of(query.statistic)
     return statistic.sensitivity(query, neighbours)

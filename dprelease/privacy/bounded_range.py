@@ -33,40 +33,40 @@ from fractions import Fraction
 
 from dprelease.privacy.interval_arithmetic import (
     ZERO,
-    exp_bounds,
-    ln_bounds,
+    bound_exp,
+    bound_ln,
+    bound_sqrt,
     round_down,
     round_up,
-    sqrt_bounds,
 )
 
 _HALVINGS = 60
 
 
-def rho_of_range(epsilon: Fraction) -> Fraction:
+def bound_range_rho(epsilon: Fraction) -> Fraction:
     """Upper bound of the rho of any mechanism of range epsilon: tight, 15 digits."""
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
     if epsilon == 0:
         return ZERO
-    high = exp_bounds(-epsilon)[1]
+    high = bound_exp(-epsilon)[1]
     # ln(z) + 1/z - 1 falls in z = (1 - e^-epsilon)/epsilon <= 1
-    least = (1 - high) / epsilon
+    lower_bound = (1 - high) / epsilon
     square = epsilon**2 / 8
-    if least <= 0:
+    if lower_bound <= 0:
         return round_up(square)
-    return round_up(min(square, ln_bounds(least)[1] + 1 / least - 1))
+    return round_up(min(square, bound_ln(lower_bound)[1] + 1 / lower_bound - 1))
 
 
-def range_for_rho(rho: Fraction) -> Fraction:
+def find_range_for_rho(rho: Fraction) -> Fraction:
     """The largest epsilon with ``rho_of_range(epsilon) <= rho``, rounded down to 15 digits."""
     if rho <= 0:
         raise ValueError("rho must be positive")
-    low = round_down(sqrt_bounds(8 * rho)[0], 20)  # enough by epsilon^2/8
+    low = round_down(bound_sqrt(8 * rho)[0], 20)  # enough by epsilon^2/8
     high = 2 * low
-    while rho_of_range(high) <= rho:
+    while bound_range_rho(high) <= rho:
         low, high = high, 2 * high
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if rho_of_range(middle) <= rho else (low, middle)
+        low, high = (middle, high) if bound_range_rho(middle) <= rho else (low, middle)
     return round_down(low)

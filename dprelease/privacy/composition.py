@@ -14,7 +14,7 @@ from msgspec import Struct
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
 from dprelease.privacy import zcdp
-from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, ln_bounds, round_up, sqrt_bounds
+from dprelease.privacy.interval_arithmetic import ZERO, bound_exp, bound_ln, bound_sqrt, round_up
 
 BASIC = "basic"
 MIXED = "mixed"
@@ -70,7 +70,7 @@ def compose(
     rho and converts once at ``delta``, "mixed" adds the epsilons of pure losses to the converted
     rho of the others, "pld" composes distributions of the privacy loss. ``accounting`` "auto" tries
     all four, "plain" all but the last, "pure" is basic without any delta. The last is claimed as
-    ``numerical`` claims it. ValueError if none applies.
+    ``compose_numerically`` claims it. ValueError if none applies.
     """
     if accounting not in ALLOWED:
         raise ValueError("accounting is one of auto, pure, zcdp, pld, plain")
@@ -79,23 +79,23 @@ def compose(
     allowed = ZERO if accounting == "pure" else delta
     losses = [cost.loss for cost in costs]
     bounds: dict[str, Callable[[], Loss | None]] = {
-        BASIC: lambda: _by_sum(losses, allowed),
-        MIXED: lambda: _by_kind(losses, allowed),
-        ZCDP: lambda: _by_zcdp(losses, allowed),
-        PLD: lambda: _by_distribution(costs, allowed, margin),
+        BASIC: lambda: _compose_by_sum(losses, allowed),
+        MIXED: lambda: _compose_by_kind(losses, allowed),
+        ZCDP: lambda: _compose_by_zcdp(losses, allowed),
+        PLD: lambda: _compose_by_distribution(costs, allowed, margin),
     }
     tried = [(bounds[method](), method) for method in ALLOWED[accounting]]
     composed = [(loss, method) for loss, method in tried if loss is not None]
     if not composed:
         raise ValueError("these losses can't be composed within this delta by this accounting")
-    least = min(composed, key=lambda pair: (pair[0].epsilon, pair[0].delta))
+    cheapest = min(composed, key=lambda pair: (pair[0].epsilon, pair[0].delta))
     for loss, method in composed:
-        if loss.delta == 0 and least[0].epsilon >= loss.epsilon * WORTH:
+        if loss.delta == 0 and cheapest[0].epsilon >= loss.epsilon * WORTH:
             return loss, method
-    return least
+    return cheapest
 
 
-def numerical(
+def compose_numerically(
     events: Iterable[Counted], delta: Fraction, margin: Fraction = MARGINS[0]
 ) -> Fraction | None:
     """The epsilon at this delta by numerical composition, as claimed; None if there is none.
@@ -107,20 +107,20 @@ def numerical(
     from dprelease.privacy import loss_distributions
 
     try:
-        epsilon = loss_distributions.epsilon_of(tuple(events), delta)
+        epsilon = loss_distributions.estimate_epsilon(tuple(events), delta)
     except ValueError:
         return None
     computed = Fraction(f"{epsilon:.{ALIKE_DIGITS}g}")
     return round_up(computed * margin, zcdp.EPSILON_DIGITS)
 
 
-def basic(losses: Sequence[Loss]) -> Loss:
+def compose_basic(losses: Sequence[Loss]) -> Loss:
     """The plain sums of epsilon and delta."""
     epsilon = sum((loss.epsilon for loss in losses), ZERO)
-    return Loss(epsilon, sum((loss.delta for loss in losses), ZERO), _total_rho(losses))
+    return Loss(epsilon, sum((loss.delta for loss in losses), ZERO), _sum_rho(losses))
 
 
-def advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+def compose_advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     """Advanced composition, for comparison only: Dwork, Rothblum and Vadhan 2010.
 
     epsilon = sqrt(2 ln(1/d') sum e_i^2) + sum e_i (e^e_i - 1) with d' = delta - sum of deltas,
@@ -130,9 +130,9 @@ def advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     if not 0 < spare < 1 or any(loss.epsilon > _LARGEST for loss in losses):
         return None
     squares = sum((loss.epsilon**2 for loss in losses), ZERO)
-    spread = sqrt_bounds(-2 * ln_bounds(spare)[0] * squares)[1]
-    drift = sum((loss.epsilon * (exp_bounds(loss.epsilon)[1] - 1) for loss in losses), ZERO)
-    return Loss(round_up(spread + drift, zcdp.EPSILON_DIGITS), delta, _total_rho(losses))
+    spread = bound_sqrt(-2 * bound_ln(spare)[0] * squares)[1]
+    drift = sum((loss.epsilon * (bound_exp(loss.epsilon)[1] - 1) for loss in losses), ZERO)
+    return Loss(round_up(spread + drift, zcdp.EPSILON_DIGITS), delta, _sum_rho(losses))
 
 
 def repeat(loss: Loss, times: int) -> Loss:
@@ -141,58 +141,60 @@ def repeat(loss: Loss, times: int) -> Loss:
     return Loss(times * loss.epsilon, times * loss.delta, rho)
 
 
-def _rho(loss: Loss) -> Fraction | None:
+def _find_rho(loss: Loss) -> Fraction | None:
     """The loss's rho; a pure loss has one even if nobody wrote it down."""
     if loss.rho is None and loss.delta == 0:
-        return zcdp.rho_of_pure(loss.epsilon)
+        return zcdp.bound_pure_rho(loss.epsilon)
     return loss.rho
 
 
-def _total_rho(losses: Iterable[Loss]) -> Fraction | None:
+def _sum_rho(losses: Iterable[Loss]) -> Fraction | None:
     total = ZERO
     for loss in losses:
-        rho = _rho(loss)
+        rho = _find_rho(loss)
         if rho is None:
             return None
         total += rho
     return total
 
 
-def _by_sum(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
-    loss = basic(losses)
+def _compose_by_sum(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+    loss = compose_basic(losses)
     return loss if loss.delta <= delta else None
 
 
-def _by_zcdp(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
-    rho = _total_rho(losses)
+def _compose_by_zcdp(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+    rho = _sum_rho(losses)
     if rho is None or (delta == 0 and rho > 0):
         return None
     if rho == 0:
         return Loss(ZERO, ZERO, rho)
     # Only for a delta so large that it makes up for nearly everything is epsilon as small as rho;
     # such a claim says little, and is hard to confirm by another path: more is claimed.
-    epsilon = max(zcdp.epsilon_of(rho, delta), rho * BEYOND_RHO)
+    epsilon = max(zcdp.bound_epsilon(rho, delta), rho * BEYOND_RHO)
     return Loss(round_up(epsilon, zcdp.EPSILON_DIGITS), delta, rho)
 
 
-def _by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
+def _compose_by_kind(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
     pure = [loss for loss in losses if loss.delta == 0]
-    rest = _by_zcdp([loss for loss in losses if loss.delta > 0], delta)
+    rest = _compose_by_zcdp([loss for loss in losses if loss.delta > 0], delta)
     if rest is None or not pure:
         return None
     epsilon = sum((loss.epsilon for loss in pure), rest.epsilon)
-    return Loss(epsilon, rest.delta, _total_rho(losses))
+    return Loss(epsilon, rest.delta, _sum_rho(losses))
 
 
-def _by_distribution(costs: Sequence[Cost], delta: Fraction, margin: Fraction) -> Loss | None:
+def _compose_by_distribution(
+    costs: Sequence[Cost], delta: Fraction, margin: Fraction
+) -> Loss | None:
     if delta == 0:
         return None
     events = [event for cost in costs for event in cost.events]
     if not events:
         return Loss(ZERO, ZERO, ZERO) if all(cost.loss.epsilon == 0 for cost in costs) else None
-    epsilon = numerical(events, delta, margin)
+    epsilon = compose_numerically(events, delta, margin)
     if epsilon is None:
         return None
     # a delta may make up for everything; a claim of epsilon 0 could not be confirmed
     epsilon = max(epsilon, LEAST_EPSILON)
-    return Loss(epsilon, delta, _total_rho([cost.loss for cost in costs]))
+    return Loss(epsilon, delta, _sum_rho([cost.loss for cost in costs]))

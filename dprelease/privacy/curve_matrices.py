@@ -37,7 +37,7 @@ DEGREE = 6
 _LEAST_WEIGHT = 1e-3
 
 
-def waves(axis: CurveAxis) -> AxisMatrix:
+def build_waves(axis: CurveAxis) -> AxisMatrix:
     """Mix the bins by waves, for Gaussian noise."""
     bandwidth = float(axis.bandwidth)
     period = float(axis.upper - axis.lower) + MARGIN * bandwidth
@@ -58,11 +58,11 @@ def waves(axis: CurveAxis) -> AxisMatrix:
     return AxisMatrix(AxisKind.BASIS, tuple(rows))
 
 
-def bins(axis: CurveAxis) -> AxisMatrix:
+def build_bins(axis: CurveAxis) -> AxisMatrix:
     """Count by neighbouring bins, for Laplace noise; by all of them where these are few."""
     if axis.smooth and (number := _number(axis, SPACING)) < len(axis.centres):
-        return splines(axis, number)
-    return wide_bins(axis)
+        return build_splines(axis, number)
+    return build_wide_bins(axis)
 
 
 def _number(axis: CurveAxis, spacing: float) -> int:
@@ -70,7 +70,7 @@ def _number(axis: CurveAxis, spacing: float) -> int:
     return min(len(axis.centres), math.ceil(spans / spacing))
 
 
-def wide_bins(axis: CurveAxis) -> AxisMatrix:
+def build_wide_bins(axis: CurveAxis) -> AxisMatrix:
     """Add up neighbouring bins."""
     count_of_all = len(axis.centres)
     number = count_of_all if axis.smooth else _number(axis, WIDTH)
@@ -81,7 +81,7 @@ def wide_bins(axis: CurveAxis) -> AxisMatrix:
 
 
 @lru_cache(maxsize=64)
-def splines(axis: CurveAxis, number: int) -> AxisMatrix:
+def build_splines(axis: CurveAxis, number: int) -> AxisMatrix:
     """Share each of the bins out to so many wide ones, by B-splines; ``FINENESS`` is a whole one.
 
     A bin of several values has the mean of two that vary as much. What would lie beyond the bounds
@@ -96,7 +96,9 @@ def splines(axis: CurveAxis, number: int) -> AxisMatrix:
         first = middle // _WIDE - DEGREE
         for wide in range(first, first + 2 * DEGREE + 1):
             from_middle = middle - wide * _WIDE - _WIDE // 2
-            share = (_spline(from_middle - spread) + _spline(from_middle + spread)) / 2
+            share = (
+                _compute_spline(from_middle - spread) + _compute_spline(from_middle + spread)
+            ) / 2
             mirrored = wide % (2 * number)
             column[min(mirrored, 2 * number - 1 - mirrored)] += round(FINENESS * share)
         column[column.index(max(column))] += FINENESS - sum(column)
@@ -108,7 +110,7 @@ _WIDE = 1 << 30
 """Places in a wide bin are whole parts of this: integers are alike on all machines."""
 
 
-def _spline(distance: int) -> Fraction:
+def _compute_spline(distance: int) -> Fraction:
     """The B-spline about 0, whose knots are ``_WIDE`` from each other.
 
     It is the density of a sum of independent uniform numbers.
@@ -123,6 +125,6 @@ def _spline(distance: int) -> Fraction:
     return Fraction(sum(parts), factorial(DEGREE) * (2 * _WIDE) ** DEGREE)
 
 
-def fineness(matrix: AxisMatrix) -> int:
+def count_parts(matrix: AxisMatrix) -> int:
     """How many parts of a record its integers count."""
     return 1 if max(map(max, matrix.entries)) == 1 else FINENESS

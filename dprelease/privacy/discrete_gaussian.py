@@ -34,13 +34,13 @@ from dprelease.privacy.interval_arithmetic import (
     ONE,
     PI,
     ZERO,
-    exp_bounds,
-    exp_floor,
-    ln_bounds,
-    normal_bounds,
+    bound_exp,
+    bound_exp_below,
+    bound_ln,
+    bound_normal,
+    bound_sqrt,
     round_down,
     round_up,
-    sqrt_bounds,
 )
 
 # Searches aim at delta (1 - 10^-12), so that the independent verifier, whose bounds differ in
@@ -58,7 +58,7 @@ WIDTHS = tuple(
 )
 
 
-def delta_of(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
+def bound_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
     """Upper bound of the delta for which noise of this sigma squared is (epsilon, delta)-DP.
 
     ValueError if sigma2 is not positive or epsilon is negative.
@@ -69,66 +69,68 @@ def delta_of(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
         raise ValueError("epsilon can't be negative")
     if shift.l2_squared == 0:
         return ZERO
-    concentrated = partial(zcdp.delta_of, zcdp.rho_of_gaussian(shift.l2_squared, sigma2), epsilon)
+    concentrated = partial(
+        zcdp.bound_delta, zcdp.compute_gaussian_rho(shift.l2_squared, sigma2), epsilon
+    )
     if epsilon > LARGE:
         return concentrated()
-    if lattice_sums.reaches(sigma2, shift.shapes):
-        summed = max(lattice_sums.delta_of(sigma2, shape, epsilon) for shape in shift.shapes)
+    if lattice_sums.is_within_reach(sigma2, shift.shapes):
+        summed = max(lattice_sums.sum_delta(sigma2, shape, epsilon) for shape in shift.shapes)
         return summed if summed > _FINE else min(summed, concentrated())
-    smoothed = smoothed_delta(sigma2, shift.l2_squared, shift.coordinates, epsilon)
+    smoothed = bound_smoothed_delta(sigma2, shift.l2_squared, shift.coordinates, epsilon)
     return round_up(min(smoothed, concentrated()), 40)
 
 
-def epsilon_of(sigma2: Fraction, shift: Shift, delta: Fraction) -> Fraction:
+def bound_epsilon(sigma2: Fraction, shift: Shift, delta: Fraction) -> Fraction:
     """The epsilon at this delta: upper bound, 12 digits, usually right to 11.
 
     ValueError if sigma2 is not positive or delta is not between 0 and 1.
     """
-    target = _target(delta)
+    target = _choose_target(delta)
     if sigma2 <= 0:
         raise ValueError("sigma squared must be positive")
-    if shift.l2_squared == 0 or delta_of(sigma2, shift, ZERO) <= target:
+    if shift.l2_squared == 0 or bound_delta(sigma2, shift, ZERO) <= target:
         return ZERO
-    rho = zcdp.rho_of_gaussian(shift.l2_squared, sigma2)
-    ceiling = zcdp.epsilon_of(rho, delta)  # valid whatever happens below
+    rho = zcdp.compute_gaussian_rho(shift.l2_squared, sigma2)
+    ceiling = zcdp.bound_epsilon(rho, delta)  # valid whatever happens below
     if ceiling > LARGE:
-        if delta_of(sigma2, shift, LARGE) > target:
+        if bound_delta(sigma2, shift, LARGE) > target:
             return ceiling
         ceiling = LARGE
-    least = _shrink(lambda epsilon: delta_of(sigma2, shift, epsilon), target, ceiling)
-    return round_up(least, zcdp.EPSILON_DIGITS)
+    smallest = _shrink(lambda epsilon: bound_delta(sigma2, shift, epsilon), target, ceiling)
+    return round_up(smallest, zcdp.EPSILON_DIGITS)
 
 
-def least_sigma2(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The smallest sigma squared on the grid of ``grid_step`` that gives (epsilon, delta)-DP.
+def find_least_sigma2(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fraction:
+    """Find the least sigma squared on the grid of ``choose_grid_step`` for (epsilon, delta)-DP.
 
     Valid for certain; one grid step less is not confirmed. (For large epsilon the discrete law's
     delta is not monotone in sigma, so far smaller values may be valid again.) ValueError if
     epsilon is not positive, delta is not between 0 and 1, or the shift is zero.
     """
-    target = _target(delta)
+    target = _choose_target(delta)
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
     if shift.l2_squared == 0:
         raise ValueError("integers that never change need no noise")
     guess = _guess_sigma2(shift.l2_squared, epsilon, delta)
-    step = grid_step(guess)
+    step = choose_grid_step(guess)
 
-    def valid(multiple: int) -> bool:
-        return delta_of(multiple * step, shift, epsilon) <= target
+    def is_valid(multiple: int) -> bool:
+        return bound_delta(multiple * step, shift, epsilon) <= target
 
     start = max(1, math.ceil(guess / step))
-    if valid(start):
-        good, bad = start, _gallop(lambda m: m > 0 and valid(m), start, -1)
+    if is_valid(start):
+        good, bad = start, _gallop(lambda m: m > 0 and is_valid(m), start, -1)
     else:
-        good, bad = _gallop(lambda m: not valid(m), start, 1), start
+        good, bad = _gallop(lambda m: not is_valid(m), start, 1), start
     while good - bad > 1:
         middle = (good + bad) // 2
-        good, bad = (middle, bad) if valid(middle) else (good, middle)
+        good, bad = (middle, bad) if is_valid(middle) else (good, middle)
     return good * step
 
 
-def grid_step(sigma2: Fraction) -> Fraction:
+def choose_grid_step(sigma2: Fraction) -> Fraction:
     """The grid around sigma2: 1/64 from 8 to 256, elsewhere a power of two relative to it.
 
     Above 256 the step is between 2^-15 and 2^-14 of sigma2, below 8 between 2^-10 and 2^-9.
@@ -141,7 +143,7 @@ def grid_step(sigma2: Fraction) -> Fraction:
     return Fraction(1, 64) if exponent >= 3 else Fraction(2) ** (exponent - 9)
 
 
-def _target(delta: Fraction) -> Fraction:
+def _choose_target(delta: Fraction) -> Fraction:
     if not 0 < delta < 1:
         raise ValueError("the Gaussian mechanism needs a delta between 0 and 1")
     return delta * (1 - ROOM)
@@ -150,7 +152,7 @@ def _target(delta: Fraction) -> Fraction:
 def _guess_sigma2(l2_squared: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """The continuous law's sigma squared, in float accuracy: where the search begins."""
     if epsilon > LARGE:
-        return l2_squared / (2 * zcdp.rho_for(epsilon, delta))
+        return l2_squared / (2 * zcdp.find_rho(epsilon, delta))
     mu = Fraction(guess_mu(float(epsilon), float(delta)))
     guess = l2_squared / (mu * mu)
     return guess + Fraction(1, 2) if guess > lattice_sums.LIMIT_TWO else guess
@@ -201,44 +203,44 @@ def _log(value: Fraction, target: Fraction) -> float:
 
 
 @lru_cache(maxsize=64)
-def ripple(width: Fraction) -> Fraction:
+def bound_ripple(width: Fraction) -> Fraction:
     """Upper bound of eta for the width t."""
-    power = exp_bounds(-2 * PI[0] * PI[0] * width)[1]
+    power = bound_exp(-2 * PI[0] * PI[0] * width)[1]
     return round_up(2 * power / (1 - power), 30)
 
 
 @lru_cache(maxsize=256)
-def _toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction]:
+def _bound_toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction]:
     """Upper bounds of (1+eta)^d and kappa."""
-    eta = ripple(width)
-    factor = exp_bounds(coordinates * ln_bounds(1 + eta)[1])[1]
-    kappa = coordinates * ln_bounds((1 + eta) / (1 - eta))[1]
+    eta = bound_ripple(width)
+    factor = bound_exp(coordinates * bound_ln(1 + eta)[1])[1]
+    kappa = coordinates * bound_ln((1 + eta) / (1 - eta))[1]
     return round_up(factor, 40), round_up(kappa, 40)
 
 
-def smoothed_delta(
+def bound_smoothed_delta(
     sigma2: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction
 ) -> Fraction:
     """Upper bound of the discrete mechanism's delta over all such shifts."""
-    width = _best_width(sigma2, l2_squared, coordinates, epsilon)
+    width = _find_best_width(sigma2, l2_squared, coordinates, epsilon)
     if width is None:
         return ONE
-    factor, kappa = _toll(width, coordinates)
+    factor, kappa = _bound_toll(width, coordinates)
     return min(
         ONE, factor * continuous_delta(Fraction(l2_squared) / (sigma2 - width), epsilon - kappa)
     )
 
 
-def _best_width(
+def _find_best_width(
     sigma2: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction
 ) -> Fraction | None:
     """The width with the least bound, judged in floats; any width would be valid."""
     best: tuple[float, Fraction] | None = None
     for width in WIDTHS:
-        if width >= sigma2 or coordinates * float(ripple(width)) > 300:
+        if width >= sigma2 or coordinates * float(bound_ripple(width)) > 300:
             continue
         mu = math.sqrt(Fraction(l2_squared) / (sigma2 - width))
-        eta = float(ripple(width))
+        eta = float(bound_ripple(width))
         kappa = coordinates * (math.log1p(eta) - math.log1p(-eta))
         bound = math.exp(coordinates * math.log1p(eta))
         bound *= guess_delta(mu, float(epsilon) - kappa)
@@ -254,18 +256,18 @@ def _best_width(
 def continuous_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     """Upper bound of delta, within about 10^-70. ``epsilon`` may be negative."""
     if mu_squared <= 0:
-        return max(ZERO, 1 - exp_floor(epsilon))
+        return max(ZERO, 1 - bound_exp_below(epsilon))
     # delta rises in mu, so the upper end of its enclosure is a mu of its own right.
-    mu = sqrt_bounds(mu_squared)[1]
-    near = normal_bounds(round_up(mu / 2 - epsilon / mu, DIGITS))[1]
-    far = normal_bounds(round_down(-mu / 2 - epsilon / mu, DIGITS))[0]
-    return min(ONE, max(ZERO, near - exp_floor(epsilon) * far))
+    mu = bound_sqrt(mu_squared)[1]
+    near = bound_normal(round_up(mu / 2 - epsilon / mu, DIGITS))[1]
+    far = bound_normal(round_down(-mu / 2 - epsilon / mu, DIGITS))[0]
+    return min(ONE, max(ZERO, near - bound_exp_below(epsilon) * far))
 
 
 # --- floats: where to look, never what to claim ------------------------------------------------
 
 
-def _tail(x: float) -> float:
+def _compute_tail(x: float) -> float:
     return math.erfc(x / math.sqrt(2)) / 2
 
 
@@ -273,8 +275,8 @@ def guess_delta(mu: float, epsilon: float) -> float:
     """Delta in floats, for searches only."""
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if epsilon > 500:
-        return _tail(near)
-    return max(0.0, _tail(near) - math.exp(epsilon) * _tail(far))
+        return _compute_tail(near)
+    return max(0.0, _compute_tail(near) - math.exp(epsilon) * _compute_tail(far))
 
 
 def guess_mu(epsilon: float, delta: float) -> float:

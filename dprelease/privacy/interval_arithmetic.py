@@ -32,73 +32,73 @@ ONE = Fraction(1)
 ZERO = Fraction(0)
 
 
-def _context(digits: int, rounding: str) -> Context:
+def _build_context(digits: int, rounding: str) -> Context:
     return Context(prec=digits, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-_FLOOR = _context(DIGITS, ROUND_FLOOR)
-_CEILING = _context(DIGITS, ROUND_CEILING)
+_FLOOR = _build_context(DIGITS, ROUND_FLOOR)
+_CEILING = _build_context(DIGITS, ROUND_CEILING)
 
 
 def round_up(value: Fraction, digits: int = 15) -> Fraction:
     """The least number of at most ``digits`` significant digits that is not below ``value``."""
-    return Fraction(_nearest(value, _context(digits, ROUND_CEILING)))
+    return Fraction(_round_to_context(value, _build_context(digits, ROUND_CEILING)))
 
 
 def round_down(value: Fraction, digits: int = 15) -> Fraction:
     """The largest number of at most ``digits`` significant digits that is not above ``value``."""
-    return Fraction(_nearest(value, _context(digits, ROUND_FLOOR)))
+    return Fraction(_round_to_context(value, _build_context(digits, ROUND_FLOOR)))
 
 
-def _nearest(value: Fraction, context: Context) -> Decimal:
+def _round_to_context(value: Fraction, context: Context) -> Decimal:
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def exp_bounds(x: Fraction) -> Bounds:
+def bound_exp(x: Fraction) -> Bounds:
     """e^x. Below -5000 the answer is ``(0, e^-5000)``; above 5000 an OverflowError is raised."""
     if x == 0:
         return ONE, ONE
     if x < -CLAMP:
-        return ZERO, exp_bounds(Fraction(-CLAMP))[1]
+        return ZERO, bound_exp(Fraction(-CLAMP))[1]
     if x > CLAMP:
         raise OverflowError("exp of a number above 5000 has no useful upper bound")
-    low = _FLOOR.next_minus(_FLOOR.exp(_nearest(x, _FLOOR)))
-    high = _CEILING.next_plus(_CEILING.exp(_nearest(x, _CEILING)))
+    low = _FLOOR.next_minus(_FLOOR.exp(_round_to_context(x, _FLOOR)))
+    high = _CEILING.next_plus(_CEILING.exp(_round_to_context(x, _CEILING)))
     return Fraction(low), Fraction(high)
 
 
-def exp_floor(x: Fraction) -> Fraction:
+def bound_exp_below(x: Fraction) -> Fraction:
     """A lower bound of e^x for any x; for x above 5000 it is that of e^5000."""
-    return exp_bounds(min(x, Fraction(CLAMP)))[0]
+    return bound_exp(min(x, Fraction(CLAMP)))[0]
 
 
-def ln_bounds(x: Fraction) -> Bounds:
+def bound_ln(x: Fraction) -> Bounds:
     """Ln x for x > 0; ValueError otherwise."""
     if x <= 0:
         raise ValueError("the logarithm needs a positive argument")
-    below, above = _nearest(x, _FLOOR), _nearest(x, _CEILING)
+    below, above = _round_to_context(x, _FLOOR), _round_to_context(x, _CEILING)
     # Rounded to 1 the logarithm is 0 exactly; the decimal next to 0 has a billion digits.
     low = ZERO if below == 1 else Fraction(_FLOOR.next_minus(_FLOOR.ln(below)))
     high = ZERO if above == 1 else Fraction(_CEILING.next_plus(_CEILING.ln(above)))
     return low, high
 
 
-def sqrt_bounds(x: Fraction) -> Bounds:
+def bound_sqrt(x: Fraction) -> Bounds:
     """The square root of x >= 0; ValueError otherwise."""
     if x < 0:
         raise ValueError("the square root needs an argument that is not negative")
     if x == 0:
         return ZERO, ZERO
-    low = _FLOOR.next_minus(_FLOOR.sqrt(_nearest(x, _FLOOR)))
-    high = _CEILING.next_plus(_CEILING.sqrt(_nearest(x, _CEILING)))
+    low = _FLOOR.next_minus(_FLOOR.sqrt(_round_to_context(x, _FLOOR)))
+    high = _CEILING.next_plus(_CEILING.sqrt(_round_to_context(x, _CEILING)))
     return Fraction(low), Fraction(high)
 
 
-def tanh_bounds(x: Fraction) -> Bounds:
+def bound_tanh(x: Fraction) -> Bounds:
     """Tanh x for x >= 0, as (1 - e^-2x)/(1 + e^-2x), which falls in e^-2x."""
     if x < 0:
         raise ValueError("tanh is bounded here for arguments that are not negative")
-    low, high = exp_bounds(-2 * x)
+    low, high = bound_exp(-2 * x)
     return (1 - high) / (1 + high), (1 - low) / (1 + low)
 
 
@@ -110,42 +110,42 @@ _FAR = 16  # from here on the asymptotic series is sharper than 10^-30
 _ASYMPTOTIC_TERMS = 40
 
 
-def _ceil_div(numerator: int, denominator: int) -> int:
+def _divide_up(numerator: int, denominator: int) -> int:
     return -(-numerator // denominator)
 
 
 @lru_cache(maxsize=1)
-def _sqrt_two_pi() -> Bounds:
-    return sqrt_bounds(2 * PI[0])[0], sqrt_bounds(2 * PI[1])[1]
+def _bound_sqrt_two_pi() -> Bounds:
+    return bound_sqrt(2 * PI[0])[0], bound_sqrt(2 * PI[1])[1]
 
 
-def _density(x: Fraction) -> Bounds:
-    low, high = exp_bounds(-x * x / 2)
-    root = _sqrt_two_pi()
+def _bound_density(x: Fraction) -> Bounds:
+    low, high = bound_exp(-x * x / 2)
+    root = _bound_sqrt_two_pi()
     return low / root[1], high / root[0]
 
 
-def _odd_series(x: Fraction) -> Bounds:
+def _bound_odd_series(x: Fraction) -> Bounds:
     """Sum of x^(2n+1)/(2n+1)!! over n >= 0, for 0 <= x < 16, in fixed point.
 
     All terms are positive. Once n > x^2 each term is below half of the one before it, so the
     rest of the series is below the last term counted.
     """
     low = (x.numerator << _BITS) // x.denominator
-    high = _ceil_div(x.numerator << _BITS, x.denominator)
-    square_low, square_high = low * low >> _BITS, _ceil_div(high * high, _UNIT)
+    high = _divide_up(x.numerator << _BITS, x.denominator)
+    square_low, square_high = low * low >> _BITS, _divide_up(high * high, _UNIT)
     total_low, total_high, n = low, high, 0
     stop = int(x * x) + 1
     while n <= stop or high > 1:
         n += 1
         low = low * square_low // ((2 * n + 1) << _BITS)
-        high = _ceil_div(high * square_high, (2 * n + 1) << _BITS)
+        high = _divide_up(high * square_high, (2 * n + 1) << _BITS)
         total_low += low
         total_high += high
     return Fraction(total_low, _UNIT), Fraction(total_high + high, _UNIT)
 
 
-def _asymptotic_series(x: Fraction) -> Bounds:
+def _bound_asymptotic_series(x: Fraction) -> Bounds:
     """(1/x)(1 - 1/x^2 + 3/x^4 - 15/x^6 ...) for x >= 16, in fixed point.
 
     Successive partial sums lie on either side of the truth. Terms fall by more than 3, so the
@@ -161,25 +161,25 @@ def _asymptotic_series(x: Fraction) -> Bounds:
     return Fraction(max(0, low), _UNIT), Fraction(high, _UNIT)
 
 
-def _upper_tail(x: Fraction) -> Bounds:
+def _bound_upper_tail(x: Fraction) -> Bounds:
     """P(N > x) for x >= 0."""
-    density = _density(x)
+    density = _bound_density(x)
     if x < _FAR:
-        series = _odd_series(x)
+        series = _bound_odd_series(x)
         half = Fraction(1, 2)
         return max(ZERO, half - density[1] * series[1]), half - density[0] * series[0]
     # Few digits of x are enough; the tail falls in x, so x is rounded up for the lower bound.
-    low = _asymptotic_series(round_up(x, 40))[0] * density[0]
-    return max(ZERO, low), _asymptotic_series(round_down(x, 40))[1] * density[1]
+    low = _bound_asymptotic_series(round_up(x, 40))[0] * density[0]
+    return max(ZERO, low), _bound_asymptotic_series(round_down(x, 40))[1] * density[1]
 
 
-def normal_bounds(x: Fraction) -> Bounds:
+def bound_normal(x: Fraction) -> Bounds:
     """Phi(x) = P(N <= x) for a standard normal N.
 
     Near zero through Phi = 1/2 + phi(x) sum x^(2n+1)/(2n+1)!! (absolute error below 10^-70),
     far out through the enveloping asymptotic series (relative error below 10^-30).
     """
-    low, high = _upper_tail(abs(x))
+    low, high = _bound_upper_tail(abs(x))
     if x > 0:
         low, high = 1 - high, 1 - low
     return round_down(low, DIGITS), round_up(high, DIGITS)

@@ -26,7 +26,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, exp_floor, round_up
+from dprelease.privacy.interval_arithmetic import ZERO, bound_exp, bound_exp_below, round_up
 
 BITS = 384
 _UNIT = 1 << BITS
@@ -48,13 +48,13 @@ class Table(Struct, frozen=True):
     tail_high: tuple[int, ...]
     rest: int
 
-    def survival_low(self, m: int) -> int:
+    def bound_survival_below(self, m: int) -> int:
         """Lower bound of the sum of g(k) over all integers k >= m."""
-        return _survival(self.tail_low, m, 0)
+        return _sum_survival(self.tail_low, m, 0)
 
-    def survival_high(self, m: int) -> int:
+    def bound_survival_above(self, m: int) -> int:
         """Upper bound of the sum of g(k) over all integers k >= m."""
-        return _survival(self.tail_high, m, self.rest)
+        return _sum_survival(self.tail_high, m, self.rest)
 
     @property
     def total_low(self) -> int:
@@ -62,81 +62,81 @@ class Table(Struct, frozen=True):
         return self.tail_low[0] + self.tail_low[1]
 
 
-def _survival(tail: tuple[int, ...], m: int, rest: int) -> int:
+def _sum_survival(tail: tuple[int, ...], m: int, rest: int) -> int:
     if m > 0:
         return tail[m] if m < len(tail) else rest
     mirrored = 1 - m
     return tail[0] + tail[1] - (tail[mirrored] if mirrored < len(tail) else 0)
 
 
-def _ceil_shift(value: int) -> int:
+def _shift_up(value: int) -> int:
     return -(-value >> BITS)
 
 
 @lru_cache(maxsize=8)
-def table(sigma2: Fraction) -> Table:
+def build_table(sigma2: Fraction) -> Table:
     """The table for one sigma squared: about 23 sigma entries."""
-    low, high = exp_bounds(-1 / (2 * max(sigma2, _SMALLEST)))
+    low, high = bound_exp(-1 / (2 * max(sigma2, _SMALLEST)))
     base_low = int(low * _UNIT) if sigma2 >= _SMALLEST else 0
     base_high = int(high * _UNIT) + 1
     weights_low, weights_high = [_UNIT], [_UNIT]
     # g(k+1) = g(k) e^(-(2k+1)/2 s2): one ratio that itself shrinks by e^(-1/s2).
     ratio_low, ratio_high = base_low, base_high
-    square_low, square_high = base_low * base_low >> BITS, _ceil_shift(base_high * base_high)
+    square_low, square_high = base_low * base_low >> BITS, _shift_up(base_high * base_high)
     while weights_low[-1] > 0 or len(weights_low) < 3:
         weights_low.append(weights_low[-1] * ratio_low >> BITS)
-        weights_high.append(_ceil_shift(weights_high[-1] * ratio_high))
+        weights_high.append(_shift_up(weights_high[-1] * ratio_high))
         ratio_low = ratio_low * square_low >> BITS
-        ratio_high = _ceil_shift(ratio_high * square_high)
+        ratio_high = _shift_up(ratio_high * square_high)
     # The last ratio bounds all later ones, so the rest is below a geometric series.
-    following = _ceil_shift(weights_high[-1] * ratio_high)
+    following = _shift_up(weights_high[-1] * ratio_high)
     rest = following * _UNIT // (_UNIT - ratio_high) + 1
     return Table(
         tuple(weights_low),
         tuple(weights_high),
-        _tails(weights_low, 0),
-        _tails(weights_high, rest),
+        _sum_tails(weights_low, 0),
+        _sum_tails(weights_high, rest),
         rest,
     )
 
 
-def _tails(weights: list[int], rest: int) -> tuple[int, ...]:
+def _sum_tails(weights: list[int], rest: int) -> tuple[int, ...]:
     return tuple(accumulate(reversed(weights), initial=rest))[:0:-1]
 
 
-def reaches(sigma2: Fraction, shapes: tuple[tuple[int, ...], ...]) -> bool:
+def is_within_reach(sigma2: Fraction, shapes: tuple[tuple[int, ...], ...]) -> bool:
     """Whether these shapes can be summed at this sigma squared in little time."""
     longest = max((len(shape) for shape in shapes), default=3)
     return (longest == 1 and sigma2 <= LIMIT_ONE) or (longest == 2 and sigma2 <= LIMIT_TWO)
 
 
-def delta_of(sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction) -> Fraction:
+def sum_delta(sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction) -> Fraction:
     """Upper bound of delta for a shift by ``shape`` (one or two entries), about 10^-70 off."""
     entries = tuple(entry for entry in shape if entry)
     if not entries:
         return ZERO
-    weights = table(sigma2)
+    weights = build_table(sigma2)
     length = sum(entry * entry for entry in entries)
     threshold = epsilon * sigma2 - Fraction(length, 2)
     if len(entries) == 1:
         above = threshold // entries[0] + 1
-        near = weights.survival_high(above)
-        far = weights.survival_low(above + entries[0])
+        near = weights.bound_survival_above(above)
+        far = weights.bound_survival_below(above + entries[0])
         total = weights.total_low
     else:
-        near = _half_plane(weights, entries, threshold, high=True)
-        far = _half_plane(weights, entries, threshold + length, high=False)
+        near = _sum_half_plane(weights, entries, threshold, high=True)
+        far = _sum_half_plane(weights, entries, threshold + length, high=False)
         total = weights.total_low**2
-    value = (near - exp_floor(epsilon) * far) / total
+    value = (near - bound_exp_below(epsilon) * far) / total
     return min(Fraction(1), round_up(value, 40)) if value > 0 else ZERO
 
 
-def _half_plane(table_: Table, entries: tuple[int, ...], above: Fraction, *, high: bool) -> int:
+def _sum_half_plane(table_: Table, entries: tuple[int, ...], above: Fraction, *, high: bool) -> int:
     """The weight of {(x, y): a x + b y > above}, times 2^768: an upper or a lower bound."""
     a, b = entries
     numerator, step, divisor = above.numerator, a * above.denominator, b * above.denominator
     weights = table_.weight_high if high else table_.weight_low
-    survival = table_.survival_high if high else table_.survival_low
+    survival = table_.bound_survival_above if high else table_.bound_survival_below
     total = weights[0] * survival(numerator // divisor + 1)
     for x in range(1, len(weights)):
         positive = survival((numerator - x * step) // divisor + 1)

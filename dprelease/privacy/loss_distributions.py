@@ -100,7 +100,7 @@ class _Grid(Struct, frozen=True):
     size: int
 
 
-def epsilon_of(events: Sequence[Counted], delta: Fraction) -> float:
+def estimate_epsilon(events: Sequence[Counted], delta: Fraction) -> float:
     """About the least epsilon for which all events together are (epsilon, delta)-DP.
 
     The order of events does not matter, and n times an event is n such events. ValueError if delta
@@ -109,7 +109,7 @@ def epsilon_of(events: Sequence[Counted], delta: Fraction) -> float:
     """
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")
-    counts = _counted(events)
+    counts = _count_events(events)
     failing = [(float(e.delta), n) for e, n in counts.items() if isinstance(e, Approximate)]
     if any(chance == 1 for chance, _ in failing):
         raise ValueError("these events have no epsilon at this delta")
@@ -118,18 +118,20 @@ def epsilon_of(events: Sequence[Counted], delta: Fraction) -> float:
     if failed <= delta * (1 + Fraction(1, 10**12)) and not any(
         isinstance(event, Gaussian) for event in counts
     ):
-        bounds.append(math.fsum(n * _span(event) for event, n in counts.items()))
+        bounds.append(math.fsum(n * _bound_span(event) for event, n in counts.items()))
     if failed < delta:
         rest = (delta - failed) / (1 - failed)
         with np.errstate(all="ignore"):
-            bounds.append(_composed(counts, math.log(rest.numerator) - math.log(rest.denominator)))
+            bounds.append(
+                _compose_events(counts, math.log(rest.numerator) - math.log(rest.denominator))
+            )
     bounds = [bound for bound in bounds if math.isfinite(bound)]
     if not bounds:
         raise ValueError("these events have no epsilon at this delta")
     return min(bounds)
 
 
-def _counted(events: Sequence[Counted]) -> Counter[Event]:
+def _count_events(events: Sequence[Counted]) -> Counter[Event]:
     """Equal events together, without those that cost nothing."""
     counts: Counter[Event] = Counter()
     for event, times in events:
@@ -140,13 +142,13 @@ def _counted(events: Sequence[Counted]) -> Counter[Event]:
                 raise ValueError("sigma squared must be positive")
             costs = event.shift.l2_squared > 0
         else:
-            costs = _span(event) > 0 or (isinstance(event, Approximate) and event.delta > 0)
+            costs = _bound_span(event) > 0 or (isinstance(event, Approximate) and event.delta > 0)
         if times and costs:
             counts[event] += times
     return counts
 
 
-def _span(event: Event) -> float:
+def _bound_span(event: Event) -> float:
     """The largest loss of an event that isn't Gaussian, unless it fails."""
     match event:
         case Laplace(scale, l1) if scale > 0 and l1 >= 0:
@@ -163,7 +165,7 @@ def _span(event: Event) -> float:
 # --- from events to laws ------------------------------------------------------------------------
 
 
-def _laws(events: Counter[Event], log_delta: float) -> _Laws:
+def _build_laws(events: Counter[Event], log_delta: float) -> _Laws:
     """The laws of these events; delta only says which of several bounds is the better one."""
     counts: Counter[_Law] = Counter()
     gaussians: list[tuple[Gaussian, int]] = []
@@ -173,7 +175,7 @@ def _laws(events: Counter[Event], log_delta: float) -> _Laws:
             gaussians.append((event, times))
             variance += times * float(event.shift.l2_squared / event.sigma2)
             top = math.inf
-        elif span := _span(event):
+        elif span := _bound_span(event):
             counts[Pure(event.epsilon) if isinstance(event, Approximate) else event] += times
             variance += times * span * span
             top += times * span
@@ -181,9 +183,9 @@ def _laws(events: Counter[Event], log_delta: float) -> _Laws:
     slope = 0.5 + math.sqrt(-2 * log_delta / variance) / 2 if variance else 1.0
     for gaussian, times in gaussians:
         sigma2, shift = float(gaussian.sigma2), gaussian.shift
-        shapes = _shapes(shift, sigma2)
+        shapes = _list_shapes(shift, sigma2)
         if not shapes:
-            width, eta = _smoothing(shift, sigma2, slope)
+            width, eta = _choose_smoothing(shift, sigma2, slope)
             mu2 += times * shift.l2_squared / (sigma2 - width)
             log_factor += times * shift.coordinates * math.log1p(eta)
             offset += times * shift.coordinates * (math.log1p(eta) - math.log1p(-eta))
@@ -194,27 +196,27 @@ def _laws(events: Counter[Event], log_delta: float) -> _Laws:
     return _Laws(counts, variance, top, mu2, log_factor, offset)
 
 
-def _shapes(shift: Shift, sigma2: float) -> Shapes:
+def _list_shapes(shift: Shift, sigma2: float) -> Shapes:
     """The moves that are worth looking at one by one; none if there are too many."""
     shapes = tuple(filter(any, shift.shapes))
     if shapes and sigma2 <= (_ONE_SHAPE if len(shapes) == 1 else _SOME_SHAPES):
         return shapes
     if sigma2 <= _LISTED_SIGMA2 and shift.l2_squared <= _LISTED_LENGTH:
-        return tuple(_squares(shift.l2_squared, shift.coordinates, shift.l2_squared))
+        return tuple(_iter_squares(shift.l2_squared, shift.coordinates, shift.l2_squared))
     return ()
 
 
-def _squares(length: int, places: int, largest: int) -> Iterator[tuple[int, ...]]:
+def _iter_squares(length: int, places: int, largest: int) -> Iterator[tuple[int, ...]]:
     """The shapes of this squared length of which none can be made longer."""
     if not length or not places:
         yield ()
         return
     for entry in range(math.isqrt(min(length, largest * largest)), 0, -1):
-        for others in _squares(length - entry * entry, places - 1, entry):
+        for others in _iter_squares(length - entry * entry, places - 1, entry):
             yield (entry, *others)
 
 
-def _smoothing(shift: Shift, sigma2: float, slope: float) -> tuple[float, float]:
+def _choose_smoothing(shift: Shift, sigma2: float, slope: float) -> tuple[float, float]:
     """The width t and the ripple eta by which a normal law of sigma^2 - t bounds any such moves."""
     square = 2 * math.pi**2
     best = math.log(4 * square * shift.coordinates * sigma2**2 / (slope * shift.l2_squared))
@@ -227,7 +229,7 @@ def _smoothing(shift: Shift, sigma2: float, slope: float) -> tuple[float, float]
 # --- where to look ------------------------------------------------------------------------------
 
 
-def _cumulants(laws: _Laws, tilts: Floats) -> Floats:
+def _estimate_cumulants(laws: _Laws, tilts: Floats) -> Floats:
     """About ln E e^(t Z) of all laws together at these t > 0."""
     total = laws.mu2 * tilts * (1 + tilts) / 2
     two: list[tuple[float, int]] = []
@@ -240,9 +242,9 @@ def _cumulants(laws: _Laws, tilts: Floats) -> Floats:
         elif isinstance(law, Range):
             ranges.append((float(law.span), times))
         elif isinstance(law, Laplace) and law.l1 > 1:
-            laplaces.append((_span(law), times))
+            laplaces.append((_bound_span(law), times))
         else:
-            two.append((_span(law), times))
+            two.append((_bound_span(law), times))
     for group, kind in ((two, Pure), (ranges, Range), (laplaces, Laplace)):
         if not group:
             continue
@@ -258,10 +260,10 @@ def _cumulants(laws: _Laws, tilts: Floats) -> Floats:
     return np.asarray(total, dtype=np.float64)
 
 
-def _grid(laws: _Laws, log_delta: float) -> tuple[_Grid, float]:
+def _choose_grid(laws: _Laws, log_delta: float) -> tuple[_Grid, float]:
     """Tilt, window and step for this delta; and about the epsilon."""
     tilts = _TILTS / math.sqrt(laws.variance)
-    cumulants = _cumulants(laws, tilts)
+    cumulants = _estimate_cumulants(laws, tilts)
     share = -tilts * np.log1p(1 / tilts) - np.log1p(tilts)
     costs = (cumulants + share - log_delta) / tilts
     best = int(np.nanargmin(costs))
@@ -274,13 +276,15 @@ def _grid(laws: _Laws, log_delta: float) -> tuple[_Grid, float]:
     low, high = min(low, epsilon) - margin, max(high, epsilon) + margin
     size = _LARGE if len(laws.counts) <= _FEW_LAWS else _SMALL
     step = (high - low) / (size - 2 * _EDGE)
-    spacing = max(((times * gap * gap, gap) for gap, times in _spacings(laws)), default=(0, 0))[1]
+    spacing = max(
+        ((times * gap * gap, gap) for gap, times in _iter_spacings(laws)), default=(0, 0)
+    )[1]
     if spacing > step:
         step = spacing / math.floor(spacing / step)
     return _Grid(tilt, low - _EDGE * step, step, size), epsilon
 
 
-def _spacings(laws: _Laws) -> Iterator[tuple[float, int]]:
+def _iter_spacings(laws: _Laws) -> Iterator[tuple[float, int]]:
     """The distance of neighbouring losses of laws on lattices, and how many there are."""
     for law, times in laws.counts.items():
         if isinstance(law, Pure):
@@ -298,16 +302,16 @@ def _transform(law: _Law, grid: _Grid) -> tuple[Waves, float, float]:
     """The transform of the tilted law, of mass 1; its mass by logarithm; its origin."""
     if isinstance(law, _Lattice):
         if len(law.shapes) > 1:
-            return _largest(law, grid)
-        return _moved(law.sigma2, law.shapes[0], grid, common=False)
-    span = _span(law)
+            return _transform_largest(law, grid)
+        return _transform_shifted_noise(law.sigma2, law.shapes[0], grid, common=False)
+    span = _bound_span(law)
     if isinstance(law, Range):
         log_density = -span / 2 - math.log(-2 * math.expm1(-span))
-        losses, log_weights = _density(span, grid, log_density)
+        losses, log_weights = _transform_density(span, grid, log_density)
     elif isinstance(law, Laplace) and law.l1 > _MANY_STEPS:
         half = 0.5 / float(law.scale)
         span += 2 * (half + math.log1p(math.exp(-2 * half)) - math.log(2))  # ln cosh
-        losses, log_weights = _density(span, grid, -span / 2 - math.log(4))
+        losses, log_weights = _transform_density(span, grid, -span / 2 - math.log(4))
         losses = np.append(losses, [span, -span])
         log_weights = np.append(log_weights, [math.log(0.5), -span - math.log(2)])
     else:
@@ -317,10 +321,10 @@ def _transform(law: _Law, grid: _Grid) -> tuple[Waves, float, float]:
         losses, log_weights = (l1 - 2 * steps) * slope, -slope * steps
         log_weights[1:l1] += math.log(math.tanh(slope / 2))
         log_weights[[0, l1]] -= math.log1p(math.exp(-slope))
-    return _placed(losses, log_weights + grid.tilt * losses, grid)
+    return _transform_masses(losses, log_weights + grid.tilt * losses, grid)
 
 
-def _density(span: float, grid: _Grid, log_density: float) -> tuple[Floats, Floats]:
+def _transform_density(span: float, grid: _Grid, log_density: float) -> tuple[Floats, Floats]:
     """A density e^(z/2) times e^``log_density`` on [-span, span], as two masses in each cell."""
     reach = min(2 * span, _LOWEST / (0.5 + grid.tilt))
     cells = max(1, math.ceil(reach / grid.step))
@@ -331,20 +335,22 @@ def _density(span: float, grid: _Grid, log_density: float) -> tuple[Floats, Floa
     return losses, losses / 2 + (log_density + math.log(width / 2))
 
 
-def _moved(
+def _transform_shifted_noise(
     sigma2: float, shape: tuple[int, ...], grid: _Grid, *, common: bool
 ) -> tuple[Waves, float, float]:
     """``_transform`` of noise on independent integers, one for each entry of the shape."""
     waves, log_mass, origin = np.ones(grid.size // 2 + 1, dtype=np.complex128), 0.0, 0.0
     for move, times in Counter(filter(None, shape)).items():
-        one = _placed(*_bell(sigma2, move, grid.tilt), grid, common=common)
-        waves *= one[0] ** times
-        log_mass += times * one[1]
-        origin += times * one[2]
+        coordinate_waves = _transform_masses(
+            *_build_bell(sigma2, move, grid.tilt), grid, common=common
+        )
+        waves *= coordinate_waves[0] ** times
+        log_mass += times * coordinate_waves[1]
+        origin += times * coordinate_waves[2]
     return waves, log_mass, origin
 
 
-def _bell(sigma2: float, move: int, tilt: float) -> tuple[Floats, Floats]:
+def _build_bell(sigma2: float, move: int, tilt: float) -> tuple[Floats, Floats]:
     """Discrete Gaussian noise on an integer that moves: losses, and their tilted log-masses."""
     center, reach = -tilt * move, math.sqrt(2 * _LOWEST * sigma2) + 1
     x = np.arange(math.floor(center - reach), math.ceil(center + reach) + 1, dtype=np.float64)
@@ -356,7 +362,7 @@ def _bell(sigma2: float, move: int, tilt: float) -> tuple[Floats, Floats]:
     return losses, -x * x / (2 * sigma2) - math.log(total) + tilt * losses
 
 
-def _placed(
+def _transform_masses(
     losses: Floats, log_weights: Floats, grid: _Grid, *, common: bool = False
 ) -> tuple[Waves, float, float]:
     """``_transform`` of tilted masses. The origin is the largest, or ``common`` to all grids."""
@@ -365,11 +371,11 @@ def _placed(
     total, origin = float(weights.sum()), float(losses[peak])
     if common:
         origin = round(origin / grid.step) * grid.step
-    row = _on_row((losses - origin) / grid.step, weights / total, grid.size)
+    row = _share_masses((losses - origin) / grid.step, weights / total, grid.size)
     return np.fft.rfft(row), float(log_weights[peak]) + math.log(total), origin
 
 
-def _on_row(places: Floats, weights: Floats, size: int) -> Floats:
+def _share_masses(places: Floats, weights: Floats, size: int) -> Floats:
     """Masses at any places, shared among the nearest four points of a circle of ``size``."""
     below = np.floor(places)
     f = places - below
@@ -386,7 +392,7 @@ def _on_row(places: Floats, weights: Floats, size: int) -> Floats:
     return row
 
 
-def _largest(law: _Lattice, grid: _Grid) -> tuple[Waves, float, float]:
+def _transform_largest(law: _Lattice, grid: _Grid) -> tuple[Waves, float, float]:
     """The law whose curve is, at every point of the grid, the largest of those of all shapes."""
     longest = max(sum(v * v for v in shape) for shape in law.shapes)
     half = grid.size // 2
@@ -396,10 +402,10 @@ def _largest(law: _Lattice, grid: _Grid) -> tuple[Waves, float, float]:
     rising = np.exp(np.clip(depth, -300, 300))
     curve = np.zeros(grid.size)
     for shape in law.shapes:
-        waves, log_mass, origin = _moved(law.sigma2, shape, grid, common=True)
+        waves, log_mass, origin = _transform_shifted_noise(law.sigma2, shape, grid, common=True)
         row = np.roll(np.fft.irfft(waves, grid.size), half + round(origin / grid.step) - middle)
         mass = row * falling * math.exp(log_mass - grid.tilt * middle * grid.step)
-        curve = np.maximum(curve, _sums_above(mass) - rising * _sums_above(mass / rising))
+        curve = np.maximum(curve, _sum_above(mass) - rising * _sum_above(mass / rising))
     shrunk = math.exp(-grid.step)
     tails = (curve - shrunk * np.append(curve[1:], 0.0)) / (1 - shrunk)
     weights = (np.append(tails[0], tails[:-1]) - tails) / falling
@@ -409,7 +415,7 @@ def _largest(law: _Lattice, grid: _Grid) -> tuple[Waves, float, float]:
     return np.fft.rfft(row), math.log(total) + grid.tilt * origin, origin
 
 
-def _sums_above(mass: Floats) -> Floats:
+def _sum_above(mass: Floats) -> Floats:
     """For each place the sum of what is beyond it."""
     return np.append(np.cumsum(mass[:0:-1])[::-1], 0.0)
 
@@ -417,15 +423,15 @@ def _sums_above(mass: Floats) -> Floats:
 # --- all together -------------------------------------------------------------------------------
 
 
-def _composed(events: Counter[Event], log_delta: float) -> float:
+def _compose_events(events: Counter[Event], log_delta: float) -> float:
     """The epsilon of these events, given that none fails; nan or infinity if there is none."""
-    laws = _laws(events, log_delta)
+    laws = _build_laws(events, log_delta)
     if not laws.variance:
         return 0.0
     log_delta -= laws.log_factor
     if not (log_delta < 0 and math.isfinite(laws.variance)):
         return math.nan
-    grid, epsilon = _grid(laws, log_delta)
+    grid, epsilon = _choose_grid(laws, log_delta)
     if not math.isfinite(grid.step):
         return math.nan
     step, size, tilt = grid.step, grid.size, grid.tilt
@@ -443,21 +449,21 @@ def _composed(events: Counter[Event], log_delta: float) -> float:
     lowest = origin + first * step
     peak = lowest + int(row.argmax()) * step
 
-    def excess(point: float) -> tuple[float, float]:
+    def compute_excess(point: float) -> tuple[float, float]:
         """Ln delta at this epsilon, above what it may be; and how fast it falls."""
         start = max(0, math.floor((point - lowest) / step) + 1)
         above = lowest - point + np.arange(start, size) * step
         weights = row[start:] * np.exp(-tilt * above)
-        lost = float((weights * -np.expm1(-above)).sum())
-        if lost <= 0:  # too far from the peak for floats
+        excess_mass = float((weights * -np.expm1(-above)).sum())
+        if excess_mass <= 0:  # too far from the peak for floats
             return math.copysign(math.inf, peak - point), 1.0
-        fall = float((weights * np.exp(-above)).sum()) / lost
-        return log_mass - tilt * point + math.log(lost) - log_delta, fall
+        fall = float((weights * np.exp(-above)).sum()) / excess_mass
+        return log_mass - tilt * point + math.log(excess_mass) - log_delta, fall
 
-    return max(0.0, _root(excess, epsilon, lowest, lowest + size * step) + laws.offset)
+    return max(0.0, _find_root(compute_excess, epsilon, lowest, lowest + size * step) + laws.offset)
 
 
-def _root(
+def _find_root(
     excess: Callable[[float], tuple[float, float]], point: float, low: float, high: float
 ) -> float:
     """Where a falling function is 0, between low and high: Newton's method, or else halving."""

@@ -78,13 +78,13 @@ from dprelease.privacy import discrete_gaussian, lattice_sums
 from dprelease.privacy.interval_arithmetic import (
     ONE,
     ZERO,
-    exp_bounds,
-    ln_bounds,
-    normal_bounds,
+    bound_exp,
+    bound_ln,
+    bound_normal,
+    bound_sqrt,
     round_up,
-    sqrt_bounds,
 )
-from dprelease.privacy.sensitivity import COUNT, Contribution, added
+from dprelease.privacy.sensitivity import COUNT, Contribution, bound_addition
 
 # Shares of delta left to hidden keys where the noise that takes all of it leaves T too high.
 SHARES = tuple(Fraction(n, 100) for n in (1, 3, 6, 10, 15, 20, 25, 30, 35, 40, 45, 50, 60))
@@ -100,72 +100,78 @@ class NewKeys(Struct, frozen=True):
     threshold: int
     limits: Contribution
 
-    def shown(self, new: int) -> Fraction:
+    def bound_shown(self, new: int) -> Fraction:
         """Upper bound of the chance that one of at most ``new`` of them is shown: r_m."""
         if new == 0:
             return ZERO
-        return max(self.exactly(number) for number in _worst(self.limits, new))
+        return max(self.bound_exactly(number) for number in _list_worst(self.limits, new))
 
-    def exactly(self, new: int) -> Fraction:
+    def bound_exactly(self, new: int) -> Fraction:
         """Upper bound of the chance that one of exactly ``new`` keys is shown."""
         chances = [
-            (tail(self.noise, self.threshold - size), number)
-            for size, number in _sizes(self.limits, new)
+            (bound_tail(self.noise, self.threshold - size), number)
+            for size, number in _list_sizes(self.limits, new)
         ]
         union = sum((chance * number for chance, number in chances), ZERO)
         if union <= _TINY:
             return round_up(union, 60)
         if any(chance >= 1 for chance, _ in chances):
             return ONE
-        logs = sum((ln_bounds(1 - chance)[0] * number for chance, number in chances), ZERO)
-        return round_up(min(union, 1 - exp_bounds(logs)[0]), 60)
+        logs = sum((bound_ln(1 - chance)[0] * number for chance, number in chances), ZERO)
+        return round_up(min(union, 1 - bound_exp(logs)[0]), 60)
 
 
-def _worst(limits: Contribution, new: int) -> set[int]:
+def _list_worst(limits: Contribution, new: int) -> set[int]:
     """Numbers of new keys up to ``new``, one of which is the worst."""
-    rows, most = limits.rows, limits.per_group
-    if new <= rows // most:
+    rows, row_limit = limits.rows, limits.per_group
+    if new <= rows // row_limit:
         return {new}
-    full, start = rows // most, -(-rows // most)
-    ends = {full, start, new, start + (rows - start) % (most - 1), new - (new - rows) % (most - 1)}
+    full, start = rows // row_limit, -(-rows // row_limit)
+    ends = {
+        full,
+        start,
+        new,
+        start + (rows - start) % (row_limit - 1),
+        new - (new - rows) % (row_limit - 1),
+    }
     return {number for number in ends if start <= number <= new} | {full}
 
 
-def _sizes(limits: Contribution, new: int) -> list[tuple[int, int]]:
+def _list_sizes(limits: Contribution, new: int) -> list[tuple[int, int]]:
     """Rows in each of ``new`` keys, at the worst, as (rows, number of keys)."""
-    most, spare = limits.per_group, limits.rows - new
-    full = new if most == 1 else min(new, spare // (most - 1))
-    sizes = [(most, full)]
+    row_limit, spare = limits.per_group, limits.rows - new
+    full = new if row_limit == 1 else min(new, spare // (row_limit - 1))
+    sizes = [(row_limit, full)]
     if full < new:
-        sizes += [(1 + spare - full * (most - 1), 1), (1, new - full - 1)]
+        sizes += [(1 + spare - full * (row_limit - 1), 1), (1, new - full - 1)]
     return [(size, number) for size, number in sizes if number]
 
 
 @lru_cache(maxsize=4096)
-def tail(noise: Noise, start: int) -> Fraction:
+def bound_tail(noise: Noise, start: int) -> Fraction:
     """Upper bound of P(Z >= start) for start >= 1, below 1."""
     if noise.family is NoiseFamily.LAPLACE:
-        below = 1 + exp_bounds(-1 / noise.parameter)[0]
-        return round_up(exp_bounds(-start / noise.parameter)[1] / below, 70)
+        below = 1 + bound_exp(-1 / noise.parameter)[0]
+        return round_up(bound_exp(-start / noise.parameter)[1] / below, 70)
     sigma2 = noise.parameter
     if sigma2 <= lattice_sums.LIMIT_ONE:
-        weights = lattice_sums.table(sigma2)
-        return round_up(Fraction(weights.survival_high(start), weights.total_low), 70)
+        weights = lattice_sums.build_table(sigma2)
+        return round_up(Fraction(weights.bound_survival_above(start), weights.total_low), 70)
     # Weights are convex beyond sigma, so there each is at most its mean over a unit around it,
     # and falling everywhere; their sum is at least sqrt(2 pi sigma2), by Poisson's formula.
     near = Fraction(start) - Fraction(1, 2)
     above = near if near * near >= sigma2 else Fraction(start - 1)
-    return normal_bounds(-above / sqrt_bounds(sigma2)[1])[1]
+    return bound_normal(-above / bound_sqrt(sigma2)[1])[1]
 
 
 # --- calibration ---------------------------------------------------------------------------------
 
 
-def least_threshold_laplace(scale: Fraction, contribution: Contribution, delta: Fraction) -> int:
+def find_laplace_threshold(scale: Fraction, contribution: Contribution, delta: Fraction) -> int:
     """The least T for discrete Laplace noise of this scale: new keys cost at most ``delta``.
 
     The whole release is (l1/scale, delta)-DP, where l1 is how far all counts together move
-    between neighbours (``sensitivity.added`` or ``replaced``), under either relation. With
+    between neighbours (``sensitivity.bound_addition`` or ``replaced``), under either relation. With
     a = e^(-1/scale), T = B + the least t >= 1 with a^t/(1 + a) <= 1 - (1 - delta)^(1/G), or less
     where R < G B. Safe for certain, least up to 10^-60 in delta. ValueError if scale or delta
     make no sense.
@@ -173,7 +179,7 @@ def least_threshold_laplace(scale: Fraction, contribution: Contribution, delta: 
     _check(delta)
     if scale <= 0:
         raise ValueError("keys from the data need noise of a positive parameter")
-    return _least_hidden(Noise(NoiseFamily.LAPLACE, scale), contribution, delta)
+    return _find_least_hidden(Noise(NoiseFamily.LAPLACE, scale), contribution, delta)
 
 
 @lru_cache(maxsize=256)
@@ -189,46 +195,46 @@ def calibrate_gaussian(
     least over ``SHARES``. ValueError if epsilon or delta make no sense.
     """
     _check(delta)
-    shift = _others(contribution, 0, adjacency)
-    sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
-    threshold = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
-    least = _least_hidden(Noise(NoiseFamily.GAUSSIAN, sigma2), contribution, delta)
-    if threshold == least:
+    shift = _bound_other_shift(contribution, 0, adjacency)
+    sigma2 = discrete_gaussian.find_least_sigma2(shift, epsilon, delta)
+    threshold = _find_gaussian_threshold(sigma2, contribution, epsilon, delta, adjacency)
+    least_hidden = _find_least_hidden(Noise(NoiseFamily.GAUSSIAN, sigma2), contribution, delta)
+    if threshold == least_hidden:
         return sigma2, threshold  # wider noise only asks for more
     choices = [] if threshold is None else [(threshold, sigma2)]
     for share in SHARES:
-        sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, (1 - share) * delta)
-        threshold = _least_gaussian(sigma2, contribution, epsilon, delta, adjacency)
+        sigma2 = discrete_gaussian.find_least_sigma2(shift, epsilon, (1 - share) * delta)
+        threshold = _find_gaussian_threshold(sigma2, contribution, epsilon, delta, adjacency)
         if threshold is not None:
             choices.append((threshold, sigma2))
     threshold, sigma2 = min(choices)
     return sigma2, threshold
 
 
-def _others(limits: Contribution, new: int, adjacency: Adjacency) -> Shift:
+def _bound_other_shift(limits: Contribution, new: int, adjacency: Adjacency) -> Shift:
     """How far the counts of all but the new keys can be apart."""
     groups, rows = limits.groups - new, limits.rows - new
-    others = Contribution(rows, groups, limits.per_group) if min(groups, rows) > 0 else None
-    mine = _shift_of(others) if others else zero()
+    other_limits = Contribution(rows, groups, limits.per_group) if min(groups, rows) > 0 else None
+    mine = _build_shift(other_limits) if other_limits else zero()
     if adjacency is Adjacency.ADD_REMOVE:
         return mine
-    whole = _shift_of(limits)
-    if others is None:
+    whole = _build_shift(limits)
+    if other_limits is None:
         return whole
     if limits.groups == 1:
         return pair(limits.per_group, limits.per_group)
     return general(mine.l2_squared + whole.l2_squared, mine.coordinates + whole.coordinates)
 
 
-def _shift_of(limits: Contribution) -> Shift:
-    change = added(limits, COUNT, limits.groups)
+def _build_shift(limits: Contribution) -> Shift:
+    change = bound_addition(limits, COUNT, limits.groups)
     return Shift(change.l2_squared, change.coordinates, change.shapes)
 
 
 # --- searches -----------------------------------------------------------------------------------
 
 
-def _least(
+def _find_least(
     noise: Noise, limits: Contribution, holds: Callable[[NewKeys], bool], spare: Fraction
 ) -> int:
     """The least T that holds; it does where new keys are shown with a chance below ``spare``."""
@@ -236,7 +242,7 @@ def _least(
     distance = 1
     while not holds(NewKeys(noise, limits.per_group + distance, limits)):
         failing, distance = limits.per_group + distance, 2 * distance
-        if distance > 2 * _far(noise, limits.groups / spare):
+        if distance > 2 * _find_far_start(noise, limits.groups / spare):
             raise ValueError("no threshold was found for this delta")
     good = limits.per_group + distance
     while good - failing > 1:
@@ -248,20 +254,22 @@ def _least(
     return good
 
 
-def _far(noise: Noise, inverse: Fraction) -> int:
+def _find_far_start(noise: Noise, inverse: Fraction) -> int:
     """A start from which the tail is below 1/``inverse`` for certain, and more."""
-    logs = ln_bounds(inverse)[1] + 2
+    logs = bound_ln(inverse)[1] + 2
     if noise.family is NoiseFamily.LAPLACE:
         return int(noise.parameter * logs) + 4
-    return int(sqrt_bounds(2 * noise.parameter * logs)[1]) + 4
+    return int(bound_sqrt(2 * noise.parameter * logs)[1]) + 4
 
 
-def _least_hidden(noise: Noise, limits: Contribution, delta: Fraction) -> int:
+def _find_least_hidden(noise: Noise, limits: Contribution, delta: Fraction) -> int:
     """The least T if noise cost nothing of delta."""
-    return _least(noise, limits, lambda hidden: hidden.shown(limits.groups) <= delta, delta)
+    return _find_least(
+        noise, limits, lambda hidden: hidden.bound_shown(limits.groups) <= delta, delta
+    )
 
 
-def _least_gaussian(
+def _find_gaussian_threshold(
     sigma2: Fraction,
     limits: Contribution,
     epsilon: Fraction,
@@ -272,28 +280,30 @@ def _least_gaussian(
     target = delta * (1 - discrete_gaussian.ROOM)
 
     @cache
-    def others(new: int) -> Fraction:
-        return discrete_gaussian.delta_of(sigma2, _others(limits, new, adjacency), epsilon)
+    def bound_others(new: int) -> Fraction:
+        return discrete_gaussian.bound_delta(
+            sigma2, _bound_other_shift(limits, new, adjacency), epsilon
+        )
 
-    def holds(hidden: NewKeys, fewest: int, most: int) -> bool:
+    def is_held(hidden: NewKeys, fewest: int, largest: int) -> bool:
         """Whether it holds for all numbers of new keys in this range.
 
         The noise's part falls with their number and the new keys' part rises, so a range
         holds at once if the worst of both does.
         """
-        noisy, shown = others(fewest), hidden.shown(most)
-        if noisy + (1 - noisy) * shown <= target:
+        noisy, shown_chance = bound_others(fewest), hidden.bound_shown(largest)
+        if noisy + (1 - noisy) * shown_chance <= target:
             return True
-        if fewest == most:
+        if fewest == largest:
             return False
-        middle = (fewest + most) // 2
-        return holds(hidden, fewest, middle) and holds(hidden, middle + 1, most)
+        middle = (fewest + largest) // 2
+        return is_held(hidden, fewest, middle) and is_held(hidden, middle + 1, largest)
 
-    spare = target - others(1)
-    if others(0) > target or spare <= 0:
+    spare = target - bound_others(1)
+    if bound_others(0) > target or spare <= 0:
         return None
     noise = Noise(NoiseFamily.GAUSSIAN, sigma2)
-    return _least(noise, limits, lambda hidden: holds(hidden, 1, limits.groups), spare)
+    return _find_least(noise, limits, lambda hidden: is_held(hidden, 1, limits.groups), spare)
 
 
 def _check(delta: Fraction) -> None:

@@ -1,9 +1,9 @@
 """Sensitivity: how far the rows of one unit can move a table of cells.
 
 A unit (a person, say) has at most R rows in all, in at most G cells, at most B rows in one cell.
-Neighbours differ by one unit: it comes or goes with all its rows (``added``), or another one takes
-its place (``replaced``). A unit may have fewer rows than it could; only where it has exactly one
-row, (1, 1, 1), is it taken to have that row for certain.
+Neighbours differ by one unit: it comes or goes with all its rows (``bound_addition``), or another
+one takes its place (``bound_replacement``). A unit may have fewer rows than it could; only where it
+has exactly one row, (1, 1, 1), is it taken to have that row for certain.
 
 What a row adds to the released integers of its cell is a ``Scalar`` or a ``Vector``. All bounds
 hold for every pair of neighbours; docstrings say which are attained. Words of the arguments:
@@ -57,7 +57,7 @@ class Contribution(Struct, frozen=True):
         """Whether a unit is a single row."""
         return self.rows == 1
 
-    def within(self, cells: int) -> Contribution:
+    def limit_cells(self, cells: int) -> Contribution:
         """The same rules where there are only so many cells."""
         return Contribution(self.rows, min(self.groups, cells), self.per_group)
 
@@ -122,7 +122,7 @@ class Vector(Struct, frozen=True):
             raise ValueError("integers have l1 <= l2_squared <= l1^2")
 
     @property
-    def touched(self) -> int:
+    def touched_integers(self) -> int:
         """How many integers of its cell one row can change."""
         return min(self.width, self.l1)
 
@@ -136,23 +136,27 @@ Row = Scalar | Vector
 Shapes = tuple[tuple[int, ...], ...]
 
 
-def added(contribution: Contribution, row: Row, cells: int, unit: str = UNIT) -> Sensitivity:
+def bound_addition(
+    contribution: Contribution, row: Row, cells: int, unit: str = UNIT
+) -> Sensitivity:
     """Bound the change of all cells together when one unit's rows come or go.
 
     Each row moves its cell by at most its own norm, and the rows of a cell at most n_c times as
     far, so L1 <= R l1 and L2^2 <= l2_squared S (see *Filling*). Attained by a scalar, and by a
     vector that can put all of its L1 norm into one entry, with all rows alike.
     """
-    limits = contribution.within(cells)
-    text = _added_text(limits, row, unit)
+    limits = contribution.limit_cells(cells)
+    text = _describe_addition(limits, row, unit)
     if isinstance(row, Scalar):
         size = row.magnitude
-        shift = _shift(size**2 * limits.squares, limits.groups, _added_shapes(limits, size))
-        return _stated(limits.rows * size, shift, text)
-    return _stated(limits.rows * row.l1, _added_vectors(limits, row), text)
+        shift = _shift(
+            size**2 * limits.squares, limits.groups, _build_addition_shapes(limits, size)
+        )
+        return _build(limits.rows * size, shift, text)
+    return _build(limits.rows * row.l1, _build_addition_shift(limits, row), text)
 
 
-def replaced(
+def bound_replacement(
     contribution: Contribution, row: Row, cells: int, *, outside: bool, unit: str = UNIT
 ) -> Sensitivity:
     """Bound the change of all cells together when one unit's rows leave and another's enter.
@@ -170,27 +174,29 @@ def replaced(
     L2^2 <= |u|^2 + |v|^2 <= 2 l2_squared S; signed ones can be opposite: 4 l2_squared S. Attained
     in the same cells by vectors of width 2 and more that can put all into any one entry.
     """
-    limits = contribution.within(cells)
-    text = _replaced_text(limits, row, cells, unit)
+    limits = contribution.limit_cells(cells)
+    text = _describe_replacement(limits, row, cells, unit)
     if isinstance(row, Vector):
-        return _stated(2 * limits.rows * row.l1, _replaced_vectors(limits, row, cells), text)
+        return _build(2 * limits.rows * row.l1, _build_replacement_shift(limits, row, cells), text)
     if cells == 1 and contribution.is_one_row and not outside:
         size = row.upper - row.lower
-        return _stated(size, single(size), _moved_text(row, size, unit))
-    squared = max(_overlaps(limits, cells, lambda u, v: row.change(u, v) ** 2))
+        return _build(size, single(size), _describe_moved_row(row, size, unit))
+    squared = max(_iter_overlaps(limits, cells, lambda u, v: row.change(u, v) ** 2))
     coordinates = min(2 * limits.groups, cells)
-    shift = _shift(squared, coordinates, _replaced_shapes(limits, row, coordinates))
-    return _stated(max(_overlaps(limits, cells, row.change)), shift, text)
+    shift = _shift(squared, coordinates, _build_replacement_shapes(limits, row, coordinates))
+    return _build(max(_iter_overlaps(limits, cells, row.change)), shift, text)
 
 
-def added_units(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
+def bound_unit_addition(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
     """Bound the change of all numbers of units: by 1 in each cell that the unit is in. Attained."""
-    groups = contribution.within(cells).groups
-    text = sentence("sensitivity.cells.of_unit", unit=sentence(unit), cells=_counted_text(groups))
-    return replace(added(Contribution(groups, groups, 1), COUNT, cells), derivation=text)
+    groups = contribution.limit_cells(cells).groups
+    text = sentence(
+        "sensitivity.cells.of_unit", unit=sentence(unit), cells=_describe_counted_cells(groups)
+    )
+    return replace(bound_addition(Contribution(groups, groups, 1), COUNT, cells), derivation=text)
 
 
-def replaced_units(
+def bound_unit_replacement(
     contribution: Contribution, cells: int, *, outside: bool, unit: str = UNIT
 ) -> Sensitivity:
     """Bound the change of all numbers of units under replacement. Attained.
@@ -198,8 +204,8 @@ def replaced_units(
     One unit leaves its cells and another enters others, as far as there are that many. A single
     cell that every unit is in always holds the same number of units.
     """
-    groups = contribution.within(cells).groups
-    change = replaced(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
+    groups = contribution.limit_cells(cells).groups
+    change = bound_replacement(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
     if not change.l1:
         plural = sentence(_PLURALS[unit])
         text = sentence(
@@ -208,7 +214,7 @@ def replaced_units(
             plural=plural,
         )
     else:
-        where = _counted_text(change.l1)
+        where = _describe_counted_cells(change.l1)
         text = sentence("sensitivity.cells.replaced", unit=sentence(unit), cells=where)
     return replace(change, derivation=text)
 
@@ -216,7 +222,7 @@ def replaced_units(
 # --- the numbers --------------------------------------------------------------------------------
 
 
-def _stated(l1: int, shift: Shift, derivation: Sentence) -> Sensitivity:
+def _build(l1: int, shift: Shift, derivation: Sentence) -> Sensitivity:
     return Sensitivity(l1, shift.l2_squared, shift.coordinates, shift.shapes, derivation)
 
 
@@ -228,40 +234,40 @@ def _shift(l2_squared: int, coordinates: int, shapes: Shapes) -> Shift:
     return Shift(l2_squared, coordinates, shapes if useful else ())
 
 
-def _fillings(limits: Contribution) -> Iterator[tuple[int, int]]:
+def _iter_fillings(limits: Contribution) -> Iterator[tuple[int, int]]:
     """Give the ways to fill two cells, in both orders."""
     for first in range(limits.rows - limits.per_group, limits.per_group + 1):
         yield first, limits.rows - first
 
 
-def _few_fillings(limits: Contribution) -> bool:
+def _has_few_fillings(limits: Contribution) -> bool:
     return 2 * limits.per_group - limits.rows < 2 * MAX_SHAPES
 
 
-def _added_shapes(limits: Contribution, size: int) -> Shapes:
+def _build_addition_shapes(limits: Contribution, size: int) -> Shapes:
     if limits.groups == 1:
         return ((limits.rows * size,),)
-    if limits.groups > 2 or not _few_fillings(limits):
+    if limits.groups > 2 or not _has_few_fillings(limits):
         return ()
-    return tuple((size * a, size * b) for a, b in _fillings(limits) if a >= b)
+    return tuple((size * a, size * b) for a, b in _iter_fillings(limits) if a >= b)
 
 
-def _replaced_shapes(limits: Contribution, row: Scalar, coordinates: int) -> Shapes:
-    most = limits.per_group
+def _build_replacement_shapes(limits: Contribution, row: Scalar, coordinates: int) -> Shapes:
+    per_cell = limits.per_group
     if coordinates == 1:
-        return ((row.change(most, most),),)
+        return ((row.change(per_cell, per_cell),),)
     if limits.groups == 1:
-        in_two = most * row.magnitude
+        in_two = per_cell * row.magnitude
         # A unit of one row has it for certain, so that in its cell nothing moves but its value.
-        in_one = row.upper - row.lower if limits.is_one_row else row.change(most, most)
+        in_one = row.upper - row.lower if limits.is_one_row else row.change(per_cell, per_cell)
         only_one = limits.is_one_row or in_one > in_two
         return ((in_two, in_two), (in_one,)) if in_one and only_one else ((in_two, in_two),)
-    if coordinates > 2 or not _few_fillings(limits):
+    if coordinates > 2 or not _has_few_fillings(limits):
         return ()
     every = {
         tuple(sorted((row.change(a, c), row.change(b, d)), reverse=True))
-        for a, b in _fillings(limits)
-        for c, d in _fillings(limits)
+        for a, b in _iter_fillings(limits)
+        for c, d in _iter_fillings(limits)
     }
     return tuple(
         shape
@@ -272,24 +278,26 @@ def _replaced_shapes(limits: Contribution, row: Scalar, coordinates: int) -> Sha
     )
 
 
-def _added_vectors(limits: Contribution, row: Vector) -> Shift:
+def _build_addition_shift(limits: Contribution, row: Vector) -> Shift:
     if limits.groups == 1 and row.width == 2 and row.l2_squared == row.l1**2:
         return split(limits.rows * row.l1)
-    touched = min(row.width * limits.groups, row.touched * limits.rows)
+    touched = min(row.width * limits.groups, row.touched_integers * limits.rows)
     return _shift(row.l2_squared * limits.squares, touched, ())
 
 
-def _replaced_vectors(limits: Contribution, row: Vector, cells: int) -> Shift:
-    most = limits.rows * row.l1
+def _build_replacement_shift(limits: Contribution, row: Vector, cells: int) -> Shift:
+    l1_bound = limits.rows * row.l1
     opposite = limits.groups == 1 and row.l2_squared == row.l1**2 and not row.signed
-    if opposite and ((cells == 1 and row.width == 2) or most == 1):
-        return pair(most, most)
+    if opposite and ((cells == 1 and row.width == 2) or l1_bound == 1):
+        return pair(l1_bound, l1_bound)
     squared = (4 if row.signed else 2) * row.l2_squared * limits.squares
-    touched = min(row.width * min(2 * limits.groups, cells), row.touched * 2 * limits.rows)
+    touched = min(row.width * min(2 * limits.groups, cells), row.touched_integers * 2 * limits.rows)
     return general(squared, touched)
 
 
-def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]) -> Iterator[int]:
+def _iter_overlaps(
+    limits: Contribution, cells: int, moved: Callable[[int, int], int]
+) -> Iterator[int]:
     """Give the sums of ``moved(u_c, v_c)`` where both units are filled, by what they share.
 
     Each fills some cells with B rows and, if rows are left, one more with those. Of the full
@@ -297,19 +305,19 @@ def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]
     linear in ``both``, so its least and greatest are enough.
     """
     full, rest = divmod(limits.rows, limits.per_group)
-    most, has_rest = limits.per_group, 1 if rest else 0
+    per_cell, has_rest = limits.per_group, 1 if rest else 0
     meetings = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)] if rest else [(0, 0, 0)]
     for rests, u_on_v, v_on_u in meetings:
         needed = 2 * (full + has_rest) - rests - u_on_v - v_on_u
-        least, greatest = max(0, needed - cells), full - max(u_on_v, v_on_u)
-        for both in {least, greatest} if least <= greatest else ():
+        smallest, greatest = max(0, needed - cells), full - max(u_on_v, v_on_u)
+        for shared in {smallest, greatest} if smallest <= greatest else ():
             yield (
-                both * moved(most, most)
+                shared * moved(per_cell, per_cell)
                 + rests * moved(rest, rest)
-                + u_on_v * moved(rest, most)
-                + v_on_u * moved(most, rest)
-                + (full - both - v_on_u) * moved(most, 0)
-                + (full - both - u_on_v) * moved(0, most)
+                + u_on_v * moved(rest, per_cell)
+                + v_on_u * moved(per_cell, rest)
+                + (full - shared - v_on_u) * moved(per_cell, 0)
+                + (full - shared - u_on_v) * moved(0, per_cell)
                 + (has_rest - rests - u_on_v) * moved(rest, 0)
                 + (has_rest - rests - v_on_u) * moved(0, rest)
             )
@@ -318,7 +326,7 @@ def _overlaps(limits: Contribution, cells: int, moved: Callable[[int, int], int]
 # --- derivations: the bounds as sentences, which the report words -----------------------
 
 
-def _cells(number: int) -> Sentence:
+def _describe_cells(number: int) -> Sentence:
     """Give a bound on a number of cells: one cell, at most 2 cells."""
     return (
         sentence("sensitivity.cells.single")
@@ -327,7 +335,7 @@ def _cells(number: int) -> Sentence:
     )
 
 
-def _effect(row: Row) -> Sentence:
+def _describe_effect(row: Row) -> Sentence:
     """Say what one row does to its cell."""
     if isinstance(row, Vector):
         return sentence("sensitivity.effect.sums", sums=sentence(row.plural), total=row.l1)
@@ -336,12 +344,12 @@ def _effect(row: Row) -> Sentence:
     return sentence("sensitivity.effect.at_most", noun=sentence(row.noun), size=row.magnitude)
 
 
-def _added_text(limits: Contribution, row: Row, unit: str) -> Sentence:
+def _describe_addition(limits: Contribution, row: Row, unit: str) -> Sentence:
     """Say how far one unit more or less can move the table."""
-    effect = _effect(row)
+    effect = _describe_effect(row)
     if limits.is_one_row:
         return sentence("sensitivity.cells.one_more_or_less", unit=sentence(unit), effect=effect)
-    where = _cells(limits.groups)
+    where = _describe_cells(limits.groups)
     if limits.groups > 1:
         where = sentence("sensitivity.rows.where", cells=where, rows=limits.per_group)
     return sentence(
@@ -353,10 +361,10 @@ def _added_text(limits: Contribution, row: Row, unit: str) -> Sentence:
     )
 
 
-def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) -> Sentence:
+def _describe_replacement(limits: Contribution, row: Row, all_cells: int, unit: str) -> Sentence:
     """Say how far a replaced unit can move the table."""
     changed = min(2 * limits.groups, all_cells)
-    where, effect = _cells(changed), _effect(row)
+    where, effect = _describe_cells(changed), _describe_effect(row)
     if limits.is_one_row:
         return sentence(
             "sensitivity.cells.replaced_with_effect",
@@ -373,14 +381,14 @@ def _replaced_text(limits: Contribution, row: Row, all_cells: int, unit: str) ->
     )
 
 
-def _counted_text(number: int) -> Sentence:
+def _describe_counted_cells(number: int) -> Sentence:
     """Say in how many cells a unit counts once."""
     if number == 1:
         return sentence("sensitivity.cells.single_once")
     return sentence("sensitivity.cells.several_once", number=number)
 
 
-def _moved_text(row: Scalar, size: int, unit: str) -> Sentence:
+def _describe_moved_row(row: Scalar, size: int, unit: str) -> Sentence:
     """Say how far a replaced row can move the only cell, which it can't leave."""
     noun = sentence(row.noun)
     if size == 0:

@@ -36,32 +36,34 @@ from dprelease.model.sentences import Sentence, sentence
 from dprelease.privacy.sensitivity import Contribution
 
 
-def of_axes(
+def bound_mixed_change(
     contribution: Contribution, sizes: Sequence[int], axes: Sequence[AxisMatrix], *, replaced: bool
 ) -> Sensitivity:
     """Bound the change of cells mixed along axes of these sizes, one matrix for each.
 
     ``replaced``: another unit takes the place of one; otherwise one comes or goes.
     """
-    norms = [_norms(size, axis) for size, axis in zip(sizes, axes, strict=True)]
+    norms = [_compute_norms(size, axis) for size, axis in zip(sizes, axes, strict=True)]
     l1, l2_squared = prod(norm for norm, _ in norms), prod(norm for _, norm in norms)
     if replaced:
-        l1, l2_squared = _replaced(sizes, axes, l1, l2_squared)
+        l1, l2_squared = _bound_difference(sizes, axes, l1, l2_squared)
     outputs = prod(axis.outputs(size) for size, axis in zip(sizes, axes, strict=True))
-    return _stated(contribution, l1, l2_squared, outputs, sentence("sensitivity.strategy.mixed"))
+    return _build_sensitivity(
+        contribution, l1, l2_squared, outputs, sentence("sensitivity.strategy.mixed")
+    )
 
 
-def of_conditions(
+def bound_condition_change(
     contribution: Contribution, conditions: int, cells: int, *, replaced: bool
 ) -> Sensitivity:
     """Bound the change of 2 x - n, for so many conditions, in all cells together."""
     step = 2 if replaced else 1
     l1, l2_squared = step * conditions, step**2 * conditions
-    what = sentence("sensitivity.strategy.halves")
-    return _stated(contribution, l1, l2_squared, conditions * cells, what)
+    outputs_text = sentence("sensitivity.strategy.halves")
+    return _build_sensitivity(contribution, l1, l2_squared, conditions * cells, outputs_text)
 
 
-def _norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
+def _compute_norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
     """The largest L1 norm of a column of the matrix, and the largest squared L2 norm."""
     if axis.kind is AxisKind.EACH:
         return 1, 1
@@ -76,7 +78,7 @@ def _norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
     )
 
 
-def _replaced(
+def _bound_difference(
     sizes: Sequence[int], axes: Sequence[AxisMatrix], l1: int, l2_squared: int
 ) -> tuple[int, int]:
     """Bound the norms of a difference of two products, each within these norms."""
@@ -84,7 +86,7 @@ def _replaced(
     negative = any(min(min(row) for row in axis.entries) < 0 for axis in axes if axis.entries)
     if AxisKind.BASIS in kinds:
         mixing = [axis for axis in axes if axis.kind is not AxisKind.EACH]
-        pairs = _pairs(mixing[0]) if len(mixing) == 1 else None
+        pairs = _compute_pair_norms(mixing[0]) if len(mixing) == 1 else None
         if pairs is not None:
             several = (AxisKind.EACH, True) in zip(kinds, (size > 1 for size in sizes), strict=True)
             disjoint = (2 * l1, 2 * l2_squared) if several else (l1, l2_squared)
@@ -107,13 +109,13 @@ _MOST_PAIRS = 1 << 22
 _LARGEST = 1 << 24
 
 
-def _pairs(axis: AxisMatrix) -> tuple[int, int] | None:
+def _compute_pair_norms(axis: AxisMatrix) -> tuple[int, int] | None:
     """The largest norms of the difference of two columns; None where these are too many."""
     import numpy as np
 
     labels = len(axis.entries[0])
-    many = labels * (labels + 1) // 2 * len(axis.entries) > _MOST_PAIRS
-    if many or max(max(map(abs, row)) for row in axis.entries) > _LARGEST:
+    is_large = labels * (labels + 1) // 2 * len(axis.entries) > _MOST_PAIRS
+    if is_large or max(max(map(abs, row)) for row in axis.entries) > _LARGEST:
         return None
     columns = np.array(axis.entries, dtype=np.int64).T
     differences = [abs(columns[place:] - column) for place, column in enumerate(columns)]
@@ -123,14 +125,14 @@ def _pairs(axis: AxisMatrix) -> tuple[int, int] | None:
     )
 
 
-def _stated(
-    contribution: Contribution, l1: int, l2_squared: int, outputs: int, what: Sentence
+def _build_sensitivity(
+    contribution: Contribution, l1: int, l2_squared: int, outputs: int, outputs_text: Sentence
 ) -> Sensitivity:
     rows = contribution.rows
     l1, l2_squared = rows * l1, rows**2 * l2_squared
     text = sentence(
         "sensitivity.strategy.change",
-        numbers=what,
+        numbers=outputs_text,
         total=l1,
         squares=l2_squared,
     )

@@ -17,11 +17,11 @@ from functools import lru_cache
 
 from dprelease.privacy.interval_arithmetic import (
     ZERO,
-    exp_bounds,
-    ln_bounds,
+    bound_exp,
+    bound_ln,
+    bound_tanh,
     round_down,
     round_up,
-    tanh_bounds,
 )
 
 EPSILON_DIGITS = 12
@@ -30,17 +30,17 @@ EPSILON_DIGITS = 12
 ROOM = Fraction(1, 10**13)
 
 
-def rho_of_pure(epsilon: Fraction) -> Fraction:
+def bound_pure_rho(epsilon: Fraction) -> Fraction:
     """Upper bound of the rho of any epsilon-DP mechanism: epsilon tanh(epsilon/2), 15 digits.
 
     Tight for randomised response and for the discrete Laplace with sensitivity 1.
     """
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
-    return round_up(epsilon * tanh_bounds(epsilon / 2)[1])
+    return round_up(epsilon * bound_tanh(epsilon / 2)[1])
 
 
-def rho_of_gaussian(l2_squared: int, sigma2: Fraction) -> Fraction:
+def compute_gaussian_rho(l2_squared: int, sigma2: Fraction) -> Fraction:
     """The exact rho of (discrete) Gaussian noise: CKS20, Theorem 14."""
     if sigma2 <= 0:
         raise ValueError("sigma squared must be positive")
@@ -48,17 +48,17 @@ def rho_of_gaussian(l2_squared: int, sigma2: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
+def bound_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """The epsilon for which rho-zCDP gives (epsilon, delta)-DP: upper bound, 12 digits."""
     _check(rho, delta)
     if rho == 0:
         return ZERO
-    alpha = 1 + Fraction(_minimise(lambda a: _float_cost(a, float(rho), delta)))
-    value = alpha * rho + _offset(alpha, delta)
+    alpha = 1 + Fraction(_minimize(lambda a: _estimate_cost(a, float(rho), delta)))
+    value = alpha * rho + _bound_offset(alpha, delta)
     return round_up(value * (1 + ROOM), EPSILON_DIGITS) if value > 0 else ZERO
 
 
-def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
+def bound_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
     """Upper bound of the delta for which rho-zCDP gives (epsilon, delta)-DP.
 
     For every alpha > 1: e^((alpha-1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
@@ -69,7 +69,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
         return Fraction(1)
     r, e = float(rho), float(epsilon)
 
-    def cost(above_one: float) -> float:
+    def compute_cost(above_one: float) -> float:
         alpha = 1 + above_one
         return (
             above_one * (alpha * r - e)
@@ -77,13 +77,13 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
             - math.log(above_one)
         )
 
-    alpha = 1 + Fraction(_minimise(cost))
+    alpha = 1 + Fraction(_minimize(compute_cost))
     exponent = (alpha - 1) * (alpha * rho - epsilon)
-    exponent += alpha * ln_bounds(1 - 1 / alpha)[1] - ln_bounds(alpha - 1)[0]
-    return min(Fraction(1), exp_bounds(exponent)[1]) if exponent < 0 else Fraction(1)
+    exponent += alpha * bound_ln(1 - 1 / alpha)[1] - bound_ln(alpha - 1)[0]
+    return min(Fraction(1), bound_exp(exponent)[1]) if exponent < 0 else Fraction(1)
 
 
-def surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
+def bound_surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
     """What turning a loss of order alpha into epsilon adds, once: upper bound, 15 digits.
 
     A rho-zCDP mechanism is (alpha rho + surcharge, delta)-DP. It may be negative.
@@ -91,7 +91,7 @@ def surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
     _check(ZERO, delta)
     if alpha <= 1:
         raise ValueError("the order must be above 1")
-    return round_up(_offset(alpha, delta))
+    return round_up(_bound_offset(alpha, delta))
 
 
 def order_for(epsilon: Fraction, delta: Fraction) -> Fraction:
@@ -102,10 +102,10 @@ def order_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 def _order(epsilon: Fraction, delta: Fraction) -> Fraction:
     _check(ZERO, delta)
     e = float(epsilon)
-    return 1 + Fraction(_minimise(lambda a: -(e - _float_cost(a, 0.0, delta)) / (1 + a)))
+    return 1 + Fraction(_minimize(lambda a: -(e - _estimate_cost(a, 0.0, delta)) / (1 + a)))
 
 
-def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
+def find_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho with ``epsilon_of(rho, delta) <= epsilon``, rounded down.
 
     For a fixed alpha the formula is linear in rho, and so is solved for it. ValueError if
@@ -114,17 +114,17 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
     alpha = _order(epsilon, delta)
-    rho = round_down((epsilon - _offset(alpha, delta)) / alpha, 13)
+    rho = round_down((epsilon - _bound_offset(alpha, delta)) / alpha, 13)
     loosened = Fraction(1, 10**12)
     while rho > 0 and loosened < 1:
-        if epsilon_of(rho, delta) <= epsilon:
+        if bound_epsilon(rho, delta) <= epsilon:
             return rho
         rho = round_down(rho * (1 - loosened), 13)
         loosened *= 2
     raise ValueError("no rho meets this epsilon and delta")
 
 
-def epsilon_for_rho(rho: Fraction) -> Fraction:
+def find_epsilon_for_rho(rho: Fraction) -> Fraction:
     """The largest epsilon with ``rho_of_pure(epsilon) <= rho``, rounded down to 15 digits."""
     if rho <= 0:
         raise ValueError("rho must be positive")
@@ -136,7 +136,7 @@ def epsilon_for_rho(rho: Fraction) -> Fraction:
         low, high = (middle, high) if middle * math.tanh(middle / 2) <= target else (low, middle)
     epsilon = round_down(Fraction(low))
     loosened = Fraction(1, 10**15)
-    while rho_of_pure(epsilon) > rho:
+    while bound_pure_rho(epsilon) > rho:
         epsilon = round_down(epsilon * (1 - loosened))
         loosened *= 2
     return epsilon
@@ -149,19 +149,19 @@ def _check(rho: Fraction, delta: Fraction) -> None:
         raise ValueError("zCDP needs a delta between 0 and 1")
 
 
-def _offset(alpha: Fraction, delta: Fraction) -> Fraction:
+def _bound_offset(alpha: Fraction, delta: Fraction) -> Fraction:
     """Upper bound of what is added to alpha rho."""
-    numerator = -ln_bounds(delta)[0] - ln_bounds(alpha)[0]
-    return numerator / (alpha - 1) + ln_bounds(1 - 1 / alpha)[1]
+    numerator = -bound_ln(delta)[0] - bound_ln(alpha)[0]
+    return numerator / (alpha - 1) + bound_ln(1 - 1 / alpha)[1]
 
 
-def _float_cost(above_one: float, rho: float, delta: Fraction) -> float:
+def _estimate_cost(above_one: float, rho: float, delta: Fraction) -> float:
     log = math.log(delta.numerator) - math.log(delta.denominator)
     grown = math.log1p(above_one)
     return (1 + above_one) * rho + (-log - grown) / above_one + math.log(above_one) - grown
 
 
-def _minimise(cost: Callable[[float], float]) -> float:
+def _minimize(cost: Callable[[float], float]) -> float:
     """The argument in 1e-9..1e15 with the least cost: golden section over its logarithm.
 
     A float search for a hint; nothing rests on its accuracy but tightness.

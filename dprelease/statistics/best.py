@@ -82,7 +82,7 @@ class Best(Choices):
         For ``choice_l1`` see ``AxisChoice``: rows times the upper bound, in ranges of changes.
         """
         one, number = super().sensitivity(query, neighbours), len(self.candidates(query))
-        rows = neighbours.contribution.within(cells_of(query)).rows
+        rows = neighbours.contribution.limit_cells(cells_of(query)).rows
         return replace(
             one,
             l1=number * one.l1,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
-from dprelease.privacy.sensitivity import added_units, replaced_units
+from dprelease.privacy.sensitivity import bound_unit_addition, bound_unit_replacement
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.statistic import Neighbours, Released, cells_of, may_be_outside
 
@@ -35,6 +35,6 @@ class CountUnits(Single):
         """
         cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
         if neighbours.adjacency is Adjacency.ADD_REMOVE:
-            return added_units(limits, cells, noun)
+            return bound_unit_addition(limits, cells, noun)
         outside = may_be_outside(query, neighbours)
-        return replaced_units(limits, cells, outside=outside, unit=noun)
+        return bound_unit_replacement(limits, cells, outside=outside, unit=noun)

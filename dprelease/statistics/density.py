@@ -36,8 +36,8 @@ from dprelease.postprocess.intervals.curves import (
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point, placed, places_for
 from dprelease.postprocess.intervals.number_text import listing, number, percent
-from dprelease.privacy.curve_matrices import bins, fineness, waves
-from dprelease.privacy.strategy_sensitivity import of_axes
+from dprelease.privacy.curve_matrices import build_bins, build_waves, count_parts
+from dprelease.privacy.strategy_sensitivity import bound_mixed_change
 from dprelease.statistics.shared.spec_keys import (
     BANDWIDTHS,
     COLUMNS_OF_TABLES,
@@ -100,8 +100,8 @@ class Density(Statistic):
 
     def _mixed(self, query: Query, *, gaussian: bool) -> Released:
         by = (EACH,) * (len(query.groups) - len(query.curve))
-        matrices = tuple(map(waves if gaussian else bins, query.curve))
-        unit = Fraction(1, prod(map(fineness, matrices)))
+        matrices = tuple(map(build_waves if gaussian else build_bins, query.curve))
+        unit = Fraction(1, prod(map(count_parts, matrices)))
         records = Measure(MeasureKind.RECORDS, None, query.where)
         return Released((records,), unit=(unit,), axes=(*by, *matrices))
 
@@ -110,7 +110,7 @@ class Density(Statistic):
         sizes = [len(group.labels) for group in query.groups]
         replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
         axes = self.released(query).axes
-        return of_axes(neighbours.contribution, sizes, axes, replaced=replaced)
+        return bound_mixed_change(neighbours.contribution, sizes, axes, replaced=replaced)
 
     def otherwise(self, query: Query) -> Released | None:
         """Waves, if the spec leaves that open."""

@@ -105,7 +105,7 @@ class Quantile(Statistic):
         What a row that comes, goes, or is replaced costs is a matter of the scheme. A weighted row
         is as many rows as its weight has steps: see ``survey_weights``.
         """
-        rows = neighbours.contribution.within(cells_of(query)).rows
+        rows = neighbours.contribution.limit_cells(cells_of(query)).rows
         noun, weight = neighbours.noun, weight_of(query)
         text = sentence("sensitivity.values.rows_of_unit", unit=sentence(noun), rows=rows)
         if not neighbours.people:

@@ -22,7 +22,9 @@ def test_discrete_gaussian_delta(sigma: float, sensitivity: int, epsilon: float)
     theirs = pld.from_discrete_gaussian_mechanism(
         sigma, sensitivity=sensitivity, value_discretization_interval=FINE
     ).get_delta_for_epsilon(epsilon)
-    ours = discrete_gaussian.delta_of(Fraction(sigma) ** 2, single(sensitivity), Fraction(epsilon))
+    ours = discrete_gaussian.bound_delta(
+        Fraction(sigma) ** 2, single(sensitivity), Fraction(epsilon)
+    )
     assert float(ours) == pytest.approx(theirs, rel=2e-3, abs=1e-14)
 
 
@@ -31,7 +33,7 @@ def test_the_least_sigma_is_enough_for_them_and_five_percent_less_is_not(
     epsilon: float, delta: float
 ) -> None:
     wanted = Fraction(str(delta))
-    sigma2 = discrete_gaussian.least_sigma2(single(1), Fraction(epsilon), wanted)
+    sigma2 = discrete_gaussian.find_least_sigma2(single(1), Fraction(epsilon), wanted)
 
     def their_delta(share: float) -> float:
         sigma = share * float(sigma2) ** 0.5
@@ -50,7 +52,7 @@ def test_composed_laplace_is_charged_at_least_the_tight_loss(count: int) -> None
         .self_compose(count)
         .get_epsilon_for_delta(1e-6)
     )
-    loss = Loss(each, Fraction(0), zcdp.rho_of_pure(each))
+    loss = Loss(each, Fraction(0), zcdp.bound_pure_rho(each))
     costs = [Cost(loss, ((Laplace(Fraction(10), 1), 1),))] * count
     charged = compose(costs, Fraction(1, 10**6))[0]
     assert tight * 0.999 <= float(charged.epsilon) <= min(count * 0.1, tight * 1.005)
@@ -64,8 +66,8 @@ def test_composed_gaussians_are_charged_at_least_the_tight_loss(count: int) -> N
         .self_compose(count)
         .get_epsilon_for_delta(1e-6)
     )
-    rho = zcdp.rho_of_gaussian(1, sigma2)
-    alone = discrete_gaussian.epsilon_of(sigma2, single(1), Fraction(1, 10**6) / count)
+    rho = zcdp.compute_gaussian_rho(1, sigma2)
+    alone = discrete_gaussian.bound_epsilon(sigma2, single(1), Fraction(1, 10**6) / count)
     loss = Loss(alone, Fraction(1, 10**6) / count, rho)
     costs = [Cost(loss, ((Gaussian(sigma2, single(1)), 1),))] * count
     charged = compose(costs, Fraction(1, 10**6))[0]

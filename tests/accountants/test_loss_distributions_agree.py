@@ -23,7 +23,7 @@ from dprelease.kernel.verify.composition.confirm import is_confirmed
 from dprelease.model.privacy_events import Approximate, Counted, Event, Gaussian, Laplace, Pure
 from dprelease.model.shift import single
 from dprelease.privacy import loss_distributions as ours
-from dprelease.privacy.composition import numerical
+from dprelease.privacy.composition import compose_numerically
 
 dp.enable_features("contrib")
 
@@ -102,8 +102,8 @@ def test_epsilon_lies_between_their_bounds(cases: list[tuple[str, int]], delta: 
     """Below by what either states to be off, and above by a thousandth, at most."""
     low, _ = bounds(cases, lambda law: law.get_epsilon_for_delta(float(delta) * (1 + STATED)))
     _, high = bounds(cases, lambda law: law.get_epsilon_for_delta(float(delta)))
-    assert low * (1 - 1e-5) <= ours.epsilon_of(events(cases), delta) <= high * 1.001
-    claim = numerical(events(cases), delta)
+    assert low * (1 - 1e-5) <= ours.estimate_epsilon(events(cases), delta) <= high * 1.001
+    claim = compose_numerically(events(cases), delta)
     assert claim is not None
     assert low * (1 - 1e-9) <= claim
     assert is_confirmed(events(cases), claim, delta)
@@ -120,7 +120,9 @@ def test_approximate_events(times: int) -> None:
     event = Approximate(F(1, 4), F(1, 10**8))
     for delta in (1e-6, 1e-3):
         expected = made.get_epsilon_for_delta(delta)
-        assert ours.epsilon_of([(event, times)], F(delta)) == pytest.approx(expected, rel=1e-3)
+        assert ours.estimate_epsilon([(event, times)], F(delta)) == pytest.approx(
+            expected, rel=1e-3
+        )
 
 
 # --- OpenDP: conversions that are looser, so that ours must be below ------------------------------
@@ -133,13 +135,13 @@ def test_never_above_opendp_for_gaussians(times: int) -> None:
     # So many answers, each moved by 1: one vector moved by sqrt(times), rounded up.
     theirs = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noise), delta=1e-6)
     epsilon, _ = theirs.map(math.isqrt(times - 1) + 1)
-    assert ours.epsilon_of([(Gaussian(F(625), single(1)), times)], F(1, 10**6)) <= epsilon
+    assert ours.estimate_epsilon([(Gaussian(F(625), single(1)), times)], F(1, 10**6)) <= epsilon
 
 
 @pytest.mark.parametrize("times", [1, 10, 200])
 def test_never_above_opendp_for_laplace(times: int) -> None:
     space = dp.vector_domain(dp.atom_domain(T=dp.i64)), dp.l1_distance(T=dp.i64)
     theirs = dp.m.make_laplace(*space, scale=25.0).map(times)
-    composed = ours.epsilon_of([(Laplace(F(25), 1), times)], F(1, 10**6))
+    composed = ours.estimate_epsilon([(Laplace(F(25), 1), times)], F(1, 10**6))
     assert composed <= theirs * (1 + 1e-9)
     assert times > 1 or composed == pytest.approx(theirs, rel=1e-3)

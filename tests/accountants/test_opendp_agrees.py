@@ -48,5 +48,5 @@ def test_gaussian_rho(sensitivity: int, sigma: float) -> None:
 
     space = dp.atom_domain(T=dp.i64), dp.absolute_distance(T=dp.i64)
     theirs = dp.m.make_gaussian(*space, scale=sigma).map(sensitivity)
-    ours = zcdp.rho_of_gaussian(sensitivity**2, Fraction(sigma) ** 2)
+    ours = zcdp.compute_gaussian_rho(sensitivity**2, Fraction(sigma) ** 2)
     assert theirs == pytest.approx(float(ours), rel=1e-9)

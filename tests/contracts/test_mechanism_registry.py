@@ -12,7 +12,7 @@ import pytest
 import dprelease
 from dprelease.mechanisms import Choice, Target, laplace
 from dprelease.mechanisms.laplace import Laplace
-from dprelease.mechanisms.mechanism_registry import MECHANISMS, options_of
+from dprelease.mechanisms.mechanism_registry import MECHANISMS, list_options
 from dprelease.model import Form, Noise, NoiseFamily
 from dprelease.planning.shared_releases import drafts_of
 
@@ -65,13 +65,13 @@ class Dyadic(Laplace):
             scale *= 2
         while scale >= 2 * least:
             scale /= 2
-        return laplace.chosen(target, Noise(self.family, scale))
+        return laplace.build_choice(target, Noise(self.family, scale))
 
-    def event_at(self, target: Target, intensity: Fraction) -> None:
+    def build_event(self, target: Target, intensity: Fraction) -> None:
         """It has no event before it is rounded."""
         return
 
-    def error(self, target: Target, intensity: Fraction) -> Fraction:
+    def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
         """As if it erred less than all others, so that the planner takes it."""
         return Fraction(0)
 
@@ -130,7 +130,7 @@ def test_it_is_calibrated_for_a_budget_of_its_own(spec: Path, registered: Dyadic
 
 def test_of_several_the_one_that_errs_least_is_taken(spec: Path, registered: Dyadic) -> None:
     (first, *_) = drafts_of(dprelease.load(spec))
-    pure, concentrated = options_of(first, "auto")
+    pure, concentrated = list_options(first, "auto")
     assert pure is registered
     assert concentrated.needs_delta
 

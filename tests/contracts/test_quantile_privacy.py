@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace as with_
 
 from dprelease.kernel.noise.selection.quantiles import Grid, Mass, find_part, gather
-from dprelease.mechanisms.quantiles import loss, plan_levels
+from dprelease.mechanisms.quantiles import compute_loss, plan_levels
 from dprelease.model.plans import QuantileScheme
 
 Table = tuple[int, ...]
@@ -158,7 +158,7 @@ def test_the_promise_is_no_wider_than_it_has_to_be(relation: str, quantiles: tup
     steep = QuantileScheme(
         scheme.quantiles, tuple(with_(step, rate=step.rate * 3) for step in scheme.steps)
     )
-    assert loss(steep, 1, replace, stays=stays)[0] == 9
+    assert compute_loss(steep, 1, replace, stays=stays)[0] == 9
     assert worst(pairs, 2, 2, steep) > 3 * SLACK
 
 
@@ -254,5 +254,5 @@ def test_two_cells_lose_what_their_rows_add_up_to() -> None:
     left = max(ratio(extended(table, (x,)), table) for table in tables(2, 2) for x in range(3))
     come = max(ratio(table, extended(table, (x,))) for table in tables(2, 2) for x in range(3))
     assert left + come <= 2 * SLACK
-    assert loss(scheme, 1, False)[0] == 1
+    assert compute_loss(scheme, 1, False)[0] == 1
     assert max(left, come) <= SLACK

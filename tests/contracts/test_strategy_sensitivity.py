@@ -156,9 +156,11 @@ def planned(made: Step, limits: tuple[int, int, int] | None, replaced: bool) -> 
     contribution = Contribution(*(limits or (1, 1, 1)))
     sizes = [len(group.labels) for group in made.query.groups]
     if made.axes:
-        return strategy_sensitivity.of_axes(contribution, sizes, made.axes, replaced=replaced)
+        return strategy_sensitivity.bound_mixed_change(
+            contribution, sizes, made.axes, replaced=replaced
+        )
     conditions = len(made.transform)
-    return strategy_sensitivity.of_conditions(
+    return strategy_sensitivity.bound_condition_change(
         contribution, conditions, made.query.cells, replaced=replaced
     )
 

@@ -27,7 +27,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import prod
 
-from dprelease.privacy.interval_arithmetic import ZERO, round_up, sqrt_bounds
+from dprelease.privacy.interval_arithmetic import ZERO, bound_sqrt, round_up
 
 Marginal = tuple[int, ...]
 """Places of attributes, rising."""
@@ -76,10 +76,10 @@ def least_variances(
         for part in _parts(marginal):
             spread[part] = spread.get(part, ZERO) + cells * _effect(held, part, marginal)
     lengths = {part: _length(held, part) for part in spread}
-    total = sum((sqrt_bounds(spread[part] * lengths[part])[1] for part in spread), ZERO)
+    total = sum((bound_sqrt(spread[part] * lengths[part])[1] for part in spread), ZERO)
     # An attribute of one value has nothing left when centred, and needs no noise.
     sigma2 = {
-        part: round_up(sqrt_bounds(lengths[part] / spread[part])[1] * total / mu_squared)
+        part: round_up(bound_sqrt(lengths[part] / spread[part])[1] * total / mu_squared)
         if lengths[part]
         else ZERO
         for part in sorted(spread, key=lambda axes: (len(axes), axes))

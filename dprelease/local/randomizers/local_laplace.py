@@ -20,7 +20,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, ln_bounds
+from dprelease.privacy.interval_arithmetic import ZERO, bound_exp, bound_ln
 
 _WIDE, _LARGE = 1 << 40, 500  # beyond, the continuous law is a good guess
 _BITS = 36  # scales are searched among multiples of a power of two 2^-36 of them or less
@@ -38,8 +38,8 @@ def delta_of(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
     if width <= epsilon * scale:
         return ZERO
     last = math.ceil((width - epsilon * scale) / 2) - 1
-    common = exp_bounds(-(last + 1) / scale)[0] + exp_bounds(epsilon - (width - last) / scale)[0]
-    return 1 - common / (1 + exp_bounds(-1 / scale)[1])
+    common = bound_exp(-(last + 1) / scale)[0] + bound_exp(epsilon - (width - last) / scale)[0]
+    return 1 - common / (1 + bound_exp(-1 / scale)[1])
 
 
 @lru_cache(maxsize=4096)
@@ -71,7 +71,7 @@ def least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fracti
 def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """About the least scale, in floats: where the search begins, and how fine it is."""
     pure = width / epsilon
-    continuous = width / (epsilon - 2 * ln_bounds(1 - delta)[0])
+    continuous = width / (epsilon - 2 * bound_ln(1 - delta)[0])
     if width > _WIDE or epsilon > _LARGE:
         return continuous
     span, loss, target = float(width), float(epsilon), float(delta)
@@ -99,4 +99,4 @@ def mean_distance(scale: Fraction) -> float:
 
 def classical_scale(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """K/(epsilon - ln(1 - delta)), a sufficient scale that is often quoted; rounded up."""
-    return width / (epsilon - ln_bounds(1 - delta)[1]) if epsilon or delta else ZERO
+    return width / (epsilon - bound_ln(1 - delta)[1]) if epsilon or delta else ZERO

@@ -30,8 +30,8 @@ from dprelease.privacy.interval_arithmetic import (
     ONE,
     ZERO,
     Bounds,
-    exp_bounds,
-    ln_bounds,
+    bound_exp,
+    bound_ln,
     round_down,
     round_up,
 )
@@ -66,7 +66,7 @@ def chances(categories: int, epsilon: Fraction, delta: Fraction = ZERO, size: in
     # 1 - P rises in r = e^-epsilon: (k - d - delta (k-1)) r / (d + (k-d) r)
     low, high = (
         (categories - size - delta * others) * rate / (size + (categories - size) * rate)
-        for rate in exp_bounds(-epsilon)
+        for rate in bound_exp(-epsilon)
     )
     lies = round_down(low, DIGITS), round_up(high, DIGITS)
     # Each answer has on average size - P wrong labels.
@@ -95,7 +95,7 @@ def epsilon_of_truth(labels: int, truth: Fraction) -> Fraction:
     """
     if labels < 2 or not 0 < truth < 1:
         raise ValueError("needs two labels or more, and a chance of the truth between 0 and 1")
-    low, high = ln_bounds(truth * (labels - 1) / (1 - truth))
+    low, high = bound_ln(truth * (labels - 1) / (1 - truth))
     return round_up(max(high, -low)) if truth * labels != 1 else ZERO
 
 

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dprelease.model.record_tables import Window, WindowLaw
-from dprelease.privacy.interval_arithmetic import ZERO, exp_bounds, round_down
+from dprelease.privacy.interval_arithmetic import ZERO, bound_exp, round_down
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,7 +54,7 @@ _FACTOR_DIGITS = 30
 @lru_cache(maxsize=64)
 def _least_factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon, which may be large."""
-    return round_down(1 / exp_bounds(-epsilon)[1], _FACTOR_DIGITS)
+    return round_down(1 / bound_exp(-epsilon)[1], _FACTOR_DIGITS)
 
 
 def window_of(levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Window | None:

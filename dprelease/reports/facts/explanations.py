@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from dprelease.errors import Complaint
 from dprelease.language import ENGLISH, number_text, say, spoken, word
-from dprelease.mechanisms.mechanism_registry import law_of
+from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.reports.model.report_model import Threshold
@@ -44,7 +44,7 @@ def explained(step: Step, interval: Fraction) -> list[str]:
 def _stairs(step: Step) -> str:
     """Flat in the middle, and on every stair."""
     noise, unit = step.noise, step.unit[0]
-    error = root(law_of(noise.family).variance(noise) * unit**2)
+    error = root(get_law(noise.family).compute_variance(noise) * unit**2)
     rms = written(shortened(error))
     return say(
         "explanations.staircase",
@@ -103,7 +103,7 @@ def _selected(step: Step) -> str:
 
 
 def _choice(step: Step, interval: Fraction) -> str:
-    """The bound of ``mechanisms.exponential.shortfall``, with its numbers."""
+    """The bound of ``mechanisms.exponential.find_shortfall``, with its numbers."""
     query, change = step.query, step.sensitivity
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     several = query.picks > 1

@@ -9,7 +9,7 @@ from msgspec.structs import asdict, replace
 
 from dprelease.files.uris import last_part
 from dprelease.language import say, word
-from dprelease.mechanisms.mechanism_registry import words_of
+from dprelease.mechanisms.mechanism_registry import get_words
 from dprelease.model import (
     AS_WRITTEN,
     Adjacency,
@@ -268,7 +268,7 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
             tool="dprelease",
             mechanisms=(
                 *sorted(
-                    {say(words) for words in {words_of(step.noise.family) for step in plan.steps}}
+                    {say(words) for words in {get_words(step.noise.family) for step in plan.steps}}
                 ),
                 *record_words(plan).mechanisms,
             ),

@@ -128,17 +128,18 @@ class Choices(Statistic):
     def shortfall(self, step: Step, interval: Fraction) -> Fraction:
         """How far the score of a chosen one lies below that of its true rank at most, in values.
 
-        A selection: ``mechanisms.exponential.shortfall``. Noisy counts: see ``_short_by_counts``.
+        A selection: ``mechanisms.exponential.find_shortfall``. Noisy counts: see
+        ``_short_by_counts``.
         """
         # Imported here for start-up: to load a spec needs no mechanism.
-        from dprelease.mechanisms.exponential import shortfall
+        from dprelease.mechanisms.exponential import find_shortfall
 
         candidates, alpha = len(self.candidates(step.query)), 1 - interval
         if step.form is Form.NUMBERS:
             return step.unit[0] * _short_by_counts(step, candidates, alpha)
         flips, rate = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP, step.noise.parameter
         picks = step.query.picks
-        return step.unit[0] * shortfall(flips, candidates, picks, rate, alpha)
+        return step.unit[0] * find_shortfall(flips, candidates, picks, rate, alpha)
 
     def expected_error(self, step: Step, interval: Fraction) -> Text:
         """The shortfall in words, with its numbers."""
@@ -185,11 +186,11 @@ def _positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
             [None] * len(positions_by_rank[0]) for _ in range(picks - len(positions_by_rank))
         ]
         return positions_by_rank + missing
-    from dprelease.mechanisms.largest_counts import noisy_top  # for start-up, as above
+    from dprelease.mechanisms.largest_counts import find_noisy_top  # for start-up, as above
 
     tops: Positions = []
     for start in range(0, len(noisy[0]), candidates):
-        best: list[int | None] = list(noisy_top(noisy[0][start : start + candidates], picks))
+        best: list[int | None] = list(find_noisy_top(noisy[0][start : start + candidates], picks))
         tops.append(best + [None] * (picks - len(best)))
     return [[top[rank] for top in tops] for rank in range(picks)]
 
@@ -247,7 +248,7 @@ class AxisChoice(Choices):
         rows that are replaced, those that leave add as much to the ranges as those that enter, so
         that the ranges are at most twice that: what choice_l1 means if not monotone.
         """
-        limits = neighbours.contribution.within(cells_of(query))
+        limits = neighbours.contribution.limit_cells(cells_of(query))
         wide = Contribution(limits.rows, limits.rows, limits.per_group)
         fine = replace(query, groups=(*query.groups, _axis(query)))
         counts = super().sensitivity(fine, replace(neighbours, contribution=wide))

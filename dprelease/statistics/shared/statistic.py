@@ -30,7 +30,7 @@ from dprelease.model import (
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fixed_point import decimal
 from dprelease.postprocess.intervals.number_text import plus_minus
-from dprelease.privacy.sensitivity import Contribution, Row, added, replaced
+from dprelease.privacy.sensitivity import Contribution, Row, bound_addition, bound_replacement
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey, QueryReader
 
 if TYPE_CHECKING:
@@ -471,8 +471,8 @@ def moved(query: Query, neighbours: Neighbours, row: Row, *, outside: bool) -> S
     """
     cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
     if neighbours.adjacency is Adjacency.ADD_REMOVE:
-        return added(limits, row, cells, noun)
-    return replaced(limits, row, cells, outside=outside, unit=noun)
+        return bound_addition(limits, row, cells, noun)
+    return bound_replacement(limits, row, cells, outside=outside, unit=noun)
 
 
 def noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:

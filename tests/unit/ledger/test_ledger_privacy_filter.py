@@ -25,7 +25,7 @@ from dprelease.ledger.privacy_filter import (
 from dprelease.ledger.reservation import terms_of
 from dprelease.model import Loss
 from dprelease.planning.planner import make_plan
-from dprelease.privacy.zcdp import order_for, rho_of_pure
+from dprelease.privacy.zcdp import bound_pure_rho, order_for
 from dprelease.specfile import load
 
 ONE, ZERO = Fraction(1), Fraction(0)
@@ -122,7 +122,9 @@ def test_a_rest_is_added_to_what_composes() -> None:
     steps = [Loss(ZERO, Fraction(1, 10), Fraction(1, 5000)), Loss(Fraction(1, 20), DELTA / 10**4)]
     loss = Loss(Fraction(2, 10), DELTA / 10**3)
     parts = parts_of(loss, [*steps, Loss(Fraction(1, 10))], sums=False)
-    assert parts.rho == Fraction(1, 5000) + rho_of_pure(Fraction(1, 10))  # the pure step's as well
+    assert parts.rho == Fraction(1, 5000) + bound_pure_rho(
+        Fraction(1, 10)
+    )  # the pure step's as well
     assert (parts.epsilon, parts.delta) == (Fraction(1, 20), DELTA / 10**4)
     assert parts.either == DELTA / 10**3 + DELTA / 10**4
     found = least([Terms(loss, parts)] * 50, CAPS)

@@ -21,7 +21,7 @@ from dprelease.model.record_tables import (
     WindowLaw,
 )
 from dprelease.model.requests import Quantity
-from dprelease.privacy.zcdp import rho_of_pure
+from dprelease.privacy.zcdp import bound_pure_rho
 
 
 def labelled(count: int, mechanism: Mechanism = Mechanism.AUTO) -> PerturbedColumn:
@@ -54,7 +54,7 @@ def test_every_response_is_as_private_as_asked(epsilon: str, delta: str) -> None
     ]
     for response in responses:
         assert (response.loss.epsilon, response.loss.delta) == budget
-        assert response.loss.rho == (None if F(delta) else rho_of_pure(F(epsilon)))
+        assert response.loss.rho == (None if F(delta) else bound_pure_rho(F(epsilon)))
         assert holds(response)
 
 

@@ -9,7 +9,7 @@ from itertools import permutations, product
 
 import pytest
 
-from dprelease.mechanisms.exponential import shortfall
+from dprelease.mechanisms.exponential import find_shortfall
 
 Law = Callable[[tuple[int, ...], float], list[float]]
 
@@ -45,7 +45,7 @@ def missed(law: list[float], scores: tuple[int, ...], short: int) -> float:
 @pytest.mark.parametrize("rate", [F(1, 3), F(1), F(3)])
 def test_it_holds_on_every_tiny_table_and_nothing_less_does(law: Law, alpha: F, rate: F) -> None:
     """The least that holds on all tables of three: tables with large gaps decide."""
-    short = shortfall(law is flip_law, 3, 1, rate, alpha)
+    short = find_shortfall(law is flip_law, 3, 1, rate, alpha)
     worst: dict[int, float] = {}
     for gaps in product(range(short + 4), repeat=2):
         scores = (0, -gaps[0], -gaps[1])
@@ -69,7 +69,7 @@ def test_the_worst_scores_reach_it(law: Law, alpha: F, candidates: int) -> None:
             return (candidates - 1) * p / (1 + (candidates - 1) * p)
         return 1 + math.expm1(candidates * math.log1p(-p)) / (candidates * p)
 
-    short = shortfall(law is flip_law, candidates, 1, rate, alpha)
+    short = find_shortfall(law is flip_law, candidates, 1, rate, alpha)
     assert chance(short + 1) <= float(alpha)
     assert short == 0 or chance(short) > float(alpha)
 
@@ -78,8 +78,8 @@ def test_flips_are_bounded_by_less_and_both_by_less_than_the_union_bound() -> No
     for candidates, picks, alpha in product((2, 30, 10**6), (1, 2, 20), ALPHAS):
         rate = F(1, 100)
         union = (math.log(candidates * picks) - math.log(alpha)) / float(rate)
-        flips = shortfall(True, candidates, picks, rate, alpha)
-        assert flips <= shortfall(False, candidates, picks, rate, alpha) <= union
+        flips = find_shortfall(True, candidates, picks, rate, alpha)
+        assert flips <= find_shortfall(False, candidates, picks, rate, alpha) <= union
         if picks == 1 and alpha < F(1, 10):
             assert flips <= union - 60
 
@@ -89,7 +89,7 @@ def test_flips_are_bounded_by_less_and_both_by_less_than_the_union_bound() -> No
 def test_picks_are_right_together(law: Law, alpha: F) -> None:
     """Two picks of three, in turn: each no further below the true one of its rank."""
     rate = F(1)
-    short = shortfall(law is flip_law, 3, 2, rate, alpha)
+    short = find_shortfall(law is flip_law, 3, 2, rate, alpha)
     for scores in product(range(short + 3), repeat=3):
         order = sorted(scores, reverse=True)
         wrong = 0.0
@@ -103,9 +103,9 @@ def test_picks_are_right_together(law: Law, alpha: F) -> None:
 
 
 def test_one_candidate_is_right_and_numbers_must_make_sense() -> None:
-    assert shortfall(True, 1, 1, F(1), F(1, 20)) == 0
-    assert shortfall(False, 10**6, 3, F(10**6), F(1, 20)) == 0
-    assert shortfall(True, 10**6, 10**6, F(1, 10**9), F(1, 10**6)) > 10**10
+    assert find_shortfall(True, 1, 1, F(1), F(1, 20)) == 0
+    assert find_shortfall(False, 10**6, 3, F(10**6), F(1, 20)) == 0
+    assert find_shortfall(True, 10**6, 10**6, F(1, 10**9), F(1, 10**6)) > 10**10
     for wrong in (
         (0, 1, F(1), F(1, 2)),
         (2, 0, F(1), F(1, 2)),
@@ -114,4 +114,4 @@ def test_one_candidate_is_right_and_numbers_must_make_sense() -> None:
         (2, 1, F(1), F(1)),
     ):
         with pytest.raises(ValueError, match=r"candidate|positive"):
-            shortfall(True, *wrong)
+            find_shortfall(True, *wrong)

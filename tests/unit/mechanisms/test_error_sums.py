@@ -8,7 +8,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.mechanisms.quantile_error import Selection, several, single
+from dprelease.mechanisms.quantile_error import Selection, bound_several, bound_single
 
 ALPHAS = [F(1, 2), F(1, 20), F(1, 100), F(1, 10**6)]
 LAWS = [
@@ -32,7 +32,7 @@ def beyond(law: Selection, at: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_of_one_selection_the_least_number_is_found(law: Selection, alpha: F) -> None:
     for apart in (F(0), F(1, 2)):
-        found = single(law, apart, alpha)
+        found = bound_single(law, apart, alpha)
         at = np.array([found + float(apart), found - 1 + float(apart)])
         assert beyond(law, at)[0] <= float(alpha) * (1 + 1e-12)
         assert found == 0 or beyond(law, at)[1] > float(alpha)
@@ -42,7 +42,7 @@ def test_of_one_selection_the_least_number_is_found(law: Selection, alpha: F) ->
 def test_sums_are_bounded_closely(alpha: F) -> None:
     """Against a convolution in floats on a fine lattice; wrong by less than 2% of the width."""
     parts = [(F(1, 4), LAWS[1]), (F(1, 2), LAWS[1]), (F(1), LAWS[0])]
-    found = float(several(parts, alpha))
+    found = float(bound_several(parts, alpha))
     fine = 0.02
     ends = np.arange(0, 4000) * fine
     law = np.array([1.0])
@@ -56,8 +56,8 @@ def test_sums_are_bounded_closely(alpha: F) -> None:
 
 def test_a_sum_of_one_is_that_one_and_weights_of_nothing_count_for_nothing() -> None:
     for law in LAWS:
-        alone = single(law, F(0), F(1, 20))
-        together = several([(F(1), law), (F(0), LAWS[1])], F(1, 20))
+        alone = bound_single(law, F(0), F(1, 20))
+        together = bound_several([(F(1), law), (F(0), LAWS[1])], F(1, 20))
         assert alone - 1 < together <= alone * 1.02 + 1
 
 
@@ -70,7 +70,7 @@ def test_independent_errors_that_follow_the_bound_are_covered() -> None:
         falling = beyond(law, grid)[::-1]
         total += float(weight) * np.interp(rng.uniform(size=size), falling, grid[::-1])
     for alpha in ALPHAS[:3]:
-        share = float(np.mean(total > float(several(parts, alpha))))
+        share = float(np.mean(total > float(bound_several(parts, alpha))))
         room = 5 * math.sqrt(float(alpha) / size)
         assert share <= float(alpha) + room
         assert share >= 0.6 * float(alpha)

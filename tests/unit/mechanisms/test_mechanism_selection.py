@@ -63,7 +63,7 @@ def test_the_loss_is_the_largest_log_ratio(
             assert found == pytest.approx(float(epsilon))
         else:
             assert found >= float(epsilon) * 0.99
-        assert mechanism.loss(rate, 1, monotone).epsilon == epsilon  # type: ignore[attr-defined]
+        assert mechanism.compute_loss(rate, 1, monotone).epsilon == epsilon  # type: ignore[attr-defined]
 
 
 def test_a_rate_without_the_factor_two_would_be_seen() -> None:
@@ -77,7 +77,7 @@ def test_the_range_of_the_exponential_mechanism_and_its_rho(
 ) -> None:
     epsilon = F(3, 2)
     rate = float(exponential.calibrate(epsilon, 1, monotone))
-    rho = float(exponential.loss(F(rate), 1, monotone).rho or 0)
+    rho = float(exponential.compute_loss(F(rate), 1, monotone).rho or 0)
     for one, other in neighbours(4, moves):
         p, q = exponential_law(one, rate), exponential_law(other, rate)
         ratios = [math.log(a / b) for a, b in zip(p, q, strict=True)]
@@ -92,15 +92,15 @@ def test_permute_and_flip_has_not_the_rho_of_a_bounded_range() -> None:
     p, q = flip_law((0, 1), epsilon / 2), flip_law((1, 0), epsilon / 2)
     divergence = math.fsum(a * math.log(a / b) for a, b in zip(p, q, strict=True))
     assert divergence > 2 * epsilon**2 / 8
-    rho = permute_and_flip.loss(F(1, 4), 1, False).rho or F(0)
+    rho = permute_and_flip.compute_loss(F(1, 4), 1, False).rho or F(0)
     assert divergence <= rho <= F(1, 8)
 
 
 def test_golden_losses() -> None:
     assert exponential.calibrate(F(1), 3, True) == F(1, 3)
     assert exponential.calibrate(F(1), 3, False) == F(1, 6)
-    one = exponential.loss(F(1, 6), 3, False)
-    other = permute_and_flip.loss(F(1, 3), 3, True)
+    one = exponential.compute_loss(F(1, 6), 3, False)
+    other = permute_and_flip.compute_loss(F(1, 3), 3, True)
     assert one.epsilon == other.epsilon == 1
     assert one.delta == other.delta == 0
     assert float(one.rho or 0) == pytest.approx(0.1233015615, abs=5e-11)
@@ -111,9 +111,9 @@ def test_golden_losses() -> None:
 @pytest.mark.parametrize("rho", ["1e-9", "1/10", "7"])
 def test_calibration_by_rho(monotone: bool, rho: str) -> None:
     rate = exponential.calibrate_rho(F(rho), 5, monotone)
-    assert exponential.loss(rate, 5, monotone).rho <= F(rho)
+    assert exponential.compute_loss(rate, 5, monotone).rho <= F(rho)
     more = rate * (1 + F(1, 10**9))
-    assert exponential.loss(more, 5, monotone).rho > F(rho)
+    assert exponential.compute_loss(more, 5, monotone).rho > F(rho)
 
 
 def test_permute_and_flip_is_never_worse_for_one_selection() -> None:
@@ -134,13 +134,13 @@ def test_permute_and_flip_is_never_worse_for_one_selection() -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_what_is_refused(mechanism: object) -> None:
-    assert mechanism.loss(F(1), 0, True) == Loss(F(0), F(0), F(0))  # type: ignore[attr-defined]
+    assert mechanism.compute_loss(F(1), 0, True) == Loss(F(0), F(0), F(0))  # type: ignore[attr-defined]
     for call in (
         lambda: exponential.calibrate(F(0), 1, True),
         lambda: exponential.calibrate(F(1), 0, True),
         lambda: exponential.calibrate_rho(F(0), 1, True),
-        lambda: mechanism.loss(F(0), 1, True),  # type: ignore[attr-defined]
-        lambda: mechanism.loss(F(1), -1, True),  # type: ignore[attr-defined]
+        lambda: mechanism.compute_loss(F(0), 1, True),  # type: ignore[attr-defined]
+        lambda: mechanism.compute_loss(F(1), -1, True),  # type: ignore[attr-defined]
     ):
         with pytest.raises(ValueError, match=r"positive|at least 1"):
             call()

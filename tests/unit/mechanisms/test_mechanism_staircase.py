@@ -15,8 +15,8 @@ from dprelease import Failure, load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.total_loss import collect_events
 from dprelease.kernel.noise.distributions.laws import compute_noise_variance, find_halfwidth
-from dprelease.mechanisms.mechanism_registry import law_of
-from dprelease.mechanisms.staircase import STAIRCASE, least, stairs
+from dprelease.mechanisms.mechanism_registry import get_law
+from dprelease.mechanisms.staircase import STAIRCASE, choose_staircase, iter_stairs
 from dprelease.model import Noise, NoiseFamily, Plan, Sensitivity
 from dprelease.model.privacy_events import Pure
 from dprelease.planning.planner import make_plan
@@ -153,7 +153,7 @@ def test_the_planner_and_certify_agree_on_the_stairs(
 
 def test_stairs_are_those_at_which_no_change_costs_more() -> None:
     def found(l1: int, *shapes: tuple[int, ...]) -> list[int]:
-        return sorted(stairs(Sensitivity(l1, l1 * l1, 2, shapes)))
+        return sorted(iter_stairs(Sensitivity(l1, l1 * l1, 2, shapes)))
 
     assert found(100, (100,)) == [100]
     assert found(200, (100, 100), (130,)) == [100]
@@ -166,10 +166,10 @@ def test_a_staircase_is_taken_for_a_hundredth_of_the_error() -> None:
     sensitivity = Sensitivity(100, 100**2, 1, ((100,),))
     for epsilon, family in (("0.69", NoiseFamily.LAPLACE), ("0.7", NoiseFamily.STAIRCASE)):
         laplace = Noise(NoiseFamily.LAPLACE, 100 / Fraction(epsilon))
-        assert least(laplace, sensitivity).family is family
+        assert choose_staircase(laplace, sensitivity).family is family
     wide = Sensitivity(1 << 62, 1 << 124, 1, ((1 << 62,),))
     laplace = Noise(NoiseFamily.LAPLACE, Fraction(1 << 60))
-    assert least(laplace, wide) == laplace
+    assert choose_staircase(laplace, wide) == laplace
 
 
 def test_with_a_delta_the_better_kind_is_taken_by_what_it_will_be() -> None:
@@ -186,6 +186,9 @@ def test_it_is_calibrated_as_any_mechanism() -> None:
     (draft,) = drafts_of(load(spec(SUM)))
     choice = STAIRCASE.calibrate(draft, Fraction(4), Fraction(0))
     assert choice.noise == STEPS
-    assert law_of(NoiseFamily.STAIRCASE) is STAIRCASE
+    assert get_law(NoiseFamily.STAIRCASE) is STAIRCASE
     assert STAIRCASE.calibrate_rho(draft, choice.loss.rho or Fraction(1), Fraction(0)).noise.stair
-    assert float(STAIRCASE.variance(STEPS)) <= STAIRCASE.error(draft, Fraction(4)) * 100**2
+    assert (
+        float(STAIRCASE.compute_variance(STEPS))
+        <= STAIRCASE.estimate_error(draft, Fraction(4)) * 100**2
+    )

@@ -40,7 +40,7 @@ class Hashed:
     ],
 )
 def test_the_way_taken(k: int, l_infinity: int, l1: int, monotone: bool, one_shot: bool) -> None:
-    assert top.one_shot_errs_less(k, l_infinity, l1, F(1), monotone=monotone) is one_shot
+    assert top.is_one_shot_better(k, l_infinity, l1, F(1), monotone=monotone) is one_shot
 
 
 @pytest.mark.parametrize("arguments", [
@@ -48,15 +48,15 @@ def test_the_way_taken(k: int, l_infinity: int, l1: int, monotone: bool, one_sho
 ])  # fmt: skip
 def test_what_is_refused(arguments: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match=r"at least|epsilon"):
-        top.one_shot_errs_less(*arguments, monotone=True)
+        top.is_one_shot_better(*arguments, monotone=True)
 
 
 def test_noisy_top_breaks_ties_by_position() -> None:
-    assert top.noisy_top([5, 9, 9, -3, 9], 2) == [1, 2]
-    assert top.noisy_top(np.array([5, 9, 9, -3, 9]), 4) == [1, 2, 4, 0]
-    assert top.noisy_top([2**80, 1, 2**80 + 1], 9) == [2, 0, 1]
+    assert top.find_noisy_top([5, 9, 9, -3, 9], 2) == [1, 2]
+    assert top.find_noisy_top(np.array([5, 9, 9, -3, 9]), 4) == [1, 2, 4, 0]
+    assert top.find_noisy_top([2**80, 1, 2**80 + 1], 9) == [2, 0, 1]
     with pytest.raises(ValueError, match="at least one"):
-        top.noisy_top([1], 0)
+        top.find_noisy_top([1], 0)
 
 
 def test_the_top_ten_have_at_most_half_the_regret_of_plain_selections() -> None:
@@ -72,10 +72,10 @@ def test_the_top_ten_have_at_most_half_the_regret_of_plain_selections() -> None:
             return 12_000 - int(counts[positions].sum())
 
         plain += regret([i for i, _ in select_in_turn(counts, 10, rate, draw_exponential, entropy)])
-        assert top.one_shot_errs_less(10, 1, 1, F(1, 2), monotone=True)
+        assert top.is_one_shot_better(10, 1, 1, F(1, 2), monotone=True)
         noise = laplace.calibrate(1, F(1, 2))
-        one_shot += regret(top.noisy_top(counts + sample(noise, 1000, entropy), 10))
-        assert not top.one_shot_errs_less(10, 1, 100, F(1, 2), monotone=True)
+        one_shot += regret(top.find_noisy_top(counts + sample(noise, 1000, entropy), 10))
+        assert not top.is_one_shot_better(10, 1, 100, F(1, 2), monotone=True)
         pick_rate = exponential.calibrate(F(1, 20), 1, True)
         chosen = select_in_turn(counts, 10, pick_rate, draw_permute_and_flip, entropy)
         flips += regret([i for i, _ in chosen])

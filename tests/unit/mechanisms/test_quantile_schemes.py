@@ -9,9 +9,9 @@ from thorough import for_each
 from dprelease.kernel.noise.selection.quantiles import count_slots
 from dprelease.kernel.verify import quantiles as verifier
 from dprelease.mechanisms import quantile_error as errors
-from dprelease.mechanisms.quantiles import cost, loss, plan_levels, plan_levels_rho
+from dprelease.mechanisms.quantiles import compute_cost, compute_loss, plan_levels, plan_levels_rho
 from dprelease.model.plans import QuantileScheme, QuantileStep
-from dprelease.privacy.bounded_range import rho_of_range
+from dprelease.privacy.bounded_range import bound_range_rho
 
 DECILES = tuple(F(k, 10) for k in range(1, 10))
 SETS = {
@@ -33,7 +33,7 @@ def test_a_plan_loses_what_it_may_and_the_verifier_agrees(
     name: str, replace: bool, stays: bool, rows: int
 ) -> None:
     scheme = plan_levels(SETS[name], F("0.7"), rows, replace, stays=stays)
-    assert loss(scheme, rows, replace, stays=stays)[0] == F("0.7")
+    assert compute_loss(scheme, rows, replace, stays=stays)[0] == F("0.7")
     assert verifier.bound_epsilon(scheme.steps, rows, replace, stays=stays) == F("0.7")
     assert hash(scheme) == hash(plan_levels(SETS[name], F("0.7"), rows, replace, stays=stays))
     assert sorted(step.index for step in scheme.steps) == list(range(1, len(SETS[name]) + 1))
@@ -44,7 +44,7 @@ def test_a_plan_loses_what_it_may_and_the_verifier_agrees(
 @pytest.mark.parametrize(("replace", "stays"), RELATIONS)
 def test_a_plan_for_rho_meets_it(name: str, replace: bool, stays: bool) -> None:
     scheme = plan_levels_rho(SETS[name], F("0.3"), 2, replace, stays=stays)
-    rho = loss(scheme, 2, replace, stays=stays)[1]
+    rho = compute_loss(scheme, 2, replace, stays=stays)[1]
     assert F("0.3") * (1 - F(1, 10**12)) <= rho <= F("0.3")
 
 
@@ -58,7 +58,7 @@ def test_the_verifier_agrees_for_rates_that_no_plan_has() -> None:
         )
         scheme = QuantileScheme(base.quantiles, steps)
         for replace, stays in RELATIONS:
-            expected = loss(scheme, 2, replace, stays=stays)[0]
+            expected = compute_loss(scheme, 2, replace, stays=stays)[0]
             assert verifier.bound_epsilon(steps, 2, replace, stays=stays) == expected
 
 
@@ -75,23 +75,25 @@ def test_known_rates() -> None:
 def test_rows_count_linearly_and_rho_is_that_of_levels() -> None:
     scheme = plan_levels(DECILES, F(1), 1, False)
     for rows in (1, 2, 5):
-        epsilon, rho = loss(scheme, rows, False)
+        epsilon, rho = compute_loss(scheme, rows, False)
         assert epsilon == rows
-        assert loss(scheme, rows, True)[0] == 2 * rows
+        assert compute_loss(scheme, rows, True)[0] == 2 * rows
         # Levels cost 1/4 each; along the short branches two levels 1/4 and one 1/2.
-        assert rho == 2 * rho_of_range(F(rows, 4)) + rho_of_range(F(rows, 2))
-        assert rho < rho_of_range(F(rows)) < F(rows**2, 8)
+        assert rho == 2 * bound_range_rho(F(rows, 4)) + bound_range_rho(F(rows, 2))
+        assert rho < bound_range_rho(F(rows)) < F(rows**2, 8)
 
 
 def test_a_plan_for_rho_spends_it_along_every_branch() -> None:
     """At the same rho most steps may cost more than in a plan for epsilon."""
     pure = plan_levels(DECILES, F(1), 1, False)
-    scheme = plan_levels_rho(DECILES, loss(pure, 1, False)[1], 1, False)
-    costs = {step.index: cost(step) for step in scheme.steps}
+    scheme = plan_levels_rho(DECILES, compute_loss(pure, 1, False)[1], 1, False)
+    costs = {step.index: compute_cost(step) for step in scheme.steps}
     for branch in ((5, 2, 1), (5, 2, 3, 4), (5, 7, 6), (5, 7, 8, 9)):
-        total = sum(rho_of_range(costs[index]) for index in branch)
-        assert float(total) == pytest.approx(float(loss(pure, 1, False)[1]), rel=1e-2)
-    assert all(costs[step.index] > cost(step) for step in pure.steps if step.index not in {1, 6})
+        total = sum(bound_range_rho(costs[index]) for index in branch)
+        assert float(total) == pytest.approx(float(compute_loss(pure, 1, False)[1]), rel=1e-2)
+    assert all(
+        costs[step.index] > compute_cost(step) for step in pure.steps if step.index not in {1, 6}
+    )
 
 
 def test_levels_halve() -> None:
@@ -110,7 +112,7 @@ def test_targets_of_long_fractions_stay_short() -> None:
     scheme = plan_levels([F(1, 10**9), F("0.123456789123456789")], F(1), 1, False)
     assert all(step.target.denominator <= 10**6 for step in scheme.steps)
     assert all(0 < step.target < 1 for step in scheme.steps)
-    assert loss(scheme, 1, False)[0] == 1
+    assert compute_loss(scheme, 1, False)[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -127,7 +129,7 @@ def test_budgets_and_rows_must_be_positive() -> None:
         lambda: plan_levels(DECILES, F(0), 1, False),
         lambda: plan_levels_rho(DECILES, F(0), 1, False),
         lambda: plan_levels(DECILES, F(1), 0, False),
-        lambda: loss(scheme, 0, False),
+        lambda: compute_loss(scheme, 0, False),
         lambda: verifier.bound_epsilon(scheme.steps, 0, False),
     ):
         with pytest.raises(ValueError, match=r"positive|at least one"):
@@ -183,4 +185,4 @@ def test_half_widths_add_up_over_the_tree() -> None:
 def test_slots_are_counted_as_the_draw_counts_them() -> None:
     for bits in (1, 8, 40, 47, 48, 49, 55, 59, 60, 61):
         for outputs in ((1 << bits) - 1, 1 << bits, (1 << bits) + 1):
-            assert errors.slots_for(outputs) == count_slots(outputs, parted=True)
+            assert errors.count_slots(outputs) == count_slots(outputs, parted=True)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.kernel.verify import quantiles as quantile_verifier
-from dprelease.mechanisms.quantiles import loss, plan_levels, spans
+from dprelease.mechanisms.quantiles import compute_loss, compute_spans, plan_levels
 
 QUANTILES = st.lists(
     st.fractions(F(1, 50), F(49, 50), max_denominator=50), min_size=1, max_size=7, unique=True
@@ -23,15 +23,15 @@ def test_planner_and_verifier_tell_the_same(
 ) -> None:
     stays = stays and replace and rows == 1
     scheme = plan_levels(quantiles, F(1), rows, replace, stays=stays)
-    told = spans(scheme, rows, replace, stays=stays)
+    told = compute_spans(scheme, rows, replace, stays=stays)
     assert list(told) == quantile_verifier.bound_spans(scheme.steps, rows, replace, stays=stays)
     # no path through the tree loses more than all levels together
-    assert loss(scheme, rows, replace, stays=stays)[0] <= sum(told)
+    assert compute_loss(scheme, rows, replace, stays=stays)[0] <= sum(told)
 
 
 def test_one_quantile_has_the_range_of_its_loss() -> None:
     scheme = plan_levels([F(1, 2)], F(3, 4), 2, False)
-    assert spans(scheme, 2, False) == (F(3, 4),)
+    assert compute_spans(scheme, 2, False) == (F(3, 4),)
 
 
 def _law(values: list[int], upper: int, rate: float, target: F) -> list[float]:
@@ -52,7 +52,7 @@ def _law(values: list[int], upper: int, rate: float, target: F) -> list[float]:
 @pytest.mark.parametrize("replace", [False, True])
 def test_log_ratios_of_a_selection_lie_within_the_range(target: F, replace: bool) -> None:
     scheme = plan_levels([target], F(1), 1, replace, stays=replace)
-    (span,) = spans(scheme, 1, replace, stays=replace)
+    (span,) = compute_spans(scheme, 1, replace, stays=replace)
     rate = float(scheme.steps[0].rate)
     widest = 0.0
     for size in range(5):

@@ -15,7 +15,7 @@ import dprelease
 from dprelease import load
 from dprelease.errors import Failure
 from dprelease.kernel.certify.certify import certify
-from dprelease.mechanisms.mechanism_registry import law_of
+from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisKind, AxisMatrix, NoiseFamily, Plan, Release, Step
 from dprelease.planning.planner import make_plan
 from dprelease.statistics.statistic_registry import statistic_of
@@ -52,7 +52,7 @@ def step_of(plan: Plan, name: str = "c") -> Step:
 
 def rmse(step: Step) -> float:
     statistic = statistic_of(step.query.statistic)
-    variance = float(law_of(step.noise.family).variance(step.noise))
+    variance = float(get_law(step.noise.family).compute_variance(step.noise))
     return sqrt(variance * float(statistic.spread(step.query, step.axes)))
 
 

@@ -34,7 +34,7 @@ from dprelease.privacy import (
     partition_selection,
     zcdp,
 )
-from dprelease.privacy.bounded_range import rho_of_range
+from dprelease.privacy.bounded_range import bound_range_rho
 from dprelease.privacy.sensitivity import Contribution
 
 Number = F | float | int
@@ -42,7 +42,7 @@ Found = Callable[[], Number | tuple[Number, ...]]
 
 D5, D6 = F("1e-5"), F("1e-6")
 ONE = single(1)
-TENTH = Loss(F("0.1"), F(0), zcdp.rho_of_pure(F("0.1")))
+TENTH = Loss(F("0.1"), F(0), zcdp.bound_pure_rho(F("0.1")))
 WIDE = 10**6  # steps of a grid so fine that the discrete law is the continuous one
 SIX = residual_planner.least_variances(
     [10] * 6, {(i, j): 1 for i in range(6) for j in range(i + 1, 6)}, 1
@@ -71,7 +71,7 @@ def smallest_tail(scale: int) -> int:
 
 def hidden(epsilon: str, delta: F, groups: int = 1) -> int:
     limits = Contribution(groups, groups, 1)
-    return partition_selection.least_threshold_laplace(groups / F(epsilon), limits, delta)
+    return partition_selection.find_laplace_threshold(groups / F(epsilon), limits, delta)
 
 
 def unit(digits: str) -> F:
@@ -107,27 +107,27 @@ NOISE: list[tuple[str, str, Found]] = [
     (
         "discrete Gaussian 1: delta(1)",
         "0.14135133941",
-        lambda: discrete_gaussian.delta_of(F(1), ONE, F(1)),
+        lambda: discrete_gaussian.bound_delta(F(1), ONE, F(1)),
     ),
     (
         "discrete Gaussian 25: delta(.5)",
         "4.9776303e-4",
-        lambda: discrete_gaussian.delta_of(F(25), ONE, F(1, 2)),
+        lambda: discrete_gaussian.bound_delta(F(25), ONE, F(1, 2)),
     ),
     (
         "discrete Gaussian 1: epsilon(1e-6)",
         "4.4995909822",
-        lambda: discrete_gaussian.epsilon_of(F(1), ONE, D6),
+        lambda: discrete_gaussian.bound_epsilon(F(1), ONE, D6),
     ),
     (
         "least discrete sigma squared (1, 1e-5)",
         "14",
-        lambda: discrete_gaussian.least_sigma2(ONE, F(1), D5),
+        lambda: discrete_gaussian.find_least_sigma2(ONE, F(1), D5),
     ),
     (
         "the continuous sigma on integers at (1, 1e-6)",
         "1.0197e-6",  # of 4.2246789; rounded to 4.2247 it is 1.0196e-6
-        lambda: discrete_gaussian.delta_of(F("4.2246789") ** 2, ONE, F(1)),
+        lambda: discrete_gaussian.bound_delta(F("4.2246789") ** 2, ONE, F(1)),
     ),
 ]
 GAUSSIANS: list[tuple[str, str, Found]] = [
@@ -144,15 +144,15 @@ GAUSSIANS: list[tuple[str, str, Found]] = [
     ),
 ]
 CONCENTRATED: list[tuple[str, str, Found]] = [
-    ("epsilon of rho .5", "5.2215344445", lambda: zcdp.epsilon_of(F(1, 2), D6)),
-    ("epsilon of rho .1", "2.1419389284", lambda: zcdp.epsilon_of(F(1, 10), D6)),
-    ("epsilon of rho .005", "0.4299414688", lambda: zcdp.epsilon_of(F(1, 200), D6)),
-    ("rho of any pure loss", "0.4621171573", lambda: zcdp.rho_of_pure(F(1))),
-    ("rho of bounded range", "0.1233015615", lambda: rho_of_range(F(1))),
+    ("epsilon of rho .5", "5.2215344445", lambda: zcdp.bound_epsilon(F(1, 2), D6)),
+    ("epsilon of rho .1", "2.1419389284", lambda: zcdp.bound_epsilon(F(1, 10), D6)),
+    ("epsilon of rho .005", "0.4299414688", lambda: zcdp.bound_epsilon(F(1, 200), D6)),
+    ("rho of any pure loss", "0.4621171573", lambda: zcdp.bound_pure_rho(F(1))),
+    ("rho of bounded range", "0.1233015615", lambda: bound_range_rho(F(1))),
 ]
 COMPOSED: list[tuple[str, str, Found]] = [
-    ("basic", "10", lambda: accounting.basic([TENTH] * 100).epsilon),
-    ("zCDP, rho = epsilon^2/2", "5.221534", lambda: zcdp.epsilon_of(100 * F("0.005"), D6)),
+    ("basic", "10", lambda: accounting.compose_basic([TENTH] * 100).epsilon),
+    ("zCDP, rho = epsilon^2/2", "5.221534", lambda: zcdp.bound_epsilon(100 * F("0.005"), D6)),
 ]
 ANSWERS: list[tuple[str, str, Found]] = [
     ("2 answers: true", "0.7310585786", lambda: subset_response.chances(2, F(1)).true),
@@ -195,19 +195,19 @@ def test_the_comparison_tells_digits_apart() -> None:
 
 
 def test_golden_fractions() -> None:
-    assert discrete_gaussian.grid_step(F(14)) == F(1, 64)
-    assert discrete_gaussian.delta_of(14 - F(1, 64), ONE, F(1)) > D5
+    assert discrete_gaussian.choose_grid_step(F(14)) == F(1, 64)
+    assert discrete_gaussian.bound_delta(14 - F(1, 64), ONE, F(1)) > D5
 
 
 def test_the_rho_of_an_epsilon_is_rounded_down() -> None:
     """0.02435597036, to ten digits on the safe side 0.0243559703."""
     rho = F("0.0243559703")
-    assert rho <= zcdp.rho_for(F(1), D6) < rho + unit("0.0243559703")
-    assert zcdp.epsilon_of(rho, D6) <= 1 < zcdp.epsilon_of(rho + unit("0.0243559703"), D6)
+    assert rho <= zcdp.find_rho(F(1), D6) < rho + unit("0.0243559703")
+    assert zcdp.bound_epsilon(rho, D6) <= 1 < zcdp.bound_epsilon(rho + unit("0.0243559703"), D6)
 
 
 def test_advanced_composition() -> None:
-    found = accounting.advanced([TENTH] * 100, D6)
+    found = accounting.compose_advanced([TENTH] * 100, D6)
     assert found is not None
     assert agree(found.epsilon, "6.308231")
 
@@ -224,8 +224,8 @@ def test_analytic_sigma_is_certain_and_least(epsilon: str, delta: str, sigma: st
 
 
 def test_integers_need_more_than_the_continuous_sigma() -> None:
-    assert discrete_gaussian.delta_of(F("4.2247") ** 2, ONE, F(1)) > D6
-    assert discrete_gaussian.delta_of(F("4.231") ** 2, ONE, F(1)) <= D6
+    assert discrete_gaussian.bound_delta(F("4.2247") ** 2, ONE, F(1)) > D6
+    assert discrete_gaussian.bound_delta(F("4.231") ** 2, ONE, F(1)) <= D6
     assert discrete_gaussian.continuous_delta(F("4.2247") ** -2, F(1)) <= D6
 
 
@@ -249,7 +249,7 @@ LOSSES: list[tuple[str, str, list[Counted], F]] = [
 )
 def test_golden_composition(digits: str, events: list[Counted], delta: F) -> None:
     """Off by less than one in the last of the digits."""
-    value = F(loss_distributions.epsilon_of(events, delta))
+    value = F(loss_distributions.estimate_epsilon(events, delta))
     assert F(digits) - unit(digits) <= value <= F(digits) + unit(digits), float(value)
 
 
@@ -259,10 +259,10 @@ def test_a_hundred_selections_cost_what_one_by_one_cost() -> None:
     One by one it said 37.26; the exact rho of a range gives less, 37.08. The curve that holds for
     every place of the range is looser than that once it is composed.
     """
-    rho = sum((rho_of_range(F(1)) for _ in range(100)), F(0))
-    assert rho == 100 * rho_of_range(F(1))
-    assert agree(zcdp.epsilon_of(rho, D6), "37.0774")
-    assert loss_distributions.epsilon_of(EXPONENTIAL, D6) > 37
+    rho = sum((bound_range_rho(F(1)) for _ in range(100)), F(0))
+    assert rho == 100 * bound_range_rho(F(1))
+    assert agree(zcdp.bound_epsilon(rho, D6), "37.0774")
+    assert loss_distributions.estimate_epsilon(EXPONENTIAL, D6) > 37
 
 
 @pytest.mark.parametrize(
@@ -277,8 +277,8 @@ def test_a_hundred_selections_cost_what_one_by_one_cost() -> None:
     ids=lambda event: type(event).__name__,
 )
 def test_n_at_once_cost_n_one_by_one(event: Event) -> None:
-    at_once = loss_distributions.epsilon_of([(event, 100)], D6)
-    assert at_once == loss_distributions.epsilon_of([(event, 1)] * 100, D6)
+    at_once = loss_distributions.estimate_epsilon([(event, 100)], D6)
+    assert at_once == loss_distributions.estimate_epsilon([(event, 1)] * 100, D6)
 
 
 @pytest.mark.parametrize(("epsilon", "first"), [("0.25", 8), ("0.5", 9), ("1", 9)])
@@ -286,10 +286,10 @@ def test_from_seven_to_ten_counts_on_gaussian_noise_is_less(epsilon: str, first:
     """The first number of counts for which it is, with the tightest accounting of Laplace noise."""
 
     def better(counts: int) -> bool:
-        sigma2 = discrete_gaussian.least_sigma2(general(counts, counts), F(epsilon), D6)
+        sigma2 = discrete_gaussian.find_least_sigma2(general(counts, counts), F(epsilon), D6)
         scale = (1 - F(1, 1000)) * counts / F(epsilon)
         # Less than this scale does not do, not even by composing losses numerically.
-        assert loss_distributions.epsilon_of([(Laplace(scale, 1), counts)], D6) > F(epsilon)
+        assert loss_distributions.estimate_epsilon([(Laplace(scale, 1), counts)], D6) > F(epsilon)
         return float(sigma2) < laws.compute_noise_variance(Noise(NoiseFamily.LAPLACE, scale))
 
     assert [better(counts) for counts in (1, first - 1, first)] == [False, False, True]
@@ -334,12 +334,12 @@ def test_permute_and_flip_has_no_eighth() -> None:
     even, ahead = 1 / 2, 1 - math.exp(-1) / 2
     divergence = even * math.log(even / ahead) + even * math.log(even / (1 - ahead))
     assert divergence > 2 / 8
-    loss = permute_and_flip.loss(F(1), 1, monotone=True)
+    loss = permute_and_flip.compute_loss(F(1), 1, monotone=True)
     assert loss.epsilon == 1
     assert loss.rho is not None
     assert divergence < float(loss.rho)
     assert agree(loss.rho, "0.4621171573")
-    chosen = exponential.loss(F(1), 1, monotone=True).rho
+    chosen = exponential.compute_loss(F(1), 1, monotone=True).rho
     assert chosen is not None
     assert agree(chosen, "0.1233015615")
 

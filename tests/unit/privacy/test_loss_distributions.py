@@ -28,8 +28,13 @@ from dprelease.model.privacy_events import (
     Range,
 )
 from dprelease.privacy import discrete_gaussian, zcdp
-from dprelease.privacy.composition import LEAST_EPSILON, MARGINS, advanced, numerical
-from dprelease.privacy.loss_distributions import epsilon_of
+from dprelease.privacy.composition import (
+    LEAST_EPSILON,
+    MARGINS,
+    compose_advanced,
+    compose_numerically,
+)
+from dprelease.privacy.loss_distributions import estimate_epsilon
 
 ONE = shifts.single(1)
 MILLIONTH = F(1, 10**6)
@@ -58,7 +63,7 @@ MIX: list[Counted] = [
 
 def assert_confirmed(events: list[Counted], delta: F) -> None:
     """The claim is confirmed; and is not, if it were a hundredth less."""
-    claim = numerical(events, delta)
+    claim = compose_numerically(events, delta)
     assert claim is not None
     assert is_confirmed(events, claim, delta)
     assert claim < F(1, 10**9) or not is_confirmed(events, claim * F(99, 100), delta)
@@ -80,7 +85,7 @@ def assert_confirmed(events: list[Counted], delta: F) -> None:
     ],
 )
 def test_golden_epsilons(events: list[Counted], expected: float) -> None:
-    assert epsilon_of(events, MILLIONTH) == pytest.approx(expected, rel=2e-6)
+    assert estimate_epsilon(events, MILLIONTH) == pytest.approx(expected, rel=2e-6)
     assert_confirmed(events, MILLIONTH)
 
 
@@ -88,7 +93,7 @@ def test_epsilon_of_a_large_delta() -> None:
     event = Gaussian(F(CONTINUOUS**2), shifts.single(CONTINUOUS))
     twice = Gaussian(F(2 * CONTINUOUS**2), shifts.single(CONTINUOUS))
     for events in ([(event, 1)], [(twice, 2)]):
-        assert epsilon_of(events, F("0.1269367375")) == pytest.approx(1, rel=1e-5)
+        assert estimate_epsilon(events, F("0.1269367375")) == pytest.approx(1, rel=1e-5)
 
 
 # --- exact composition --------------------------------------------------------------------------
@@ -170,8 +175,8 @@ def test_exact_composition(events: list[Counted]) -> None:
         # Where delta hardly falls with epsilon, no epsilon is known well.
         if mp.mpf(10) ** -14 < delta < mp.mpf("0.9") and below < delta * mp.mpf("0.9999"):
             budget = F(int(delta * 10**30), 10**30)
-            assert epsilon_of(events, budget) == pytest.approx(float(epsilon), rel=2e-5)
-            claim = numerical(events, budget)
+            assert estimate_epsilon(events, budget) == pytest.approx(float(epsilon), rel=2e-5)
+            claim = compose_numerically(events, budget)
             assert claim is not None
             assert is_confirmed(events, claim, budget)
             assert not is_confirmed(events, epsilon * F(999, 1000), budget)
@@ -183,27 +188,27 @@ def test_exact_composition(events: list[Counted]) -> None:
 @pytest.mark.parametrize("event", KINDS, ids=str)
 @pytest.mark.parametrize("times", [3, 100])
 def test_n_times_is_a_loop_of_n(event: Event, times: int) -> None:
-    at_once = epsilon_of([(event, times)], MILLIONTH)
-    assert at_once == epsilon_of([(event, 1)] * times, MILLIONTH)
+    at_once = estimate_epsilon([(event, times)], MILLIONTH)
+    assert at_once == estimate_epsilon([(event, 1)] * times, MILLIONTH)
     # Nor is it the cost of one: so many cost more than a few.
-    assert at_once > epsilon_of([(event, times // 2)], MILLIONTH)
+    assert at_once > estimate_epsilon([(event, times // 2)], MILLIONTH)
     assert_confirmed([(event, times)], MILLIONTH)
 
 
 @pytest.mark.parametrize("event", KINDS, ids=str)
 def test_one_more_costs_about_as_much_as_it_should(event: Event) -> None:
     """Between the growth like the root of n and the one like n."""
-    few, many = (epsilon_of([(event, n)], MILLIONTH) for n in (50, 200))
+    few, many = (estimate_epsilon([(event, n)], MILLIONTH) for n in (50, 200))
     assert 1.9 * few <= many <= 4 * few
 
 
 def test_the_order_of_events_is_nothing() -> None:
-    expected = epsilon_of(MIX, MILLIONTH)
+    expected = estimate_epsilon(MIX, MILLIONTH)
     dice = random.Random(1)
     for _ in range(5):
         shuffled = [(event, 1) for event, times in MIX for _ in range(times)]
         dice.shuffle(shuffled)
-        assert epsilon_of(shuffled, MILLIONTH) == pytest.approx(expected, rel=1e-9)
+        assert estimate_epsilon(shuffled, MILLIONTH) == pytest.approx(expected, rel=1e-9)
 
 
 def test_events_that_cost_nothing_are_nothing() -> None:
@@ -215,8 +220,8 @@ def test_events_that_cost_nothing_are_nothing() -> None:
         (Approximate(F(0), F(0)), 7),
         (Pure(F(3)), 0),
     ]
-    assert epsilon_of([], MILLIONTH) == epsilon_of(free, F(0)) == 0
-    assert epsilon_of(MIX + free, MILLIONTH) == epsilon_of(MIX, MILLIONTH)
+    assert estimate_epsilon([], MILLIONTH) == estimate_epsilon(free, F(0)) == 0
+    assert estimate_epsilon(MIX + free, MILLIONTH) == estimate_epsilon(MIX, MILLIONTH)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +237,7 @@ def test_events_that_cost_nothing_are_nothing() -> None:
 )
 def test_more_noise_never_costs_more(noise: Callable[[F], list[Counted]]) -> None:
     scales = [F(4) + F(k, 7) for k in range(30)]
-    costs = [epsilon_of(noise(scale), MILLIONTH) for scale in scales]
+    costs = [estimate_epsilon(noise(scale), MILLIONTH) for scale in scales]
     for less, more in itertools.pairwise(costs):
         assert more <= less * (1 + 2e-5)
 
@@ -240,9 +245,9 @@ def test_more_noise_never_costs_more(noise: Callable[[F], list[Counted]]) -> Non
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("event", KINDS, ids=str)
 def test_more_events_and_smaller_deltas_cost_more(event: Event) -> None:
-    costs = [epsilon_of([*MIX, (event, n)], MILLIONTH) for n in (0, 1, 3, 30)]
+    costs = [estimate_epsilon([*MIX, (event, n)], MILLIONTH) for n in (0, 1, 3, 30)]
     assert costs == sorted(costs)
-    costs = [epsilon_of([*MIX, (event, 3)], F(1, 10**n)) for n in range(1, 8)]
+    costs = [estimate_epsilon([*MIX, (event, 3)], F(1, 10**n)) for n in range(1, 8)]
     assert costs == sorted(costs)
 
 
@@ -263,8 +268,8 @@ def test_moves_of_several_shapes(shift: shifts.Shift, sigma2: F, times: int) -> 
         return
     for shape in shift.shapes:
         alone = shifts.Shift(sum(v * v for v in shape), len(shape), (shape,))
-        costs = epsilon_of([(Gaussian(sigma2, alone), times)], MILLIONTH)
-        assert epsilon_of(events, MILLIONTH) >= costs * (1 - 1e-5)
+        costs = estimate_epsilon([(Gaussian(sigma2, alone), times)], MILLIONTH)
+        assert estimate_epsilon(events, MILLIONTH) >= costs * (1 - 1e-5)
     assert_confirmed(events, MILLIONTH)
 
 
@@ -277,27 +282,27 @@ def test_never_worse_than_sums_or_zcdp(times: int, delta: F) -> None:
     """But for ranges: the worst at every epsilon is more than what rho says of many."""
     epsilon = F(1, 10)
     events: dict[Event, F] = {
-        Pure(epsilon): zcdp.rho_of_pure(epsilon),
-        Laplace(F(30), 3): zcdp.rho_of_pure(epsilon),
+        Pure(epsilon): zcdp.bound_pure_rho(epsilon),
+        Laplace(F(30), 3): zcdp.bound_pure_rho(epsilon),
         Gaussian(F(100), ONE): F(1, 200),
     }
     for event, rho in events.items():
-        composed = epsilon_of([(event, times)], delta)
-        assert composed <= float(zcdp.epsilon_of(times * rho, delta)) * (1 + 1e-4)
+        composed = estimate_epsilon([(event, times)], delta)
+        assert composed <= float(zcdp.bound_epsilon(times * rho, delta)) * (1 + 1e-4)
         if not isinstance(event, Gaussian):
             assert composed <= float(times * epsilon) * (1 + 1e-9)
 
 
 def test_a_hundred_tenths() -> None:
-    both = advanced([Loss(F(1, 10))] * 100, MILLIONTH)
+    both = compose_advanced([Loss(F(1, 10))] * 100, MILLIONTH)
     assert both is not None
-    assert epsilon_of([(Pure(F(1, 10)), 100)], MILLIONTH) < 4.8 < both.epsilon < 10
+    assert estimate_epsilon([(Pure(F(1, 10)), 100)], MILLIONTH) < 4.8 < both.epsilon < 10
 
 
 def test_one_gaussian_is_as_good_as_the_exact_sum() -> None:
     for sigma2 in (F(1, 2), F(3), F(40), F(900)):
-        exact = discrete_gaussian.epsilon_of(sigma2, ONE, MILLIONTH)
-        assert epsilon_of([(Gaussian(sigma2, ONE), 1)], MILLIONTH) == pytest.approx(
+        exact = discrete_gaussian.bound_epsilon(sigma2, ONE, MILLIONTH)
+        assert estimate_epsilon([(Gaussian(sigma2, ONE), 1)], MILLIONTH) == pytest.approx(
             float(exact), rel=1e-6
         )
 
@@ -308,28 +313,28 @@ def test_one_gaussian_is_as_good_as_the_exact_sum() -> None:
 def test_deltas_of_selections() -> None:
     events: list[Counted] = [(Approximate(F(1, 2), F(1, 10**7)), 3)]
     lost = 1 - (1 - F(1, 10**7)) ** 3
-    assert epsilon_of(events, lost * (1 + F(1, 10**9))) == pytest.approx(1.5, rel=1e-6)
-    assert epsilon_of(events, F(4, 10**7)) < 1.5
+    assert estimate_epsilon(events, lost * (1 + F(1, 10**9))) == pytest.approx(1.5, rel=1e-6)
+    assert estimate_epsilon(events, F(4, 10**7)) < 1.5
     assert_confirmed(events, F(4, 10**7))
     with pytest.raises(ValueError, match="no epsilon"):
-        epsilon_of(events, F(2, 10**7))
+        estimate_epsilon(events, F(2, 10**7))
     with pytest.raises(ValueError, match="no epsilon"):
-        epsilon_of([*events, (Gaussian(F(9), ONE), 1)], F(299, 10**9))
+        estimate_epsilon([*events, (Gaussian(F(9), ONE), 1)], F(299, 10**9))
     with pytest.raises(ValueError, match="no epsilon"):
-        epsilon_of([(Approximate(F(1), F(1)), 1)], F(1, 2))
+        estimate_epsilon([(Approximate(F(1), F(1)), 1)], F(1, 2))
 
 
 def test_no_delta_at_all() -> None:
-    assert epsilon_of([(Pure(F(1, 3)), 3), (Range(F(1)), 2)], F(0)) == pytest.approx(3)
-    assert epsilon_of([(Laplace(F(10), 3), 10)], F(0)) == pytest.approx(3)
+    assert estimate_epsilon([(Pure(F(1, 3)), 3), (Range(F(1)), 2)], F(0)) == pytest.approx(3)
+    assert estimate_epsilon([(Laplace(F(10), 3), 10)], F(0)) == pytest.approx(3)
     with pytest.raises(ValueError, match="no epsilon"):
-        epsilon_of([(Gaussian(F(9), ONE), 1)], F(0))
+        estimate_epsilon([(Gaussian(F(9), ONE), 1)], F(0))
 
 
 @pytest.mark.parametrize("delta", [F(-1), F(1), F(2)])
 def test_deltas_that_can_not_be(delta: F) -> None:
     with pytest.raises(ValueError, match="delta"):
-        epsilon_of(MIX, delta)
+        estimate_epsilon(MIX, delta)
 
 
 @pytest.mark.parametrize(
@@ -347,7 +352,7 @@ def test_deltas_that_can_not_be(delta: F) -> None:
 )
 def test_what_can_not_be_is_refused(event: Event, times: int, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        epsilon_of([(event, times)], MILLIONTH)
+        estimate_epsilon([(event, times)], MILLIONTH)
 
 
 # --- extremes -----------------------------------------------------------------------------------
@@ -374,22 +379,22 @@ def test_what_can_not_be_is_refused(event: Event, times: int, problem: str) -> N
 def test_extremes_are_confirmed(events: list[Counted], delta: F) -> None:
     """With one of the margins; and sums of epsilons bound the answer, where there is one."""
     try:
-        composed = epsilon_of(events, delta)
+        composed = estimate_epsilon(events, delta)
     except ValueError:
         assert any(isinstance(event, Approximate) for event, _ in events)
         return
     if not any(isinstance(event, Gaussian | Approximate) for event, _ in events):
-        assert composed <= epsilon_of(events, F(0))
-    claims = [numerical(events, delta, margin) or F(0) for margin in MARGINS]
+        assert composed <= estimate_epsilon(events, F(0))
+    claims = [compose_numerically(events, delta, margin) or F(0) for margin in MARGINS]
     assert any(is_confirmed(events, claim + LEAST_EPSILON, delta) for claim in claims)
 
 
 def test_what_floats_do_not_hold_has_no_epsilon_or_the_sum() -> None:
     wide: list[Counted] = [(Gaussian(F(1, 1000), shifts.general(10**6, 10**5)), 4)]
     with pytest.raises(ValueError, match="no epsilon"):
-        epsilon_of(wide, MILLIONTH)
+        estimate_epsilon(wide, MILLIONTH)
     huge: list[Counted] = [(Pure(F(10**7)), 2), (Laplace(F(1, 10**9), 10**6), 1)]
-    assert epsilon_of(huge, F(1, 10**300)) == pytest.approx(10**15, rel=1e-6)
+    assert estimate_epsilon(huge, F(1, 10**300)) == pytest.approx(10**15, rel=1e-6)
 
 
 @pytest.mark.parametrize("delta", [F(1, 10**9), F(1, 10**12), F(1, 10**15), F(1, 10**30)])
@@ -397,7 +402,7 @@ def test_tiny_deltas_lose_no_accuracy(delta: F) -> None:
     """Two ways to the same law: Laplace noise that moves by 1 is randomised response."""
     mp.mp.dps = 60
     times, top = 40, 1 / (1 + mp.exp(mp.mpf(-1) / 10))
-    composed = F(epsilon_of([(Laplace(F(10), 1), times)], delta))
+    composed = F(estimate_epsilon([(Laplace(F(10), 1), times)], delta))
 
     def exact(epsilon: F) -> mp.mpf:
         return mp.fsum(
@@ -420,7 +425,7 @@ def least_scale(noise: Callable[[F], list[Counted]], low: F, high: F) -> F:
     """The least noise, to a part in 10^4, for which epsilon is at most 1 at delta 10^-6."""
     while high - low > high / 10**4:
         middle = F(float(low + high) / 2).limit_denominator(10**6)
-        claim = numerical(noise(middle), MILLIONTH)
+        claim = compose_numerically(noise(middle), MILLIONTH)
         assert claim is not None
         low, high = (low, middle) if claim <= 1 else (middle, high)
     assert is_confirmed(noise(high), F(1), MILLIONTH)
@@ -444,20 +449,20 @@ def test_a_mix_needs_far_less_noise_than_sums_of_epsilons() -> None:
 
     least = least_scale(mix, F(1), F(100))
     wide = F(28, 10) * least
-    gaussian = discrete_gaussian.epsilon_of(wide * wide, ONE, MILLIONTH / 10)
+    gaussian = discrete_gaussian.bound_epsilon(wide * wide, ONE, MILLIONTH / 10)
     assert 10 / wide + 10 * gaussian > 1
 
 
 @pytest.mark.thorough
 def test_it_is_fast() -> None:
     """A few milliseconds for a handful of events, a third of a second for a thousand."""
-    epsilon_of(MIX, MILLIONTH)
+    estimate_epsilon(MIX, MILLIONTH)
 
     def spent(events: list[Counted]) -> float:
         best = math.inf
         for _ in range(3):
             start = time.process_time()
-            epsilon_of(events, MILLIONTH)
+            estimate_epsilon(events, MILLIONTH)
             best = min(best, time.process_time() - start)
         return best
 

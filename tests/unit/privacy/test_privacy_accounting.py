@@ -32,18 +32,18 @@ def compose(losses: Sequence[Loss], delta: F, method: str = "plain") -> tuple[Lo
 
 
 def pure(epsilon: str) -> Loss:
-    return laplace.loss(Noise(NoiseFamily.LAPLACE, 1 / F(epsilon)), 1)
+    return laplace.compute_loss(Noise(NoiseFamily.LAPLACE, 1 / F(epsilon)), 1)
 
 
 def normal(sigma2: str, delta: str = "1e-7") -> Loss:
-    return gaussian.loss(Noise(NoiseFamily.GAUSSIAN, F(sigma2)), shifts.single(1), F(delta))
+    return gaussian.compute_loss(Noise(NoiseFamily.GAUSSIAN, F(sigma2)), shifts.single(1), F(delta))
 
 
 def test_hundred_small_losses_golden() -> None:
     """100 x 0.1 at 10^-6: basic 10, advanced 6.308231, zCDP below 5.221534 (that is rho 0.5)."""
     losses = [pure("0.1")] * 100
     assert compose(losses, F(0))[0] == Loss(F(10), F(0), 100 * losses[0].rho)
-    advanced = accounting.advanced(losses, DELTA)
+    advanced = accounting.compose_advanced(losses, DELTA)
     assert advanced is not None
     assert float(advanced.epsilon) == pytest.approx(6.308231, abs=1e-6)
     by_zcdp = compose([Loss(F("0.1"), F(0), F("0.005"))] * 100, DELTA, "zcdp")[0]
@@ -65,7 +65,7 @@ def test_two_gaussians_share_one_delta() -> None:
     loss, method = compose(losses, DELTA)
     assert method == "zcdp"
     assert loss.rho == F(1, 100)
-    assert loss.epsilon == zcdp.epsilon_of(F(1, 100), DELTA)
+    assert loss.epsilon == zcdp.bound_epsilon(F(1, 100), DELTA)
     assert loss.delta == DELTA
 
 
@@ -73,10 +73,10 @@ def test_mixed_beats_both_for_one_large_pure_loss() -> None:
     losses = [pure("5"), *[normal("400")] * 30]
     loss, method = compose(losses, DELTA)
     assert method == "mixed"
-    gaussians = zcdp.epsilon_of(30 * F(1, 800), DELTA)
+    gaussians = zcdp.bound_epsilon(30 * F(1, 800), DELTA)
     assert loss.epsilon == 5 + gaussians
     assert loss.epsilon < compose(losses, DELTA, "zcdp")[0].epsilon
-    assert accounting.basic(losses).delta > DELTA
+    assert accounting.compose_basic(losses).delta > DELTA
 
 
 def test_basic_needs_the_deltas_to_fit() -> None:
@@ -103,7 +103,7 @@ def test_unknown_rho_leaves_basic() -> None:
     with pytest.raises(ValueError, match="can't be composed"):
         compose([blind], DELTA, "zcdp")
     known = compose([Loss(F(1))], F(0))[0]
-    assert known.rho == zcdp.rho_of_pure(F(1))
+    assert known.rho == zcdp.bound_pure_rho(F(1))
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -117,8 +117,8 @@ def test_multiples_equal_loops(times: int, epsilon: str, noisy: bool, mixed: boo
     assert compose(loop, DELTA) == compose(short, DELTA)
     running = Loss(F(0), F(0), F(0))
     for loss in loop:
-        running = accounting.basic([running, loss])
-    assert running == accounting.basic(loop)
+        running = accounting.compose_basic([running, loss])
+    assert running == accounting.compose_basic(loop)
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -128,20 +128,20 @@ def test_auto_is_the_least(epsilons: list[str], gaussians: int) -> None:
     best = compose(losses, DELTA)[0]
     assert best.delta <= DELTA
     assert best.epsilon <= compose(losses, DELTA, "zcdp")[0].epsilon
-    assert best.epsilon <= accounting.basic(losses).epsilon
+    assert best.epsilon <= accounting.compose_basic(losses).epsilon
     assert best.epsilon <= compose([*losses, pure("0.5")], DELTA)[0].epsilon
 
 
 def test_advanced_is_heterogeneous_and_bounded() -> None:
     losses = [pure("0.1"), pure("0.4"), normal("100")]
-    found = accounting.advanced(losses, DELTA)
+    found = accounting.compose_advanced(losses, DELTA)
     assert found is not None
     e = [float(loss.epsilon) for loss in losses]
     expected = math.sqrt(-2 * math.log(9e-7) * sum(x * x for x in e))
     expected += sum(x * math.expm1(x) for x in e)
     assert float(found.epsilon) == pytest.approx(expected, rel=1e-10)
-    assert accounting.advanced(losses, F("1e-7")) is None
-    assert accounting.advanced([pure("101")], DELTA) is None
+    assert accounting.compose_advanced(losses, F("1e-7")) is None
+    assert accounting.compose_advanced([pure("101")], DELTA) is None
 
 
 def test_nothing_costs_nothing_and_nonsense_is_refused() -> None:

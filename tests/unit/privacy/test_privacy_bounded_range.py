@@ -7,7 +7,7 @@ import pytest
 from mpmath import mp, mpf
 
 from dprelease.privacy import zcdp
-from dprelease.privacy.bounded_range import range_for_rho, rho_of_range
+from dprelease.privacy.bounded_range import bound_range_rho, find_range_for_rho
 
 mp.dps = 40
 RANGES = [F(1, 1000), F(1, 10), F(1), F(3), F(20)]
@@ -27,21 +27,21 @@ def divergence(alpha: mpf, low: mpf, epsilon: mpf) -> mpf:
 
 
 def test_golden() -> None:
-    assert float(rho_of_range(F(1))) == pytest.approx(0.1233015615, abs=5e-11)
-    assert float(zcdp.rho_of_pure(F(1))) == pytest.approx(0.4621171573, abs=5e-11)
-    assert rho_of_range(F(0)) == 0
+    assert float(bound_range_rho(F(1))) == pytest.approx(0.1233015615, abs=5e-11)
+    assert float(zcdp.bound_pure_rho(F(1))) == pytest.approx(0.4621171573, abs=5e-11)
+    assert bound_range_rho(F(0)) == 0
 
 
 @pytest.mark.parametrize("epsilon", [*RANGES, F(1, 10**6), F(5000), F(10**5)])
 def test_it_is_the_formula_rounded_up(epsilon: F) -> None:
-    exact, found = formula(epsilon), rho_of_range(epsilon)
+    exact, found = formula(epsilon), bound_range_rho(epsilon)
     value = mpf(found.numerator) / found.denominator
     assert exact <= value <= exact * (1 + mpf(10) ** -14)
     assert found <= epsilon**2 / 8
 
 
 def test_a_range_so_small_that_digits_run_out() -> None:
-    assert rho_of_range(F(1, 10**60)) == F(1, 8 * 10**120)
+    assert bound_range_rho(F(1, 10**60)) == F(1, 8 * 10**120)
 
 
 @pytest.mark.one_in(3)
@@ -60,14 +60,14 @@ def test_no_pair_of_that_range_exceeds_it_and_one_comes_close(epsilon: F) -> Non
 
 @pytest.mark.parametrize("rho", ["1e-30", "1e-9", "1/8", "1", "100", "100000"])
 def test_the_way_back_is_the_largest(rho: str) -> None:
-    found = range_for_rho(F(rho))
-    assert rho_of_range(found) <= F(rho)
-    assert rho_of_range(found * (1 + F(1, 10**12))) > F(rho)
+    found = find_range_for_rho(F(rho))
+    assert bound_range_rho(found) <= F(rho)
+    assert bound_range_rho(found * (1 + F(1, 10**12))) > F(rho)
     assert float(found) >= math.sqrt(8 * F(rho)) * (1 - 1e-14)
 
 
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
-        rho_of_range(F(-1))
+        bound_range_rho(F(-1))
     with pytest.raises(ValueError, match="positive"):
-        range_for_rho(F(0))
+        find_range_for_rho(F(0))

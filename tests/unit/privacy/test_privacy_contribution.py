@@ -29,10 +29,10 @@ from dprelease.privacy.sensitivity import (
     Row,
     Scalar,
     Vector,
-    added,
-    added_units,
-    replaced,
-    replaced_units,
+    bound_addition,
+    bound_replacement,
+    bound_unit_addition,
+    bound_unit_replacement,
 )
 from dprelease.statistics.shared.statistic import Neighbours
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -145,11 +145,11 @@ def test_no_unit_exceeds_and_some_unit_attains(
     linear: int, cells: int, limits: Contribution
 ) -> None:
     row, values, entries = LINEAR[linear]
-    claimed = added(limits, row, cells)
+    claimed = bound_addition(limits, row, cells)
     tables = effects(limits, cells, values, True, entries)
     assert hold(tables, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
     for outside in (False, True):
-        claimed = replaced(limits, row, cells, outside=outside)
+        claimed = bound_replacement(limits, row, cells, outside=outside)
         found = effects(limits, cells, values, outside, entries)
         largest = hold(differences(found), claimed)
         assert largest[:2] == (claimed.l1, claimed.l2_squared), outside
@@ -161,8 +161,8 @@ def test_no_unit_exceeds_and_some_unit_attains(
 def test_signed_vectors_are_within_bounds(cells: int, limits: Contribution) -> None:
     row = Vector(2, 2, 2, signed=True)
     tables = effects(limits, cells, (-1, 1), True, signed)
-    claimed = replaced(limits, row, cells, outside=True)
-    assert hold(tables, added(limits, row, cells))[0] == 2 * limits.within(cells).rows
+    claimed = bound_replacement(limits, row, cells, outside=True)
+    assert hold(tables, bound_addition(limits, row, cells))[0] == 2 * limits.limit_cells(cells).rows
     largest = hold(differences(tables), claimed)
     assert largest[0] == claimed.l1
     if limits.groups == 1:
@@ -193,9 +193,9 @@ def test_distinct_values(limits: Contribution, cells: int, outside: bool) -> Non
         tables = {distinct(others + unit, cells) for unit in people}
         steps |= {tuple(a - b for a, b in zip(table, base, strict=True)) for table in tables}
         moves |= differences(tables)
-    claimed = added(limits, DISTINCT, cells)
+    claimed = bound_addition(limits, DISTINCT, cells)
     assert hold(steps, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
-    claimed = replaced(limits, DISTINCT, cells, outside=True)
+    claimed = bound_replacement(limits, DISTINCT, cells, outside=True)
     assert hold(moves, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
 
 
@@ -208,9 +208,9 @@ def test_numbers_of_units(limits: Contribution, cells: int, outside: bool) -> No
         for unit in units(limits, cells, (0,), outside)
         if unit or outside  # where none is outside, a unit of the table is in some cell
     }
-    claimed = added_units(limits, cells)
+    claimed = bound_unit_addition(limits, cells)
     assert hold(tables, claimed) == (claimed.l1, claimed.l2_squared, claimed.coordinates)
-    claimed = replaced_units(limits, cells, outside=outside)
+    claimed = bound_unit_replacement(limits, cells, outside=outside)
     largest = hold(differences(tables), claimed)
     assert largest == (claimed.l1, claimed.l2_squared, claimed.coordinates)
 
@@ -244,8 +244,8 @@ def test_single_rows_come_out_as_before(
     asked = query(cells, closed, bounds, drops, name)
     limits = Contribution(1, 1, 1)
     pairs = [
-        (Adjacency.ADD_REMOVE, added(limits, rows[name], cells)),
-        (Adjacency.REPLACE_ONE, replaced(limits, rows[name], cells, outside=outside)),
+        (Adjacency.ADD_REMOVE, bound_addition(limits, rows[name], cells)),
+        (Adjacency.REPLACE_ONE, bound_replacement(limits, rows[name], cells, outside=outside)),
     ]
     for adjacency, found in pairs:
         before = STATISTICS[name].sensitivity(asked, Neighbours(adjacency))
@@ -256,7 +256,7 @@ def test_single_rows_come_out_as_before(
 def test_limits_are_lowered_to_what_can_be_reached() -> None:
     assert Contribution(3, 9, 9) == Contribution(3, 3, 3)
     assert Contribution(10, 2, 3) == Contribution(6, 2, 3)
-    assert Contribution(10, 5, 4).within(2) == Contribution(8, 2, 4)
+    assert Contribution(10, 5, 4).limit_cells(2) == Contribution(8, 2, 4)
     assert Contribution(10, 5, 4).squares == 16 + 16 + 4
     for wrong in [(0, 1, 1), (1, 0, 1), (1, 1, 0)]:
         with pytest.raises(ValueError, match="at least one row"):
@@ -265,7 +265,7 @@ def test_limits_are_lowered_to_what_can_be_reached() -> None:
 
 def test_large_limits_cost_nothing() -> None:
     limits = Contribution(10**9, 10**6, 2000)
-    claimed = replaced(limits, Scalar(-(10**9), 10**9), 10**6, outside=True)
+    claimed = bound_replacement(limits, Scalar(-(10**9), 10**9), 10**6, outside=True)
     assert claimed.l1 == 2 * 10**18
     assert claimed.l2_squared == 2000**2 * 4 * 500_000 * 10**18
     assert not claimed.shapes
@@ -284,52 +284,54 @@ def test_rows_that_make_no_sense_are_refused() -> None:
     ("found", "text"),
     [
         (
-            added(Contribution(10, 5, 2), COUNT, 100, "words.person"),
+            bound_addition(Contribution(10, 5, 2), COUNT, 100, "words.person"),
             "a person has at most 10 rows in at most 5 cells, at most 2 in one; "
             "each changes one count by 1",
         ),
         (
-            added(Contribution(1, 1, 1), Scalar(-2, 5), 100, "words.row"),
+            bound_addition(Contribution(1, 1, 1), Scalar(-2, 5), 100, "words.row"),
             "one row more or less changes one sum by at most 5",
         ),
         (
-            replaced(
+            bound_replacement(
                 Contribution(10, 5, 2), Vector(7, 49, 2), 8, outside=True, unit="words.person"
             ),
             "a replaced person takes at most 10 rows away and brings as many, in at most 8 cells "
             "in all; each changes the sums of one cell by at most 7 together",
         ),
         (
-            replaced(Contribution(1, 1, 1), COUNT, 1, outside=False, unit="words.row"),
+            bound_replacement(Contribution(1, 1, 1), COUNT, 1, outside=False, unit="words.row"),
             "replacing a row leaves the count as it is",
         ),
         (
-            replaced(Contribution(1, 1, 1), Scalar(2, 5), 1, outside=False, unit="words.row"),
+            bound_replacement(
+                Contribution(1, 1, 1), Scalar(2, 5), 1, outside=False, unit="words.row"
+            ),
             "a replaced row moves the sum by at most upper - lower = 3",
         ),
         (
-            added_units(Contribution(10, 5, 2), 100, "words.person"),
+            bound_unit_addition(Contribution(10, 5, 2), 100, "words.person"),
             "a person is in at most 5 cells, and counts once in each",
         ),
         (
-            added_units(Contribution(3, 1, 3), 1, "words.person"),
+            bound_unit_addition(Contribution(3, 1, 3), 1, "words.person"),
             "a person is in one cell, and counts once in it",
         ),
         (
-            added(Contribution(9, 9, 3), COUNT, 1, "words.person"),
+            bound_addition(Contribution(9, 9, 3), COUNT, 1, "words.person"),
             "a person has at most 3 rows in one cell; each changes one count by 1",
         ),
         (
-            replaced(Contribution(9, 9, 3), COUNT, 1, outside=True, unit="words.person"),
+            bound_replacement(Contribution(9, 9, 3), COUNT, 1, outside=True, unit="words.person"),
             "a replaced person takes at most 3 rows away and brings as many, in one cell; "
             "each changes one count by 1",
         ),
         (
-            replaced(Contribution(1, 1, 1), COUNT, 1, outside=True, unit="words.record"),
+            bound_replacement(Contribution(1, 1, 1), COUNT, 1, outside=True, unit="words.record"),
             "a replaced record leaves or enters one cell, and changes one count by 1",
         ),
         (
-            replaced_units(Contribution(3, 3, 3), 1, outside=False, unit="words.person"),
+            bound_unit_replacement(Contribution(3, 3, 3), 1, outside=False, unit="words.person"),
             "replacing a person leaves the number of people as it is",
         ),
     ],

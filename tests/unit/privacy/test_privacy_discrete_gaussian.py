@@ -55,26 +55,26 @@ def test_the_two_oracles_agree() -> None:
 
 
 def test_golden_deltas() -> None:
-    assert float(discrete_gaussian.delta_of(F(1), ONE, F(1))) == pytest.approx(
+    assert float(discrete_gaussian.bound_delta(F(1), ONE, F(1))) == pytest.approx(
         0.14135133941, abs=1e-11
     )
-    assert float(discrete_gaussian.delta_of(F(25), ONE, F(1, 2))) == pytest.approx(
+    assert float(discrete_gaussian.bound_delta(F(25), ONE, F(1, 2))) == pytest.approx(
         4.9776303e-4, abs=1e-11
     )
-    found = discrete_gaussian.epsilon_of(F(1), ONE, F("1e-6"))
+    found = discrete_gaussian.bound_epsilon(F(1), ONE, F("1e-6"))
     assert float(found) == pytest.approx(4.4995909822, abs=1e-9)
 
 
 def test_golden_calibration() -> None:
-    assert discrete_gaussian.least_sigma2(ONE, F(1), F("1e-5")) == 14
-    assert discrete_gaussian.delta_of(14 - F(1, 64), ONE, F(1)) > F("1e-5")
+    assert discrete_gaussian.find_least_sigma2(ONE, F(1), F("1e-5")) == 14
+    assert discrete_gaussian.bound_delta(14 - F(1, 64), ONE, F(1)) > F("1e-5")
 
 
 def test_continuous_sigma_is_refused_for_integers() -> None:
-    wrong = discrete_gaussian.delta_of(F("4.2247") ** 2, ONE, F(1))
+    wrong = discrete_gaussian.bound_delta(F("4.2247") ** 2, ONE, F(1))
     assert float(wrong) == pytest.approx(1.0197e-6, rel=2e-3)
     assert wrong > F("1e-6")
-    assert discrete_gaussian.delta_of(F("4.231") ** 2, ONE, F(1)) <= F("1e-6")
+    assert discrete_gaussian.bound_delta(F("4.231") ** 2, ONE, F(1)) <= F("1e-6")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_golden_continuous_curve() -> None:
 @given(SIGMAS, st.integers(1, 12), EPSILONS)
 def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
     truth = hockey_stick(sigma2, (size,), epsilon)
-    claimed = float(lattice_sums.delta_of(sigma2, (size,), epsilon))
+    claimed = float(lattice_sums.sum_delta(sigma2, (size,), epsilon))
     assert claimed >= truth * (1 - 1e-10) - 1e-15
     assert claimed <= truth * (1 + 1e-10) + 1e-14
 
@@ -108,7 +108,7 @@ def test_one_entry_is_exact(sigma2: F, size: int, epsilon: F) -> None:
 @given(SIGMAS, st.integers(1, 6), st.integers(1, 6), EPSILONS)
 def test_two_entries_are_exact(sigma2: F, a: int, b: int, epsilon: F) -> None:
     truth = hockey_stick(sigma2, (a, b), epsilon)
-    claimed = float(lattice_sums.delta_of(sigma2, (a, b), epsilon))
+    claimed = float(lattice_sums.sum_delta(sigma2, (a, b), epsilon))
     assert claimed >= truth * (1 - 1e-10) - 1e-15
     assert claimed <= truth * (1 + 1e-10) + 1e-14
 
@@ -118,9 +118,11 @@ def test_two_entries_are_exact(sigma2: F, a: int, b: int, epsilon: F) -> None:
 def test_smoothing_is_an_upper_bound(sigma2: F, vector: list[int], epsilon: F) -> None:
     length, entries = sum(x * x for x in vector), sum(1 for x in vector if x)
     truth = hockey_stick(sigma2, tuple(vector), epsilon)
-    claimed = discrete_gaussian.smoothed_delta(sigma2, length, entries, epsilon) if length else F(0)
+    claimed = (
+        discrete_gaussian.bound_smoothed_delta(sigma2, length, entries, epsilon) if length else F(0)
+    )
     assert float(claimed) >= truth * (1 - 1e-10) - 1e-15
-    whole = discrete_gaussian.delta_of(sigma2, shifts.general(length, entries), epsilon)
+    whole = discrete_gaussian.bound_delta(sigma2, shifts.general(length, entries), epsilon)
     assert float(whole) >= truth * (1 - 1e-10) - 1e-15
 
 
@@ -137,17 +139,19 @@ def test_larger_entries_mean_larger_delta(sigma2: F, a: int, b: int, more: int, 
 def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None:
     """All of (t, width - t), and the same-cell replacement, at the calibrated noise."""
     delta = F("1e-4")
-    sigma2 = discrete_gaussian.least_sigma2(shifts.split(width), F(epsilon), delta)
+    sigma2 = discrete_gaussian.find_least_sigma2(shifts.split(width), F(epsilon), delta)
     for t in range(width + 1):
         assert hockey_stick(sigma2, (t, width - t), F(epsilon)) <= float(delta) * (1 + 1e-9)
-    sigma2 = discrete_gaussian.least_sigma2(shifts.pair(width, width), F(epsilon), delta)
+    sigma2 = discrete_gaussian.find_least_sigma2(shifts.pair(width, width), F(epsilon), delta)
     assert hockey_stick(sigma2, (width, width), F(epsilon)) <= float(delta) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
     epsilon, delta = F(2), F("1e-3")
-    sigma2 = discrete_gaussian.least_sigma2(shifts.general(2 * width * width, 4), epsilon, delta)
+    sigma2 = discrete_gaussian.find_least_sigma2(
+        shifts.general(2 * width * width, 4), epsilon, delta
+    )
     for t in range(width + 1):
         for u in range(width + 1):
             vector = (t, width - t, u, width - u)
@@ -159,7 +163,7 @@ def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
 def test_calibration_is_near_the_continuous_law(width: int, epsilon: str) -> None:
     mu = discrete_gaussian.guess_mu(float(F(epsilon)), 1e-6)
     for shift in (shifts.single(width), shifts.split(width), shifts.general(2 * width * width, 4)):
-        sigma2 = discrete_gaussian.least_sigma2(shift, F(epsilon), F("1e-6"))
+        sigma2 = discrete_gaussian.find_least_sigma2(shift, F(epsilon), F("1e-6"))
         ratio = math.sqrt(sigma2 / shift.l2_squared) * mu
         assert 1 - 1e-3 <= ratio <= 1 + (1e-2 if width < 100 else 1e-3)
 
@@ -180,10 +184,10 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
         "pair": shifts.pair(width, width),
         "replaced": shifts.general(2 * width * width, 4),
     }[kind]
-    sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
-    assert discrete_gaussian.delta_of(sigma2, shift, epsilon) <= delta
+    sigma2 = discrete_gaussian.find_least_sigma2(shift, epsilon, delta)
+    assert discrete_gaussian.bound_delta(sigma2, shift, epsilon) <= delta
     assert verifier.bound_gaussian_delta(sigma2, shift, epsilon) <= delta
-    reported = discrete_gaussian.epsilon_of(sigma2, shift, delta)
+    reported = discrete_gaussian.bound_epsilon(sigma2, shift, delta)
     assert reported <= epsilon * (1 + F("1e-11"))
     assert verifier.bound_gaussian_delta(sigma2, shift, reported) <= delta
     # The lattice costs about 1 in sigma squared; 2 % leaves room for the float guess.
@@ -196,16 +200,18 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
 @pytest.mark.parametrize("delta", [F(1, 10**300), F(1, 10**12), F(999, 1000)])
 def test_extremes_neither_hang_nor_fail(epsilon: F, delta: F) -> None:
     for shift in (ONE, shifts.pair(1, 1), shifts.general(2 * 2**106, 4), shifts.single(10**30)):
-        sigma2 = discrete_gaussian.least_sigma2(shift, epsilon, delta)
+        sigma2 = discrete_gaussian.find_least_sigma2(shift, epsilon, delta)
         assert verifier.bound_gaussian_delta(sigma2, shift, epsilon) <= delta
-        assert discrete_gaussian.epsilon_of(sigma2, shift, delta) <= epsilon * (1 + F("1e-11"))
+        assert discrete_gaussian.bound_epsilon(sigma2, shift, delta) <= epsilon * (1 + F("1e-11"))
 
 
 def test_delta_falls_in_epsilon_and_epsilon_in_sigma() -> None:
     for shift in (ONE, shifts.split(20), shifts.pair(3, 3)):
-        deltas = [discrete_gaussian.delta_of(F(400), shift, F(n, 8)) for n in range(12)]
+        deltas = [discrete_gaussian.bound_delta(F(400), shift, F(n, 8)) for n in range(12)]
         assert deltas == sorted(deltas, reverse=True)
-        epsilons = [discrete_gaussian.epsilon_of(F(n), shift, F("1e-6")) for n in (100, 200, 900)]
+        epsilons = [
+            discrete_gaussian.bound_epsilon(F(n), shift, F("1e-6")) for n in (100, 200, 900)
+        ]
         assert epsilons == sorted(epsilons, reverse=True)
 
 
@@ -215,13 +221,13 @@ def test_calibration_is_quick() -> None:
     widths = (1, 5, 11, 100, 120_000, 10**6)
     for width in widths:
         for shift in (shifts.single(width), shifts.split(width), shifts.pair(width, width)):
-            discrete_gaussian.least_sigma2(shift, F(1), F("1e-6"))
+            discrete_gaussian.find_least_sigma2(shift, F(1), F("1e-6"))
     assert (time.perf_counter() - began) / (3 * len(widths)) < 0.15
 
 
 @pytest.mark.parametrize("sigma2", ["0.3", "7.9", "8", "14", "255", "256", "1e9", "1e-9"])
 def test_grid_is_fine(sigma2: str) -> None:
-    step = discrete_gaussian.grid_step(F(sigma2))
+    step = discrete_gaussian.choose_grid_step(F(sigma2))
     assert step.numerator == 1 or step.denominator == 1
     assert step <= F(sigma2) / 500
     if F(sigma2) >= 256:
@@ -231,13 +237,13 @@ def test_grid_is_fine(sigma2: str) -> None:
 def test_nonsense_is_refused() -> None:
     tiny = F("1e-6")
     for call in (
-        lambda: discrete_gaussian.delta_of(F(0), ONE, F(1)),
-        lambda: discrete_gaussian.delta_of(F(1), ONE, F(-1)),
-        lambda: discrete_gaussian.epsilon_of(F(0), ONE, tiny),
-        lambda: discrete_gaussian.epsilon_of(F(1), ONE, F(0)),
-        lambda: discrete_gaussian.least_sigma2(ONE, F(0), tiny),
-        lambda: discrete_gaussian.least_sigma2(ONE, F(1), F(1)),
-        lambda: discrete_gaussian.least_sigma2(shifts.zero(), F(1), tiny),
+        lambda: discrete_gaussian.bound_delta(F(0), ONE, F(1)),
+        lambda: discrete_gaussian.bound_delta(F(1), ONE, F(-1)),
+        lambda: discrete_gaussian.bound_epsilon(F(0), ONE, tiny),
+        lambda: discrete_gaussian.bound_epsilon(F(1), ONE, F(0)),
+        lambda: discrete_gaussian.find_least_sigma2(ONE, F(0), tiny),
+        lambda: discrete_gaussian.find_least_sigma2(ONE, F(1), F(1)),
+        lambda: discrete_gaussian.find_least_sigma2(shifts.zero(), F(1), tiny),
         lambda: shifts.Shift(-1, 1),
         lambda: shifts.Shift(1, 0),
         lambda: shifts.Shift(1, 1, ((2,),)),
@@ -248,5 +254,5 @@ def test_nonsense_is_refused() -> None:
 
 
 def test_no_shift_costs_nothing() -> None:
-    assert discrete_gaussian.delta_of(F(1), shifts.zero(), F(0)) == 0
-    assert discrete_gaussian.epsilon_of(F(1), shifts.split(0), F("1e-6")) == 0
+    assert discrete_gaussian.bound_delta(F(1), shifts.zero(), F(0)) == 0
+    assert discrete_gaussian.bound_epsilon(F(1), shifts.split(0), F("1e-6")) == 0

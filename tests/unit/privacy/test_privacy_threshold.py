@@ -19,9 +19,9 @@ from dprelease.kernel.verify.partition_selection import Selection, is_confirmed
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.privacy.partition_selection import (
     NewKeys,
+    bound_tail,
     calibrate_gaussian,
-    least_threshold_laplace,
-    tail,
+    find_laplace_threshold,
 )
 from dprelease.privacy.sensitivity import Contribution
 
@@ -46,7 +46,7 @@ def people(groups: int) -> Contribution:
 )
 def test_known_thresholds(epsilon: str, delta: str, groups: int, threshold: int) -> None:
     scale = groups / Fraction(epsilon)
-    assert least_threshold_laplace(scale, people(groups), Fraction(delta)) == threshold
+    assert find_laplace_threshold(scale, people(groups), Fraction(delta)) == threshold
 
 
 @pytest.mark.one_in(2)
@@ -55,7 +55,7 @@ def test_gaussian_noise_needs_fewer_people_from_three_groups_on(epsilon: str, de
     e, d = Fraction(epsilon), Fraction(delta)
     fewer = [
         calibrate_gaussian(people(groups), e, d)[1]
-        < least_threshold_laplace(groups / e, people(groups), d)
+        < find_laplace_threshold(groups / e, people(groups), d)
         for groups in (1, 2, 3, 4, 16)
     ]
     assert fewer == [False, False, True, True, True]
@@ -180,7 +180,7 @@ def test_laplace_costs_what_it_claims_and_no_less(
 ) -> None:
     e, d = Fraction(epsilon), Fraction(delta)
     noise = Noise(LAPLACE, limits.rows * (1 if adjacency is ADD else 2) / e)
-    threshold = least_threshold_laplace(noise.parameter, limits, d)
+    threshold = find_laplace_threshold(noise.parameter, limits, d)
     assert worst(noise, threshold, limits, adjacency, e) <= float(d) + 1e-12
     assert is_confirmed(selection(noise, threshold, limits, adjacency), e, d)
     if threshold > limits.per_group + 1:
@@ -217,8 +217,8 @@ def test_gaussian_costs_what_it_claims_and_no_less(
 def test_a_key_that_stays_hidden_needs_no_condition() -> None:
     """Where 1 - P(shown) is below e^-epsilon, the loss is inside delta all the same."""
     noise, epsilon, delta = Noise(LAPLACE, Fraction(10)), Fraction(1, 10), Fraction(3, 10)
-    threshold = least_threshold_laplace(noise.parameter, people(1), delta)
-    shown = NewKeys(noise, threshold, people(1)).shown(1)
+    threshold = find_laplace_threshold(noise.parameter, people(1), delta)
+    shown = NewKeys(noise, threshold, people(1)).bound_shown(1)
     assert 1 - float(shown) < math.exp(-0.1)
     both = divergence(Noise(LAPLACE, Fraction(10)), threshold, [(0, 1, 0)], 0.1)
     assert both[0] == pytest.approx(float(shown), abs=1e-3)  # the law is cut at FAR here
@@ -251,7 +251,7 @@ def test_the_verifier_confirms_the_least_threshold_only(
 ) -> None:
     limits, e, d = Contribution(*rules), Fraction(epsilon), Fraction(delta)
     scale = limits.rows * (1 if adjacency is ADD else 2) / e
-    threshold = least_threshold_laplace(scale, limits, d)
+    threshold = find_laplace_threshold(scale, limits, d)
     noise = Noise(LAPLACE, scale)
     answers = [
         is_confirmed(selection(noise, t, limits, adjacency), e, d)
@@ -274,16 +274,16 @@ def test_the_worst_number_of_new_keys_is_among_those_tried(noise: Noise) -> None
             for most in range(1, rows + 1):
                 limits = Contribution(rows, groups, most)
                 keys = NewKeys(noise, limits.per_group + 1 + rows % 3, limits)
-                each = [keys.exactly(new) for new in range(1, limits.groups + 1)]
+                each = [keys.bound_exactly(new) for new in range(1, limits.groups + 1)]
                 for new in range(1, limits.groups + 1):
-                    assert keys.shown(new) == max(each[:new])
+                    assert keys.bound_shown(new) == max(each[:new])
 
 
 def test_delta_is_divided_where_noise_takes_too_much_of_it() -> None:
     limits, epsilon, delta = people(4), Fraction(1, 10), Fraction(3, 10)
     sigma2, threshold = calibrate_gaussian(limits, epsilon, delta)
     noise = Noise(GAUSSIAN, sigma2)
-    assert NewKeys(noise, threshold, limits).shown(limits.groups) < delta
+    assert NewKeys(noise, threshold, limits).bound_shown(limits.groups) < delta
     assert is_confirmed(selection(noise, threshold, limits, ADD), epsilon, delta)
     assert not is_confirmed(selection(noise, threshold - 1, limits, ADD), epsilon, delta)
 
@@ -333,7 +333,7 @@ def test_tails_of_little_noise_are_bounded_from_above(sigma2: str, start: int) -
         s2 = mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator
         weights = [mpmath.exp(-k * k / (2 * s2)) for k in range(400)]
         truth = mpmath.fsum(weights[start:]) / (2 * mpmath.fsum(weights) - 1)
-        for bound in (tail(noise, start), threshold_verifier.bound_noise_tail(noise, start)):
+        for bound in (bound_tail(noise, start), threshold_verifier.bound_noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - truth
             assert 0 <= above <= truth * mpmath.mpf("1e-30")
 
@@ -351,7 +351,7 @@ def test_tails_of_much_noise_are_bounded_from_above(sigma2: str, deviations: int
         sigma = mpmath.sqrt(mpmath.mpf(noise.parameter.numerator) / noise.parameter.denominator)
         inner = start - mpmath.mpf(1 if deviations == 0 else 0.5)
         normal = mpmath.erfc(inner / sigma / mpmath.sqrt(2)) / 2
-        for bound in (tail(noise, start), threshold_verifier.bound_noise_tail(noise, start)):
+        for bound in (bound_tail(noise, start), threshold_verifier.bound_noise_tail(noise, start)):
             above = mpmath.mpf(bound.numerator) / bound.denominator - normal
             assert 0 <= above <= normal * mpmath.mpf("1e-25")
 
@@ -359,11 +359,11 @@ def test_tails_of_much_noise_are_bounded_from_above(sigma2: str, deviations: int
 def test_calibration_refuses_what_makes_no_sense() -> None:
     for delta in (Fraction(0), Fraction(1)):
         with pytest.raises(ValueError, match="delta"):
-            least_threshold_laplace(Fraction(1), people(1), delta)
+            find_laplace_threshold(Fraction(1), people(1), delta)
         with pytest.raises(ValueError, match="delta"):
             calibrate_gaussian(people(1), Fraction(1), delta)
     with pytest.raises(ValueError, match="positive parameter"):
-        least_threshold_laplace(Fraction(0), people(1), Fraction(1, 10))
+        find_laplace_threshold(Fraction(0), people(1), Fraction(1, 10))
     with pytest.raises(ValueError, match="epsilon"):
         calibrate_gaussian(people(1), Fraction(0), Fraction(1, 10))
 
@@ -385,11 +385,11 @@ def test_singletons_are_shown_with_the_chance_that_is_claimed(
     delta = Fraction(1, 1000)
     if family is LAPLACE:
         noise = Noise(LAPLACE, Fraction(2))
-        threshold = least_threshold_laplace(noise.parameter, people(1), delta)
+        threshold = find_laplace_threshold(noise.parameter, people(1), delta)
     else:
         sigma2, threshold = calibrate_gaussian(people(1), Fraction(1, 2), delta)
         noise = Noise(GAUSSIAN, sigma2)
-    chance = NewKeys(noise, threshold, people(1)).shown(1)
+    chance = NewKeys(noise, threshold, people(1)).bound_shown(1)
     assert delta / 2 < chance <= delta
     drawn = [1 + int(each) for each in sample(noise, SINGLETONS, entropy)]  # type: ignore[arg-type]
     assert is_plausible(sum(each >= threshold for each in drawn), float(chance))

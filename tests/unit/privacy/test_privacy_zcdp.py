@@ -23,13 +23,13 @@ DELTAS = st.fractions(min_value=F(1, 10**12), max_value=F(1, 2), max_denominator
     [("0.5", 5.2215344445), ("0.1", 2.1419389284), ("0.005", 0.4299414688)],
 )
 def test_golden_conversions(rho: str, epsilon: float) -> None:
-    assert float(zcdp.epsilon_of(F(rho), SMALL)) == pytest.approx(epsilon, rel=1e-9)
+    assert float(zcdp.bound_epsilon(F(rho), SMALL)) == pytest.approx(epsilon, rel=1e-9)
 
 
 def test_golden_rho() -> None:
-    assert float(zcdp.rho_for(F(1), SMALL)) == pytest.approx(0.0243559703, abs=6e-11)
-    assert float(zcdp.rho_of_pure(F(1))) == pytest.approx(0.4621171573, abs=1e-10)
-    assert zcdp.rho_of_gaussian(3, F(5, 2)) == F(3, 5)
+    assert float(zcdp.find_rho(F(1), SMALL)) == pytest.approx(0.0243559703, abs=6e-11)
+    assert float(zcdp.bound_pure_rho(F(1))) == pytest.approx(0.4621171573, abs=1e-10)
+    assert zcdp.compute_gaussian_rho(3, F(5, 2)) == F(3, 5)
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -44,7 +44,7 @@ def test_conversion_is_the_infimum(rho: F, delta: F) -> None:
 
     starts = [minimize_scalar(cost, bounds=(lo, lo + 8), method="bounded") for lo in range(-20, 30)]
     best = max(0.0, min(found.fun for found in starts))
-    claimed = float(zcdp.epsilon_of(rho, delta))
+    claimed = float(zcdp.bound_epsilon(rho, delta))
     assert claimed >= best * (1 - 1e-12) - 1e-12
     assert claimed <= best * (1 + 1e-7) + 1e-9
 
@@ -52,32 +52,32 @@ def test_conversion_is_the_infimum(rho: F, delta: F) -> None:
 @settings(max_examples=examples(40), deadline=None)
 @given(EPSILONS, DELTAS)
 def test_rho_for_is_the_inverse(epsilon: F, delta: F) -> None:
-    rho = zcdp.rho_for(epsilon, delta)
-    assert zcdp.epsilon_of(rho, delta) <= epsilon
-    assert zcdp.epsilon_of(rho * F("1.00001") + F("1e-12"), delta) > epsilon
+    rho = zcdp.find_rho(epsilon, delta)
+    assert zcdp.bound_epsilon(rho, delta) <= epsilon
+    assert zcdp.bound_epsilon(rho * F("1.00001") + F("1e-12"), delta) > epsilon
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(EPSILONS)
 def test_pure_rho_rounds_up_and_inverts(epsilon: F) -> None:
-    rho = zcdp.rho_of_pure(epsilon)
+    rho = zcdp.bound_pure_rho(epsilon)
     with mpmath.workdps(60):
         e = mpmath.mpf(epsilon.numerator) / epsilon.denominator
         truth = e * mpmath.tanh(e / 2)
         claimed = mpmath.mpf(rho.numerator) / rho.denominator
         assert truth <= claimed <= truth * (1 + mpmath.mpf("1e-14"))
-    back = zcdp.epsilon_for_rho(rho)
-    assert zcdp.rho_of_pure(back) <= rho
+    back = zcdp.find_epsilon_for_rho(rho)
+    assert zcdp.bound_pure_rho(back) <= rho
     assert back >= epsilon * (1 - F("1e-13"))
 
 
 @settings(max_examples=examples(40), deadline=None)
 @given(st.fractions(min_value=F(1, 10**6), max_value=40, max_denominator=10**6), DELTAS)
 def test_delta_of_matches_epsilon_of(rho: F, delta: F) -> None:
-    epsilon = zcdp.epsilon_of(rho, delta)
+    epsilon = zcdp.bound_epsilon(rho, delta)
     if epsilon > rho:
-        assert zcdp.delta_of(rho, epsilon) <= delta
-        assert zcdp.delta_of(rho, epsilon) >= delta * F("0.9999")
+        assert zcdp.bound_delta(rho, epsilon) <= delta
+        assert zcdp.bound_delta(rho, epsilon) >= delta * F("0.9999")
         assert verifier.bound_zcdp_delta(rho, epsilon) <= delta
         assert verifier.bound_zcdp_delta(rho, epsilon * F(99, 100)) > delta
 
@@ -85,26 +85,26 @@ def test_delta_of_matches_epsilon_of(rho: F, delta: F) -> None:
 @pytest.mark.parametrize("epsilon", ["1e-9", "1e6"])
 @pytest.mark.parametrize("delta", ["1e-12", "0.5", "0.999"])
 def test_extremes_stay_consistent(epsilon: str, delta: str) -> None:
-    rho = zcdp.rho_for(F(epsilon), F(delta))
+    rho = zcdp.find_rho(F(epsilon), F(delta))
     assert rho > 0
-    assert zcdp.epsilon_of(rho, F(delta)) <= F(epsilon)
+    assert zcdp.bound_epsilon(rho, F(delta)) <= F(epsilon)
 
 
 def test_nonsense_is_refused() -> None:
     for call in (
-        lambda: zcdp.epsilon_of(F(1), F(0)),
-        lambda: zcdp.epsilon_of(F(-1), SMALL),
-        lambda: zcdp.rho_for(F(0), SMALL),
-        lambda: zcdp.rho_for(F(1), F(1)),
-        lambda: zcdp.epsilon_for_rho(F(0)),
-        lambda: zcdp.rho_of_pure(F(-1)),
-        lambda: zcdp.rho_of_gaussian(1, F(0)),
+        lambda: zcdp.bound_epsilon(F(1), F(0)),
+        lambda: zcdp.bound_epsilon(F(-1), SMALL),
+        lambda: zcdp.find_rho(F(0), SMALL),
+        lambda: zcdp.find_rho(F(1), F(1)),
+        lambda: zcdp.find_epsilon_for_rho(F(0)),
+        lambda: zcdp.bound_pure_rho(F(-1)),
+        lambda: zcdp.compute_gaussian_rho(1, F(0)),
     ):
         with pytest.raises(ValueError):  # noqa: PT011
             call()
 
 
 def test_nothing_costs_nothing() -> None:
-    assert zcdp.epsilon_of(F(0), SMALL) == 0
-    assert zcdp.delta_of(F(0), F(0)) == 0
-    assert zcdp.rho_of_pure(F(0)) == 0
+    assert zcdp.bound_epsilon(F(0), SMALL) == 0
+    assert zcdp.bound_delta(F(0), F(0)) == 0
+    assert zcdp.bound_pure_rho(F(0)) == 0

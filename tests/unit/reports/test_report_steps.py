@@ -12,7 +12,7 @@ import pytest
 from report_specs import DELTA, PEOPLE, SELECTED
 
 from dprelease.language import word
-from dprelease.mechanisms.exponential import shortfall
+from dprelease.mechanisms.exponential import find_shortfall
 from dprelease.mechanisms.mechanism_registry import MECHANISMS
 from dprelease.model import NoiseFamily
 from dprelease.model.plan_json import charged_json
@@ -103,7 +103,7 @@ def test_a_choice_states_its_bound_with_its_numbers(planned):
         "derivation": "",
     }
     assert told["scale"] == 402
-    short = shortfall(True, 4, 1, Fraction(1, 402), 1 - LEVEL)
+    short = find_shortfall(True, 4, 1, Fraction(1, 402), 1 - LEVEL)
     assert told["noise_halfwidth"] == short
     (said,) = told["explained"]
     for words in (f"{short:,} points", "bound is D s/epsilon", "1 - (1 - (1 - p)^R)/(R p) = 0.05",
@@ -118,7 +118,7 @@ def test_a_choice_states_its_bound_with_its_numbers(planned):
 def test_a_choice_whose_scores_move_both_ways_has_the_factor_2(planned):
     told = facts(planned, BEST, adjacency="replace-one")
     assert told["scale"] == 804
-    assert told["noise_halfwidth"] == shortfall(True, 4, 1, Fraction(1, 804), 1 - LEVEL)
+    assert told["noise_halfwidth"] == find_shortfall(True, 4, 1, Fraction(1, 804), 1 - LEVEL)
     assert "bound is 2 D s/epsilon" in told["explained"][0]
     assert "D = 402 " in told["explained"][0]
 

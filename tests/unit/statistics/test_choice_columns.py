@@ -10,7 +10,7 @@ import pytest
 
 from dprelease.kernel.noise.distributions.laws import sum_halfwidth
 from dprelease.language import word
-from dprelease.mechanisms.exponential import shortfall
+from dprelease.mechanisms.exponential import find_shortfall
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.model import (
     Candidates,
@@ -40,7 +40,7 @@ def test_a_mode_is_the_label_of_its_position(planned: Planned) -> None:
     step = planned(Query("q", "mode", "t", axis=AXIS), CHOICE)
     name, short, flag = STATISTICS["mode"].columns(step, [(3, 0)], LEVEL)
     assert name.values == ["other", "x"]
-    assert short.values == [shortfall(True, 4, 1, RATE, 1 - LEVEL)] * 2
+    assert short.values == [find_shortfall(True, 4, 1, RATE, 1 - LEVEL)] * 2
     assert flag.values == [None, None]
     assert (
         word(STATISTICS["mode"].expected_error(step, LEVEL))
@@ -64,7 +64,7 @@ def test_the_top_by_choices(planned: Planned) -> None:
     step = planned(Query("q", "top_k", "t", axis=AXIS, picks=3), CHOICE)
     columns = STATISTICS["top_k"].columns(step, [(1,), (3,), (0,)], LEVEL)
     assert [each.values for each in columns[:3]] == [["y"], ["other"], ["x"]]
-    assert columns[3].values == [shortfall(True, 4, 3, RATE, 1 - LEVEL)]
+    assert columns[3].values == [find_shortfall(True, 4, 3, RATE, 1 - LEVEL)]
     assert "number 2 of the most frequent values" in word(columns[1].description)
 
 

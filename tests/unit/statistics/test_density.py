@@ -16,7 +16,7 @@ from dprelease.kernel.certify.worst_change import bound_worst_change
 from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import Adjacency, CurveAxis, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.curves import reader
-from dprelease.privacy.curve_matrices import FINENESS, bins, waves
+from dprelease.privacy.curve_matrices import FINENESS, build_bins, build_waves
 from dprelease.release.payload import sealed_laws
 from dprelease.release.plan import certified_plan, plan_as_charged
 from dprelease.statistics.shared.statistic import Neighbours
@@ -206,7 +206,7 @@ def test_what_errs_less_is_released() -> None:
             float((reader(axis, matrix).rows ** 2).sum(axis=1).mean())
             * max(sum(v * v for v in column) for column in zip(*matrix.entries, strict=True))
         )
-        for matrix in (waves(axis), bins(axis))
+        for matrix in (build_waves(axis), build_bins(axis))
     }
     assert {len(step.axes[0].entries) for step in many.steps} == {
         min(errors, key=errors.__getitem__)

@@ -45,7 +45,7 @@ def test_two_routes_meet(sigma2: str, epsilon: str) -> None:
     for shift in (shifts.single(3), shifts.pair(2, 3)):
         if F(sigma2) > 128 and shift.coordinates == 2:
             continue
-        first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
+        first = discrete_gaussian.bound_delta(F(sigma2), shift, F(epsilon))
         second = verifier.bound_gaussian_delta(F(sigma2), shift, F(epsilon))
         assert abs(first - second) <= F("1e-20") * max(first, F("1e-10"))
 
@@ -104,7 +104,7 @@ def test_a_staircase_costs_no_more_only_for_shifts_of_its_stair() -> None:
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.01", "1", "17", "1e5"])
 def test_pure_rho_claims(epsilon: str) -> None:
-    claim = zcdp.rho_of_pure(F(epsilon))
+    claim = zcdp.bound_pure_rho(F(epsilon))
     assert verifier.bound_pure_rho(F(epsilon)) <= claim
     assert verifier.bound_pure_rho(F(epsilon)) > claim * F("0.99")
 
@@ -112,7 +112,7 @@ def test_pure_rho_claims(epsilon: str) -> None:
 @pytest.mark.parametrize("rho", ["1e-6", "0.024", "0.5", "30"])
 def test_zcdp_claims(rho: str) -> None:
     delta = F("1e-6")
-    claim = zcdp.epsilon_of(F(rho), delta)
+    claim = zcdp.bound_epsilon(F(rho), delta)
     assert verifier.bound_zcdp_delta(F(rho), claim) <= delta
     assert verifier.bound_zcdp_delta(F(rho), claim * F("0.99")) > delta
     assert verifier.compute_gaussian_rho(1 / (2 * F(rho)), 1) == F(rho)
@@ -133,7 +133,7 @@ def test_nonsense_is_refused() -> None:
 def test_two_arithmetics_meet(sigma2: str, epsilon: str, entries: int) -> None:
     """The smoothing bound in either arithmetic, its toll included."""
     shift = shifts.general(9, entries)
-    first = discrete_gaussian.delta_of(F(sigma2), shift, F(epsilon))
+    first = discrete_gaussian.bound_delta(F(sigma2), shift, F(epsilon))
     second = verifier.bound_gaussian_delta(F(sigma2), shift, F(epsilon))
     assert abs(first - second) <= F("1e-9") * first + F("1e-60")
 

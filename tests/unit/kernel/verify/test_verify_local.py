@@ -14,7 +14,7 @@ from dprelease.kernel.verify.local_randomizers import is_law_confirmed
 from dprelease.local.randomizers import local_laplace, subset_response, window_response
 from dprelease.model.plans import Loss
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
-from dprelease.privacy.zcdp import rho_of_pure
+from dprelease.privacy.zcdp import bound_pure_rho
 
 NOTCH = F(1, 2**64)
 BUDGETS = [
@@ -158,7 +158,7 @@ def test_claims_that_are_none_are_refused() -> None:
 
 @pytest.mark.parametrize("epsilon", [F(1, 1000), F(1), F(20), F(9000), F(10**5)])
 def test_rho(epsilon: F) -> None:
-    law, rho = SubsetLaw(4, 1, F(1, 4)), rho_of_pure(epsilon)
+    law, rho = SubsetLaw(4, 1, F(1, 4)), bound_pure_rho(epsilon)
     assert is_law_confirmed(law, None, Loss(epsilon, F(0), rho))
     assert not is_law_confirmed(law, None, Loss(epsilon, F(0), rho * (1 - F(1, 10**12))))
     assert not is_law_confirmed(law, None, Loss(epsilon, F(1, 10), rho))
