@@ -145,9 +145,9 @@ MUTANTS = [
     Mutant("return 2 * l1, 2 * l2_squared * fewest // (fewest - 1)", "return 2 * l1, 2 * l2_squared", "strategy sensitivity: labels of one centred axis differ", "contracts/test_strategy_sensitivity.py"),
     Mutant("step = 2 if replaced else 1", "step = 1", "strategy sensitivity: conditions under replace-one", "contracts/test_strategy_sensitivity.py"),
     Mutant("l1, l2_squared = rows * l1, rows**2 * l2_squared", "l1, l2_squared = rows * l1, rows * l2_squared", "strategy sensitivity: several rows, in squares", "contracts/test_strategy_sensitivity.py"),
-    Mutant("_all_of(place, len(inner), Fraction(1, whole * _cells(inner, sizes)))", "_all_of(place, len(inner), Fraction(1, whole))", "strategies: factors of centred pieces", "unit/planning/test_strategies.py"),
-    Mutant("terms[more] = [_all_of(len(pieces), len(whole), Fraction(1, size**2)), *coarser]", "terms[more] = [_all_of(len(pieces), len(whole), Fraction(1, size)), *coarser]", "strategies: factors of nested pieces", "unit/planning/test_strategies.py"),
-    Mutant("transform = tuple((*others[:row], 2, *others[row:], -1) for row in range(number))", "transform = tuple((*others[:row], 1, *others[row:], -1) for row in range(number))", "strategies: twice a count less the total", "unit/planning/test_strategies.py"),
+    Mutant("_sum_piece(place, len(inner), Fraction(1, whole * _count_cells(inner, sizes)))", "_sum_piece(place, len(inner), Fraction(1, whole))", "strategies: factors of centred pieces", "unit/planning/test_strategies.py"),
+    Mutant("terms[larger] = [_sum_piece(len(pieces), len(whole), Fraction(1, size**2)), *coarser]", "terms[larger] = [_sum_piece(len(pieces), len(whole), Fraction(1, size)), *coarser]", "strategies: factors of nested pieces", "unit/planning/test_strategies.py"),
+    Mutant("transform = tuple((*zeros[:row], 2, *zeros[row:], -1) for row in range(number))", "transform = tuple((*zeros[:row], 1, *zeros[row:], -1) for row in range(number))", "strategies: twice a count less the total", "unit/planning/test_strategies.py"),
     # --- survey weights
     Mutant("return Vector(most * row.l1, most**2 * row.l2_squared, row.width, plural=row.plural)", "return Vector(row.l1, row.l2_squared, row.width, plural=row.plural)", "weights: a weighted share", "contracts/test_sensitivity.py"),
     Mutant("corners = [w * k for w in (least, most) for k in (row.lower, row.upper)]", "corners = [w * k for w in (least,) for k in (row.lower, row.upper)]", "weights: a weighted sum", "contracts/test_sensitivity.py"),

@@ -23,24 +23,24 @@ _WEAKEST = Fraction(1, 10**12)
 _DIGITS = 12
 
 
-def meets(release: Release, draft: Draft, mechanism: Mechanism) -> Choice:
+def find_weakest_choice(release: Release, draft: Draft, mechanism: Mechanism) -> Choice:
     """The weakest noise of a mechanism at which every query of the draft meets its target.
 
     Raises Failure where no noise does.
     """
-    return weakest(release, draft, lambda intensity: mechanism.scale_noise(draft, intensity))
+    return find_weakest(release, draft, lambda intensity: mechanism.scale_noise(draft, intensity))
 
 
-def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) -> Choice:
+def find_weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) -> Choice:
     """The same of any noise that an intensity makes: the larger, the less noise."""
 
-    def holds(intensity: Fraction) -> Choice | None:
+    def try_intensity(intensity: Fraction) -> Choice | None:
         choice = make(intensity)
         step = draft.step(choice)
-        return choice if all(_met(read, step) for read in draft.reads) else None
+        return choice if all(_is_met(read, step) for read in draft.reads) else None
 
     low, high = None, Fraction(1)
-    while (weakest_choice := holds(high)) is None:
+    while (weakest_choice := try_intensity(high)) is None:
         low, high = high, high * 4
         if high > _STRONGEST:
             raise complain(
@@ -52,7 +52,7 @@ def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) 
             )
     while low is None:
         lower = high / 4
-        weaker = holds(lower)
+        weaker = try_intensity(lower)
         if weaker is None or lower < _WEAKEST:
             low = lower
         else:
@@ -61,62 +61,62 @@ def weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) 
         middle = round_up((low + high) / 2, _DIGITS)
         if not low < middle < high:
             break
-        made = holds(middle)
-        if made is None:
+        outcome = try_intensity(middle)
+        if outcome is None:
             low = middle
         else:
-            high, weakest_choice = middle, made
+            high, weakest_choice = middle, outcome
     return weakest_choice
 
 
-def _met(read: Read, step: Step) -> bool:
-    wanted = read.query.accuracy
-    if wanted is None:
+def _is_met(read: Read, step: Step) -> bool:
+    target = read.query.accuracy
+    if target is None:
         return True
-    error = error_of(read, step, wanted)
-    return error is not None and error <= wanted.within
+    error = compute_error(read, step, target)
+    return error is not None and error <= target.within
 
 
-def error_of(read: Read, step: Step, wanted: Accuracy) -> Fraction | None:
+def compute_error(read: Read, step: Step, target: Accuracy) -> Fraction | None:
     """The half-width at the target's confidence, in the unit of its ``within``."""
-    if wanted.records is not None:
-        noise_example = reading.example_of(read, step, wanted.confidence, wanted.records)
+    if target.records is not None:
+        noise_example = reading.example_of(read, step, target.confidence, target.records)
         return None if noise_example is None else Fraction(noise_example["halfwidth"])
-    return reading.target_half(read, step, wanted.confidence)
+    return reading.target_half(read, step, target.confidence)
 
 
-def chosen(
+def choose_drafts(
     release: Release, together: Sequence[Draft], separate_drafts: Sequence[Draft], *, by_rho: bool
 ) -> list[Draft]:
     """Take each release that several targets share, or what they are apart, whichever costs less.
 
     By the sum of epsilons, or ``by_rho`` of rhos: how all compose is for the whole plan to tell.
     """
-    made: list[Draft] = []
+    drafts: list[Draft] = []
     draft_of_query = {read.query.name: draft for draft in separate_drafts for read in draft.reads}
     for draft in together:
         names = {read.query.name for read in draft.reads}
         parts = list({draft_of_query[name].name: draft_of_query[name] for name in names}.values())
         same = {read.query.name for part in parts for read in part.reads} == names
         if not same or len(parts) == 1 or not draft.demand.targeted:
-            made.append(draft)
+            drafts.append(draft)
             continue
         costs = [
-            sum((_cost(release, member, by_rho=by_rho) for member in option), Fraction(0))
+            sum((_compute_cost(release, member, by_rho=by_rho) for member in option), Fraction(0))
             for option in ([draft], parts)
         ]
-        made.extend([draft] if costs[0] <= costs[1] else parts)
-    return sorted(made, key=lambda draft: draft.query.number)
+        drafts.extend([draft] if costs[0] <= costs[1] else parts)
+    return sorted(drafts, key=lambda draft: draft.query.number)
 
 
-def _cost(release: Release, draft: Draft, *, by_rho: bool) -> Fraction:
+def _compute_cost(release: Release, draft: Draft, *, by_rho: bool) -> Fraction:
     """The least that meets the draft's targets; a lot where nothing does."""
     pure, concentrated = list_options(draft, "auto")
-    both = [pure, concentrated] if by_rho else [pure]
+    mixes = [pure, concentrated] if by_rho else [pure]
     costs = []
-    for mechanism in both if draft.additive else [concentrated]:
+    for mechanism in mixes if draft.additive else [concentrated]:
         try:
-            loss = meets(release, draft, mechanism).loss
+            loss = find_weakest_choice(release, draft, mechanism).loss
         except Failure:
             continue
         cost = loss.rho if by_rho else loss.epsilon

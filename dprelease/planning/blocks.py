@@ -13,7 +13,7 @@ from math import prod
 from msgspec import Struct
 
 from dprelease.model import Expression, Group
-from dprelease.planning.budget_request import Demand, demand_of
+from dprelease.planning.budget_request import Demand, add_up_demand
 from dprelease.planning.steps import Draft
 from dprelease.statistics.statistic_registry import statistic_of
 
@@ -45,12 +45,12 @@ class Block(Struct, frozen=True):
     @property
     def budget(self) -> Demand:
         """What its drafts have together."""
-        return demand_of([read.query for draft in self.drafts for read in draft.reads])
+        return add_up_demand([read.query for draft in self.drafts for read in draft.reads])
 
     @property
     def is_small(self) -> bool:
         """Whether a table with all groups has no more cells than a joined one may have."""
-        groups = {group for draft in self.drafts for group in completed(draft.query.groups)}
+        groups = {group for draft in self.drafts for group in complete_groups(draft.query.groups)}
         return prod(len(group.labels) for group in groups) <= MOST_JOINED
 
     @property
@@ -59,21 +59,21 @@ class Block(Struct, frozen=True):
         return len(self.drafts) > 1
 
 
-def completed(groups: Sequence[Group]) -> tuple[Group, ...]:
+def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups, each with a label for every record."""
     return tuple(group.completed() for group in groups)
 
 
-def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
+def build_blocks(drafts: Sequence[Draft]) -> list[Block]:
     """Gather the drafts that may be planned together, for one budget.
 
     Tables over the same rows are one block. Of a filter that has no several tables, a count without
     groups is a condition on all rows, and counts with the same groups are conditions in each of
     their cells. Rows of people that are counted by several filters are not the same rows.
     """
-    counts = [draft for draft in drafts if _is_plain_count(draft) and not _family(draft)]
+    counts = [draft for draft in drafts if _is_plain_count(draft) and not _name_family(draft)]
     # in an order that does not depend on that of the spec: what is added up in floats depends on it
-    counts.sort(key=_canonical)
+    counts.sort(key=_canonicalize)
     tables: dict[tuple[Expression | None, str], list[Draft]] = {}
     conditions: dict[tuple[tuple[Group, ...], str], list[Draft]] = {}
     groups_of: dict[Expression | None, set[tuple[Group, ...]]] = {}
@@ -99,15 +99,17 @@ def blocks_of(drafts: Sequence[Draft]) -> list[Block]:
         free = conditions.get(((), mechanism), []) if where is None else []
         blocks.append(Block(where, tuple(members), tuple(free)))
     families: dict[tuple[str, Expression | None, str], list[Draft]] = {}
-    for draft in sorted(drafts, key=_canonical):
-        if _is_plain_count(draft) and _family(draft):
+    for draft in sorted(drafts, key=_canonicalize):
+        if _is_plain_count(draft) and _name_family(draft):
             query = draft.query
-            families.setdefault((_family(draft), query.where, query.mechanism), []).append(draft)
+            families.setdefault((_name_family(draft), query.where, query.mechanism), []).append(
+                draft
+            )
     blocks += [Block(where, tuple(members)) for (_, where, _), members in families.items()]
     return sorted((block for block in blocks if block.adds_up), key=_order)
 
 
-def _canonical(draft: Draft) -> tuple[list[tuple[str, tuple[str, ...]]], str, str]:
+def _canonicalize(draft: Draft) -> tuple[list[tuple[str, tuple[str, ...]]], str, str]:
     query = draft.query
     where = query.where.text if query.where is not None else ""
     return [(group.column, group.labels) for group in query.groups], where, query.statistic
@@ -131,10 +133,10 @@ def _is_condition(
     return not draft.query.groups or not siblings <= {None, draft.query.where}
 
 
-def _family(draft: Draft) -> str:
+def _name_family(draft: Draft) -> str:
     """The name of the query with a budget of its own whose table it is, one of several; or none."""
     query = draft.query
-    return query.column_name if draft.demand.stated and query.one_of_several else ""
+    return query.column_name if draft.demand.is_stated and query.one_of_several else ""
 
 
 def _is_plain_count(draft: Draft) -> bool:
@@ -144,17 +146,17 @@ def _is_plain_count(draft: Draft) -> bool:
         statistic_of(query.statistic).combines
         and query.survey_weight is None
         and draft.demand.kind in {"weight", "epsilon", "rho"}
-        and (draft.demand.kind == "weight" or _family(draft) != "")
+        and (draft.demand.kind == "weight" or _name_family(draft) != "")
         and draft.released.transform == ((1,),)
         and not draft.released.axes
         and not (draft.selects or query.private or query.axis)
-        and _keeps_the_same_rows(draft)
+        and _has_same_rows(draft)
         and draft.sensitivity.l1 > 0
         and all(not read.rows for read in draft.reads)
     )
 
 
-def _keeps_the_same_rows(draft: Draft) -> bool:
+def _has_same_rows(draft: Draft) -> bool:
     """Whether as many rows are kept of a unit, whatever the cells that they lie in."""
     limits = draft.neighbours.contribution
     return limits.groups == limits.per_group == limits.rows

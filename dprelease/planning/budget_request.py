@@ -38,12 +38,12 @@ class Demand(Struct, frozen=True):
         return "epsilon" if self.delta is None else "epsilon and delta"
 
     @property
-    def stated(self) -> bool:
+    def is_stated(self) -> bool:
         """Whether it is a budget in numbers."""
         return self.epsilon is not None or self.rho is not None
 
 
-def demand_of(queries: Sequence[Query]) -> Demand:
+def add_up_demand(queries: Sequence[Query]) -> Demand:
     """Add up what queries of one kind ask for. ValueError where they differ in kind."""
     single = [
         Demand(
@@ -54,13 +54,13 @@ def demand_of(queries: Sequence[Query]) -> Demand:
     if len({demand.kind for demand in single}) != 1:
         raise ValueError("demands of different kinds can't be added up")
     budgets = zip(*((query.epsilon, query.delta, query.rho) for query in queries), strict=True)
-    epsilon, delta, rho = map(_total, budgets)
+    epsilon, delta, rho = map(_sum_amounts, budgets)
     weight = sum((query.weight for query in queries), _NOTHING)
     return Demand(epsilon, delta, rho, weight, single[0].targeted)
 
 
-def _total(stated: Sequence[Fraction | None]) -> Fraction | None:
-    amounts = [amount for amount in stated if amount is not None]
+def _sum_amounts(parts: Sequence[Fraction | None]) -> Fraction | None:
+    amounts = [amount for amount in parts if amount is not None]
     return sum(amounts, _NOTHING) if amounts else None
 
 
@@ -68,14 +68,14 @@ _UNIT = 10**15
 
 
 @lru_cache(maxsize=1024)
-def root(value: Fraction, degree: int) -> Fraction:
+def compute_root(value: Fraction, degree: int) -> Fraction:
     """The root of a number >= 0, rounded down to 15 places; exact where it has no more."""
     if value < 0 or degree < 1:
         raise ValueError("roots are taken of numbers that aren't negative")
     whole = value * _UNIT**degree
-    wanted = whole.numerator // whole.denominator
-    low, high = 0, 1 << -(-wanted.bit_length() // degree) + 1
+    radicand = whole.numerator // whole.denominator
+    low, high = 0, 1 << -(-radicand.bit_length() // degree) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if middle**degree <= wanted else (low, middle)
+        low, high = (middle, high) if middle**degree <= radicand else (low, middle)
     return Fraction(low, _UNIT)

@@ -28,7 +28,7 @@ from dprelease.mechanisms import Choice, Mechanism
 from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Counted
-from dprelease.planning.budget_request import root
+from dprelease.planning.budget_request import compute_root
 from dprelease.planning.stated_budgets import Choices
 from dprelease.planning.steps import Draft
 from dprelease.planning.total_budget import Total
@@ -54,28 +54,31 @@ class Outcome(Struct, frozen=True):
     mix: Mix
 
 
-def added(drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix) -> Outcome | None:
+def add_plainly(
+    drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
+) -> Outcome | None:
     """Share epsilon by plain addition: no delta is spent."""
     if total.epsilon is None:
         return None
     remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
-    roots = _roots(drafts, mix, 3)
+    roots = _compute_roots(drafts, mix, 3)
     if remaining_epsilon <= 0:
         return None
     factor = remaining_epsilon / sum(roots.values(), Fraction(0))
     intensities = {name: factor * draft_root for name, draft_root in roots.items()}
     outcome = _plan(drafts, mix, intensities)
-    spared = sum(_spared(draft, outcome.choices[draft.name]) for draft in drafts)
+    spared = sum(_estimate_spared_loss(draft, outcome.choices[draft.name]) for draft in drafts)
     return replace(outcome, error=outcome.error - spared)
 
 
-def _spared(draft: Draft, choice: Choice) -> float:
+def _estimate_spared_loss(draft: Draft, choice: Choice) -> float:
     """What noise that is refined, as it is where losses are added up, takes off a draft's error."""
     fine = refine_choice(draft, choice)
     if fine is choice:
         return 0.0
     before, after = (
-        float(get_law(it.noise.family).compute_variance(it.noise)) for it in (choice, fine)
+        float(get_law(option.noise.family).compute_variance(option.noise))
+        for option in (choice, fine)
     )
     return float(draft.demand.weight) * (before - after) / draft.sensitivity.l1**2
 
@@ -94,30 +97,30 @@ class Composed(Struct, frozen=True):
     roots: dict[str, Fraction] = field(default_factory=dict)
     _made: dict[tuple[str, Fraction], Choice] = field(default_factory=dict)
 
-    def by_rho(self, guess: Fraction) -> Fraction | None:
+    def solve_rho(self, guess: Fraction) -> Fraction | None:
         """The factor at which the sum of rhos meets the total: quick."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, self.mix, 4))
+            self.roots.update(_compute_roots(self.drafts, self.mix, 4))
         if self.total.accounting == "pld":
             return None
         alone = self.total.rho is not None or self.total.accounting != "auto"
-        return _largest(self._rho, guess, CLOSER if alone else CLOSE)
+        return _find_largest(self._compute_rho, guess, CLOSER if alone else CLOSE)
 
-    def about(self, guess: Fraction) -> Fraction:
-        """About the factor that ``by_rho`` finds, by closed forms: to choose mixes by."""
+    def estimate_factor(self, guess: Fraction) -> Fraction:
+        """About the factor that ``solve_rho`` finds, by closed forms: to choose mixes by."""
         if not self.roots:
-            self.roots.update(_roots(self.drafts, self.mix, 4))
-        allowed = float(_allowed(self.total))
+            self.roots.update(_compute_roots(self.drafts, self.mix, 4))
+        allowed = float(_bound_allowed_rho(self.total))
         factor = float(guess)
         for _ in range(4):
             rho = sum(
-                _about_rho(draft, self.mix[draft.name], factor * float(self.roots[draft.name]))
+                _estimate_rho(draft, self.mix[draft.name], factor * float(self.roots[draft.name]))
                 for draft in self.drafts
             )
             factor *= sqrt(allowed / rho)
         return Fraction(factor)
 
-    def error(self, factor: Fraction | None) -> float:
+    def estimate_error(self, factor: Fraction | None) -> float:
         """About the error at a factor, to choose by."""
         if factor is None:
             return float("inf")
@@ -127,17 +130,17 @@ class Composed(Struct, frozen=True):
             for draft in self.drafts
         )
 
-    def outcome(self, factor: Fraction | None, guess: Fraction) -> Outcome | None:
+    def find_outcome(self, factor: Fraction | None, guess: Fraction) -> Outcome | None:
         """Raise the factor that was found by rho as far as the distributions of losses allow."""
         largest_factor = factor
         if self.total.rho is None and self.total.accounting in {"auto", "pld"}:
-            used = lru_cache(maxsize=None)(self._epsilon)
+            epsilon_at = lru_cache(maxsize=None)(self._compute_epsilon)
             start = round_down(factor or guess, _DIGITS)
-            part = used(start)
+            part = epsilon_at(start)
             if factor is None or (part is not None and part <= 1):
-                more = _largest(used, start, CLOSE)
+                larger_factor = _find_largest(epsilon_at, start, CLOSE)
                 largest_factor = max(
-                    (candidate for candidate in (factor, more) if candidate is not None),
+                    (candidate for candidate in (factor, larger_factor) if candidate is not None),
                     default=None,
                 )
         if largest_factor is None:
@@ -145,27 +148,27 @@ class Composed(Struct, frozen=True):
         intensities = {name: largest_factor * draft_root for name, draft_root in self.roots.items()}
         return _plan(self.drafts, self.mix, intensities)
 
-    def _choice(self, draft: Draft, factor: Fraction) -> Choice:
+    def _choose(self, draft: Draft, factor: Fraction) -> Choice:
         key = draft.name, factor
         if key not in self._made:
             intensity = factor * self.roots[draft.name]
             self._made[key] = self.mix[draft.name].scale_noise(draft, intensity)
         return self._made[key]
 
-    def _rho(self, factor: Fraction) -> Fraction | None:
-        made = (self._choice(draft, factor).loss for draft in self.drafts)
-        return _part_of_rho([*(cost.loss for cost in self.fixed), *made], self.total)
+    def _compute_rho(self, factor: Fraction) -> Fraction | None:
+        losses = (self._choose(draft, factor).loss for draft in self.drafts)
+        return _compute_rho_share([*(cost.loss for cost in self.fixed), *losses], self.total)
 
-    def _epsilon(self, factor: Fraction) -> Fraction | None:
+    def _compute_epsilon(self, factor: Fraction) -> Fraction | None:
         events = [event for cost in self.fixed for event in cost.events]
         for draft in self.drafts:
             event = self.mix[draft.name].build_event(draft, factor * self.roots[draft.name])
-            events.extend([(event, 1)] if event else self._choice(draft, factor).events)
-        return _part_of_epsilon(events, self.total)
+            events.extend([(event, 1)] if event else self._choose(draft, factor).events)
+        return _compute_epsilon_share(events, self.total)
 
 
-def _roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, Fraction]:
-    return {draft.name: root(_weight(draft, mix[draft.name]), degree) for draft in drafts}
+def _compute_roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, Fraction]:
+    return {draft.name: compute_root(_weight(draft, mix[draft.name]), degree) for draft in drafts}
 
 
 def _weight(draft: Draft, mechanism: Mechanism) -> Fraction:
@@ -187,14 +190,14 @@ def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -
     return Outcome(choices, error, mix)
 
 
-def _part_of_rho(losses: Sequence[Loss], total: Total) -> Fraction | None:
+def _compute_rho_share(losses: Sequence[Loss], total: Total) -> Fraction | None:
     """What part of the total the losses come to; None if they don't compose."""
-    allowed = _allowed(total)
+    allowed = _bound_allowed_rho(total)
     rhos = [loss.rho for loss in losses if loss.rho is not None]
     return sum(rhos, Fraction(0)) / allowed if len(rhos) == len(losses) else None
 
 
-def _allowed(total: Total) -> Fraction:
+def _bound_allowed_rho(total: Total) -> Fraction:
     """The rho that may be spent."""
     if total.rho is not None:
         return total.rho
@@ -202,7 +205,7 @@ def _allowed(total: Total) -> Fraction:
     return min(zcdp.find_rho(epsilon, total.delta), epsilon / BEYOND_RHO)
 
 
-def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
+def _estimate_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
     """About the rho of a draft at an intensity; nothing rests on it."""
     if mechanism.needs_delta:
         return intensity**2 / 2
@@ -212,15 +215,15 @@ def _about_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
     return intensity * tanh(intensity / 2)
 
 
-def _part_of_epsilon(events: Sequence[Counted], total: Total) -> Fraction | None:
+def _compute_epsilon_share(events: Sequence[Counted], total: Total) -> Fraction | None:
     if total.epsilon is None:
         return None
     epsilon = compose_numerically(events, total.delta, total.margin)
     return None if epsilon is None else epsilon / total.epsilon
 
 
-def _largest(
-    used: Callable[[Fraction], Fraction | None], guess: Fraction, close: float
+def _find_largest(
+    usage: Callable[[Fraction], Fraction | None], guess: Fraction, close: float
 ) -> Fraction | None:
     """The largest factor found that uses no more than all; near all of it. None if there is none.
 
@@ -231,7 +234,7 @@ def _largest(
     factor = guess
     for _ in range(_ROUNDS):
         factor = round_down(factor, _DIGITS)
-        part = used(factor)
+        part = usage(factor)
         if part is None:
             high = factor, float("inf")
         elif part <= 1:
@@ -240,13 +243,13 @@ def _largest(
                 break
         else:
             high = factor, float(part)
-        factor = _next(low, high, (1 + close) / 2)
+        factor = _choose_next(low, high, (1 + close) / 2)
         if factor <= 0 or (low and high and high[0] - low[0] <= low[0] / 10**14):
             break
     return low[0] if low else None
 
 
-def _next(
+def _choose_next(
     low: tuple[Fraction, float] | None, high: tuple[Fraction, float] | None, aim: float
 ) -> Fraction:
     """Where to look next: a power of the factor through what is known."""
@@ -275,28 +278,28 @@ _MOST = 6
 """So many kinds of drafts are told apart in mixes."""
 
 
-def pure_mix(drafts: Sequence[Draft]) -> Mix | None:
+def build_pure_mix(drafts: Sequence[Draft]) -> Mix | None:
     """No delta for any; None where a spec asks for Gaussian noise."""
     mix = {draft.name: draft.mechanisms.pure for draft in drafts}
     return None if any(mechanism.needs_delta for mechanism in mix.values()) else mix
 
 
-def mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
+def iter_mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
     """The mixes to compare where there is a delta: Gaussian noise for none, for all, for some."""
     open_ones = [draft for draft in drafts if len(set(draft.mechanisms)) > 1]
-    kinds = sorted({_kind(draft) for draft in open_ones}, reverse=True)
+    kinds = sorted({_classify(draft) for draft in open_ones}, reverse=True)
     steps = [0, len(kinds), *range(1, len(kinds))][: _MOST + 1]
-    for most in steps:
-        chosen = set(kinds[:most])
+    for limit in steps:
+        chosen = set(kinds[:limit])
         yield {
             draft.name: draft.mechanisms.concentrated
-            if _kind(draft) in chosen
+            if _classify(draft) in chosen
             else draft.mechanisms.pure
             for draft in drafts
         }
 
 
-def _kind(draft: Draft) -> tuple[float, float, bool]:
+def _classify(draft: Draft) -> tuple[float, float, bool]:
     """What a mix tells drafts apart by: gain in norm, weight, and what it is."""
     sensitivity = draft.sensitivity
     if not draft.additive:

@@ -20,7 +20,7 @@ Errors = Mapping[str, float]
 """Variances by name of what has them, or what stands for these: 0 without noise."""
 
 
-def errors_of(drafts: Sequence[Draft], noise: Errors) -> Errors:
+def compute_errors(drafts: Sequence[Draft], noise: Errors) -> Errors:
     """Give the error of every figure; ``noise`` is that of one integer or choice of each draft.
 
     Figures that are not linear in the integers have the error of these: they are compared where
@@ -28,13 +28,13 @@ def errors_of(drafts: Sequence[Draft], noise: Errors) -> Errors:
     """
     by_name = {draft.name: draft for draft in drafts}
     return {
-        read.query.name: sum(amount * noise[name] for name, amount in _amounts(read, by_name))
+        read.query.name: sum(amount * noise[name] for name, amount in _list_amounts(read, by_name))
         for draft in drafts
         for read in draft.reads
     }
 
 
-def _amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]:
+def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]:
     """How often the error of an integer of each step is in the figure."""
     if read.reading is Reading.COMBINED:
         return [
@@ -55,16 +55,16 @@ def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[
     return sum(float(part.factor**2) * part.cells for part in cells)
 
 
-def expected(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
+def estimate_errors(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
     """The noise that drafts come to with budgets of their own, or a share of a total of 1.
 
     By the closed forms that ``budget_split`` follows: with all losses concentrated, or all pure.
     """
-    paying = [draft for draft in drafts if not draft.free and not draft.demand.stated]
-    roots = {draft.name: _root(draft, concentrated=concentrated) for draft in paying}
+    paying = [draft for draft in drafts if not draft.free and not draft.demand.is_stated]
+    roots = {draft.name: _compute_root(draft, concentrated=concentrated) for draft in paying}
     whole = sum(roots.values())
 
-    def noise_of(draft: Draft) -> float:
+    def estimate_noise(draft: Draft) -> float:
         if draft.free:
             return 0.0
         sensitivity, demand = draft.sensitivity, draft.demand
@@ -77,10 +77,10 @@ def expected(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
             return float(sensitivity.l2_squared if draft.additive else 1) / intensity
         return float(2 * sensitivity.l1**2 if draft.additive else 2) / intensity**2
 
-    return {draft.name: noise_of(draft) for draft in drafts}
+    return {draft.name: estimate_noise(draft) for draft in drafts}
 
 
-def _root(draft: Draft, *, concentrated: bool) -> float:
+def _compute_root(draft: Draft, *, concentrated: bool) -> float:
     weight, sensitivity = float(draft.demand.weight), draft.sensitivity
     if not concentrated:
         return math.cbrt(weight)
@@ -89,10 +89,10 @@ def _root(draft: Draft, *, concentrated: bool) -> float:
     return math.sqrt(weight)
 
 
-def planned(drafts: Sequence[Draft], choices: Choices) -> Errors:
+def compute_planned_errors(drafts: Sequence[Draft], choices: Choices) -> Errors:
     """The noise of drafts for which it is chosen."""
 
-    def noise_of(draft: Draft) -> float:
+    def get_noise(draft: Draft) -> float:
         noise = choices[draft.name].noise
         if not noise.parameter:
             return 0.0
@@ -100,4 +100,4 @@ def planned(drafts: Sequence[Draft], choices: Choices) -> Errors:
             return float(get_law(noise.family).compute_variance(noise))
         return float(1 / noise.parameter**2)
 
-    return {draft.name: noise_of(draft) for draft in drafts}
+    return {draft.name: get_noise(draft) for draft in drafts}

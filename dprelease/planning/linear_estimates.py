@@ -39,66 +39,71 @@ class Estimates(Struct, frozen=True):
     released: Sequence[Axes]
     sizes: Sequence[int]
 
-    def figures(self, variances: Sequence[float]) -> Mapping[Axes, Sequence[Term]]:
+    def build_figures(self, variances: Sequence[float]) -> Mapping[Axes, Sequence[Term]]:
         """Give the terms of each table's figures; steps are named by the place of their table.
 
         ``variances``: those of the noise of the released tables.
         """
-        weights = {axes: _rounded(weights) for axes, weights in self._weights(variances).items()}
-        return {table: list(self._terms(table, weights)) for table in self.tables}
+        weights = {
+            axes: _round_weights(weights)
+            for axes, weights in self._compute_weights(variances).items()
+        }
+        return {table: list(self._iter_terms(table, weights)) for table in self.tables}
 
-    def amounts(self, variances: Sequence[float]) -> Mapping[Axes, Mapping[int, float]]:
+    def compute_amounts(self, variances: Sequence[float]) -> Mapping[Axes, Mapping[int, float]]:
         """Give how much of the noise of each released table is in each table's figures.
 
         Of component B, the product of n - 1 over its groups is what it has of all cells.
         """
         amounts: dict[Axes, dict[int, float]] = {}
-        weights = self._weights(variances)
+        weights = self._compute_weights(variances)
         for table in self.tables:
             shares = amounts.setdefault(table, {})
-            for component in _subsets(table):
-                parts = prod(self.sizes[at] - 1 for at in component) / self._cells(table) ** 2
+            for component in _iter_subsets(table):
+                parts = prod(self.sizes[at] - 1 for at in component) / self._count_cells(table) ** 2
                 for place, weight in weights[component].items():
-                    cells = self._cells(self.released[place])
+                    cells = self._count_cells(self.released[place])
                     shares[place] = shares.get(place, 0.0) + parts * weight**2 * cells
         return amounts
 
-    def _cells(self, axes: Iterable[int]) -> int:
+    def _count_cells(self, axes: Iterable[int]) -> int:
         return prod(self.sizes[place] for place in axes)
 
-    def _weights(self, variances: Sequence[float]) -> dict[Axes, dict[int, float]]:
+    def _compute_weights(self, variances: Sequence[float]) -> dict[Axes, dict[int, float]]:
         """The weight of each released table in the estimates of its components."""
         inverse: dict[Axes, dict[int, float]] = {}
         for place, axes in enumerate(self.released):
-            for component in _subsets(axes):
-                precision = 1 / ((variances[place] or _EXACT) * self._cells(axes))
+            for component in _iter_subsets(axes):
+                precision = 1 / ((variances[place] or _EXACT) * self._count_cells(axes))
                 inverse.setdefault(component, {})[place] = precision
         return {
             component: {place: part / sum(parts.values()) for place, part in parts.items()}
             for component, parts in inverse.items()
         }
 
-    def _terms(self, table: Axes, weights: Mapping[Axes, Mapping[int, Fraction]]) -> Iterator[Term]:
+    def _iter_terms(
+        self, table: Axes, weights: Mapping[Axes, Mapping[int, Fraction]]
+    ) -> Iterator[Term]:
         """A component over B centred is the sum over C in B of (-1)^|B - C| times cells over C."""
         for place, axes in enumerate(self.released):
             common = axes & table
-            for agreeing in _subsets(common):
+            for agreeing in _iter_subsets(common):
                 factor = Fraction(0)
-                for more in _subsets(common - agreeing):
-                    factor += (-1) ** len(more) * weights[agreeing | more][place]
+                for extra_axes in _iter_subsets(common - agreeing):
+                    factor += (-1) ** len(extra_axes) * weights[agreeing | extra_axes][place]
                 if factor:
                     places = tuple(at for at, axis in enumerate(sorted(axes)) if axis in agreeing)
-                    yield Term(str(place), factor / self._cells(table - agreeing), 0, places)
+                    yield Term(str(place), factor / self._count_cells(table - agreeing), 0, places)
 
 
-def _rounded(weights: Mapping[int, float]) -> dict[int, Fraction]:
+def _round_weights(weights: Mapping[int, float]) -> dict[int, Fraction]:
     """The weights as fractions that add up to 1."""
     parts = {place: round(weight * 10**DIGITS) for place, weight in weights.items()}
     parts[min(parts)] += 10**DIGITS - sum(parts.values())
     return {place: Fraction(part, 10**DIGITS) for place, part in parts.items()}
 
 
-def _subsets(axes: Iterable[int]) -> Iterator[Axes]:
+def _iter_subsets(axes: Iterable[int]) -> Iterator[Axes]:
     places = sorted(axes)
     sizes = range(len(places) + 1)
     return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))

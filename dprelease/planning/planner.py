@@ -1,8 +1,9 @@
 """The planner: every query's noise and the loss of them all, fixed before any data is opened.
 
-``what_if`` plans again with other totals. Where queries share by weight, what others state by
-themselves and their targets stay as they are. Where all of it is stated, all of it is multiplied,
-and so is the epsilon of record-level tables; what follows from a chance of true answers stays.
+``plan_alternatives`` plans again with other totals. Where queries share by weight, what others
+state by themselves and their targets stay as they are. Where all of it is stated, all of it is
+multiplied, and so is the epsilon of record-level tables; what follows from a chance of true answers
+stays.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from msgspec.structs import replace
 from dprelease.errors import Failure
 from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
 from dprelease.model.sentences import Sentence, Text, sentence
-from dprelease.planning.record_table_plan import added, record_steps, together
-from dprelease.planning.shared_releases import asked_twice
-from dprelease.planning.solve import best_of
-from dprelease.planning.stated_budgets import complain_of
-from dprelease.planning.total_budget import STATED_DELTA, Total, delta_is_ours, total_of
+from dprelease.planning.record_table_plan import add_losses, record_steps, sum_losses
+from dprelease.planning.shared_releases import find_repeated_queries
+from dprelease.planning.solve import choose_best_solution
+from dprelease.planning.stated_budgets import build_failure
+from dprelease.planning.total_budget import STATED_DELTA, Total, is_delta_ours, read_total
 from dprelease.postprocess.intervals.combined_figure import with_decimals
 from dprelease.postprocess.intervals.number_text import as_budget, listing, number
 from dprelease.privacy import composition as accounting
@@ -37,47 +38,47 @@ def make_plan(
     their losses are added to what the queries come to. Raises Failure (exit code 2) when the
     queries' budgets or accuracy targets do not fit into it.
     """
-    total = total_of(release)
+    total = read_total(release)
     if margin is not None:
         total = replace(total, margin=margin)
     elif total.accounting == "auto":
         total = replace(total, accounting="plain")
     records = record_steps(release)
-    table_loss = added(records)
+    table_loss = add_losses(records)
     if not release.queries:
         _check_total(release, table_loss, total)
-        notes = _notes(release, total, table_loss)
+        notes = _collect_notes(release, total, table_loss)
         return Plan(release, (), table_loss, BASIC, table_loss, notes, records=records)
-    remaining = total.without(table_loss)
+    remaining = total.subtract_loss(table_loss)
     if (remaining.epsilon or 0) < 0 or (remaining.rho or 0) < 0 or remaining.delta < 0:
         _check_total(release, table_loss, total)
-        raise _not_composable(release, total)
+        raise _build_composition_failure(release, total)
     if remaining.accounting in {"zcdp", "pld"} and remaining.delta == 0:
-        raise _not_composable(release, total)
+        raise _build_composition_failure(release, total)
     try:
-        solution = best_of(release, remaining, jointly=jointly)
+        solution = choose_best_solution(release, remaining, jointly=jointly)
     except ValueError:
-        raise _not_composable(release, total) from None
+        raise _build_composition_failure(release, total) from None
     drafts = solution.drafts
     steps = tuple(draft.step(solution.choices[draft.name]) for draft in drafts)
-    loss = together(solution.loss, table_loss) if records else solution.loss
+    loss = sum_losses(solution.loss, table_loss) if records else solution.loss
     _check_total(release, loss, total)
     losses = [step.loss for step in steps]
     basic = accounting.compose_basic([*losses, *(step.loss for step in records)])
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
     reads = tuple(by_name[query.name] for query in release.queries)
-    notes = _notes(release, total, loss)
+    notes = _collect_notes(release, total, loss)
     compared = compose_advanced(losses, remaining.delta) if remaining.delta else None
     if compared is not None and records:
-        compared = together(compared, table_loss)
+        compared = sum_losses(compared, table_loss)
     basic = Loss(basic.epsilon, basic.delta)
     method, alone = solution.method, solution.alone
     made = Plan(release, steps, loss, method, basic, notes, compared, reads, records, alone)
     return with_decimals(made) if alone else made
 
 
-def _not_composable(release: Release, total: Total) -> Failure:
-    return complain_of(
+def _build_composition_failure(release: Release, total: Total) -> Failure:
+    return build_failure(
         release,
         "privacy.accounting",
         "E315",
@@ -94,7 +95,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
     if total.rho is not None:
         kind, spent, allowed = "rho", loss.rho or Fraction(0), total.rho
     if allowed is not None and spent > allowed:
-        raise complain_of(
+        raise build_failure(
             release,
             f"privacy.{kind}",
             "E311",
@@ -103,7 +104,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
             f"lower the queries' budgets, or raise the total to {as_budget(spent)}",
         )
     if loss.delta >= 1:
-        raise complain_of(
+        raise build_failure(
             release,
             "privacy.delta",
             "E314",
@@ -112,7 +113,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
             "lower the deltas, those of tables of records too, below 1 in all",
         )
     if release.privacy.epsilon is not None and loss.delta > release.privacy.delta:
-        raise complain_of(
+        raise build_failure(
             release,
             "privacy.delta",
             "E314",
@@ -122,7 +123,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
         )
 
 
-def _notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ...]:
+def _collect_notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ...]:
     notes: list[Text] = []
     privacy, source = release.privacy, release.data.source
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE and privacy.unit == "row"
@@ -140,7 +141,7 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ...]:
                 reason=_explain_missing_records(source),
             )
         )
-    if delta_is_ours(release) and loss.delta:
+    if is_delta_ours(release) and loss.delta:
         notes.append(
             sentence(
                 "plan.notes.delta_beside_rho",
@@ -152,16 +153,18 @@ def _notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ...]:
             "plan.notes.equal_queries",
             names=listing(names),
         )
-        for names in asked_twice(release.queries)
+        for names in find_repeated_queries(release.queries)
     ]
-    stated = total.epsilon
+    total_epsilon = total.epsilon
     # A rest that shows in no digit comes of rounding, as zCDP leaves it.
-    if stated is not None and number(loss.epsilon, 6, up=True) != number(stated, 6, up=True):
+    if total_epsilon is not None and number(loss.epsilon, 6, up=True) != number(
+        total_epsilon, 6, up=True
+    ):
         notes.append(
             sentence(
                 "plan.notes.unused_epsilon",
-                unused=number(stated - loss.epsilon, 3),
-                total=number(stated, 6),
+                unused=number(total_epsilon - loss.epsilon, 3),
+                total=number(total_epsilon, 6),
             )
         )
     return tuple(notes)
@@ -178,43 +181,45 @@ Stated = TypeVar("Stated", Privacy, Query, Perturb)
 FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
 
 
-def what_if(plan: Plan) -> list[tuple[Fraction, Plan | None]]:
+def plan_alternatives(plan: Plan) -> list[tuple[Fraction, Plan | None]]:
     """Plan at a quarter, half, once, twice and four times the total.
 
     None where what is stated or targeted leaves no plan. Not certified: nothing is run by these.
     Empty where all follows from targets.
     """
     release = plan.release
-    stated = any(_stated(query) or _weighted(query) for query in release.queries)
-    if not stated and all(perturb.truth is not None for perturb in release.perturbs):
+    has_stated_budget = any(
+        _has_stated_budget(query) or _has_weight(query) for query in release.queries
+    )
+    if not has_stated_budget and all(perturb.truth is not None for perturb in release.perturbs):
         return []
-    return [(factor, plan if factor == 1 else _at(release, factor)) for factor in FACTORS]
+    return [(factor, plan if factor == 1 else _plan_scaled(release, factor)) for factor in FACTORS]
 
 
-def _at(release: Release, factor: Fraction) -> Plan | None:
-    privacy = _times(release.privacy, factor)
+def _plan_scaled(release: Release, factor: Fraction) -> Plan | None:
+    privacy = _multiply_budget(release.privacy, factor)
     queries, perturbs = release.queries, release.perturbs
-    if not any(map(_weighted, queries)):
-        queries = tuple(_times(query, factor) for query in queries)
-        perturbs = tuple(_times(perturb, factor) for perturb in perturbs)
+    if not any(map(_has_weight, queries)):
+        queries = tuple(_multiply_budget(query, factor) for query in queries)
+        perturbs = tuple(_multiply_budget(perturb, factor) for perturb in perturbs)
     try:
         return make_plan(replace(release, privacy=privacy, queries=queries, perturbs=perturbs))
     except (Failure, ValueError):
         return None
 
 
-def _stated(query: Query) -> bool:
+def _has_stated_budget(query: Query) -> bool:
     return query.epsilon is not None or query.rho is not None
 
 
-def _weighted(query: Query) -> bool:
-    return not _stated(query) and query.accuracy is None
+def _has_weight(query: Query) -> bool:
+    return not _has_stated_budget(query) and query.accuracy is None
 
 
-def _times(stated: Stated, factor: Fraction) -> Stated:
+def _multiply_budget(amounts: Stated, factor: Fraction) -> Stated:
     """Multiply the epsilon and rho that are stated."""
-    budgets = {name: getattr(stated, name, None) for name in ("epsilon", "rho")}
+    budgets = {name: getattr(amounts, name, None) for name in ("epsilon", "rho")}
     larger: dict[str, Any] = {
         name: budget * factor for name, budget in budgets.items() if budget is not None
     }
-    return replace(stated, **larger)
+    return replace(amounts, **larger)

@@ -32,15 +32,15 @@ def record_steps(release: Release) -> tuple[RecordStep, ...]:
     return tuple(_step(release, perturb, rows) for perturb in release.perturbs)
 
 
-def together(first: Loss, second: Loss) -> Loss:
+def sum_losses(first: Loss, second: Loss) -> Loss:
     """The sum of two losses."""
     rho = None if first.rho is None or second.rho is None else first.rho + second.rho
     return Loss(first.epsilon + second.epsilon, first.delta + second.delta, rho)
 
 
-def added(steps: tuple[RecordStep, ...]) -> Loss:
+def add_losses(steps: tuple[RecordStep, ...]) -> Loss:
     """The sum of their losses."""
-    return reduce(together, (step.loss for step in steps), Loss(_ZERO, _ZERO, _ZERO))
+    return reduce(sum_losses, (step.loss for step in steps), Loss(_ZERO, _ZERO, _ZERO))
 
 
 def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
@@ -51,7 +51,7 @@ def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
         if release.privacy.accounting in {"pure", "zcdp"}:
             delta = _ZERO
     responses = tuple(
-        _response(
+        _plan_response(
             release,
             perturb,
             column,
@@ -68,7 +68,7 @@ def _step(release: Release, perturb: Perturb, rows: int) -> RecordStep:
     return RecordStep(perturb, responses, rows, Loss(total.epsilon, total.delta, rho))
 
 
-def _response(
+def _plan_response(
     release: Release, perturb: Perturb, column: PerturbedColumn, epsilon: Fraction, delta: Fraction
 ) -> Response:
     # Imported here for start-up: it needs arrays, and most releases have no table of records.

@@ -24,9 +24,9 @@ from math import prod
 from msgspec.structs import replace
 
 from dprelease.model import AS_RELEASED, Measure, MeasureKind, Query, Read, Reading, Release
-from dprelease.planning.budget_request import Demand, demand_of, root
+from dprelease.planning.budget_request import Demand, add_up_demand, compute_root
 from dprelease.planning.steps import Draft
-from dprelease.planning.total_budget import selecting_queries
+from dprelease.planning.total_budget import find_selecting_queries
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.shared.statistic import (
     Neighbours,
@@ -48,28 +48,34 @@ a value: its noise is less so, and its interval, which has to allow for such rec
 noise, is no wider than at a share of its own. With a larger share it would be."""
 
 
-def drafts_of(release: Release, *, join_targets: bool = True) -> list[Draft]:
+def build_drafts(release: Release, *, join_targets: bool = True) -> list[Draft]:
     """Gather the release's queries into what is released at once, in the order of the spec.
 
     Without ``join_targets`` queries with accuracy targets share with none but their equals: what
     they cost together may be less so, which only the whole plan can tell.
     """
-    drafts = _equal(release, neighbours_of(release))
+    drafts = _share_equal_queries(release, neighbours_of(release))
     alone = [draft for draft in drafts if draft.demand.targeted and not join_targets]
-    drafts = _of_columns([draft for draft in drafts if draft not in alone], _is_pure(release))
-    return added_up(release, drafts, alone)
+    drafts = _join_column_statistics(
+        [draft for draft in drafts if draft not in alone], _is_pure(release)
+    )
+    return add_up_counts(release, drafts, alone)
 
 
-def unmerged_drafts_of(release: Release) -> list[Draft]:
+def build_unmerged_drafts(release: Release) -> list[Draft]:
     """The same, with counts that would be added up from finer ones by themselves."""
-    return _of_columns(_equal(release, neighbours_of(release)), _is_pure(release))
+    return _join_column_statistics(
+        _share_equal_queries(release, neighbours_of(release)), _is_pure(release)
+    )
 
 
-def added_up(release: Release, drafts: Sequence[Draft], alone: Sequence[Draft] = ()) -> list[Draft]:
+def add_up_counts(
+    release: Release, drafts: Sequence[Draft], alone: Sequence[Draft] = ()
+) -> list[Draft]:
     """Add up counts from finer ones where that pays; those ``alone`` stay as they are."""
     if release.privacy.bounding is None:
         # what is kept of a unit's rows depends on the groups: then finer cells don't add up
-        drafts = _coarser(drafts, _is_pure(release))
+        drafts = _add_coarser_counts(drafts, _is_pure(release))
     return sorted([*alone, *drafts], key=lambda draft: draft.query.number)
 
 
@@ -80,12 +86,14 @@ def _is_pure(release: Release) -> bool:
 # --- equal queries ------------------------------------------------------------------------------
 
 
-def _equal(release: Release, neighbours: Neighbours) -> list[Draft]:
+def _share_equal_queries(release: Release, neighbours: Neighbours) -> list[Draft]:
     """Release equal queries once. One that selects keys is released for all that equal it."""
-    selecting = selecting_queries(release)
+    selecting = find_selecting_queries(release)
     queries_by_request: dict[Hashable, list[Query]] = {}
     for query in release.queries:
-        queries_by_request.setdefault((_request(query), demand_of([query]).kind), []).append(query)
+        queries_by_request.setdefault((_request(query), add_up_demand([query]).kind), []).append(
+            query
+        )
     drafts = []
     for members in queries_by_request.values():
         lead = next((query for query in members if query.name in selecting), members[0])
@@ -97,7 +105,7 @@ def _equal(release: Release, neighbours: Neighbours) -> list[Draft]:
                 statistic.sensitivity(lead, neighbours),
                 neighbours,
                 tuple(Read(query, lead.name, ()) for query in members),
-                demand_of(members),
+                add_up_demand(members),
                 selects=lead.name in selecting,
             )
         )
@@ -121,7 +129,7 @@ def _request(query: Query) -> Query:
     )
 
 
-def asked_twice(queries: Sequence[Query]) -> list[tuple[str, ...]]:
+def find_repeated_queries(queries: Sequence[Query]) -> list[tuple[str, ...]]:
     """The names of equal queries that are released apart: their budgets are in different terms."""
     queries_by_request: dict[Query, list[Query]] = {}
     for query in queries:
@@ -129,14 +137,14 @@ def asked_twice(queries: Sequence[Query]) -> list[tuple[str, ...]]:
     return [
         tuple(query.name for query in members)
         for members in queries_by_request.values()
-        if len({demand_of([query]).kind for query in members}) > 1
+        if len({add_up_demand([query]).kind for query in members}) > 1
     ]
 
 
 # --- several statistics of one column -----------------------------------------------------------
 
 
-def _sharing(query: Query) -> Sharing | None:
+def _find_sharing(query: Query) -> Sharing | None:
     """How the query's statistic is read from a shared release; None if it never is.
 
     Weighted figures are released by themselves.
@@ -144,13 +152,13 @@ def _sharing(query: Query) -> Sharing | None:
     return None if query.survey_weight is not None else statistic_of(query.statistic).sharing
 
 
-def _counts_rows(query: Query) -> bool:
+def _is_row_count(query: Query) -> bool:
     """Whether it is a count of records, which goes with any column and adds up over cells."""
-    sharing = _sharing(query)
+    sharing = _find_sharing(query)
     return sharing is not None and sharing.counts_rows
 
 
-def _of_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
+def _join_column_statistics(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
     """Put the statistics of a column together, and the count of the same rows with one of them."""
     sharing = [draft for draft in drafts if _may_share(draft)]
     by_rows: dict[Hashable, list[Draft]] = {}
@@ -159,9 +167,11 @@ def _of_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
         table = query.table if query.private else ""
         rows = query.groups, query.where, query.mechanism, draft.demand.kind, table
         by_rows.setdefault(rows, []).append(draft)
-    made = (draft for members in by_rows.values() for draft in _columns(members, pure))
+    column_drafts = (
+        draft for members in by_rows.values() for draft in _join_columns(members, pure)
+    )
     names = {draft.name for draft in sharing}
-    return [*(draft for draft in drafts if draft.name not in names), *made]
+    return [*(draft for draft in drafts if draft.name not in names), *column_drafts]
 
 
 def _may_share(draft: Draft) -> bool:
@@ -170,35 +180,35 @@ def _may_share(draft: Draft) -> bool:
     Nor one of several tables of a query: it is planned with the others, to add up with them.
     """
     query = draft.query
-    if draft.selects or _sharing(query) is None or query.one_of_several:
+    if draft.selects or _find_sharing(query) is None or query.one_of_several:
         return False
-    if not _counts_rows(query) and not quantity(query.column).grid.width:
+    if not _is_row_count(query) and not quantity(query.column).grid.width:
         return False
     return draft.sensitivity.l1 > 0
 
 
-def _columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
-    counts = [draft for draft in drafts if _counts_rows(draft.query)]
+def _join_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
+    counts = [draft for draft in drafts if _is_row_count(draft.query)]
     columns: dict[str, list[Draft]] = {}
     for draft in drafts:
-        if not _counts_rows(draft.query) and draft.query.column is not None:
+        if not _is_row_count(draft.query) and draft.query.column is not None:
             columns.setdefault(draft.query.column.name, []).append(draft)
-    made: dict[str, Sequence[Draft]] = dict(columns)
+    columns_by_draft: dict[str, Sequence[Draft]] = dict(columns)
     for name, members in columns.items():
         if len(members) > 1:
-            worth, joint = _joint(members, pure)
-            made[name] = [joint] if worth < 1 else members
+            worth, joint = _join_sums(members, pure)
+            columns_by_draft[name] = [joint] if worth < 1 else members
     if counts and columns:
         # the count goes with the column from which it gains most
-        options = {name: _joint([*counts, *members], pure) for name, members in columns.items()}
+        options = {name: _join_sums([*counts, *members], pure) for name, members in columns.items()}
         best = min(options, key=lambda name: options[name][0])
         worth, joint = options[best]
         if worth < 1:
-            made[best], counts = [joint], []
-    return [*counts, *(draft for members in made.values() for draft in members)]
+            columns_by_draft[best], counts = [joint], []
+    return [*counts, *(draft for members in columns_by_draft.values() for draft in members)]
 
 
-def _joint(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
+def _join_sums(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
     """One release of sums in place of several, and how much the figures gain by it.
 
     The statistic with the most sums leads: groups, filter and name are its own. The gain is the
@@ -211,12 +221,12 @@ def _joint(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
     neighbours, column = drafts[0].neighbours, lead.column
     if column is None:
         raise ValueError("sums are those of a column")
-    shares = fractions([demand_of([query]) for query in members], pure)
-    counts = [_counts_rows(query) for query in members]
+    shares = compute_fractions([add_up_demand([query]) for query in members], pure)
+    counts = [_is_row_count(query) for query in members]
     screens = all(
         share <= SCREENED_FROM for share, is_count in zip(shares, counts, strict=True) if is_count
     )
-    sharing = _sharing(lead)
+    sharing = _find_sharing(lead)
     sums = SharedSums(
         lead.name,
         quantity(column).grid,
@@ -224,14 +234,14 @@ def _joint(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
         counts_nulls=column.null_value is None and any(counts),
         screens=screens and not column.nulls_stated,
     )
-    released = _sums(lead, sums)
+    released = _build_sums(lead, sums)
     row = Vector(sums.width, sums.width**2, len(released.transform))
     change = moved(lead, neighbours, row, outside=may_be_outside(lead, neighbours))
     reads = tuple(statistic_of(query.statistic).shared_read(query, sums) for query in members)
-    joint = Draft(lead, released, change, neighbours, reads, demand_of(members))
+    joint = Draft(lead, released, change, neighbours, reads, add_up_demand(members))
     remaining_variance = Fraction(0)
     for read, share in zip(reads, shares, strict=True):
-        own_variance = _own_variance(read.query, neighbours) / (share * share)
+        own_variance = _compute_own_variance(read.query, neighbours) / (share * share)
         if read.reading is Reading.LINEAR:
             shared_variance = sum((f * f for f in read.factors), Fraction(0)) * change.l1**2
         else:
@@ -241,11 +251,11 @@ def _joint(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
 
 
 def _lead(query: Query) -> tuple[int, int]:
-    sharing = _sharing(query)
+    sharing = _find_sharing(query)
     return -1 if sharing is None else sharing.lead, -query.number
 
 
-def _sums(lead: Query, sums: SharedSums) -> Released:
+def _build_sums(lead: Query, sums: SharedSums) -> Released:
     """The sums, as combinations of measures; that of nulls is the last."""
     base = (three_sums if sums.squared else two_sums)(lead)
     if not sums.counts_nulls:
@@ -260,7 +270,7 @@ def _sums(lead: Query, sums: SharedSums) -> Released:
     )
 
 
-def _own_variance(query: Query, neighbours: Neighbours) -> Fraction:
+def _compute_own_variance(query: Query, neighbours: Neighbours) -> Fraction:
     """The variance of a figure released by itself, at noise of scale L1 norm.
 
     That is a variance of 1 for each such scale; for a mean that of one record, at a share of 1/2.
@@ -283,7 +293,7 @@ def _spread(query: Query) -> Fraction:
 # --- counts that are sums of finer ones ---------------------------------------------------------
 
 
-def _coarser(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
+def _add_coarser_counts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
     """Add up counts from the cells of finer ones, where both gain."""
     by_rows: dict[Hashable, list[Draft]] = {}
     for draft in drafts:
@@ -292,19 +302,19 @@ def _coarser(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
             by_rows[query.name] = [draft]
             continue
         by_rows.setdefault((query.where, query.mechanism, draft.demand.kind), []).append(draft)
-    return [made for members in by_rows.values() for made in _merged_drafts(members, pure)]
+    return [draft for members in by_rows.values() for draft in _merge_drafts(members, pure)]
 
 
-def _merged_drafts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
+def _merge_drafts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
     remaining_drafts = list(drafts)
     for coarse in sorted(drafts, key=lambda draft: len(draft.query.groups)):
-        if not _counts_rows(coarse.query) or coarse not in remaining_drafts:
+        if not _is_row_count(coarse.query) or coarse not in remaining_drafts:
             continue
         options = [
             option
             for fine in remaining_drafts
             if len(fine.query.groups) > len(coarse.query.groups)
-            and (option := _merged(coarse, fine, pure)) is not None
+            and (option := _merge_pair(coarse, fine, pure)) is not None
             and option[0] < 1
         ]
         if options:
@@ -314,42 +324,46 @@ def _merged_drafts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
     return remaining_drafts
 
 
-def _merged(coarse: Draft, fine: Draft, pure: bool) -> tuple[Fraction, Draft, Draft] | None:
+def _merge_pair(coarse: Draft, fine: Draft, pure: bool) -> tuple[Fraction, Draft, Draft] | None:
     """The finer draft with the coarser count read from it, and how much both gain by it.
 
     The gain is the weighted mean of what is left of both variances. None where the coarser count
     isn't a sum over groups of the finer one: every record must have a label in these.
     """
-    one, other = coarse.query, fine.query
-    plain = _counts_rows(one) and not coarse.selects and not one.private
+    coarse_query, fine_query = coarse.query, fine.query
+    plain = _is_row_count(coarse_query) and not coarse.selects and not coarse_query.private
     # the read of a count over all cells that noise alone disturbs
     counted = next(
-        (read for read in fine.reads if _counts_rows(read.query) and not read.screened), None
+        (read for read in fine.reads if _is_row_count(read.query) and not read.screened), None
     )
-    if not plain or counted is None or other.private or counted.merged:
+    if not plain or counted is None or fine_query.private or counted.merged:
         return None
     if any(read.rows for read in coarse.reads):  # it is read from several integers itself
         return None
-    extra = tuple(place for place, group in enumerate(other.groups) if group not in one.groups)
-    common_groups = [group for place, group in enumerate(other.groups) if place not in extra]
-    if common_groups != list(one.groups) or not extra:
+    extra = tuple(
+        place for place, group in enumerate(fine_query.groups) if group not in coarse_query.groups
+    )
+    common_groups = [group for place, group in enumerate(fine_query.groups) if place not in extra]
+    if common_groups != list(coarse_query.groups) or not extra:
         return None
-    extra_groups = [other.groups[place] for place in extra]
+    extra_groups = [fine_query.groups[place] for place in extra]
     if any(group.other is None or group.null_label is None for group in extra_groups):
         return None
     rows, factors = counted.rows or (0,), counted.factors or (Fraction(1),)
     cells = prod(len(group.labels) for group in extra_groups)
-    coarse_share, fine_share = fractions([coarse.demand, fine.demand], pure)
+    coarse_share, fine_share = compute_fractions([coarse.demand, fine.demand], pure)
     weights = coarse.demand.weight, fine.demand.weight
     variance = weights[0] * len(rows) * cells * coarse_share**2 + weights[1] * fine_share**2
     queries = [read.query for read in coarse.reads]
-    reads = (Read(query, other.name, rows, Reading.LINEAR, factors, extra) for query in queries)
-    demand = demand_of([*(read.query for read in fine.reads), *queries])
+    reads = (
+        Read(query, fine_query.name, rows, Reading.LINEAR, factors, extra) for query in queries
+    )
+    demand = add_up_demand([*(read.query for read in fine.reads), *queries])
     merged = replace(fine, reads=(*fine.reads, *reads), demand=demand)
     return variance / sum(weights, Fraction(0)), fine, merged
 
 
-def fractions(demands: Sequence[Demand], pure: bool) -> list[Fraction]:
+def compute_fractions(demands: Sequence[Demand], pure: bool) -> list[Fraction]:
     """What part of the joint intensity (sensitivity over noise) each would have by itself.
 
     Intensities add up where losses are pure, their squares where they are concentrated. Stated
@@ -358,8 +372,12 @@ def fractions(demands: Sequence[Demand], pure: bool) -> list[Fraction]:
     """
     kinds = {demand.kind for demand in demands}
     parts = [demand.epsilon or demand.rho or demand.weight for demand in demands]
-    stated = kinds <= {"epsilon", "epsilon and delta", "accuracy"}
-    if kinds != {"rho"} and not stated:
-        parts = [root(part, 3 if pure else 2) for part in parts]
+    are_fractions = kinds <= {"epsilon", "epsilon and delta", "accuracy"}
+    if kinds != {"rho"} and not are_fractions:
+        parts = [compute_root(part, 3 if pure else 2) for part in parts]
     shares = [part / sum(parts, Fraction(0)) for part in parts]
-    return shares if stated or (pure and kinds != {"rho"}) else [root(share, 2) for share in shares]
+    return (
+        shares
+        if are_fractions or (pure and kinds != {"rho"})
+        else [compute_root(share, 2) for share in shares]
+    )

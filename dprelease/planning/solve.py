@@ -13,14 +13,21 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING, Choice
 from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
 from dprelease.model import Loss, Reading, Release
-from dprelease.planning.accuracy_targets import chosen, meets
-from dprelease.planning.budget_split import Composed, Mix, Outcome, added, mixes, pure_mix
-from dprelease.planning.figure_errors import Errors, errors_of, planned
-from dprelease.planning.key_selection import selections
-from dprelease.planning.shared_releases import added_up, drafts_of, unmerged_drafts_of
-from dprelease.planning.stated_budgets import Choices, complain, free_deltas, own_choice
-from dprelease.planning.steps import Draft, other_way
-from dprelease.planning.strategy_choice import WORTH, together
+from dprelease.planning.accuracy_targets import choose_drafts, find_weakest_choice
+from dprelease.planning.budget_split import (
+    Composed,
+    Mix,
+    Outcome,
+    add_plainly,
+    build_pure_mix,
+    iter_mixes,
+)
+from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
+from dprelease.planning.key_selection import choose_selections
+from dprelease.planning.shared_releases import add_up_counts, build_drafts, build_unmerged_drafts
+from dprelease.planning.stated_budgets import Choices, choose_own, complain, share_free_deltas
+from dprelease.planning.steps import Draft, switch_way
+from dprelease.planning.strategy_choice import WORTH, plan_together
 from dprelease.planning.total_budget import Total
 from dprelease.postprocess.intervals.number_text import as_budget, number
 from dprelease.privacy import zcdp
@@ -63,30 +70,30 @@ class Unmet(Failure):
         self.needed = needed
 
 
-def best_of(release: Release, total: Total, *, jointly: bool = True) -> Solution:
+def choose_best_solution(release: Release, total: Total, *, jointly: bool = True) -> Solution:
     """Solve with targets that share releases, with ones that don't, and with some; take the best.
 
     Without ``jointly`` no counts are planned together, and no query is released in another way.
     Raises Failure or ValueError where neither can be had.
     """
-    bases = unmerged_drafts_of(release)
-    drafts = added_up(release, bases)
+    bases = build_unmerged_drafts(release)
+    drafts = add_up_counts(release, bases)
     joint = any(draft.demand.targeted and len(draft.reads) > 1 for draft in drafts)
     if not joint:
         solution = solve(release, drafts, total)
         if not jointly:
             return solution
-        return _or_otherwise(release, _or_together(release, bases, solution, total), total)
-    separate_drafts = drafts_of(release, join_targets=False)
+        return _try_alternatives(release, _try_strategies(release, bases, solution, total), total)
+    separate_drafts = build_drafts(release, join_targets=False)
     solutions: list[Solution] = []
     failed: list[Failure | ValueError] = []
-    for made in (
+    for candidate in (
         separate_drafts,
         drafts,
-        chosen(release, drafts, separate_drafts, by_rho=total.concentrates),
+        choose_drafts(release, drafts, separate_drafts, by_rho=total.concentrates),
     ):
         try:
-            solutions.append(solve(release, made, total))
+            solutions.append(solve(release, candidate, total))
         except (Failure, ValueError) as problem:
             failed.append(problem)
     if not solutions:
@@ -95,27 +102,31 @@ def best_of(release: Release, total: Total, *, jointly: bool = True) -> Solution
     return min(solutions, key=lambda solution: solution.rank)
 
 
-def _or_otherwise(release: Release, solution: Solution, total: Total) -> Solution:
+def _try_alternatives(release: Release, solution: Solution, total: Total) -> Solution:
     """Release in another way what statistics have one for, where no figure errs more by it."""
-    drafts = list(map(other_way, solution.drafts))
+    drafts = list(map(switch_way, solution.drafts))
     if all(map(is_, drafts, solution.drafts)):
         return solution
-    before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
+    before = compute_errors(
+        solution.drafts, compute_planned_errors(solution.drafts, solution.choices)
+    )
     for _ in range(2):  # all of them; then those that err less by it
         if all(map(is_, drafts, solution.drafts)):
             break
-        other = solve(release, drafts, total)
-        after = errors_of(other.drafts, planned(other.drafts, other.choices))
+        alternative = solve(release, drafts, total)
+        after = compute_errors(
+            alternative.drafts, compute_planned_errors(alternative.drafts, alternative.choices)
+        )
         worth = {name: after[name] <= WORTH * before[name] for name in before}
         pairs = list(zip(drafts, solution.drafts, strict=True))
         better = all(new is old or worth[new.name] for new, old in pairs)
         if better and all(after[name] <= AS_GOOD * before[name] for name in before):
-            return replace(other, alone=solution.alone)
+            return replace(alternative, alone=solution.alone)
         drafts = [new if worth.get(new.name) else old for new, old in pairs]
     return solution
 
 
-def _or_together(
+def _try_strategies(
     release: Release, bases: Sequence[Draft], solution: Solution, total: Total
 ) -> Solution:
     """Plan counts together instead, where no figure errs more by it.
@@ -123,20 +134,22 @@ def _or_together(
     ``bases`` are the drafts before any is added up from another. Pieces are weighed as for losses
     like those of the solution, concentrated or pure; if nothing comes of it, the other way.
     """
-    before = errors_of(solution.drafts, planned(solution.drafts, solution.choices))
+    before = compute_errors(
+        solution.drafts, compute_planned_errors(solution.drafts, solution.choices)
+    )
     added_up = solution.method == BASIC
     for concentrated in (not added_up, added_up) if total.concentrates else (False,):
-        drafts = together(release, bases, solution.drafts, concentrated=concentrated)
+        drafts = plan_together(release, bases, solution.drafts, concentrated=concentrated)
         if drafts is None:
             continue
         joint = solve(release, drafts, total)
-        after = errors_of(joint.drafts, planned(joint.drafts, joint.choices))
+        after = compute_errors(joint.drafts, compute_planned_errors(joint.drafts, joint.choices))
         if all(after[name] <= AS_GOOD * before[name] for name in before):
-            return replace(joint, alone=_alone(joint, before))
+            return replace(joint, alone=_estimate_alone(joint, before))
     return solution
 
 
-def _alone(joint: Solution, before: Errors) -> dict[str, Fraction]:
+def _estimate_alone(joint: Solution, before: Errors) -> dict[str, Fraction]:
     """What the combined figures of a solution would err alone."""
     reads = (read for draft in joint.drafts for read in draft.reads)
     names = [read.query.name for read in reads if read.reading is Reading.COMBINED]
@@ -152,31 +165,31 @@ AS_GOOD = 1.0005
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
     """Choose all noise. Raises Failure where the total can't pay for what is asked."""
     fixed: Choices = {draft.name: NOTHING for draft in drafts if draft.free}
-    fixed |= selections(release, drafts, total)
+    fixed |= choose_selections(release, drafts, total)
     remaining_delta = total.delta - sum(
         (choice.loss.delta for choice in fixed.values()), Fraction(0)
     )
     paying = [draft for draft in drafts if draft.name not in fixed]
-    deltas = free_deltas(paying, max(remaining_delta, Fraction(0)))
+    deltas = share_free_deltas(paying, max(remaining_delta, Fraction(0)))
     for draft in paying:
-        if draft.demand.stated:
-            fixed[draft.name] = own_choice(release, draft, deltas)
+        if draft.demand.is_stated:
+            fixed[draft.name] = choose_own(release, draft, deltas)
     targeted = [d for d in paying if d.demand.targeted]
     shared = [d for d in paying if d.name not in fixed and not d.demand.targeted]
     solver = _Solver(release, drafts, total, fixed, deltas)
     if targeted:
-        fixed |= solver.targets(targeted, shared)
+        fixed |= solver.meet_targets(targeted, shared)
     if shared:
-        for outcome in solver.weights(shared):
-            made = {**fixed, **outcome.choices}
-            solution = solver.complete(made, [*targeted, *shared], outcome.error)
-            if total.holds(solution.loss):
+        for outcome in solver.rank_mixes(shared):
+            choices = {**fixed, **outcome.choices}
+            solution = solver.complete_solution(choices, [*targeted, *shared], outcome.error)
+            if total.is_within(solution.loss):
                 return solution
-        raise solver.nothing_left(shared[0])
-    return solver.complete(fixed, targeted, 0.0)
+        raise solver.build_exhausted_failure(shared[0])
+    return solver.complete_solution(fixed, targeted, 0.0)
 
 
-def costs_of(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cost]:
+def list_costs(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cost]:
     """What the drafts that have noise cost."""
     return [
         Cost(choices[draft.name].loss, choices[draft.name].events)
@@ -194,39 +207,46 @@ class _Solver(Struct, frozen=True):
 
     # --- targets --------------------------------------------------------------------------------
 
-    def targets(self, drafts: Sequence[Draft], shared: Sequence[Draft]) -> Choices:
+    def meet_targets(self, drafts: Sequence[Draft], shared: Sequence[Draft]) -> Choices:
         """The mix of kinds that meets all targets at the least loss."""
         options: list[tuple[Loss, Choices]] = []
-        for mix in self._mixes(drafts):
-            choices = {draft.name: meets(self.release, draft, mix[draft.name]) for draft in drafts}
+        for mix in self._list_mixes(drafts):
+            choices = {
+                draft.name: find_weakest_choice(self.release, draft, mix[draft.name])
+                for draft in drafts
+            }
             try:
-                loss, _ = self.total.loss_of(costs_of(self.drafts, {**self.fixed, **choices}))
+                loss, _ = self.total.compose_loss(
+                    list_costs(self.drafts, {**self.fixed, **choices})
+                )
             except ValueError:
                 continue
             options.append((loss, choices))
         if not options:
             raise ValueError("these targets don't compose")
-        loss, choices = min(options, key=lambda option: (self._amount(option[0]), option[0].delta))
-        if not self.total.holds(loss) or (shared and self._spent(loss)):
-            raise self._unmet(loss, shared)
+        loss, choices = min(
+            options, key=lambda option: (self._measure_loss(option[0]), option[0].delta)
+        )
+        if not self.total.is_within(loss) or (shared and self._is_spent(loss)):
+            raise self._build_unmet(loss, shared)
         return choices
 
-    def _mixes(self, drafts: Sequence[Draft]) -> Iterable[Mix]:
-        pure = pure_mix(drafts)
+    def _list_mixes(self, drafts: Sequence[Draft]) -> Iterable[Mix]:
+        pure = build_pure_mix(drafts)
         if not self.total.concentrates:
             return [pure] if pure is not None else []
-        return mixes(drafts)
+        return iter_mixes(drafts)
 
-    def _spent(self, loss: Loss) -> bool:
+    def _is_spent(self, loss: Loss) -> bool:
         total = self.total
         if total.rho is not None:
             return loss.rho is None or loss.rho >= total.rho
         return total.epsilon is not None and loss.epsilon >= total.epsilon
 
-    def _unmet(self, loss: Loss, shared: Sequence[Draft]) -> Unmet:
+    def _build_unmet(self, loss: Loss, shared: Sequence[Draft]) -> Unmet:
         total = self.total
         key = "privacy.rho" if total.rho is not None else "privacy.epsilon"
-        needed = self._amount(loss)
+        needed = self._measure_loss(loss)
         allowed = total.rho if total.rho is not None else total.epsilon
         kind = key.rsplit(".", maxsplit=1)[1]
         beside = ", with nothing left for the queries that have a weight" if shared else ""
@@ -244,7 +264,7 @@ class _Solver(Struct, frozen=True):
             ),
         )
 
-    def _amount(self, loss: Loss) -> Fraction:
+    def _measure_loss(self, loss: Loss) -> Fraction:
         """The loss in terms of the total; a loss without rho is more than any."""
         if self.total.rho is None:
             return loss.epsilon
@@ -252,27 +272,29 @@ class _Solver(Struct, frozen=True):
 
     # --- weights --------------------------------------------------------------------------------
 
-    def weights(self, drafts: Sequence[Draft]) -> list[Outcome]:
+    def rank_mixes(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """The mixes of kinds, the one with the least weighted error first."""
-        fixed = costs_of(self.drafts, self.fixed)
+        fixed = list_costs(self.drafts, self.fixed)
         outcomes: list[Outcome] = []
-        pure = pure_mix(drafts)
+        pure = build_pure_mix(drafts)
         if pure is not None and self.total.accounting in {"auto", "plain", "pure"}:
-            added_up = added(drafts, fixed, self.total, pure)
+            added_up = add_plainly(drafts, fixed, self.total, pure)
             if added_up is not None:
                 outcomes = [added_up]
         if self.total.concentrates:
-            exact = self._alone(drafts, fixed)
+            exact = self._calibrate_alone(drafts, fixed)
             if exact is not None and (not outcomes or exact.error < outcomes[0].error):
                 outcomes = [exact, *outcomes]
             if not outcomes or exact is None:
-                outcomes = self._mixed(drafts, fixed, outcomes)
+                outcomes = self._compose_mixes(drafts, fixed, outcomes)
         return outcomes
 
-    def complete(self, choices: Choices, open_ones: Sequence[Draft], error: float) -> Solution:
+    def complete_solution(
+        self, choices: Choices, open_ones: Sequence[Draft], error: float
+    ) -> Solution:
         """State what each choice costs by itself, and what all cost together."""
-        stated = dict(choices)
-        many = len(open_ones) > FEW
+        completed_choices = dict(choices)
+        is_large = len(open_ones) > FEW
         for draft in open_ones:
             own = draft.demand.delta
             delta = own if own is not None else self.deltas.get(draft.name, Fraction(0))
@@ -280,19 +302,21 @@ class _Solver(Struct, frozen=True):
                 # what others claim leaves none: then it only says what this one would cost alone
                 delta = self.total.delta / len(self.drafts)
             if delta > 0:
-                choice = stated[draft.name]
+                choice = completed_choices[draft.name]
                 mechanism = get_law(choice.noise.family)
-                stated[draft.name] = mechanism.state_loss(draft, choice, delta, roughly=many)
-        loss, method = self.total.loss_of(costs_of(self.drafts, stated))
+                completed_choices[draft.name] = mechanism.state_loss(
+                    draft, choice, delta, roughly=is_large
+                )
+        loss, method = self.total.compose_loss(list_costs(self.drafts, completed_choices))
         if method != PLD:
-            stated |= {
-                draft.name: refine_choice(draft, stated[draft.name])
+            completed_choices |= {
+                draft.name: refine_choice(draft, completed_choices[draft.name])
                 for draft in self.drafts
-                if draft.name in stated
+                if draft.name in completed_choices
             }
-        return Solution(self.drafts, stated, loss, method, error)
+        return Solution(self.drafts, completed_choices, loss, method, error)
 
-    def nothing_left(self, draft: Draft) -> Failure:
+    def build_exhausted_failure(self, draft: Draft) -> Failure:
         """What the others take leaves too little for a draft to have any noise at all."""
         return complain(
             self.release,
@@ -302,7 +326,7 @@ class _Solver(Struct, frozen=True):
             "raise the total, or lower the budgets of the other queries",
         )
 
-    def _alone(self, drafts: Sequence[Draft], fixed: Sequence[Cost]) -> Outcome | None:
+    def _calibrate_alone(self, drafts: Sequence[Draft], fixed: Sequence[Cost]) -> Outcome | None:
         """One release with Gaussian noise beside pure losses is calibrated to the last digit."""
         total = self.total
         lone = len(drafts) == 1 and all(cost.loss.delta == 0 for cost in fixed)
@@ -322,19 +346,24 @@ class _Solver(Struct, frozen=True):
         error = float(mechanism.compute_variance(choice.noise)) / draft.sensitivity.l1**2
         return Outcome({draft.name: choice}, error * float(draft.demand.weight), {})
 
-    def _mixed(
+    def _compose_mixes(
         self, drafts: Sequence[Draft], fixed: Sequence[Cost], pure: list[Outcome]
     ) -> list[Outcome]:
         """Mixes composed tightly, and the pure one unless a delta takes something off its error."""
         guess = self._guess(drafts)
-        searches = [Composed(drafts, fixed, self.total, mix) for mix in mixes(drafts)]
+        searches = [Composed(drafts, fixed, self.total, mix) for mix in iter_mixes(drafts)]
         if len(drafts) > MANY:
             # so many lose about their rho: that tells the mixes apart
-            searches = [min(searches, key=lambda search: search.error(search.about(guess)))]
-        outcomes = [search.outcome(search.by_rho(guess), guess) for search in searches]
-        ranked = [(made.error, made) for made in outcomes if made is not None]
-        ranked += [(BETTER * made.error, made) for made in pure]
-        return [made for _, made in sorted(ranked, key=lambda pair: pair[0])]
+            searches = [
+                min(
+                    searches,
+                    key=lambda search: search.estimate_error(search.estimate_factor(guess)),
+                )
+            ]
+        outcomes = [search.find_outcome(search.solve_rho(guess), guess) for search in searches]
+        ranked = [(outcome.error, outcome) for outcome in outcomes if outcome is not None]
+        ranked += [(BETTER * outcome.error, outcome) for outcome in pure]
+        return [outcome for _, outcome in sorted(ranked, key=lambda pair: pair[0])]
 
     def _guess(self, drafts: Sequence[Draft]) -> Fraction:
         """A factor to start from: as if every squared intensity had an equal part of rho."""

@@ -16,15 +16,15 @@ Choices = dict[str, Choice]
 
 def complain(release: Release, query: Query, code: str, message: str, hint: str) -> Failure:
     """State what is wrong with a query's budget."""
-    return complain_of(release, f"query[{query.number}]", code, message, hint)
+    return build_failure(release, f"query[{query.number}]", code, message, hint)
 
 
-def complain_of(release: Release, key: str, code: str, message: str, hint: str) -> Failure:
+def build_failure(release: Release, key: str, code: str, message: str, hint: str) -> Failure:
     """State what is wrong with what the spec has at a key."""
     return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))
 
 
-def free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[str, Fraction]:
+def share_free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[str, Fraction]:
     """Share the delta that no query claims among those that may need some, by weight.
 
     A delta that is stated of Gaussian noise by itself says nothing of the whole: it is what a sum
@@ -38,7 +38,7 @@ def free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[s
         if draft.additive
         and draft.demand.delta is None
         and (
-            not draft.demand.stated
+            not draft.demand.is_stated
             or draft.mechanisms.pure.needs_delta
             or draft.demand.rho is not None
         )
@@ -47,7 +47,7 @@ def free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[s
     return {draft.name: spare * draft.demand.weight / whole for draft in takers}
 
 
-def own_choice(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -> Choice:
+def choose_own(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -> Choice:
     """Choose the noise of a query that states epsilon or rho. Raises Failure without a delta."""
     demand, (pure, concentrated) = draft.demand, draft.mechanisms
     delta = demand.delta if demand.delta is not None else deltas.get(draft.name, Fraction(0))

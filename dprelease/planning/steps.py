@@ -117,7 +117,7 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
         )
 
 
-def other_way(draft: Draft) -> Draft:
+def switch_way(draft: Draft) -> Draft:
     """Release the same in the other way that its statistic has; the draft itself if it has none.
 
     Its weight is such that with Gaussian noise it has the same part of the budget.

@@ -39,7 +39,7 @@ from dprelease.model import (
     Sensitivity,
     Term,
 )
-from dprelease.planning.blocks import MOST_CELLS, MOST_JOINED, Block, completed
+from dprelease.planning.blocks import MOST_CELLS, MOST_JOINED, Block, complete_groups
 from dprelease.planning.linear_estimates import Estimates
 from dprelease.privacy import strategy_sensitivity
 from dprelease.statistics.shared.statistic import Neighbours, Released
@@ -72,17 +72,17 @@ class Piece(Struct, frozen=True):
     @property
     def title(self) -> str:
         """What it is, in a few words."""
-        what = " x ".join(group.column for group in self.groups) or "total"
-        return f"conditions in {what}" if self.conditions else what
+        group_names = " x ".join(group.column for group in self.groups) or "total"
+        return f"conditions in {group_names}" if self.conditions else group_names
 
 
 class Reading(Protocol):
     """How figures are read from pieces, given the variances of their noise."""
 
-    def figures(self, variances: Sequence[float]) -> Figures:
+    def build_figures(self, variances: Sequence[float]) -> Figures:
         """Give the terms of each table."""
 
-    def amounts(self, variances: Sequence[float]) -> Amounts:
+    def compute_amounts(self, variances: Sequence[float]) -> Amounts:
         """Give what is in each table of the noise of each piece."""
 
 
@@ -92,11 +92,11 @@ class Fixed(Struct, frozen=True):
     terms: Figures
     shares: Amounts
 
-    def figures(self, variances: Sequence[float]) -> Figures:
+    def build_figures(self, variances: Sequence[float]) -> Figures:
         """Give the terms of each table."""
         return self.terms
 
-    def amounts(self, variances: Sequence[float]) -> Amounts:
+    def compute_amounts(self, variances: Sequence[float]) -> Amounts:
         """Give what is in each table of the noise of each piece."""
         return self.shares
 
@@ -113,26 +113,26 @@ class Candidate(Struct, frozen=True):
     tables: tuple[Axes, ...]
     total: Axes
 
-    def terms(self, variances: Sequence[float]) -> list[list[Term]]:
+    def build_terms(self, variances: Sequence[float]) -> list[list[Term]]:
         """Give the terms of the figures of each draft of the block, in order."""
-        figures = self.reading.figures(variances)
-        made = [list(figures[axes]) for axes in self.tables]
-        for number, row in self._own():
+        figures = self.reading.build_figures(variances)
+        terms = [list(figures[axes]) for axes in self.tables]
+        for number, row in self._list_own():
             groups = tuple(range(len(self.pieces[number].groups)))
             halved = (replace(term, factor=term.factor / 2) for term in figures[self.total])
-            made.append([Term(str(number), _HALF, row, groups), *halved])
-        return made
+            terms.append([Term(str(number), _HALF, row, groups), *halved])
+        return terms
 
-    def amounts(self, variances: Sequence[float]) -> list[dict[int, float]]:
+    def compute_amounts(self, variances: Sequence[float]) -> list[dict[int, float]]:
         """Give what of the noise of each piece is in the figures of each draft, in order."""
-        amounts = self.reading.amounts(variances)
-        made = [dict(amounts[axes]) for axes in self.tables]
-        for number, _ in self._own():
+        amounts = self.reading.compute_amounts(variances)
+        axis_amounts = [dict(amounts[axes]) for axes in self.tables]
+        for number, _ in self._list_own():
             quarters = {piece: amount / 4 for piece, amount in amounts[self.total].items()}
-            made.append({number: 0.25, **quarters})
-        return made
+            axis_amounts.append({number: 0.25, **quarters})
+        return axis_amounts
 
-    def _own(self) -> list[tuple[int, int]]:
+    def _list_own(self) -> list[tuple[int, int]]:
         """The piece of each condition, in order, and its place in it."""
         own = {
             place: (number, row)
@@ -145,33 +145,33 @@ class Candidate(Struct, frozen=True):
 _HALF = Fraction(1, 2)
 
 
-def candidates_of(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
+def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
     """Give the ways to release a block, but for today's.
 
     Where losses are ``concentrated`` nothing is better than centred pieces.
     """
-    sets = [completed(draft.query.groups) for draft in block.tables]
-    whole = completed(block.groups)
+    sets = [complete_groups(draft.query.groups) for draft in block.tables]
+    whole = complete_groups(block.groups)
     order = sorted({*whole, *(g for groups in sets for g in groups)}, key=_name)
     places = {group: place for place, group in enumerate(order)}
     tables = tuple(Axes(places[group] for group in groups) for groups in sets)
     total = Axes(places[group] for group in whole)
-    wanted = sorted({*tables, *([total] if block.conditions else [])}, key=sorted)
+    targets = sorted({*tables, *([total] if block.conditions else [])}, key=sorted)
     by_weight: dict[Fraction, list[int]] = {}
     for place, draft in enumerate(block.conditions):
         by_weight.setdefault(draft.demand.weight, []).append(place)
     conditions = [
         Piece(whole, conditions=part)
         for members in by_weight.values()
-        for part in _parts(members, MOST_CONDITIONS)
+        for part in _split_places(members, MOST_CONDITIONS)
     ]
-    for pieces, reading in _readings(wanted, order, concentrated=concentrated):
+    for pieces, reading in _iter_readings(targets, order, concentrated=concentrated):
         yield Candidate((*pieces, *conditions), reading, tables, total)
 
 
-def _parts(places: Sequence[int], most: int) -> list[tuple[int, ...]]:
+def _split_places(places: Sequence[int], limit: int) -> list[tuple[int, ...]]:
     """The places in order, in as few parts as may be, about as many in each."""
-    number = -(-len(places) // most)
+    number = -(-len(places) // limit)
     ends = [len(places) * part // number for part in range(number + 1)]
     return [tuple(places[start:end]) for start, end in pairwise(ends)]
 
@@ -180,37 +180,39 @@ def _name(group: Group) -> tuple[str, tuple[str, ...]]:
     return group.column, group.labels
 
 
-def _readings(
+def _iter_readings(
     tables: Sequence[Axes], order: Sequence[Group], *, concentrated: bool
 ) -> Iterator[tuple[Sequence[Piece], Reading]]:
     sizes = [len(group.labels) for group in order]
     if len(tables) > 1:
-        for maker in (_centred, _nested):
-            made = maker(tables, order, sizes)
-            if made is not None:
-                yield made
+        for maker in (_center_tables, _nest_tables):
+            readings = maker(tables, order, sizes)
+            if readings is not None:
+                yield readings
     if len(tables) == 1 or not concentrated:
-        for released in _plain(tables, sizes):
-            pieces = [Piece(tuple(order[place] for place in sorted(one))) for one in released]
+        for released in _list_plain(tables, sizes):
+            pieces = [Piece(tuple(order[place] for place in sorted(axes))) for axes in released]
             yield pieces, Estimates(tables, released, sizes)
 
 
 Made = tuple[Sequence[Piece], Reading]
 
 
-def _cells(axes: Iterable[int], sizes: Sequence[int]) -> int:
+def _count_cells(axes: Iterable[int], sizes: Sequence[int]) -> int:
     return prod(sizes[place] for place in axes)
 
 
-def _all_of(place: int, number: int, factor: Fraction) -> Term:
+def _sum_piece(place: int, number: int, factor: Fraction) -> Term:
     """The cells of a piece, all of whose groups, so many, the figure has."""
     return Term(str(place), factor, 0, tuple(range(number)))
 
 
-def _centred(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]) -> Made | None:
+def _center_tables(
+    tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]
+) -> Made | None:
     closure: dict[Axes, int] = {}
     for axes in tables:
-        if _cells(axes, sizes) > MOST_CELLS:
+        if _count_cells(axes, sizes) > MOST_CELLS:
             return None
         mixable = [place for place in sorted(axes) if sizes[place] > 1]
         for number in range(len(mixable) + 1):
@@ -225,10 +227,10 @@ def _centred(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int
     terms: dict[Axes, list[Term]] = {}
     shares: dict[Axes, dict[int, float]] = {}
     for axes in tables:
-        whole = _cells(axes, sizes)
+        whole = _count_cells(axes, sizes)
         inside = [(inner, place) for inner, place in closure.items() if inner <= axes]
         terms[axes] = [
-            _all_of(place, len(inner), Fraction(1, whole * _cells(inner, sizes)))
+            _sum_piece(place, len(inner), Fraction(1, whole * _count_cells(inner, sizes)))
             for inner, place in inside
         ]
         shares[axes] = {
@@ -238,22 +240,26 @@ def _centred(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int
     return pieces, Fixed(terms, shares)
 
 
-def _nested(tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]) -> Made | None:
+def _nest_tables(
+    tables: Sequence[Axes], order: Sequence[Group], sizes: Sequence[int]
+) -> Made | None:
     chain = sorted(tables, key=len)
-    if any(len(more - less) != 1 or not less < more for less, more in pairwise(chain)):
+    if any(
+        len(larger - smaller) != 1 or not smaller < larger for smaller, larger in pairwise(chain)
+    ):
         return None
     first = sorted(chain[0])
     pieces = [Piece(tuple(order[place] for place in first))]
-    terms = {chain[0]: [_all_of(0, len(first), Fraction(1))]}
+    terms = {chain[0]: [_sum_piece(0, len(first), Fraction(1))]}
     shares = {chain[0]: {0: 1.0}}
-    for less, more in pairwise(chain):
-        (new,) = more - less
-        whole, size = sorted(more), sizes[new]
+    for smaller, larger in pairwise(chain):
+        (new,) = larger - smaller
+        whole, size = sorted(larger), sizes[new]
         axes = tuple(CENTRED if place == new else EACH for place in whole)
-        coarser = [replace(term, factor=term.factor / size) for term in terms[less]]
-        terms[more] = [_all_of(len(pieces), len(whole), Fraction(1, size**2)), *coarser]
-        shares[more] = {place: share / size**2 for place, share in shares[less].items()}
-        shares[more][len(pieces)] = (size - 1) / size**3
+        coarser = [replace(term, factor=term.factor / size) for term in terms[smaller]]
+        terms[larger] = [_sum_piece(len(pieces), len(whole), Fraction(1, size**2)), *coarser]
+        shares[larger] = {place: share / size**2 for place, share in shares[smaller].items()}
+        shares[larger][len(pieces)] = (size - 1) / size**3
         pieces.append(Piece(tuple(order[place] for place in whole), axes))
     return pieces, Fixed(terms, shares)
 
@@ -262,18 +268,18 @@ MOST_PLAIN = 64
 """More tables than these are not joined, nor estimated from each other as they are."""
 
 
-def _plain(tables: Sequence[Axes], sizes: Sequence[int]) -> list[list[Axes]]:
+def _list_plain(tables: Sequence[Axes], sizes: Sequence[int]) -> list[list[Axes]]:
     """Which tables may be released as they are: all, the largest ones, or a few joined ones."""
     if len(tables) > MOST_PLAIN:
         return []
     largest = [axes for axes in tables if not any(axes < other for other in tables)]
-    options = [list(tables), largest, _joined(tables, sizes)]
+    options = [list(tables), largest, _join_tables(tables, sizes)]
     return [option for place, option in enumerate(options) if option not in options[:place]]
 
 
-def _joined(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
+def _join_tables(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
     """Join the two tables from which most is gained, as long as that errs less."""
-    cells = lru_cache(maxsize=None)(partial(_cells, sizes=sizes))
+    cells = lru_cache(maxsize=None)(partial(_count_cells, sizes=sizes))
 
     def need(released: Sequence[Axes]) -> float:
         """About the error of all figures where losses are pure: the sum of cube roots.
@@ -288,7 +294,7 @@ def _joined(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
 
     released = sorted(tables, key=sorted)
     while len(released) > 1:
-        unions = {one | two for one, two in combinations(released, 2)}
+        unions = {first | two for first, two in combinations(released, 2)}
         options = [
             [*(other for other in released if not other <= union), union]
             for union in sorted(unions, key=sorted)
@@ -301,7 +307,7 @@ def _joined(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
     return released
 
 
-def query_of(block: Block, piece: Piece, name: str) -> Query:
+def build_piece_query(block: Block, piece: Piece, name: str) -> Query:
     """The query that a piece answers: a count that no spec asks for."""
     first = min((draft.query for draft in block.drafts), key=lambda query: query.number)
     return Query(
@@ -316,7 +322,7 @@ def query_of(block: Block, piece: Piece, name: str) -> Query:
     )
 
 
-def released_by(block: Block, piece: Piece) -> Released:
+def define_piece_release(block: Block, piece: Piece) -> Released:
     """What a piece releases, as a step states it."""
     records = Measure(MeasureKind.RECORDS, None, block.where)
     if not piece.conditions:
@@ -324,12 +330,12 @@ def released_by(block: Block, piece: Piece) -> Released:
     filters = [block.conditions[place].query.where for place in piece.conditions]
     counted = [Measure(MeasureKind.RECORDS, None, condition) for condition in filters]
     number = len(counted)
-    others = (0,) * (number - 1)
-    transform = tuple((*others[:row], 2, *others[row:], -1) for row in range(number))
+    zeros = (0,) * (number - 1)
+    transform = tuple((*zeros[:row], 2, *zeros[row:], -1) for row in range(number))
     return Released((*counted, records), transform, (Fraction(1),) * number)
 
 
-def sensitivity_of(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
+def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
     """How far a unit moves what a piece releases."""
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     sizes = [len(group.labels) for group in piece.groups]
@@ -342,6 +348,6 @@ def sensitivity_of(block: Block, piece: Piece, neighbours: Neighbours) -> Sensit
         return strategy_sensitivity.bound_mixed_change(
             contribution, sizes, piece.axes, replaced=replaced
         )
-    query = query_of(block, piece, "")
+    query = build_piece_query(block, piece, "")
     statistic = statistic_of(query.statistic)
     return statistic.sensitivity(query, neighbours)

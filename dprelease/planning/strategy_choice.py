@@ -14,17 +14,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.model import Expression, Read, Reading, Release, Sensitivity
-from dprelease.planning.blocks import Block, blocks_of
-from dprelease.planning.budget_request import Demand, root
-from dprelease.planning.figure_errors import Errors, errors_of, expected
-from dprelease.planning.shared_releases import added_up
+from dprelease.planning.blocks import Block, build_blocks
+from dprelease.planning.budget_request import Demand, compute_root
+from dprelease.planning.figure_errors import Errors, compute_errors, estimate_errors
+from dprelease.planning.shared_releases import add_up_counts
 from dprelease.planning.steps import Draft
 from dprelease.planning.strategy_candidates import (
     Candidate,
-    candidates_of,
-    query_of,
-    released_by,
-    sensitivity_of,
+    bound_piece_change,
+    build_piece_query,
+    define_piece_release,
+    iter_candidates,
 )
 
 WORTH = 0.995
@@ -39,7 +39,7 @@ _SETTLED = 0.02
 _DIGITS = 12
 
 
-def together(
+def plan_together(
     release: Release, bases: Sequence[Draft], drafts: Sequence[Draft], *, concentrated: bool
 ) -> list[Draft] | None:
     """Plan blocks of counts together where that pays; None where it does nowhere.
@@ -48,33 +48,34 @@ def together(
     compared; ``bases`` are the same before any is added up from another. ``concentrated``: losses
     compose by rho, or about so.
     """
-    blocks = blocks_of(bases)
+    blocks = build_blocks(bases)
     if not blocks:
         return None
-    today = errors_of(drafts, expected(drafts, concentrated=concentrated))
+    today = compute_errors(drafts, estimate_errors(drafts, concentrated=concentrated))
     search = _Search(release, drafts, today, concentrated)
-    made: list[Draft] = []
+    chosen_drafts: list[Draft] = []
     best: list[Draft] | None = None
-    least = WORTH * search.weighted(search.today)
-    used: set[Expression | None] = set()
+    threshold = WORTH * search.weigh_errors(search.today)
+    filters: set[Expression | None] = set()
     for number, block in enumerate(blocks, start=1):
         people = block.drafts[0].neighbours.people
-        if people and (block.where in used or not block.is_small):
+        if people and (block.where in filters or not block.is_small):
             continue  # all that counts the same rows of people is asked for in one table
         inside = {draft.name for draft in block.drafts}
         rest = [draft for draft in bases if draft.name not in inside]
         options = [
             option
-            for candidate in candidates_of(block, concentrated=concentrated)
-            if (option := search.adjusted(block, candidate, number, rest, made)) is not None
+            for candidate in iter_candidates(block, concentrated=concentrated)
+            if (option := search.adjust_weights(block, candidate, number, rest, chosen_drafts))
+            is not None
         ]
         if not options:
             continue
         error, pieces = min(options, key=lambda option: option[0])
-        if error <= least:
-            bases, made, least = rest, [*made, *pieces], WORTH * error
-            used.add(block.where)
-            best = search.complete(rest, made)
+        if error <= threshold:
+            bases, chosen_drafts, threshold = rest, [*chosen_drafts, *pieces], WORTH * error
+            filters.add(block.where)
+            best = search.complete_drafts(rest, chosen_drafts)
     return best
 
 
@@ -84,7 +85,7 @@ class _Search(Struct, frozen=True):
     today: Errors
     concentrated: bool
 
-    def weighted(self, errors: Errors) -> float:
+    def weigh_errors(self, errors: Errors) -> float:
         """The weighted mean of what the errors are of today's."""
         weights = {query.name: float(query.weight) for query in self.release.queries}
         today = self.today
@@ -92,12 +93,12 @@ class _Search(Struct, frozen=True):
             weights[name] * error / today[name] for name, error in errors.items() if today[name]
         ) / sum(weights[name] for name in errors if today[name])
 
-    def complete(self, rest: Sequence[Draft], pieces: Sequence[Draft]) -> list[Draft]:
+    def complete_drafts(self, rest: Sequence[Draft], pieces: Sequence[Draft]) -> list[Draft]:
         """The pieces, and the drafts that are in no strategy, as they are released without one."""
-        drafts = [*added_up(self.release, rest), *pieces]
+        drafts = [*add_up_counts(self.release, rest), *pieces]
         return sorted(drafts, key=lambda draft: draft.query.number)
 
-    def adjusted(
+    def adjust_weights(
         self,
         block: Block,
         candidate: Candidate,
@@ -106,18 +107,18 @@ class _Search(Struct, frozen=True):
         others: Sequence[Draft],
     ) -> tuple[float, list[Draft]] | None:
         """The pieces with weights such that no figure errs more; None if none are found."""
-        today, remaining = self.today, self.complete(rest, others)
+        today, remaining = self.today, self.complete_drafts(rest, others)
         factors = {draft.name: 1.0 for draft in block.drafts}
         variances = [1.0] * len(candidate.pieces)
         for attempt in range(_ROUNDS):
-            amounts = candidate.amounts(variances)
-            pieces = self.pieces(block, candidate, number, amounts, factors)
+            amounts = candidate.compute_amounts(variances)
+            pieces = self.build_pieces(block, candidate, number, amounts, factors)
             weights = [piece.demand.weight for piece in pieces if not piece.free]
             if not weights or min(weights) < _LEAST * max(weights):
                 return None  # another candidate does without what is hardly used
-            noise = expected([*remaining, *pieces], concentrated=self.concentrated)
+            noise = estimate_errors([*remaining, *pieces], concentrated=self.concentrated)
             settled, variances = variances, [noise[piece.name] for piece in pieces]
-            errors = dict(errors_of(remaining, noise))
+            errors = dict(compute_errors(remaining, noise))
             for draft, shares in zip(block.drafts, amounts, strict=True):
                 error = sum(share * variances[place] for place, share in shares.items())
                 errors |= {read.query.name: error for read in draft.reads}
@@ -125,14 +126,14 @@ class _Search(Struct, frozen=True):
                 continue  # the estimates were for noise of one size
             ratios = {name: errors[name] / today[name] for name in errors if today[name]}
             if max(ratios.values()) <= 1 and _close(variances, settled):
-                return self.weighted(errors), _with_reads(block, candidate, variances, pieces)
+                return self.weigh_errors(errors), _attach_reads(block, candidate, variances, pieces)
             above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
             if not above and max(ratios.values()) > 1:
                 return None
             factors |= {name: factors[name] * ratio**2 * 1.01 for name, ratio in above.items()}
         return None
 
-    def pieces(
+    def build_pieces(
         self,
         block: Block,
         candidate: Candidate,
@@ -147,38 +148,44 @@ class _Search(Struct, frozen=True):
             for place, share in shares.items():
                 matters[place] += worth * share
         neighbours = block.drafts[0].neighbours
-        moves = [sensitivity_of(block, piece, neighbours) for piece in candidate.pieces]
+        moves = [bound_piece_change(block, piece, neighbours) for piece in candidate.pieces]
         # rounded, so that pieces alike have equal weights, whatever the order of what was added up
         weights = [
             Fraction(f"{matter * change.l1**2:.{_DIGITS}g}")
             for matter, change in zip(matters, moves, strict=True)
         ]
-        names = _names(candidate, number)
+        names = _name_pieces(candidate, number)
         return [
             Draft(
-                query_of(block, piece, name),
-                released_by(block, piece),
+                build_piece_query(block, piece, name),
+                define_piece_release(block, piece),
                 change,
                 neighbours,
                 demand=demand,
             )
             for piece, name, change, demand in zip(
-                candidate.pieces, names, moves, _demands(block.budget, weights, moves), strict=True
+                candidate.pieces,
+                names,
+                moves,
+                _list_demands(block.budget, weights, moves),
+                strict=True,
             )
         ]
 
 
-def _demands(
+def _list_demands(
     budget: Demand, weights: Sequence[Fraction], moves: Sequence[Sensitivity]
 ) -> list[Demand]:
     """What each piece demands: a weight, or of a stated budget the share that its weight gives."""
-    if not budget.stated:
+    if not budget.is_stated:
         return [Demand(weight=weight) for weight in weights]
-    roots = [root(weight, 3) for weight in weights]
+    roots = [compute_root(weight, 3) for weight in weights]
     if budget.rho is not None:
         # of a squared L2 norm, where weights are of the L1 norm
         pairs = zip(weights, moves, strict=True)
-        roots = [root(weight * Fraction(m.l2_squared, m.l1**2 or 1), 2) for weight, m in pairs]
+        roots = [
+            compute_root(weight * Fraction(m.l2_squared, m.l1**2 or 1), 2) for weight, m in pairs
+        ]
     whole = sum(roots, Fraction(0))
     shares = [(part / whole).limit_denominator(10**_DIGITS) for part in roots]
     shares = [share / max(sum(shares, Fraction(0)), Fraction(1)) for share in shares]
@@ -187,7 +194,7 @@ def _demands(
     return [Demand(epsilon=(budget.epsilon or Fraction(0)) * share) for share in shares]
 
 
-def _names(candidate: Candidate, number: int) -> list[str]:
+def _name_pieces(candidate: Candidate, number: int) -> list[str]:
     """Names that no query of a spec can have, and that don't depend on the order of a spec."""
     names: list[str] = []
     for piece in candidate.pieces:
@@ -197,20 +204,21 @@ def _names(candidate: Candidate, number: int) -> list[str]:
     return names
 
 
-def _with_reads(
+def _attach_reads(
     block: Block, candidate: Candidate, variances: Sequence[float], pieces: Sequence[Draft]
 ) -> list[Draft]:
     """The pieces with all that is read of them, each figure with the first one that it is of."""
     reads: dict[str, list[Read]] = {}
-    for draft, terms in zip(block.drafts, candidate.terms(variances), strict=True):
-        named = tuple(replace(term, step=pieces[int(term.step)].name) for term in terms)
-        first = named[0].step
+    for draft, terms in zip(block.drafts, candidate.build_terms(variances), strict=True):
+        renamed_terms = tuple(replace(term, step=pieces[int(term.step)].name) for term in terms)
+        first = renamed_terms[0].step
         reads.setdefault(first, []).extend(
-            Read(read.query, first, (), Reading.COMBINED, terms=named) for read in draft.reads
+            Read(read.query, first, (), Reading.COMBINED, terms=renamed_terms)
+            for read in draft.reads
         )
     return [replace(piece, reads=tuple(reads.get(piece.name, ()))) for piece in pieces]
 
 
-def _close(variances: Sequence[float], others: Sequence[float]) -> bool:
-    pairs = zip(variances, others, strict=True)
-    return all(abs(one - other) <= _SETTLED * other for one, other in pairs)
+def _close(variances: Sequence[float], references: Sequence[float]) -> bool:
+    pairs = zip(variances, references, strict=True)
+    return all(abs(variance - reference) <= _SETTLED * reference for variance, reference in pairs)

@@ -38,7 +38,7 @@ class Total(Struct, frozen=True):
         """Whether losses may compose by other than addition."""
         return self.accounting != "pure" and (self.delta > 0 or self.rho is not None)
 
-    def loss_of(self, costs: Sequence[Cost]) -> tuple[Loss, str]:
+    def compose_loss(self, costs: Sequence[Cost]) -> tuple[Loss, str]:
         """Compose costs by the release's accounting; ValueError where it can't.
 
         Pure losses that fit into the total as they are stay pure: no delta is spent on them.
@@ -50,7 +50,7 @@ class Total(Struct, frozen=True):
             return compose(costs, Fraction(0), "pure")
         return compose(costs, self.delta, self.accounting, self.margin)
 
-    def without(self, loss: Loss) -> Total:
+    def subtract_loss(self, loss: Loss) -> Total:
         """What is left of it beside a loss that adds up with all others; may be negative."""
         epsilon = None if self.epsilon is None else self.epsilon - loss.epsilon
         rho = self.rho
@@ -58,41 +58,41 @@ class Total(Struct, frozen=True):
             rho -= loss.rho
         return replace(self, epsilon=epsilon, rho=rho, delta=self.delta - loss.delta)
 
-    def holds(self, loss: Loss) -> bool:
+    def is_within(self, loss: Loss) -> bool:
         """Whether a composed loss is within the total."""
         if self.rho is not None:
             return loss.rho is not None and loss.rho <= self.rho
         return self.epsilon is None or (loss.epsilon <= self.epsilon and loss.delta <= self.delta)
 
 
-def total_of(release: Release) -> Total:
+def read_total(release: Release) -> Total:
     """Read the total from the spec; a delta is taken for rho, and summed where left out."""
     privacy = release.privacy
-    delta = STATED_DELTA if delta_is_ours(release) else _declared_delta(release)
+    delta = STATED_DELTA if is_delta_ours(release) else _read_declared_delta(release)
     return Total(privacy.epsilon, privacy.rho, delta, privacy.accounting)
 
 
-def delta_is_ours(release: Release) -> bool:
+def is_delta_ours(release: Release) -> bool:
     """Whether something is stated in rho, and no delta anywhere: then ``STATED_DELTA`` is taken."""
     privacy = release.privacy
     in_rho = privacy.rho is not None or any(query.rho for query in release.queries)
-    return in_rho and privacy.epsilon is None and _declared_delta(release) == 0
+    return in_rho and privacy.epsilon is None and _read_declared_delta(release) == 0
 
 
-def _declared_delta(release: Release) -> Fraction:
+def _read_declared_delta(release: Release) -> Fraction:
     """The total's delta; without a total, the sum of those of its parts."""
     privacy = release.privacy
     if privacy.delta > 0 or privacy.epsilon is not None:
         return privacy.delta
-    queries, selecting = release.queries, selecting_queries(release)
+    queries, selecting = release.queries, find_selecting_queries(release)
     delta = sum((query.delta or Fraction(0) for query in queries), Fraction(0))
     delta += sum(
-        (selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
+        (get_selection_delta(query) for query in queries if query.name in selecting), Fraction(0)
     )
     return delta + sum((perturb.delta for perturb in release.perturbs), Fraction(0))
 
 
-def selecting_queries(release: Release) -> frozenset[str]:
+def find_selecting_queries(release: Release) -> frozenset[str]:
     """Name the selecting query of each table with private keys.
 
     People are counted where the unit is a person, so that one person adds 1 to a key, whatever
@@ -118,7 +118,7 @@ def selecting_queries(release: Release) -> frozenset[str]:
     return frozenset(query.name for query in chosen)
 
 
-def selection_delta(query: Query) -> Fraction:
+def get_selection_delta(query: Query) -> Fraction:
     """Give the delta that a selecting query may spend on showing a key."""
     if query.key_selection is None:
         raise ValueError("a selecting query has the delta of its selection")

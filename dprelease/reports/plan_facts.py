@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from dprelease.language import word
 from dprelease.model import Plan
-from dprelease.planning.planner import what_if
+from dprelease.planning.planner import plan_alternatives
 from dprelease.postprocess.intervals.number_text import as_budget
 from dprelease.reports.facts.approval import held_facts, left_open
 from dprelease.reports.facts.explanations import plan_warnings
@@ -82,7 +82,7 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
             },
             **({"perturb": _answers(other)} if plan.records else {}),
         }
-        for factor, other in what_if(plan)
+        for factor, other in plan_alternatives(plan)
     ]
 
 

@@ -14,7 +14,7 @@ from dprelease.mechanisms import Choice, Target, laplace
 from dprelease.mechanisms.laplace import Laplace
 from dprelease.mechanisms.mechanism_registry import MECHANISMS, list_options
 from dprelease.model import Form, Noise, NoiseFamily
-from dprelease.planning.shared_releases import drafts_of
+from dprelease.planning.shared_releases import build_drafts
 
 PACKAGE = Path(dprelease.__file__).parent
 
@@ -129,7 +129,7 @@ def test_it_is_calibrated_for_a_budget_of_its_own(spec: Path, registered: Dyadic
 
 
 def test_of_several_the_one_that_errs_least_is_taken(spec: Path, registered: Dyadic) -> None:
-    (first, *_) = drafts_of(dprelease.load(spec))
+    (first, *_) = build_drafts(dprelease.load(spec))
     pure, concentrated = list_options(first, "auto")
     assert pure is registered
     assert concentrated.needs_delta

@@ -13,7 +13,7 @@ from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_nam
 
 from dprelease.kernel.noise.distributions.laws import find_halfwidth
 from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
-from dprelease.planning.key_selection import selecting
+from dprelease.planning.key_selection import choose_selection
 from dprelease.planning.steps import Draft
 from dprelease.statistics.shared.statistic import Neighbours
 from dprelease.statistics.statistic_registry import statistic_of
@@ -31,7 +31,7 @@ def test_they_cover_whatever_the_true_count(known: Neighbours, family: NoiseFami
     statistic = statistic_of(name)
     sensitivity = statistic.sensitivity(query, known)
     draft = Draft(query, statistic.released(query), sensitivity, known, selects=True)
-    step = draft.step(selecting(draft, Fraction(1)))
+    step = draft.step(choose_selection(draft, Fraction(1)))
     assert step.noise.family is family
     assert step.threshold is not None
     draws, chances = law_of(step.noise, 1e-30)

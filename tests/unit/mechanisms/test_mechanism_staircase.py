@@ -20,7 +20,7 @@ from dprelease.mechanisms.staircase import STAIRCASE, choose_staircase, iter_sta
 from dprelease.model import Noise, NoiseFamily, Plan, Sensitivity
 from dprelease.model.privacy_events import Pure
 from dprelease.planning.planner import make_plan
-from dprelease.planning.shared_releases import drafts_of
+from dprelease.planning.shared_releases import build_drafts
 
 SUM = {"name": "q", "statistic": "sum", "column": "x"}
 PEOPLE = {"unit": "column", "unit_column": "p"}
@@ -117,7 +117,7 @@ def test_what_is_added_up_needs_a_law_whose_sums_are_known() -> None:
     fine = {"name": "a", "statistic": "count", "by": ["g", "k"]}
     given = spec(fine, {"name": "b", "statistic": "count", "by": ["g"]}, SUM)
     given["columns"]["k"] = {"type": "string", "keys": ["c"], "other": "rest", "nulls": "rest"}
-    added_up, single = drafts_of(load(given))
+    added_up, single = build_drafts(load(given))
     assert any(read.merged for read in added_up.reads)
     assert not added_up.one_draw
     assert single.one_draw
@@ -183,7 +183,7 @@ def test_with_a_delta_the_better_kind_is_taken_by_what_it_will_be() -> None:
 
 
 def test_it_is_calibrated_as_any_mechanism() -> None:
-    (draft,) = drafts_of(load(spec(SUM)))
+    (draft,) = build_drafts(load(spec(SUM)))
     choice = STAIRCASE.calibrate(draft, Fraction(4), Fraction(0))
     assert choice.noise == STEPS
     assert get_law(NoiseFamily.STAIRCASE) is STAIRCASE

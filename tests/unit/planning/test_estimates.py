@@ -64,9 +64,9 @@ def estimated(
     best = Estimates(
         [axes(names) for names in tables], [axes(names) for names in released], list(SIZES.values())
     )
-    figures = best.figures(variances)
+    figures = best.build_figures(variances)
     made = {names: read(names, released, list(figures[axes(names)])) for names in tables}
-    for names, shares in best.amounts(variances).items():
+    for names, shares in best.compute_amounts(variances).items():
         # what is compared before any fraction is made
         (table,) = [other for other in tables if axes(other) == names]
         for place, part in enumerate(made[table]):

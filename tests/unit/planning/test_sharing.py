@@ -12,7 +12,7 @@ import dprelease
 from dprelease.language import word
 from dprelease.model import Reading
 from dprelease.planning.budget_request import Demand
-from dprelease.planning.shared_releases import drafts_of, fractions
+from dprelease.planning.shared_releases import build_drafts, compute_fractions
 from dprelease.release.plan import ReleasePlan
 
 COUNT = {"statistic": "count", "by": ["g"]}
@@ -136,7 +136,7 @@ def test_a_coarser_count_is_added_up_from_a_finer_one() -> None:
 def test_a_finer_count_that_drops_records_is_no_source() -> None:
     column = {"type": "string", "keys": ["m", "f"]}
     release = planned(COUNT, BY_BOTH, columns={"s": column}).release
-    assert len(drafts_of(release)) == 2
+    assert len(build_drafts(release)) == 2
 
 
 def test_many_finer_cells_are_noisier_than_a_share_of_its_own() -> None:
@@ -164,13 +164,13 @@ def test_people_have_other_rows_in_other_groups() -> None:
 
 def test_shares_of_the_joint_intensity() -> None:
     half = Fraction(1, 2)
-    assert fractions([Demand()] * 2, pure=True) == [half, half]
+    assert compute_fractions([Demand()] * 2, pure=True) == [half, half]
     budgets = [Demand(epsilon=Fraction(1, 4)), Demand(epsilon=Fraction(3, 4))]
-    quarter, rest = fractions(budgets, pure=True)
+    quarter, rest = compute_fractions(budgets, pure=True)
     assert (quarter, rest) == (Fraction(1, 4), Fraction(3, 4))
-    squares = [each**2 for each in fractions([Demand()] * 4, pure=False)]
+    squares = [each**2 for each in compute_fractions([Demand()] * 4, pure=False)]
     assert all(float(each) == pytest.approx(1 / 4) for each in squares)
-    small, large = fractions([Demand(), Demand(weight=Fraction(8))], pure=True)
+    small, large = compute_fractions([Demand(), Demand(weight=Fraction(8))], pure=True)
     assert (small, large) == (Fraction(1, 3), Fraction(2, 3))
 
 

@@ -19,9 +19,9 @@ from dprelease.kernel.certify.certify import certify
 from dprelease.model import CENTRED, EACH, Release
 from dprelease.planning import figure_errors, solve, strategy_candidates
 from dprelease.planning.planner import make_plan
-from dprelease.planning.shared_releases import drafts_of
-from dprelease.planning.solve import Solution, best_of
-from dprelease.planning.total_budget import total_of
+from dprelease.planning.shared_releases import build_drafts
+from dprelease.planning.solve import Solution, choose_best_solution
+from dprelease.planning.total_budget import read_total
 from dprelease.release.plan import certified_plan
 
 Json = dict[str, Any]
@@ -66,13 +66,13 @@ def conditions(number: int) -> list[Json]:
 
 
 def solution_of(release: Release) -> Solution:
-    return best_of(release, total_of(release))
+    return choose_best_solution(release, read_total(release))
 
 
 def errors(solution: Solution) -> dict[str, float]:
     """The variance of every figure."""
-    noise = figure_errors.planned(solution.drafts, solution.choices)
-    return dict(figure_errors.errors_of(solution.drafts, noise))
+    noise = figure_errors.compute_planned_errors(solution.drafts, solution.choices)
+    return dict(figure_errors.compute_errors(solution.drafts, noise))
 
 
 def rmse(variances: Iterable[float]) -> float:
@@ -171,9 +171,9 @@ def test_replaced_records_leave_free_conditions_as_they_are() -> None:
 
 def compared(release: Release) -> dict[str, float]:
     """The variance of each figure as a part of what it is without strategies."""
-    total = total_of(release)
-    without = errors(solve.solve(release, drafts_of(release), total))
-    joint = errors(best_of(release, total))
+    total = read_total(release)
+    without = errors(solve.solve(release, build_drafts(release), total))
+    joint = errors(choose_best_solution(release, total))
     return {name: joint[name] / without[name] for name in without if without[name]}
 
 

@@ -12,7 +12,7 @@ import dprelease
 from dprelease import Failure
 from dprelease.kernel.noise.distributions.laws import find_halfwidth
 from dprelease.model import Accuracy, NoiseFamily
-from dprelease.planning.accuracy_targets import error_of
+from dprelease.planning.accuracy_targets import compute_error
 from dprelease.release.plan import ReleasePlan
 
 WITHIN_TEN = {"within": 10, "confidence": 0.95}
@@ -70,7 +70,7 @@ def test_every_kind_of_figure_meets_its_target(query: dict[str, Any]) -> None:
     (read,) = made.reads
     wanted = read.query.accuracy
     assert isinstance(wanted, Accuracy)
-    error = error_of(read, made.step(read), wanted)
+    error = compute_error(read, made.step(read), wanted)
     assert error is not None
     assert error <= wanted.within
     weaker = planned(
@@ -79,7 +79,7 @@ def test_every_kind_of_figure_meets_its_target(query: dict[str, Any]) -> None:
             "epsilon": round(float(made.epsilon) * 0.9, 6),
         }
     )
-    worse = error_of(weaker.reads[0], weaker.steps[0], wanted)
+    worse = compute_error(weaker.reads[0], weaker.steps[0], wanted)
     assert worse is not None
     assert worse > wanted.within
 
@@ -139,7 +139,7 @@ def test_targets_share_a_release_only_if_that_costs_less() -> None:
     )
     assert len(together.steps) == 1
     assert all(
-        (error := error_of(read, together.step(read), read.query.accuracy)) is not None
+        (error := compute_error(read, together.step(read), read.query.accuracy)) is not None
         and error <= read.query.accuracy.within
         for read in together.reads
         if read.query.accuracy is not None
@@ -185,7 +185,7 @@ def test_targets_of_quantiles_are_in_ranks(query: dict[str, Any]) -> None:
     (read,) = made.reads
     wanted = read.query.accuracy
     assert isinstance(wanted, Accuracy)
-    assert error_of(read, made.step(read), wanted) == 50
+    assert compute_error(read, made.step(read), wanted) == 50
     less = {"epsilon": round(float(made.epsilon) * 0.99, 6)}
     with pytest.raises(Failure, match="E318"):
         planned(query, **less)
