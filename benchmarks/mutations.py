@@ -86,7 +86,7 @@ MUTANTS = [
     Mutant("return _build(limits.rows * size, shift, text)", "return _build(size, shift, text)", "sensitivity: rows of a unit", "unit/privacy contracts/test_sensitivity.py"),
     Mutant("return _build(2 * limits.rows * row.l1, _build_replacement_shift(limits, row, cells), text)", "return _build(limits.rows * row.l1, _build_replacement_shift(limits, row, cells), text)", "sensitivity: adjacency factor", "unit/privacy contracts/test_sensitivity.py"),
     Mutant("outside = no_value or may_be_outside(query, neighbours)", "outside = False", "sensitivity: a row without a value", "unit/statistics contracts/test_sensitivity.py"),
-    Mutant("return weighted(Vector(width, width**2, 2), query)", "return weighted(Vector(width, width, 2), query)", "sensitivity: L2 of a mean", f"unit/statistics contracts/test_sensitivity.py {PLANNING}"),
+    Mutant("return apply_weight(Vector(width, width**2, 2), query)", "return apply_weight(Vector(width, width, 2), query)", "sensitivity: L2 of a mean", f"unit/statistics contracts/test_sensitivity.py {PLANNING}"),
     Mutant("remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))", "remaining_epsilon = total.epsilon", "budget share: what is stated is taken off", PLANNING, "budget_split"),
     # --- noise
     Mutant('return int.from_bytes(read_exactly(entropy, size), "little") >> (8 * size - bits)', 'return int.from_bytes(read_exactly(entropy, size), "little")', "entropy: too many bits", "unit/kernel/noise"),
@@ -149,8 +149,8 @@ MUTANTS = [
     Mutant("terms[larger] = [_sum_piece(len(pieces), len(whole), Fraction(1, size**2)), *coarser]", "terms[larger] = [_sum_piece(len(pieces), len(whole), Fraction(1, size)), *coarser]", "strategies: factors of nested pieces", "unit/planning/test_strategies.py"),
     Mutant("transform = tuple((*zeros[:row], 2, *zeros[row:], -1) for row in range(number))", "transform = tuple((*zeros[:row], 1, *zeros[row:], -1) for row in range(number))", "strategies: twice a count less the total", "unit/planning/test_strategies.py"),
     # --- survey weights
-    Mutant("return Vector(most * row.l1, most**2 * row.l2_squared, row.width, plural=row.plural)", "return Vector(row.l1, row.l2_squared, row.width, plural=row.plural)", "weights: a weighted share", "contracts/test_sensitivity.py"),
-    Mutant("corners = [w * k for w in (least, most) for k in (row.lower, row.upper)]", "corners = [w * k for w in (least,) for k in (row.lower, row.upper)]", "weights: a weighted sum", "contracts/test_sensitivity.py"),
+    Mutant("return Vector(highest * row.l1, highest**2 * row.l2_squared, row.width, plural=row.plural)", "return Vector(row.l1, row.l2_squared, row.width, plural=row.plural)", "weights: a weighted share", "contracts/test_sensitivity.py"),
+    Mutant("corners = [w * k for w in (lowest, highest) for k in (row.lower, row.upper)]", "corners = [w * k for w in (lowest,) for k in (row.lower, row.upper)]", "weights: a weighted sum", "contracts/test_sensitivity.py"),
     # --- the ledger: filter, reservation, server
     Mutant("return Parts(rho, epsilon, delta, max(loss.delta, delta) if once else loss.delta + delta)", "return Parts(rho, epsilon, delta, max(loss.delta, delta))", "filter: either of two ways fails", "unit/ledger/test_ledger_privacy_filter.py"),
     Mutant("self._counted += parts.either if self._plain else parts.delta", "self._counted += parts.delta", "filter: deltas while the plain way counts", "unit/ledger/test_ledger_privacy_filter.py"),

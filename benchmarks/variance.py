@@ -31,7 +31,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 UPPER = 10_000  # grid steps, of one unit each
 RECORDS = (100, 1_000, 10_000)
@@ -50,9 +50,9 @@ def published(name: str, values: Floats, number: int) -> dict[str, Floats]:
     """The columns that many releases with epsilon 1 would publish."""
     grid = Grid(Fraction(1), 0, UPPER)
     query = Query("q", name, "t", column=Column("x", ColumnType.INTEGER, grid))
-    statistic = statistic_of(name)
-    released = statistic.released(query)
-    known = statistic.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
+    statistic = get_statistic(name)
+    released = statistic.define_release(query)
+    known = statistic.bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
     noise = Noise(NoiseFamily.LAPLACE, Fraction(known.l1))
     step = Step(
         query, released.measures, released.transform, released.unit, known, noise, Loss(Fraction(1))
@@ -63,7 +63,7 @@ def published(name: str, values: Floats, number: int) -> dict[str, Floats]:
     noisy = [(sample(noise, number, SystemEntropy()) + each).tolist() for each in exact]
     return {
         column.name: np.array(column.values, dtype=np.float64) / 10.0**column.decimals
-        for column in statistic.columns(step, noisy, LEVEL)
+        for column in statistic.build_columns(step, noisy, LEVEL)
         if column.kind != "text"
     }
 

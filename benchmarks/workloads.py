@@ -41,8 +41,8 @@ import dprelease
 from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 from dprelease.model import Plan, Read
 from dprelease.release.plan import certified_plan
-from dprelease.statistics.read_release import figure_variance
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.read_release import compute_figure_variance
+from dprelease.statistics.statistic_registry import get_statistic
 
 HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE / "peers"))
@@ -177,10 +177,10 @@ def variances(workload: Workload, plan: Plan) -> Iterator[tuple[Read, float]]:
     for read in plan.reads[: workload.tables if workload.queries is MIXED else None]:
         if read.query.statistic == "cumulative":
             step = plan.step(read)
-            rows = statistic_of(read.query.statistic).spread(read.query, step.axes)
+            rows = get_statistic(read.query.statistic).spread(read.query, step.axes)
             yield read, compute_noise_variance(step.noise) * float(rows)
         else:
-            exact = figure_variance(read, plan)
+            exact = compute_figure_variance(read, plan)
             if exact is None:
                 raise ValueError(f"{read.query.name} has no exact variance")
             yield read, float(exact)

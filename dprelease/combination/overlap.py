@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from dprelease.combination.combined_figures import Figures, Pooled, Weighted
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 
 class Cells(NamedTuple):
@@ -33,7 +33,7 @@ def check_overlap(weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]]) 
             places = frozenset(p for p, weight in weights.items() if (weight > 0) is positive)
             if places:
                 summed.append(Cells(figures, places, positive))
-            if len(places) > 1 and statistic_of(figures.query.statistic).overlaps:
+            if len(places) > 1 and get_statistic(figures.query.statistic).overlaps:
                 raise overlapping(figures, figures, "one that is in two cells counts in both")
     averaged = [
         Cells(pooled.figures, frozenset(pooled.places), weight > 0) for pooled, weight in means
@@ -75,8 +75,8 @@ def _share_records(one: Cells, other: Cells) -> bool:
 def _subject(figures: Figures) -> Sequence[object]:
     """What is counted or added up: a count and the number behind a mean count the same records."""
     query = figures.query
-    counts = bool(statistic_of(query.statistic).counts) or figures.name != query.name
-    counted = query.name if statistic_of(query.statistic).overlaps else "records"
+    counts = bool(get_statistic(query.statistic).counts) or figures.name != query.name
+    counted = query.name if get_statistic(query.statistic).overlaps else "records"
     return (counted,) if counts else (query.statistic, query.column)
 
 

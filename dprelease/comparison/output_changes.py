@@ -36,7 +36,7 @@ from dprelease.reports.facts.query_facts import queries_facts
 from dprelease.reports.model.json_form import to_json
 from dprelease.reports.text.shown_names import StatedName, stated_names
 from dprelease.reports.text.shown_numbers import text
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 
 def figure_changes(pair: Pair) -> Iterator[Change]:
@@ -179,7 +179,7 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
         "table": stated["table"],
         "quantiles": ", ".join(map(text, query.quantiles)) or None,
         "bandwidth": ", ".join(text(axis.bandwidth) for axis in query.curve) or None,
-        "k": query.picks if statistic_of(query.statistic).keys.has_key("k") else None,
+        "k": query.picks if get_statistic(query.statistic).keys.has_key("k") else None,
         **({} if query.own is None else asdict(query.own)),
         "survey weight": stated.get("survey_weight"),
         "numerator": _part(query.numerator),
@@ -232,7 +232,7 @@ def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[s
         candidates = tuple(text(point * step) for point in query.points)
     bins = None
     points = tuple(text(point) for axis in query.curve for point in axis.points) or None
-    for group in (*statistic_of(query.statistic).published(query), query.axis):
+    for group in (*get_statistic(query.statistic).list_published_groups(query), query.axis):
         if group is not None and group.edges is not None:
             column = columns.get(group.column)
             bins = group.edges if column is None or column.edges != group.edges else bins

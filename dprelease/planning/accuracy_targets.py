@@ -80,9 +80,9 @@ def _is_met(read: Read, step: Step) -> bool:
 def compute_error(read: Read, step: Step, target: Accuracy) -> Fraction | None:
     """The half-width at the target's confidence, in the unit of its ``within``."""
     if target.records is not None:
-        noise_example = reading.example_of(read, step, target.confidence, target.records)
+        noise_example = reading.build_example(read, step, target.confidence, target.records)
         return None if noise_example is None else Fraction(noise_example["halfwidth"])
-    return reading.target_half(read, step, target.confidence)
+    return reading.compute_target_halfwidth(read, step, target.confidence)
 
 
 def choose_drafts(

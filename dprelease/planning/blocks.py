@@ -15,7 +15,7 @@ from msgspec import Struct
 from dprelease.model import Expression, Group
 from dprelease.planning.budget_request import Demand, add_up_demand
 from dprelease.planning.steps import Draft
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 MOST_CELLS = 10**8
 """A strategy that would have more cells is not tried."""
@@ -143,7 +143,7 @@ def _is_plain_count(draft: Draft) -> bool:
     """Whether it counts records by public keys, for a share of the total or of its family's."""
     query = draft.query
     return (
-        statistic_of(query.statistic).combines
+        get_statistic(query.statistic).combines
         and query.survey_weight is None
         and draft.demand.kind in {"weight", "epsilon", "rho"}
         and (draft.demand.kind == "weight" or _name_family(draft) != "")

@@ -13,8 +13,12 @@ from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisMatrix, Group, Read, Reading, Term
 from dprelease.planning.stated_budgets import Choices
 from dprelease.planning.steps import Draft
-from dprelease.postprocess.intervals.figure_terms import by_integer, entering, polynomial
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.postprocess.intervals.figure_terms import (
+    build_polynomial,
+    group_by_integer,
+    list_entering,
+)
+from dprelease.statistics.statistic_registry import get_statistic
 
 Errors = Mapping[str, float]
 """Variances by name of what has them, or what stands for these: 0 without noise."""
@@ -39,19 +43,19 @@ def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, fl
     if read.reading is Reading.COMBINED:
         return [
             (name, spread(drafts[name].query.groups, drafts[name].released.axes, terms))
-            for (name, _), terms in by_integer(read.terms).items()
+            for (name, _), terms in group_by_integer(read.terms).items()
         ]
     if read.reading is Reading.LINEAR:
         groups = drafts[read.step].query.groups
         cells = prod(len(groups[place].labels) for place in read.merged)
         return [(read.step, cells * float(sum(factor**2 for factor in read.factors)))]
     axes = drafts[read.step].released.axes
-    return [(read.step, float(statistic_of(read.query.statistic).spread(read.query, axes)))]
+    return [(read.step, float(get_statistic(read.query.statistic).spread(read.query, axes)))]
 
 
 def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:
     """The variance of terms of one released integer, in units of that of its noise."""
-    cells = entering(groups, polynomial(groups, axes, terms))
+    cells = list_entering(groups, build_polynomial(groups, axes, terms))
     return sum(float(part.factor**2) * part.cells for part in cells)
 
 

@@ -21,7 +21,7 @@ from dprelease.planning.shared_releases import find_repeated_queries
 from dprelease.planning.solve import choose_best_solution
 from dprelease.planning.stated_budgets import build_failure
 from dprelease.planning.total_budget import STATED_DELTA, Total, is_delta_ours, read_total
-from dprelease.postprocess.intervals.combined_figure import with_decimals
+from dprelease.postprocess.intervals.combined_figure import assign_decimals
 from dprelease.postprocess.intervals.number_text import as_budget, listing, number
 from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, compose_advanced
@@ -74,7 +74,7 @@ def make_plan(
     basic = Loss(basic.epsilon, basic.delta)
     method, alone = solution.method, solution.alone
     made = Plan(release, steps, loss, method, basic, notes, compared, reads, records, alone)
-    return with_decimals(made) if alone else made
+    return assign_decimals(made) if alone else made
 
 
 def _build_composition_failure(release: Release, total: Total) -> Failure:

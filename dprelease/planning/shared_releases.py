@@ -33,14 +33,14 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SharedSums,
     Sharing,
+    bound_change,
+    build_quantity,
     may_be_outside,
-    moved,
-    neighbours_of,
-    quantity,
+    read_neighbours,
 )
-from dprelease.statistics.shared.three_sums import three_sums
-from dprelease.statistics.shared.two_sums import two_sums
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.shared.three_sums import define_three_sums
+from dprelease.statistics.shared.two_sums import define_two_sums
+from dprelease.statistics.statistic_registry import get_statistic
 
 SCREENED_FROM = Fraction(3, 8)
 """A count that would have no more than this of the joint intensity is screened for records without
@@ -54,7 +54,7 @@ def build_drafts(release: Release, *, join_targets: bool = True) -> list[Draft]:
     Without ``join_targets`` queries with accuracy targets share with none but their equals: what
     they cost together may be less so, which only the whole plan can tell.
     """
-    drafts = _share_equal_queries(release, neighbours_of(release))
+    drafts = _share_equal_queries(release, read_neighbours(release))
     alone = [draft for draft in drafts if draft.demand.targeted and not join_targets]
     drafts = _join_column_statistics(
         [draft for draft in drafts if draft not in alone], _is_pure(release)
@@ -65,7 +65,7 @@ def build_drafts(release: Release, *, join_targets: bool = True) -> list[Draft]:
 def build_unmerged_drafts(release: Release) -> list[Draft]:
     """The same, with counts that would be added up from finer ones by themselves."""
     return _join_column_statistics(
-        _share_equal_queries(release, neighbours_of(release)), _is_pure(release)
+        _share_equal_queries(release, read_neighbours(release)), _is_pure(release)
     )
 
 
@@ -97,12 +97,12 @@ def _share_equal_queries(release: Release, neighbours: Neighbours) -> list[Draft
     drafts = []
     for members in queries_by_request.values():
         lead = next((query for query in members if query.name in selecting), members[0])
-        statistic = statistic_of(lead.statistic)
+        statistic = get_statistic(lead.statistic)
         drafts.append(
             Draft(
                 lead,
-                statistic.released(lead),
-                statistic.sensitivity(lead, neighbours),
+                statistic.define_release(lead),
+                statistic.bound_sensitivity(lead, neighbours),
                 neighbours,
                 tuple(Read(query, lead.name, ()) for query in members),
                 add_up_demand(members),
@@ -149,7 +149,7 @@ def _find_sharing(query: Query) -> Sharing | None:
 
     Weighted figures are released by themselves.
     """
-    return None if query.survey_weight is not None else statistic_of(query.statistic).sharing
+    return None if query.survey_weight is not None else get_statistic(query.statistic).sharing
 
 
 def _is_row_count(query: Query) -> bool:
@@ -182,7 +182,7 @@ def _may_share(draft: Draft) -> bool:
     query = draft.query
     if draft.selects or _find_sharing(query) is None or query.one_of_several:
         return False
-    if not _is_row_count(query) and not quantity(query.column).grid.width:
+    if not _is_row_count(query) and not build_quantity(query.column).grid.width:
         return False
     return draft.sensitivity.l1 > 0
 
@@ -229,15 +229,15 @@ def _join_sums(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
     sharing = _find_sharing(lead)
     sums = SharedSums(
         lead.name,
-        quantity(column).grid,
+        build_quantity(column).grid,
         sharing is not None and sharing.squared,
         counts_nulls=column.null_value is None and any(counts),
         screens=screens and not column.nulls_stated,
     )
     released = _build_sums(lead, sums)
     row = Vector(sums.width, sums.width**2, len(released.transform))
-    change = moved(lead, neighbours, row, outside=may_be_outside(lead, neighbours))
-    reads = tuple(statistic_of(query.statistic).shared_read(query, sums) for query in members)
+    change = bound_change(lead, neighbours, row, outside=may_be_outside(lead, neighbours))
+    reads = tuple(get_statistic(query.statistic).plan_shared_read(query, sums) for query in members)
     joint = Draft(lead, released, change, neighbours, reads, add_up_demand(members))
     remaining_variance = Fraction(0)
     for read, share in zip(reads, shares, strict=True):
@@ -257,7 +257,7 @@ def _lead(query: Query) -> tuple[int, int]:
 
 def _build_sums(lead: Query, sums: SharedSums) -> Released:
     """The sums, as combinations of measures; that of nulls is the last."""
-    base = (three_sums if sums.squared else two_sums)(lead)
+    base = (define_three_sums if sums.squared else define_two_sums)(lead)
     if not sums.counts_nulls:
         return base
     records = Measure(MeasureKind.RECORDS, None, lead.where)
@@ -275,18 +275,18 @@ def _compute_own_variance(query: Query, neighbours: Neighbours) -> Fraction:
 
     That is a variance of 1 for each such scale; for a mean that of one record, at a share of 1/2.
     """
-    statistic = statistic_of(query.statistic)
-    l1 = statistic.sensitivity(query, neighbours).l1
+    statistic = get_statistic(query.statistic)
+    l1 = statistic.bound_sensitivity(query, neighbours).l1
     sharing = statistic.sharing
     if sharing is None or sharing.linear:
-        return (l1 * statistic.released(query).unit[0]) ** 2
-    width = quantity(query.column).grid.width
+        return (l1 * statistic.define_release(query).unit[0]) ** 2
+    width = build_quantity(query.column).grid.width
     return _spread(query) * Fraction(l1, width * width if sharing.squared else width) ** 2
 
 
 def _spread(query: Query) -> Fraction:
     """Of a mean (and, as good as any to compare itself with, a variance) of one record."""
-    grid = quantity(query.column).grid
+    grid = build_quantity(query.column).grid
     return (grid.step * grid.width) ** 2 / 2
 
 

@@ -13,8 +13,13 @@ from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
 from dprelease.planning.budget_request import Demand
 from dprelease.privacy.strategy_sensitivity import bound_mixed_change
-from dprelease.statistics.shared.statistic import Neighbours, Released, may_be_outside, null_fill
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.shared.statistic import (
+    Neighbours,
+    Released,
+    find_null_fill,
+    may_be_outside,
+)
+from dprelease.statistics.statistic_registry import get_statistic
 
 ALONE = Demand()
 
@@ -72,7 +77,7 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
         return (
             not self.neighbours.people
             and query.column is not None
-            and null_fill(query.column) is not None
+            and find_null_fill(query.column) is not None
             and not query.private
             and query.cells == 1
             and not may_be_outside(query, self.neighbours)
@@ -88,7 +93,7 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
             and len(self.released.transform) == 1
             and self.query.axis is None
             and all(
-                statistic_of(read.query.statistic).one_number and not read.merged
+                get_statistic(read.query.statistic).one_number and not read.merged
                 for read in self.reads
             )
         )
@@ -124,7 +129,7 @@ def switch_way(draft: Draft) -> Draft:
     """
     if draft.free or draft.selects or draft.demand.targeted:
         return draft
-    released = statistic_of(draft.query.statistic).otherwise(draft.query)
+    released = get_statistic(draft.query.statistic).define_alternative(draft.query)
     if released is None:
         return draft
     neighbours = draft.neighbours

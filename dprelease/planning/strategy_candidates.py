@@ -43,7 +43,7 @@ from dprelease.planning.blocks import MOST_CELLS, MOST_JOINED, Block, complete_g
 from dprelease.planning.linear_estimates import Estimates
 from dprelease.privacy import strategy_sensitivity
 from dprelease.statistics.shared.statistic import Neighbours, Released
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 MOST_PIECES = 4096
 MOST_CONDITIONS = 1000
@@ -349,5 +349,5 @@ def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Se
             contribution, sizes, piece.axes, replaced=replaced
         )
     query = build_piece_query(block, piece, "")
-    statistic = statistic_of(query.statistic)
-    return statistic.sensitivity(query, neighbours)
+    statistic = get_statistic(query.statistic)
+    return statistic.bound_sensitivity(query, neighbours)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from dprelease.model import Loss, Query, Release
 from dprelease.privacy.composition import MARGINS, Cost, compose
-from dprelease.statistics.statistic_registry import key_selector
+from dprelease.statistics.statistic_registry import get_key_selector
 
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
@@ -100,7 +100,7 @@ def find_selecting_queries(release: Release) -> frozenset[str]:
     A count over all rows is preferred to a filtered one, and an earlier one to a later. The spec
     sees to it that there is one; ValueError otherwise.
     """
-    statistic = key_selector(of_units=release.privacy.bounding is not None)
+    statistic = get_key_selector(of_units=release.privacy.bounding is not None)
     tables = dict.fromkeys(query.table for query in release.queries if query.private)
     chosen = []
     for table in tables:

@@ -59,8 +59,8 @@ from dprelease.reports.model.json_form import report_json
 from dprelease.reports.model.report_model import Cap, Charge, ComposedTotals, Ledger, Spent
 from dprelease.reports.report_formats import file_of, media_types, rendered_with_charts
 from dprelease.reports.text.shown_numbers import upward
-from dprelease.statistics.read_release import columns_of
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.read_release import build_columns
+from dprelease.statistics.statistic_registry import get_statistic
 
 if TYPE_CHECKING:
     from dprelease.reports.facts.change_facts import PreviousRelease
@@ -84,7 +84,7 @@ def _table(
 ) -> OutputTable:
     interval = plan.release.output.interval
     query = reads[0].query
-    groups = statistic_of(query.statistic).published(query)
+    groups = get_statistic(query.statistic).list_published_groups(query)
     private = query.private
     columns = list(_selected_columns(groups, noisy.keys[name]) if private else key_columns(groups))
     names = plan.release.names
@@ -95,7 +95,7 @@ def _table(
     figures = [
         replace(column, names=_figure_names(names, read.query, column))
         for read in reads
-        for column in columns_of(read, plan, noisy, interval, counts.get(read.query.name))
+        for column in build_columns(read, plan, noisy, interval, counts.get(read.query.name))
     ]
     columns = [*_with_edges(columns, groups, figures), *figures]
     about = plan.release.about
@@ -135,7 +135,7 @@ def _figure_names(names: Names, query: Query, column: OutputColumn) -> ColumnNam
     stated = names.queries.get(query.column_name, AS_WRITTEN)
     if column.kind != "text" or column.beside == "_flag":
         return stated
-    axis = query.groups[-1] if statistic_of(query.statistic).keys.ordered else query.axis
+    axis = query.groups[-1] if get_statistic(query.statistic).keys.ordered else query.axis
     if axis is None:
         return stated
     keys = _key_names(names, axis)
@@ -188,7 +188,7 @@ def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTa
     flag is ``bounded``.
     """
     queries = {read.query.name: read.query for read in plan.reads}
-    ranked = {name for name, query in queries.items() if statistic_of(query.statistic).in_ranks}
+    ranked = {name for name, query in queries.items() if get_statistic(query.statistic).in_ranks}
 
     def columns(table: OutputTable) -> Iterator[OutputColumn]:
         named = {column.name: column for column in table.columns}
@@ -357,7 +357,7 @@ def _remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
 
 def _guessed(plan: Plan, table: OutputTable) -> list[str]:
     """Name the queries of a table that choose names of which all are flagged."""
-    choosing = {read.query.name for read in plan.reads if statistic_of(read.query.statistic).names}
+    choosing = {read.query.name for read in plan.reads if get_statistic(read.query.statistic).names}
     return [
         column.figure
         for column in table.columns

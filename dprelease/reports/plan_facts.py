@@ -77,7 +77,7 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
             "errors": None
             if other is None
             else {
-                read.query.name: word(reading.expected_error(read, other, interval))
+                read.query.name: word(reading.describe_expected_error(read, other, interval))
                 for read in other.reads
             },
             **({"perturb": _answers(other)} if plan.records else {}),

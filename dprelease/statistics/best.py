@@ -22,7 +22,7 @@ from dprelease.statistics.shared.statistic import (
     Neighbours,
     Released,
     SpecKeys,
-    cells_of,
+    count_cells,
 )
 
 SCORE = OwnKey(
@@ -63,40 +63,45 @@ class Best(Choices):
         candidates = spec.scored_candidates()
         return None if candidates is None else Details(candidates=candidates)
 
-    def candidates(self, query: Query) -> tuple[str, ...]:
+    def list_candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates of the query."""
-        return _candidates(query).texts
+        return _get_candidates(query).texts
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """No measures: the engine is asked for the sums of scores."""
-        return Released((), ((),), (_candidates(query).grid.step,), Form.CHOICE)
+        return Released((), ((),), (_get_candidates(query).grid.step,), Form.CHOICE)
 
-    def row(self, query: Query) -> Scalar:
+    def describe_row(self, query: Query) -> Scalar:
         """Between 0 and the score's upper bound for each candidate, all in one direction."""
-        grid = _candidates(query).grid
+        grid = _get_candidates(query).grid
         return Scalar(grid.lower, grid.upper, "statistics.best.score")
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of the scores: of all of them, and of those a choice depends on.
 
         For ``choice_l1`` see ``AxisChoice``: rows times the upper bound, in ranges of changes.
         """
-        one, number = super().sensitivity(query, neighbours), len(self.candidates(query))
-        rows = neighbours.contribution.limit_cells(cells_of(query)).rows
+        pick_sensitivity, number = (
+            super().bound_sensitivity(query, neighbours),
+            len(self.list_candidates(query)),
+        )
+        rows = neighbours.contribution.limit_cells(count_cells(query)).rows
         return replace(
-            one,
-            l1=number * one.l1,
-            l2_squared=number * one.l2_squared,
-            coordinates=number * one.coordinates,
+            pick_sensitivity,
+            l1=number * pick_sensitivity.l1,
+            l2_squared=number * pick_sensitivity.l2_squared,
+            coordinates=number * pick_sensitivity.coordinates,
             shapes=(),
-            derivation=sentence("sensitivity.for_each_candidate", derivation=one.derivation),
+            derivation=sentence(
+                "sensitivity.for_each_candidate", derivation=pick_sensitivity.derivation
+            ),
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
-            choice_l1=rows * _candidates(query).grid.upper,
+            choice_l1=rows * _get_candidates(query).grid.upper,
         )
 
 
-def _candidates(query: Query) -> Candidates:
-    given = query.candidates
-    if given is None or given.grid.lower != 0:
+def _get_candidates(query: Query) -> Candidates:
+    labels = query.candidates
+    if labels is None or labels.grid.lower != 0:
         raise ValueError("candidates have scores from 0 on")
-    return given
+    return labels

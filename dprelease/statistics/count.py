@@ -13,10 +13,10 @@ from dprelease.statistics.shared.statistic import (
     SharedSums,
     Sharing,
     SpecKeys,
-    weight_of,
+    build_weight,
     weight_step,
 )
-from dprelease.statistics.shared.survey_weights import weighted
+from dprelease.statistics.shared.survey_weights import apply_weight
 
 LEVELS = OwnKey(
     "levels",
@@ -41,16 +41,16 @@ class Count(Single):
     selects_keys = True
     adds_up = True
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """One integer for each cell: its number of records, or the sum of their weights."""
-        measure = Measure(MeasureKind.RECORDS, None, query.where, survey_weight=weight_of(query))
+        measure = Measure(MeasureKind.RECORDS, None, query.where, survey_weight=build_weight(query))
         return Released((measure,), unit=(weight_step(query),))
 
-    def row(self, query: Query) -> Scalar:
+    def describe_row(self, query: Query) -> Scalar:
         """Each row adds 1, or its weight."""
-        return weighted(COUNT, query)
+        return apply_weight(COUNT, query)
 
-    def shared_read(self, query: Query, sums: SharedSums) -> Read:
+    def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Add up the sums of values, and of nulls: each record adds the same to all together."""
         rows = (*sums.rows, len(sums.rows)) if sums.counts_nulls else sums.rows
         factors = (Fraction(1, sums.width),) * len(rows)

@@ -9,7 +9,13 @@ from dprelease.model.sentences import Sentence, sentence
 from dprelease.privacy.sensitivity import DISTINCT
 from dprelease.statistics.shared.one_integer import Single
 from dprelease.statistics.shared.spec_keys import ColumnUse
-from dprelease.statistics.shared.statistic import Hazard, Neighbours, Released, SpecKeys, moved
+from dprelease.statistics.shared.statistic import (
+    Hazard,
+    Neighbours,
+    Released,
+    SpecKeys,
+    bound_change,
+)
 
 
 class CountDistinct(Single):
@@ -26,20 +32,20 @@ class CountDistinct(Single):
         Sentence("statistics.count_distinct.hazard.note"),
     )
 
-    def meaning(self, query: Query) -> Sentence:
+    def describe_meaning(self, query: Query) -> Sentence:
         """Name the column whose values are counted."""
-        return sentence("sensitivity.noun.distinct_of", column=_column(query))
+        return sentence("sensitivity.noun.distinct_of", column=_name_column(query))
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """One integer for each cell: its number of different values."""
-        return Released((Measure(MeasureKind.DISTINCT, None, query.where, _column(query)),))
+        return Released((Measure(MeasureKind.DISTINCT, None, query.where, _name_column(query)),))
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all numbers of values together; attained (see ``DISTINCT``)."""
-        return moved(query, neighbours, DISTINCT, outside=True)
+        return bound_change(query, neighbours, DISTINCT, outside=True)
 
 
-def _column(query: Query) -> str:
+def _name_column(query: Query) -> str:
     if query.column is None:
         raise ValueError("different values are those of a column")
     return query.column.name

@@ -7,7 +7,7 @@ from fractions import Fraction
 from dprelease.model import Adjacency, Measure, MeasureKind, Query, Sensitivity
 from dprelease.privacy.sensitivity import bound_unit_addition, bound_unit_replacement
 from dprelease.statistics.shared.one_integer import Single
-from dprelease.statistics.shared.statistic import Neighbours, Released, cells_of, may_be_outside
+from dprelease.statistics.shared.statistic import Neighbours, Released, count_cells, may_be_outside
 
 
 class CountUnits(Single):
@@ -24,16 +24,16 @@ class CountUnits(Single):
     counts_units = True
     selects_keys = True
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """One integer for each cell: its number of units."""
         return Released((Measure(MeasureKind.UNITS, None, query.where),))
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all numbers of units together.
 
         A unit counts once in each cell that it is in, however many rows it has there.
         """
-        cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
+        cells, limits, noun = count_cells(query), neighbours.contribution, neighbours.noun
         if neighbours.adjacency is Adjacency.ADD_REMOVE:
             return bound_unit_addition(limits, cells, noun)
         outside = may_be_outside(query, neighbours)

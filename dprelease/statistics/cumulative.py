@@ -43,7 +43,12 @@ from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_co
 from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.privacy.sensitivity import COUNT, Scalar
-from dprelease.statistics.shared.running_sums import SCALE, RunningSums, mixing, sums_of
+from dprelease.statistics.shared.running_sums import (
+    SCALE,
+    RunningSums,
+    build_matrix,
+    read_running_sums,
+)
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
     ESTIMATE,
@@ -51,7 +56,7 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SpecKeys,
     Statistic,
-    quantile_endings,
+    list_quantile_endings,
 )
 
 OF_QUANTILE = ("", "_low", "_high")
@@ -76,40 +81,46 @@ class Cumulative(Statistic):
         """Read which quantiles are read from the counts."""
         return Details(spec.value(Q) or ())
 
-    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+    def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """The columns of the counts, then of each quantile."""
-        return (*ESTIMATE, *(e + part for e in quantile_endings(query) for part in OF_QUANTILE))
+        return (
+            *ESTIMATE,
+            *(e + part for e in list_quantile_endings(query) for part in OF_QUANTILE),
+        )
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """One integer for each cell: its number of records."""
         return Released((Measure(MeasureKind.RECORDS, None, query.where),))
 
-    def otherwise(self, query: Query) -> Released | None:
+    def define_alternative(self, query: Query) -> Released | None:
         """Mix the counts along the order: with Gaussian noise that errs less from some rows on."""
         labels = len(query.groups[-1].labels)
         if query.cells * labels > _MOST_PRODUCTS:
             return None
-        axes = (*(EACH for _ in query.groups[1:]), mixing(labels))
-        return replace(self.released(query), unit=(Fraction(1, SCALE),), axes=axes)
+        axes = (*(EACH for _ in query.groups[1:]), build_matrix(labels))
+        return replace(self.define_release(query), unit=(Fraction(1, SCALE),), axes=axes)
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """The mean over the rows."""
         column = axes[-1].entries[0] if axes else ()
         return RunningSums(len(query.groups[-1].labels), column).spread()
 
-    def row(self, query: Query) -> Scalar:
+    def describe_row(self, query: Query) -> Scalar:
         """Each row adds 1."""
         return COUNT
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the sums along the order, and the quantiles read from them."""
-        running = sums_of(step)
+        running = read_running_sums(step)
         labels = running.labels
         sums = [
             running.read(noisy[0][start : start + labels])
             for start in range(0, len(noisy[0]), labels)
         ]
-        halves = [running.half(step.noise, count, 1 - interval) for count in range(1, labels + 1)]
+        halves = [
+            running.compute_halfwidth(step.noise, count, 1 - interval)
+            for count in range(1, labels + 1)
+        ]
         layout = Layout(
             step.query.name,
             0,
@@ -118,21 +129,21 @@ class Cumulative(Statistic):
         )
         figures = [figure for block in sums for figure in block]
         published = estimate_columns(layout, figures, halves * len(sums))
-        for q, ending in zip(step.query.quantiles, quantile_endings(step.query), strict=True):
-            published += _quantile_columns(step, sums, q, ending, interval)
+        for q, ending in zip(step.query.quantiles, list_quantile_endings(step.query), strict=True):
+            published += _build_quantile_columns(step, sums, q, ending, interval)
         return published
 
-    def expected_error(self, step: Step, interval: Fraction) -> Text:
+    def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """The half-width of the last row, the largest."""
         return sentence(
             "statistics.cumulative.error",
-            error=number(self.halfwidth(step, interval), up=True),
+            error=number(self.compute_halfwidth(step, interval), up=True),
         )
 
-    def halfwidth(self, step: Step, interval: Fraction) -> Fraction:
+    def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction:
         """That of the last row: no row has a larger one."""
-        running = sums_of(step)
-        return Fraction(running.half(step.noise, running.labels, 1 - interval))
+        running = read_running_sums(step)
+        return Fraction(running.compute_halfwidth(step.noise, running.labels, 1 - interval))
 
 
 # --- quantiles ----------------------------------------------------------------------------------
@@ -149,7 +160,7 @@ class Place(NamedTuple):
     at: Fraction | None
 
 
-def place_of(sums: Sequence[int], q: Fraction, limits: Sequence[int]) -> Place:
+def find_place(sums: Sequence[int], q: Fraction, limits: Sequence[int]) -> Place:
     """Find a quantile among noisy sums along the order.
 
     ``limits`` are the half-widths h_1, h_2, ... of all edges but the last, times the denominator of
@@ -172,17 +183,17 @@ def place_of(sums: Sequence[int], q: Fraction, limits: Sequence[int]) -> Place:
     return Place(low, high, min(max(at, Fraction(low)), Fraction(high)))
 
 
-def _quantile_columns(
+def _build_quantile_columns(
     step: Step, sums: Sequence[Sequence[int]], q: Fraction, ending: str, interval: Fraction
 ) -> list[OutputColumn]:
     """Publish a quantile of each block of rows in all of its rows."""
-    running, query = sums_of(step), step.query
+    running, query = read_running_sums(step), step.query
     labels, group = running.labels, query.groups[-1]
     halves = [
         running.balance_half(step.noise, count, q, 1 - interval) for count in range(1, labels)
     ]
     limits = [half.numerator * q.denominator // half.denominator for half in halves]
-    places = [place_of(block, q, limits) for block in sums]
+    places = [find_place(block, q, limits) for block in sums]
     values: list[tuple[int | str | None, ...]]
     decimals = 0
     if group.edges is not None and group.type in NUMERIC_TYPES:
@@ -191,9 +202,9 @@ def _quantile_columns(
         while (edges[-1] - edges[0]) * 10**decimals < _FINE:
             decimals += 1
         kind = "number" if decimals else "integer"
-        values = [_valued(place, edges, 10**decimals) for place in places]
+        values = [_compute_value(place, edges, 10**decimals) for place in places]
     else:
-        kind, values = "text", [_named(place, group.labels) for place in places]
+        kind, values = "text", [_find_labels(place, group.labels) for place in places]
     name, level, share = query.column_name + ending, percent(interval), NumberText(decimal(q))
     words = (
         sentence(
@@ -210,7 +221,9 @@ def _quantile_columns(
     return published
 
 
-def _valued(place: Place, edges: Sequence[Fraction], unit: int) -> tuple[int | None, int, int]:
+def _compute_value(
+    place: Place, edges: Sequence[Fraction], unit: int
+) -> tuple[int | None, int, int]:
     """Give value and interval of a quantile among bins of numbers, in parts of 1/unit."""
     low, high = int(edges[place.low] * unit), int(edges[place.high] * unit)
     if place.at is None:
@@ -220,7 +233,7 @@ def _valued(place: Place, edges: Sequence[Fraction], unit: int) -> tuple[int | N
     return round((edges[whole] + (place.at - whole) * width) * unit), low, high
 
 
-def _named(place: Place, labels: Sequence[str]) -> tuple[str | None, str, str]:
+def _find_labels(place: Place, labels: Sequence[str]) -> tuple[str | None, str, str]:
     """Give the label in which a quantile lies, and the first and last in which it may."""
     value = None if place.at is None else labels[max(ceil(place.at) - 1, place.low)]
     return value, labels[place.low], labels[place.high - 1]

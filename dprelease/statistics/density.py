@@ -86,70 +86,72 @@ class Density(Statistic):
         Sentence("statistics.density.hazard.note"),
     )
 
-    def published(self, query: Query) -> tuple[Group, ...]:
+    def list_published_groups(self, query: Query) -> tuple[Group, ...]:
         """The groups of `by`, and the points."""
         axes = query.curve
         return (
             *query.groups[: -len(axes)],
-            *(_points(axis.column.name, axis.points) for axis in axes),
+            *(_build_point_group(axis.column.name, axis.points) for axis in axes),
         )
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """Bins; waves where Gaussian noise is asked for."""
-        return self._mixed(query, gaussian=query.mechanism == "gaussian")
+        return self._define_mixed_release(query, gaussian=query.mechanism == "gaussian")
 
-    def _mixed(self, query: Query, *, gaussian: bool) -> Released:
+    def _define_mixed_release(self, query: Query, *, gaussian: bool) -> Released:
         by = (EACH,) * (len(query.groups) - len(query.curve))
         matrices = tuple(map(build_waves if gaussian else build_bins, query.curve))
         unit = Fraction(1, prod(map(count_parts, matrices)))
         records = Measure(MeasureKind.RECORDS, None, query.where)
         return Released((records,), unit=(unit,), axes=(*by, *matrices))
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """The longest column of the matrices; of two, where a record is replaced."""
         sizes = [len(group.labels) for group in query.groups]
         replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
-        axes = self.released(query).axes
+        axes = self.define_release(query).axes
         return bound_mixed_change(neighbours.contribution, sizes, axes, replaced=replaced)
 
-    def otherwise(self, query: Query) -> Released | None:
+    def define_alternative(self, query: Query) -> Released | None:
         """Waves, if the spec leaves that open."""
-        return self._mixed(query, gaussian=True) if query.mechanism == "auto" else None
+        return (
+            self._define_mixed_release(query, gaussian=True) if query.mechanism == "auto" else None
+        )
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """The mean square, over the points, of the factors of the curve."""
-        return Fraction(curve_spread(_matched(query, axes)))
+        return Fraction(curve_spread(_match_axes(query, axes)))
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the curve of each group, and how far noise may have moved it."""
         query = step.query
-        places = places_for(1 / _area(query))
-        layout = Layout(query.name, places, self._meaning(query), interval)
-        figures = curve_figures(_mixed(step), step.noise, noisy[0], interval, places)
+        places = places_for(1 / _compute_area(query))
+        layout = Layout(query.name, places, self._describe_meaning(query), interval)
+        figures = curve_figures(_get_mixed(step), step.noise, noisy[0], interval, places)
         return estimate_columns(layout, *figures)
 
-    def _meaning(self, query: Query) -> Sentence:
+    def _describe_meaning(self, query: Query) -> Sentence:
         names = listing([axis.column.name for axis in query.curve])
         return sentence(
             "statistics.density.description",
             names=names,
-            bandwidths=_bandwidths(query),
+            bandwidths=_describe_bandwidths(query),
         )
 
-    def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
+    def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """The largest, if so many records are spread evenly over the bounds; None for too few."""
-        even = 1 / _area(step.query)
-        return curve_half(_mixed(step), step.noise, interval, records, even)
+        even = 1 / _compute_area(step.query)
+        return curve_half(_get_mixed(step), step.noise, interval, records, even)
 
-    def expected_error(self, step: Step, interval: Fraction) -> Text:
+    def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """With the bandwidth, which it depends on."""
-        error = super().expected_error(step, interval)
-        return sentence("words.comma", text=error, next=_bandwidths(step.query))
+        error = super().describe_expected_error(step, interval)
+        return sentence("words.comma", text=error, next=_describe_bandwidths(step.query))
 
-    def words(self, step: Step) -> Text:
+    def explain_step(self, step: Step) -> Text:
         """Say what is released, and how it is read."""
-        mixes_waves = any(min(map(min, matrix.entries)) < 0 for _, matrix in _mixed(step))
-        what, how = (
+        mixes_waves = any(min(map(min, matrix.entries)) < 0 for _, matrix in _get_mixed(step))
+        subject, how = (
             (sentence("statistics.density.waves"), sentence("statistics.density.sums_of_waves"))
             if mixes_waves
             else (
@@ -161,10 +163,10 @@ class Density(Statistic):
             sentence(
                 "statistics.density.parts",
                 number=len(matrix.entries),
-                parts=what,
+                parts=subject,
                 name=axis.column.name,
             )
-            for axis, matrix in _mixed(step)
+            for axis, matrix in _get_mixed(step)
         )
         parts = first
         for part in more:
@@ -173,19 +175,19 @@ class Density(Statistic):
             "statistics.density.released",
             parts=parts,
             how=how,
-            bandwidths=_bandwidths(step.query),
+            bandwidths=_describe_bandwidths(step.query),
         )
-        for axis in _ranges(step.query):
-            text = sentence("words.then", text=text, next=_middles(axis))
+        for axis in _list_ranges(step.query):
+            text = sentence("words.then", text=text, next=_describe_middles(axis))
         return text
 
 
-def _ranges(query: Query) -> list[CurveAxis]:
+def _list_ranges(query: Query) -> list[CurveAxis]:
     """The columns of whose values several are counted as one."""
     return [axis for axis in query.curve if axis.smooth and max(axis.values) > 1]
 
 
-def _middles(axis: CurveAxis) -> Sentence:
+def _describe_middles(axis: CurveAxis) -> Sentence:
     """Say how far it moves the curve that values are counted in ranges."""
     return sentence(
         "statistics.density.ranges",
@@ -195,7 +197,7 @@ def _middles(axis: CurveAxis) -> Sentence:
     )
 
 
-def _bandwidths(query: Query) -> Sentence:
+def _describe_bandwidths(query: Query) -> Sentence:
     sizes = [number(axis.bandwidth, 6) for axis in query.curve]
     if len(sizes) == 1:
         return sentence("statistics.density.bandwidth", size=sizes[0])
@@ -203,19 +205,19 @@ def _bandwidths(query: Query) -> Sentence:
     return sentence("statistics.density.bandwidths", first=first, second=second)
 
 
-def _matched(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:
+def _match_axes(query: Query, axes: Sequence[AxisMatrix]) -> Mixed:
     return tuple(zip(query.curve, axes[-len(query.curve) :], strict=True))
 
 
-def _mixed(step: Step) -> Mixed:
-    return _matched(step.query, step.axes)
+def _get_mixed(step: Step) -> Mixed:
+    return _match_axes(step.query, step.axes)
 
 
-def _area(query: Query) -> Fraction:
+def _compute_area(query: Query) -> Fraction:
     return prod((axis.upper - axis.lower for axis in query.curve), start=Fraction(1))
 
 
-def _points(column: str, points: Sequence[Fraction]) -> Group:
+def _build_point_group(column: str, points: Sequence[Fraction]) -> Group:
     places = max(map(decimals_of, points))
     labels = tuple(placed(fixed_point(point, places), places) for point in points)
     return Group(column, ColumnType.DECIMAL, labels, labels)

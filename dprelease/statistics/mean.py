@@ -1,8 +1,8 @@
 """Mean of a bounded column by cell, with the number of values for free.
 
 The two sums are A = sum(k - lower) and B = sum(upper - k) over the records with a value: see
-``two_sums``. The mean is lower + K A / (A + B), K = upper - lower. With survey weights both hold
-each record as often as its weight says: see ``survey_weights``.
+``define_two_sums``. The mean is lower + K A / (A + B), K = upper - lower. With survey weights both
+hold each record as often as its weight says: see ``survey_weights``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,14 @@ from __future__ import annotations
 from dprelease.model import Query, Read, Reading
 from dprelease.postprocess.intervals.fixed_point import decimals_of, places_for
 from dprelease.statistics.shared.spec_keys import ColumnUse
-from dprelease.statistics.shared.statistic import Released, SharedSums, Sharing, SpecKeys, quantity
-from dprelease.statistics.shared.two_sums import Scale, TwoSums, two_sums
+from dprelease.statistics.shared.statistic import (
+    Released,
+    SharedSums,
+    Sharing,
+    SpecKeys,
+    build_quantity,
+)
+from dprelease.statistics.shared.two_sums import Scale, TwoSums, define_two_sums
 
 
 class Mean(TwoSums):
@@ -27,16 +33,16 @@ class Mean(TwoSums):
 
     def scale(self, query: Query) -> Scale:
         """From the lower bound to the upper one."""
-        grid = quantity(query.column).grid
+        grid = build_quantity(query.column).grid
         span = grid.width * grid.step
         places = max(decimals_of(grid.step), places_for(span))
         lower = grid.lower * grid.step
-        return Scale(lower, span, grid.width, places, self.meaning(query))
+        return Scale(lower, span, grid.width, places, self.describe_meaning(query))
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """Two integers for each cell: sum(k - lower) and sum(upper - k), or so with weights."""
-        return two_sums(query)
+        return define_two_sums(query)
 
-    def shared_read(self, query: Query, sums: SharedSums) -> Read:
+    def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
         """From two sums as from its own; from three as from those of a variance."""
         return Read(query, sums.step, sums.rows, Reading.MOMENTS if sums.squared else Reading.OWN)

@@ -30,8 +30,8 @@ from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
     SpecKeys,
-    both,
-    weight_of,
+    build_weight,
+    conjoin,
     weight_step,
 )
 from dprelease.statistics.shared.two_sums import Scale, TwoSums, counts_in_steps
@@ -71,25 +71,25 @@ class Proportion(TwoSums):
             return None
         return Details(numerator=Part(None, where), denominator=Part(), among=among)
 
-    def meaning(self, query: Query) -> Text:
+    def describe_meaning(self, query: Query) -> Text:
         """What the share is, and of which records."""
         if query.among is not None:
-            return super().meaning(query)
+            return super().describe_meaning(query)
         if query.survey_weight is None:
             return sentence("statistics.proportion.what")
         return sentence("statistics.proportion.what_weighted")
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
-        return Scale(Fraction(0), _ONE, 1, places_for(_ONE), self.meaning(query))
+        return Scale(Fraction(0), _ONE, 1, places_for(_ONE), self.describe_meaning(query))
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """Two integers for each cell: records that fulfil the condition, and that do not."""
         if query.numerator is None:
             raise ValueError("a proportion has a condition")
-        weight, unit = weight_of(query), weight_step(query)
+        weight, unit = build_weight(query), weight_step(query)
         true, among = (
-            Measure(MeasureKind.RECORDS, None, both(query.where, where), survey_weight=weight)
+            Measure(MeasureKind.RECORDS, None, conjoin(query.where, where), survey_weight=weight)
             for where in (query.numerator.where, query.among)
         )
         # Sealed integers name the transform they were made by. That of a share among all records
@@ -122,7 +122,7 @@ class Proportion(TwoSums):
             *counts_in_steps(step, counts, error, interval, meaning),
         ]
 
-    def words(self, step: Step) -> Text:
+    def explain_step(self, step: Step) -> Text:
         """Say what the share is a share of."""
         if step.query.among is None:
             return sentence("statistics.proportion.of_all")

@@ -19,11 +19,11 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SpecKeys,
     Statistic,
-    cells_of,
-    largest_weight,
-    quantile_endings,
-    quantity,
-    weight_of,
+    build_quantity,
+    build_weight,
+    count_cells,
+    find_largest_weight,
+    list_quantile_endings,
     weight_step,
 )
 
@@ -70,9 +70,9 @@ class Quantile(Statistic):
         quantiles = spec.value(Q) if fixed is None else (fixed,)
         return None if quantiles is None else Details(quantiles, points)
 
-    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+    def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Ranks, coarse grids, and ends."""
-        yield from super().hazards(step, interval)
+        yield from super().iter_hazards(step, interval)
         name = step.query.name
         if step.points and len(step.query.points or range(step.points.grid.width)) < FEW_VALUES:
             yield Hazard(
@@ -81,7 +81,7 @@ class Quantile(Statistic):
                 Sentence("statistics.quantile.coarse_grid.note"),
                 name,
             )
-        if (needed := self.meaningful_from(step, interval)) is not None:
+        if (needed := self.find_meaningful_count(step, interval)) is not None:
             yield Hazard(
                 6,
                 Sentence("statistics.quantile.ends.title"),
@@ -89,24 +89,26 @@ class Quantile(Statistic):
                 sentence("statistics.quantile.ends.name", name=name, needed=needed),
             )
 
-    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+    def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """The columns of each quantile."""
-        return tuple(ending + part for ending in endings(query) for part in PARTS)
+        return tuple(ending + part for ending in list_endings(query) for part in PARTS)
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """For each cell and quantile a grid integer, found in the cell's values put in order."""
-        wanted, several = quantity(query.column), len(query.quantiles)
-        units, weight = (wanted.grid.step,) * several, weight_of(query)
-        return Released((), ((),) * several, units, Form.QUANTILES, wanted, survey_weight=weight)
+        column_quantity, several = build_quantity(query.column), len(query.quantiles)
+        units, weight = (column_quantity.grid.step,) * several, build_weight(query)
+        return Released(
+            (), ((),) * several, units, Form.QUANTILES, column_quantity, survey_weight=weight
+        )
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """State how many rows one unit has, in all cells together (``l1``).
 
         What a row that comes, goes, or is replaced costs is a matter of the scheme. A weighted row
         is as many rows as its weight has steps: see ``survey_weights``.
         """
-        rows = neighbours.contribution.limit_cells(cells_of(query)).rows
-        noun, weight = neighbours.noun, weight_of(query)
+        rows = neighbours.contribution.limit_cells(count_cells(query)).rows
+        noun, weight = neighbours.noun, build_weight(query)
         text = sentence("sensitivity.values.rows_of_unit", unit=sentence(noun), rows=rows)
         if not neighbours.people:
             text = sentence("sensitivity.values.single")
@@ -120,25 +122,25 @@ class Quantile(Statistic):
             rows *= weight.grid.upper
         return Sensitivity(rows, rows**2, rows, (), text)
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish each quantile, and how many ranks it may be off."""
         published: list[OutputColumn] = []
-        for at, ending in enumerate(endings(step.query)):
-            published.extend(self._columns(step, noisy[at], interval, at, ending))
+        for at, ending in enumerate(list_endings(step.query)):
+            published.extend(self._build_columns(step, noisy[at], interval, at, ending))
         return published
 
-    def _columns(
+    def _build_columns(
         self, step: Step, integers: Sequence[int], interval: Fraction, at: int, ending: str
     ) -> list[OutputColumn]:
         query, unit = step.query, step.unit[at]
         name, places, cells = query.name + ending, decimals_of(unit), len(integers)
         factor = fixed_point(unit, places)
         kind = "number" if places else "integer"
-        q, ranks = query.quantiles[at], _ranks(step, interval, at)
+        q, ranks = query.quantiles[at], _bound_ranks(step, interval, at)
         of_ranks = decimals_of(weight_step(query))
-        what, of_error = self.what, OF_RANKS
+        subject, of_error = self.what, OF_RANKS
         if query.survey_weight is not None:
-            what, of_error = self.what_weighted, OF_WEIGHT
+            subject, of_error = self.what_weighted, OF_WEIGHT
         claim = sentence(
             of_error,
             interval=percent(interval),
@@ -151,7 +153,7 @@ class Quantile(Statistic):
                 kind,
                 [factor * k for k in integers],
                 sentence(
-                    what,
+                    subject,
                     q=NumberText(decimal(q)),
                     remark=sentence(self.remark) if self.remark else "",
                 ),
@@ -176,7 +178,7 @@ class Quantile(Statistic):
             ),
         ]
 
-    def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
+    def find_meaningful_count(self, step: Step, interval: Fraction) -> int | None:
         """Give, of a minimum or maximum, the values from which on it is near the end at all.
 
         A share s of n values lies beyond the quantile that stands for it, s n ranks. Where it
@@ -186,11 +188,11 @@ class Quantile(Statistic):
         if not self.end:
             return None
         q = step.query.quantiles[0]
-        return ceil(_ranks(step, interval, 0) / min(q, 1 - q))
+        return ceil(_bound_ranks(step, interval, 0) / min(q, 1 - q))
 
-    def expected_error(self, step: Step, interval: Fraction) -> Text:
+    def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """The rank half-width; of several quantiles the largest."""
-        ranks = ranks_half(step, interval)
+        ranks = bound_rank_error(step, interval)
         remark = sentence(self.remark) if self.remark else ""
         if step.query.survey_weight is not None:
             size = number(ranks, up=True)
@@ -198,27 +200,27 @@ class Quantile(Statistic):
         return sentence("statistics.quantile.within_ranks", ranks=int(ranks), remark=remark)
 
 
-def ranks_half(step: Step, interval: Fraction) -> Fraction:
+def bound_rank_error(step: Step, interval: Fraction) -> Fraction:
     """How many ranks the quantiles of a step may be off: of several the most."""
-    return max(_ranks(step, interval, at) for at in range(len(step.query.quantiles)))
+    return max(_bound_ranks(step, interval, at) for at in range(len(step.query.quantiles)))
 
 
-def _ranks(step: Step, interval: Fraction, at: int) -> Fraction:
+def _bound_ranks(step: Step, interval: Fraction, at: int) -> Fraction:
     """How many ranks a quantile may be off; a weighted record takes as many as its weight says."""
     # Imported here for start-up: to load a spec needs no mechanism.
     from dprelease.mechanisms.quantile_error import rank_halfwidth
 
     if step.scheme is None:
         raise ValueError("quantiles are searched by a scheme")
-    grid, points = quantity(step.query.column).grid, step.query.points
+    grid, points = build_quantity(step.query.column).grid, step.query.points
     lower, upper = (grid.lower, grid.upper) if points is None else (0, len(points) - 1)
-    most = largest_weight(step.query)
-    ranks = rank_halfwidth(step.scheme, at, lower, upper, 1 - interval, largest=most)
+    row_weight = find_largest_weight(step.query)
+    ranks = rank_halfwidth(step.scheme, at, lower, upper, 1 - interval, largest=row_weight)
     return ranks * weight_step(step.query)
 
 
-def endings(query: Query) -> tuple[str, ...]:
+def list_endings(query: Query) -> tuple[str, ...]:
     """What follows the query's name: nothing for one quantile, _q12_5 for 0.125 of several."""
     if len(query.quantiles) == 1:
         return ("",)
-    return quantile_endings(query)
+    return list_quantile_endings(query)

@@ -45,16 +45,16 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SpecKeys,
     Statistic,
-    both,
-    largest_weight,
+    bound_change,
+    build_quantity,
+    build_weight,
+    conjoin,
+    find_largest_weight,
+    find_null_fill,
     may_be_outside,
-    moved,
-    null_fill,
-    quantity,
-    weight_of,
     weight_step,
 )
-from dprelease.statistics.shared.survey_weights import weighted
+from dprelease.statistics.shared.survey_weights import apply_weight
 
 NUMERATOR = OwnKey(
     "numerator",
@@ -98,16 +98,16 @@ class Ratio(Statistic):
             return None
         return Details(numerator=numerator, denominator=denominator)
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """Two integers for each cell: numerator and denominator times their factors."""
-        factors, parts = balance(query), _parts(query)
+        factors, parts = balance(query), _get_parts(query)
         return Released(
             tuple(_measure(query, part) for part in parts),
             ((factors[0], 0), (0, factors[1])),
             tuple(_step(query, part) / factor for part, factor in zip(parts, factors, strict=True)),
         )
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all pairs of integers together.
 
         By the sum of what each part can move by itself. Attained where the same neighbours move
@@ -115,12 +115,12 @@ class Ratio(Statistic):
         """
         factors = balance(query)
         first, second = (
-            moved(query, neighbours, row, outside=_outside(query, part, neighbours))
-            for part, row in zip(_parts(query), _rows(query, *factors), strict=True)
+            bound_change(query, neighbours, row, outside=_is_outside(query, part, neighbours))
+            for part, row in zip(_get_parts(query), _describe_rows(query, *factors), strict=True)
         )
         shapes: tuple[tuple[int, ...], ...] = ()
         if first.coordinates == 1 == second.coordinates:
-            shapes = tuple(one + other for one in first.shapes for other in second.shapes)
+            shapes = tuple(left + right for left in first.shapes for right in second.shapes)
         return Sensitivity(
             first.l1 + second.l1,
             first.l2_squared + second.l2_squared,
@@ -135,29 +135,29 @@ class Ratio(Statistic):
             ),
         )
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the quotient, its noise interval by Fieller's argument, and the flag."""
-        places = self._places(step.query)
+        places = self._count_places(step.query)
         scale = step.unit[0] / step.unit[1] * 10**places
         above, below = noisy
         values, halves = ratios(above, below, step.noise, interval, scale)
-        layout = Layout(step.query.name, places, self.meaning(step.query), interval)
-        signed = any(row.lower < 0 for row in _rows(step.query))
+        layout = Layout(step.query.name, places, self.describe_meaning(step.query), interval)
+        signed = any(row.lower < 0 for row in _describe_rows(step.query))
         ends = clipped(values, halves, None if signed else 0)
         return estimate_columns(layout, values, halves, ends)
 
-    def _places(self, query: Query) -> int:
+    def _count_places(self, query: Query) -> int:
         """Enough for the quotient of the largest values that one record can have."""
-        above, below = zip(_rows(query), _parts(query), strict=True)
+        above, below = zip(_describe_rows(query), _get_parts(query), strict=True)
         first, second = (row.magnitude * _step(query, part) for row, part in (above, below))
         return places_for(first / second)
 
-    def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
+    def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """The half-width for so many records of the largest values; of weighted ones, their sum."""
         query = step.query
-        largest = largest_weight(query) * weight_step(query)
+        largest = find_largest_weight(query) * weight_step(query)
         both_sums = [
-            int(records * row.magnitude / largest) for row in _rows(query, *balance(query))
+            int(records * row.magnitude / largest) for row in _describe_rows(query, *balance(query))
         ]
         half = ratio_halves([both_sums[0]], [both_sums[1]], step.noise, interval).tolist()[0]
         return float(Fraction(half) * step.unit[0] / step.unit[1]) if isfinite(half) else None
@@ -165,50 +165,52 @@ class Ratio(Statistic):
 
 def balance(query: Query) -> tuple[int, int]:
     """The factors of numerator and denominator: positive, without a common divisor."""
-    first, second = (row.magnitude for row in _rows(query))
+    first, second = (row.magnitude for row in _describe_rows(query))
     larger, smaller = max(first, second), min(first, second)
     factor = 1
     while True:
-        other = round(Fraction(larger * factor, smaller))
-        if abs(Fraction(other * smaller, larger * factor) - 1) <= CLOSE:
+        small_factor = round(Fraction(larger * factor, smaller))
+        if abs(Fraction(small_factor * smaller, larger * factor) - 1) <= CLOSE:
             break
         factor += 1
-    return (factor, other) if first >= second else (other, factor)
+    return (factor, small_factor) if first >= second else (small_factor, factor)
 
 
-def _parts(query: Query) -> tuple[Part, Part]:
+def _get_parts(query: Query) -> tuple[Part, Part]:
     if query.numerator is None or query.denominator is None:
         raise ValueError("a ratio has a numerator and a denominator")
     return query.numerator, query.denominator
 
 
-def _outside(query: Query, part: Part, neighbours: Neighbours) -> bool:
+def _is_outside(query: Query, part: Part, neighbours: Neighbours) -> bool:
     """Whether some unit can have no row that adds to the part in any cell."""
-    drops_nulls = part.column is not None and null_fill(part.column) is None
+    drops_nulls = part.column is not None and find_null_fill(part.column) is None
     return part.where is not None or drops_nulls or may_be_outside(query, neighbours)
 
 
-def _rows(query: Query, above: int = 1, below: int = 1) -> tuple[Scalar, Scalar]:
+def _describe_rows(query: Query, above: int = 1, below: int = 1) -> tuple[Scalar, Scalar]:
     """What one row adds to numerator and denominator, as grid integers times these factors."""
-    numerator, denominator = _parts(query)
-    return weighted(_row(numerator, above), query), weighted(_row(denominator, below), query)
+    numerator, denominator = _get_parts(query)
+    return apply_weight(_describe_row(numerator, above), query), apply_weight(
+        _describe_row(denominator, below), query
+    )
 
 
-def _row(part: Part, factor: int) -> Scalar:
+def _describe_row(part: Part, factor: int) -> Scalar:
     """What one row adds, as a grid integer times the factor."""
     if part.column is None:
         return COUNT if factor == 1 else Scalar(factor, factor, "words.count")
-    grid = quantity(part.column).grid
+    grid = build_quantity(part.column).grid
     return Scalar(factor * grid.lower, factor * grid.upper)
 
 
 def _step(query: Query, part: Part) -> Fraction:
-    own = Fraction(1) if part.column is None else quantity(part.column).grid.step
+    own = Fraction(1) if part.column is None else build_quantity(part.column).grid.step
     return own * weight_step(query)
 
 
 def _measure(query: Query, part: Part) -> Measure:
-    where, weight = both(query.where, part.where), weight_of(query)
+    where, weight = conjoin(query.where, part.where), build_weight(query)
     if part.column is None:
         return Measure(MeasureKind.RECORDS, None, where, survey_weight=weight)
-    return Measure(MeasureKind.SUM, quantity(part.column), where, survey_weight=weight)
+    return Measure(MeasureKind.SUM, build_quantity(part.column), where, survey_weight=weight)

@@ -42,30 +42,30 @@ from dprelease.postprocess.intervals.fixed_point import decimals_of
 from dprelease.postprocess.intervals.noise_mixture import mixed_half
 from dprelease.postprocess.intervals.number_text import plus_minus
 from dprelease.postprocess.intervals.screened_counts import CHANCE, screened_half
-from dprelease.statistics.quantile import ranks_half
-from dprelease.statistics.shared.statistic import neighbours_of, records_for_example
+from dprelease.statistics.quantile import bound_rank_error
+from dprelease.statistics.shared.statistic import choose_example_records, read_neighbours
 from dprelease.statistics.shared.three_sums import mean_columns, mean_half
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 Integers = Sequence[int]
 
 
-def view(read: Read, plan: Plan) -> Step:
+def build_view(read: Read, plan: Plan) -> Step:
     """The step as if the query had released what it is read from.
 
     Of combined figures it has the loss of all their steps, and noise of the variance of theirs.
     """
     if read.reading is Reading.COMBINED:
-        return _combined_view(read, plan)
-    return _view(read, plan.step(read))
+        return _build_combined_view(read, plan)
+    return _build_view(read, plan.step(read))
 
 
-def views(plan: Plan) -> list[Step]:
+def build_views(plan: Plan) -> list[Step]:
     """Every query of a plan as if it had released by itself what it is read from."""
-    return [view(read, plan) for read in plan.reads]
+    return [build_view(read, plan) for read in plan.reads]
 
 
-def columns_of(
+def build_columns(
     read: Read,
     plan: Plan,
     noisy: NoisyTable,
@@ -76,46 +76,46 @@ def columns_of(
 
     ``together``: the count of its records, if that is fitted to the integers of other steps too.
     """
-    statistic = statistic_of(read.query.statistic)
+    statistic = get_statistic(read.query.statistic)
     if read.reading is Reading.COMBINED:
-        return combined_figure.combined_columns(
+        return combined_figure.build_combined_columns(
             read, plan, noisy, sentence(statistic.what), interval
         )
     step, integers = plan.step(read), noisy.values[read.step]
-    seen = _view(read, step)
+    step_view = _build_view(read, step)
     rows = [integers[row] for row in read.rows] if read.rows else list(integers)
     if read.reading is Reading.LINEAR:
-        return _linear_columns(read, step, rows, interval)
+        return _build_linear_columns(read, step, rows, interval)
     if read.reading is Reading.MOMENTS:
-        return mean_columns(seen, rows, interval)
+        return mean_columns(step_view, rows, interval)
     if together is not None:
-        return statistic.columns_together(seen, rows, interval, together)
-    return statistic.columns(seen, rows, interval)
+        return statistic.columns_together(step_view, rows, interval, together)
+    return statistic.build_columns(step_view, rows, interval)
 
 
-def constant_half(read: Read, plan: Plan, interval: Fraction) -> Fraction | None:
+def compute_constant_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction | None:
     """The half-width if it is the same for every cell."""
     if read.reading is Reading.COMBINED:
-        return combined_figure.half_of(read, plan, interval)
-    return _constant_half(read, plan.step(read), interval)
+        return combined_figure.compute_halfwidth(read, plan, interval)
+    return _compute_constant_halfwidth(read, plan.step(read), interval)
 
 
-def figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
+def collect_figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
     """The noise of a figure, if it is the same for every cell."""
     if read.reading is Reading.COMBINED:
-        return combined_figure.noise_of(read, plan)
+        return combined_figure.collect_noise(read, plan)
     step = plan.step(read)
     if read.reading is Reading.LINEAR:
-        cells = _added_up(read, step)
+        cells = _count_added_cells(read, step)
         return joined(Part(step.noise, factor, cells) for factor in read.factors)
-    if not statistic_of(read.query.statistic).one_number:
+    if not get_statistic(read.query.statistic).one_number:
         return None
-    return joined([Part(step.noise, _view(read, step).unit[0], 1)])
+    return joined([Part(step.noise, _build_view(read, step).unit[0], 1)])
 
 
-def figure_variance(read: Read, plan: Plan) -> Fraction | None:
+def compute_figure_variance(read: Read, plan: Plan) -> Fraction | None:
     """The variance of a figure's noise, if it is the same for every cell."""
-    noise = figure_noise(read, plan)
+    noise = collect_figure_noise(read, plan)
     return None if noise is None else combined_figure.sum_variance(noise)
 
 
@@ -129,11 +129,11 @@ class Piece(NamedTuple):
     variance: Fraction
 
 
-def pieces_of(read: Read, plan: Plan) -> list[Piece]:
+def list_pieces(read: Read, plan: Plan) -> list[Piece]:
     """The steps that a figure is combined from, if all of them count its records and no others."""
     if read.reading is not Reading.COMBINED:
         return []
-    measures = statistic_of(read.query.statistic).released(read.query).measures
+    measures = get_statistic(read.query.statistic).define_release(read.query).measures
     steps = [step for step in plan.steps if step.query.name in read.steps]
     if any(step.measures != measures or step.transform != ((1,),) for step in steps):
         return []  # conditions are mixed with the count of all records
@@ -149,11 +149,11 @@ def pieces_of(read: Read, plan: Plan) -> list[Piece]:
     ]
 
 
-def example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:
+def compute_example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:
     """The half-width at so many records, where it differs by cell."""
     if read.reading is Reading.COMBINED:
         return None
-    return example_of(read, plan.step(read), interval, records_for_example(read.query))
+    return build_example(read, plan.step(read), interval, choose_example_records(read.query))
 
 
 class LinearColumn(NamedTuple):
@@ -164,7 +164,7 @@ class LinearColumn(NamedTuple):
     factors: tuple[Fraction, ...]
 
 
-def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
+def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
     """The columns of a query that are the truth plus fixed factors times noise of one step.
 
     None where keys are selected by their own noise, or where an integer is screened. A count that
@@ -178,60 +178,60 @@ def linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
         return [LinearColumn(read.query.column_name, read.rows, read.factors)]
     if read.reading is not Reading.OWN:
         return []
-    columns = statistic_of(read.query.statistic).linear(read.query)
+    columns = get_statistic(read.query.statistic).list_linear_factors(read.query)
     return [
         LinearColumn(column, (read.rows or tuple(range(len(factors))))[: len(factors)], factors)
         for column, factors in columns.items()
     ]
 
 
-def expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
+def describe_expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
     """How large the noise will be, before any data is read."""
     if read.reading in {Reading.COMBINED, Reading.LINEAR}:
-        return plus_minus(constant_half(read, plan, interval) or Fraction(0))
-    seen = view(read, plan)
+        return plus_minus(compute_constant_halfwidth(read, plan, interval) or Fraction(0))
+    step_view = build_view(read, plan)
     if read.reading is Reading.MOMENTS:
-        records = records_for_example(read.query)
-        half = mean_half(seen, interval, records)
+        records = choose_example_records(read.query)
+        half = mean_half(step_view, interval, records)
         return sentence(
             "statistics.error.at_least_values", error=plus_minus(Fraction(half)), n=records
         )
-    return statistic_of(read.query.statistic).expected_error(seen, interval)
+    return get_statistic(read.query.statistic).describe_expected_error(step_view, interval)
 
 
 # --- of one step ---------------------------------------------------------------------------------
 
 
-def target_half(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
+def compute_target_halfwidth(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
     """What a target bounds, if it is the same for every cell: of quantiles the ranks."""
     if step.form is Form.QUANTILES:
-        return Fraction(ranks_half(_view(read, step), confidence))
-    return _constant_half(read, step, confidence)
+        return Fraction(bound_rank_error(_build_view(read, step), confidence))
+    return _compute_constant_halfwidth(read, step, confidence)
 
 
-def example_of(
+def build_example(
     read: Read, step: Step, interval: Fraction, records: int
 ) -> dict[str, float | int] | None:
     """The half-width at so many records, where it differs by cell."""
     if read.reading is Reading.LINEAR:
         return None
-    half_at = statistic_of(read.query.statistic).half_at
+    half_at = get_statistic(read.query.statistic).compute_halfwidth_at
     if read.reading is Reading.MOMENTS:
         half_at = mean_half
-    half = half_at(_view(read, step), interval, records)
+    half = half_at(_build_view(read, step), interval, records)
     return None if half is None else {"values": records, "halfwidth": half}
 
 
-def _constant_half(read: Read, step: Step, interval: Fraction) -> Fraction | None:
+def _compute_constant_halfwidth(read: Read, step: Step, interval: Fraction) -> Fraction | None:
     if read.reading is Reading.LINEAR:
-        places = _places(read)
-        return Fraction(_half(read, step, interval, places), 10**places)
+        places = _count_places(read)
+        return Fraction(_round_halfwidth(read, step, interval, places), 10**places)
     if read.reading is Reading.MOMENTS:
         return None
-    return statistic_of(read.query.statistic).halfwidth(_view(read, step), interval)
+    return get_statistic(read.query.statistic).compute_halfwidth(_build_view(read, step), interval)
 
 
-def _view(read: Read, step: Step) -> Step:
+def _build_view(read: Read, step: Step) -> Step:
     if not read.rows:
         return replace(step, query=read.query)
     return replace(
@@ -242,21 +242,21 @@ def _view(read: Read, step: Step) -> Step:
     )
 
 
-def _combined_view(read: Read, plan: Plan) -> Step:
+def _build_combined_view(read: Read, plan: Plan) -> Step:
     steps = [step for step in plan.steps if step.query.name in read.steps]
-    statistic, query = statistic_of(read.query.statistic), read.query
+    statistic, query = get_statistic(read.query.statistic), read.query
     return Step(
         query=query,
-        measures=statistic.released(query).measures,
+        measures=statistic.define_release(query).measures,
         transform=((1,),),
         unit=(Fraction(1),),
-        sensitivity=statistic.sensitivity(query, neighbours_of(plan.release)),
-        noise=combined_figure.noise_like(read, plan),
-        loss=loss_of(steps, plan.loss),
+        sensitivity=statistic.bound_sensitivity(query, read_neighbours(plan.release)),
+        noise=combined_figure.approximate_noise(read, plan),
+        loss=compute_loss(steps, plan.loss),
     )
 
 
-def loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
+def compute_loss(steps: Sequence[Step], whole: Loss) -> Loss:
     """The loss of several steps: their sum, or that of the whole release if it is less."""
     epsilon = sum((step.loss.epsilon for step in steps), Fraction(0))
     delta = sum((step.loss.delta for step in steps), Fraction(0))
@@ -270,41 +270,43 @@ def loss_of(steps: Sequence[Step], whole: Loss) -> Loss:
 # --- combinations -------------------------------------------------------------------------------
 
 
-def _linear_columns(
+def _build_linear_columns(
     read: Read, step: Step, rows: Sequence[Integers], interval: Fraction
 ) -> list[OutputColumn]:
-    places = _places(read)
+    places = _count_places(read)
     if read.screened:
-        least = _threshold(step)
-        rows = [*rows[:-1], [number if number >= least else 0 for number in rows[-1]]]
-    rows = [_merged(row, read, step) for row in rows]
+        threshold = _find_threshold(step)
+        rows = [*rows[:-1], [number if number >= threshold else 0 for number in rows[-1]]]
+    rows = [_merge_labels(row, read, step) for row in rows]
     bottom = math.lcm(*(factor.denominator for factor in read.factors))
     tops = [int(factor * bottom) * 10**places for factor in read.factors]
     totals = [sum(map(operator.mul, tops, cell)) for cell in zip(*rows, strict=True)]
     values = [(2 * total + bottom) // (2 * bottom) for total in totals]
-    what = sentence(statistic_of(read.query.statistic).what)
-    meaning = sentence("tables.columns.read_from_release", figure=what, step=read.step)
+    subject = sentence(get_statistic(read.query.statistic).what)
+    meaning = sentence("tables.columns.read_from_release", figure=subject, step=read.step)
     layout = Layout(read.query.name, places, meaning, interval)
-    return estimate_columns(layout, values, _half(read, step, interval, places))
+    return estimate_columns(layout, values, _round_halfwidth(read, step, interval, places))
 
 
-def _places(read: Read) -> int:
+def _count_places(read: Read) -> int:
     """Those of what the statistic releases by itself: counts are whole, sums on their grid."""
-    return decimals_of(statistic_of(read.query.statistic).released(read.query).unit[0])
+    return decimals_of(get_statistic(read.query.statistic).define_release(read.query).unit[0])
 
 
-def _threshold(step: Step) -> int:
+def _find_threshold(step: Step) -> int:
     """The least number of steps that noise alone reaches with no more than the set chance."""
     return find_halfwidth(step.noise, 2 * CHANCE) + 1
 
 
-def _half(read: Read, step: Step, interval: Fraction, places: int) -> int:
+def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) -> int:
     """The half-width, rounded: a true figure has no more decimals than what is published."""
     factors = [abs(factor) for factor in read.factors if factor]
     half: Fraction
-    cells = _added_up(read, step)
+    cells = _count_added_cells(read, step)
     if read.screened:
-        half = factors[0] * screened_half(step.noise, len(factors) - 1, _threshold(step), interval)
+        half = factors[0] * screened_half(
+            step.noise, len(factors) - 1, _find_threshold(step), interval
+        )
     elif len(set(factors)) == 1:
         half = factors[0] * sum_halfwidth(step.noise, len(factors) * cells, 1 - interval)
     elif cells > 1:
@@ -315,12 +317,12 @@ def _half(read: Read, step: Step, interval: Fraction, places: int) -> int:
     return whole
 
 
-def _added_up(read: Read, step: Step) -> int:
+def _count_added_cells(read: Read, step: Step) -> int:
     """How many cells are added up to one."""
     return prod(len(step.query.groups[place].labels) for place in read.merged)
 
 
-def _merged(row: Integers, read: Read, step: Step) -> Integers:
+def _merge_labels(row: Integers, read: Read, step: Step) -> Integers:
     """Sums over the labels of the merged groups; cells are row-major."""
     if not read.merged:
         return row

@@ -60,7 +60,7 @@ def own_keys() -> dict[str, OwnKey[Any]]:
     return {key.name: key for statistic in STATISTICS.values() for key in statistic.keys.own}
 
 
-def key_selector(*, of_units: bool) -> str:
+def get_key_selector(*, of_units: bool) -> str:
     """Name the statistic by which private keys are selected: of units that are people, or rows."""
     return next(
         name
@@ -69,6 +69,6 @@ def key_selector(*, of_units: bool) -> str:
     )
 
 
-def statistic_of(name: str) -> Statistic:
+def get_statistic(name: str) -> Statistic:
     """Look a statistic up by its name in the spec; KeyError when there is none."""
     return STATISTICS[name]

@@ -18,10 +18,10 @@ class Stddev(ThreeSums):
     sharing = Sharing(lead=3, squared=True)
     largest = Fraction(1, 2)
 
-    def figure(self, variance: Estimates) -> Estimates:
+    def compute_figure(self, variance: Estimates) -> Estimates:
         """Roots: they keep what lies between two numbers between them."""
         return deviations(variance)
 
-    def span(self, grid: Grid) -> Fraction:
+    def compute_span(self, grid: Grid) -> Fraction:
         """From the lower bound to the upper one."""
         return grid.width * grid.step

@@ -13,11 +13,11 @@ from dprelease.statistics.shared.statistic import (
     SharedSums,
     Sharing,
     SpecKeys,
-    quantity,
-    weight_of,
+    build_quantity,
+    build_weight,
     weight_step,
 )
-from dprelease.statistics.shared.survey_weights import weighted
+from dprelease.statistics.shared.survey_weights import apply_weight
 
 
 class Sum(Single):
@@ -31,18 +31,20 @@ class Sum(Single):
     compared_with = ("statistics.sum.reference", None)
     adds_up = True
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """One integer for each cell: the sum of the records' grid integers, times their weights."""
-        wanted = quantity(query.column)
-        measure = Measure(MeasureKind.SUM, wanted, query.where, survey_weight=weight_of(query))
-        return Released((measure,), unit=(wanted.grid.step * weight_step(query),))
+        column_quantity = build_quantity(query.column)
+        measure = Measure(
+            MeasureKind.SUM, column_quantity, query.where, survey_weight=build_weight(query)
+        )
+        return Released((measure,), unit=(column_quantity.grid.step * weight_step(query),))
 
-    def row(self, query: Query) -> Scalar:
+    def describe_row(self, query: Query) -> Scalar:
         """Each row adds its grid integer, between the bounds, or that times its weight."""
-        grid = quantity(query.column).grid
-        return weighted(Scalar(grid.lower, grid.upper), query)
+        grid = build_quantity(query.column).grid
+        return apply_weight(Scalar(grid.lower, grid.upper), query)
 
-    def shared_read(self, query: Query, sums: SharedSums) -> Read:
+    def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Combine the sums of t = k - lower (or its squares) and the number of values."""
         low, span, step = Fraction(sums.grid.lower), Fraction(sums.grid.width), sums.grid.step
         factors: tuple[Fraction, ...] = (step * (1 + low / span), step * low / span)

@@ -38,6 +38,6 @@ class TopK(AxisChoice):
         picks = spec.value(K)
         return None if picks is None else Details(picks=picks, axis=axis)
 
-    def endings(self, query: Query) -> tuple[str, ...]:
+    def list_endings(self, query: Query) -> tuple[str, ...]:
         """_1, _2, ..."""
         return tuple(f"_{rank}" for rank in range(1, query.picks + 1))

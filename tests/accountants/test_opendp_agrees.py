@@ -9,7 +9,7 @@ import pytest
 
 from dprelease.model import Adjacency, Column, ColumnType, Grid, Query
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 dp.enable_features("contrib")
 
@@ -20,7 +20,7 @@ def test_sum_sensitivity_under_add_remove(bounds: tuple[int, int]) -> None:
     theirs = dp.t.make_sum(domain, dp.symmetric_distance()).map(1)
     column = Column("x", ColumnType.INTEGER, grid=Grid(Fraction(1), *bounds))
     query = Query("q", "sum", "t", (), column)
-    ours = statistic_of("sum").sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
+    ours = get_statistic("sum").bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
     assert ours.l1 == theirs
 
 
@@ -28,7 +28,7 @@ def test_count_sensitivity_under_add_remove() -> None:
     domain = dp.vector_domain(dp.atom_domain(T=dp.i64))
     theirs = dp.t.make_count(domain, dp.symmetric_distance()).map(1)
     neighbours = Neighbours(Adjacency.ADD_REMOVE)
-    ours = statistic_of("count").sensitivity(Query("q", "count", "t"), neighbours)
+    ours = get_statistic("count").bound_sensitivity(Query("q", "count", "t"), neighbours)
     assert ours.l1 == theirs == 1
 
 

@@ -39,7 +39,7 @@ from dprelease.model import (
 )
 from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.shared.spec_keys import ColumnUse
-from dprelease.statistics.shared.statistic import Neighbours, Released, both
+from dprelease.statistics.shared.statistic import Neighbours, Released, conjoin
 from dprelease.statistics.statistic_registry import STATISTICS
 
 Vector = tuple[int, ...]
@@ -140,8 +140,8 @@ def passes(where: Expression | None, row: Row) -> bool:
         KEPT: row.kept,
         HIT: row.hit,
         KNOWN: row.hit is not None,
-        both(KEPT, HIT): row.kept and row.hit,
-        both(KEPT, KNOWN): row.kept and row.hit is not None,
+        conjoin(KEPT, HIT): row.kept and row.hit,
+        conjoin(KEPT, KNOWN): row.kept and row.hit is not None,
     }
     return bool(truth[where])
 
@@ -210,7 +210,10 @@ def tables_by_rest(
     case: Case, bounds: tuple[int, int], limits: Contribution, people: bool, missing: bool
 ) -> Iterator[tuple[Vector, set[Vector]]]:
     """What is released of some other units, and of these and any one unit more."""
-    query, released = case.query(bounds), STATISTICS[case.statistic].released(case.query(bounds))
+    query, released = (
+        case.query(bounds),
+        STATISTICS[case.statistic].define_release(case.query(bounds)),
+    )
     rows = case.rows(bounds)
     if people and case.statistic in READS_VALUES:
         # a null, and values at, between and beyond the bounds: all that sums can tell apart
@@ -315,7 +318,7 @@ def test_every_statistic_of_numbers_that_weighs_is_here() -> None:
 @for_each("case", WEIGHTED)
 def test_of_weighted_records_it_is_never_exceeded_and_is_reached(case: Case) -> None:
     for bounds in BOUNDS if case.statistic in READS_VALUES else BOUNDS[:1]:
-        claimed = STATISTICS[case.statistic].sensitivity(
+        claimed = STATISTICS[case.statistic].bound_sensitivity(
             case.query(bounds), Neighbours(case.adjacency)
         )
         largest = hold(changes(case, bounds, Contribution(1, 1, 1), False), claimed)
@@ -332,7 +335,7 @@ def test_of_units_with_weighted_records_it_is_never_exceeded_and_is_reached(
     limits = Contribution(*rule)
     neighbours = Neighbours(case.adjacency, limits, people=True)
     for bounds in BOUNDS[:2] if case.statistic in READS_VALUES else BOUNDS[:1]:
-        claimed = STATISTICS[case.statistic].sensitivity(case.query(bounds), neighbours)
+        claimed = STATISTICS[case.statistic].bound_sensitivity(case.query(bounds), neighbours)
         largest = hold(changes(case, bounds, limits, True), claimed)
         if case.statistic != "ratio":
             assert largest == (claimed.l1, claimed.l2_squared), bounds
@@ -354,7 +357,7 @@ def test_every_statistic_of_numbers_is_here() -> None:
             continue  # tests/unit/statistics/test_density.py
         if name not in {"quantile", "median", "min", "max", "mode", "top_k", "best"}:
             case = Case(name, Adjacency.ADD_REMOVE, 1, True, None, False)
-            assert statistic.released(case.query(bounds)).form is Form.NUMBERS
+            assert statistic.define_release(case.query(bounds)).form is Form.NUMBERS
             assert name in NUMBERS
 
 
@@ -362,7 +365,7 @@ def test_every_statistic_of_numbers_is_here() -> None:
 @for_each("case", CASES)
 def test_of_records_it_is_never_exceeded_and_is_reached(case: Case) -> None:
     for bounds in BOUNDS if case.statistic in READS_VALUES else BOUNDS[:1]:
-        claimed = STATISTICS[case.statistic].sensitivity(
+        claimed = STATISTICS[case.statistic].bound_sensitivity(
             case.query(bounds), Neighbours(case.adjacency)
         )
         largest = hold(changes(case, bounds, Contribution(1, 1, 1), False), claimed)
@@ -376,7 +379,7 @@ def test_of_records_that_may_be_missing_it_is_never_exceeded_and_is_reached(case
     """Where what a record holds decides whether it is there, on one side it may not be."""
     neighbours = Neighbours(case.adjacency, may_be_missing=True)
     for bounds in BOUNDS if case.statistic in READS_VALUES else BOUNDS[:1]:
-        claimed = STATISTICS[case.statistic].sensitivity(case.query(bounds), neighbours)
+        claimed = STATISTICS[case.statistic].bound_sensitivity(case.query(bounds), neighbours)
         largest = hold(changes(case, bounds, Contribution(1, 1, 1), False, missing=True), claimed)
         assert largest[0] > 0
         if case.statistic != "ratio":
@@ -398,7 +401,7 @@ def test_of_units_it_is_never_exceeded_and_is_reached(
         limits = Contribution(2, 2, 2)
     neighbours = Neighbours(case.adjacency, limits, people=True)
     for bounds in BOUNDS[:2] if case.statistic in READS_VALUES else BOUNDS[:1]:
-        claimed = STATISTICS[case.statistic].sensitivity(case.query(bounds), neighbours)
+        claimed = STATISTICS[case.statistic].bound_sensitivity(case.query(bounds), neighbours)
         largest = hold(changes(case, bounds, limits, True), claimed)
         if case.statistic != "ratio":
             assert largest == (claimed.l1, claimed.l2_squared), bounds
@@ -422,7 +425,7 @@ def test_private_keys_are_as_many_cells_as_units_can_reach(name: str, adjacency:
             numerator=few.numerator, denominator=few.denominator,
         )  # fmt: skip
         claims.append(
-            STATISTICS[name].sensitivity(query, Neighbours(adjacency, limits, people=True))
+            STATISTICS[name].bound_sensitivity(query, Neighbours(adjacency, limits, people=True))
         )
     assert claims[0] == claims[1]
 
@@ -456,7 +459,7 @@ CERTIFIED = [
 def step_of(case: Case, bounds: tuple[int, int]) -> Step:
     """What is released, without noise: a step that states nothing of itself."""
     query = case.query(bounds)
-    released = STATISTICS[case.statistic].released(query)
+    released = STATISTICS[case.statistic].define_release(query)
     none = Noise(NoiseFamily.NONE, Fraction(0))
     return Step(
         query,

@@ -107,7 +107,7 @@ def test_scores_are_never_moved_further(
 ) -> None:
     limits = Contribution(*rule)
     query = query_of(name, cells)
-    claimed = STATISTICS[name].sensitivity(query, Neighbours(adjacency, limits, people=True))
+    claimed = STATISTICS[name].bound_sensitivity(query, Neighbours(adjacency, limits, people=True))
     found = changes(tables(name, cells, limits, True), adjacency)
     spans, l1 = hold(found, claimed)
     assert spans == claimed.choice_l1 * (1 if claimed.monotone else 2)
@@ -124,8 +124,8 @@ def test_scores_of_records(
 ) -> None:
     query = query_of(name, cells, closed)
     statistic = STATISTICS[name]
-    assert statistic.released(query).form is Form.CHOICE
-    claimed = statistic.sensitivity(query, Neighbours(adjacency, may_be_missing=missing))
+    assert statistic.define_release(query).form is Form.CHOICE
+    claimed = statistic.bound_sensitivity(query, Neighbours(adjacency, may_be_missing=missing))
     assert claimed.monotone is (adjacency is Adjacency.ADD_REMOVE)
     outside = missing or not closed
     found = changes(tables(name, cells, Contribution(1, 1, 1), outside), adjacency)
@@ -146,12 +146,12 @@ def test_scores_by_private_keys(
     """Held against as many keys as two units can reach that have none in common, and one more."""
     limits, people = Contribution(*rule), rule != (1, 1, 1)
     query = hidden(query_of(name, 1))
-    claimed = STATISTICS[name].sensitivity(query, Neighbours(adjacency, limits, people))
+    claimed = STATISTICS[name].bound_sensitivity(query, Neighbours(adjacency, limits, people))
     found = changes(tables(name, 2 * limits.groups + 1, limits, True), adjacency)
     spans, l1 = hold(found, claimed)
     assert spans == claimed.choice_l1 * (1 if claimed.monotone else 2)
     assert l1 == claimed.l1
-    many = STATISTICS[name].sensitivity(wide(name), Neighbours(adjacency, limits, people))
+    many = STATISTICS[name].bound_sensitivity(wide(name), Neighbours(adjacency, limits, people))
     assert claimed == many
 
 
@@ -164,10 +164,10 @@ def wide(name: str) -> Query:
 def test_an_axis_of_one_label_that_holds_all_is_free() -> None:
     axis = Group("v", ColumnType.STRING, ("x",), ("x",), other="x", null_label="x")
     query = Query("q", "mode", "t", axis=axis)
-    claimed = STATISTICS["mode"].sensitivity(query, Neighbours(Adjacency.REPLACE_ONE))
+    claimed = STATISTICS["mode"].bound_sensitivity(query, Neighbours(Adjacency.REPLACE_ONE))
     assert (claimed.l1, claimed.choice_l1) == (0, 0)
     missing = Neighbours(Adjacency.REPLACE_ONE, may_be_missing=True)
-    claimed = STATISTICS["mode"].sensitivity(query, missing)
+    claimed = STATISTICS["mode"].bound_sensitivity(query, missing)
     assert (claimed.l1, claimed.choice_l1) == (1, 1)
 
 
@@ -191,7 +191,7 @@ def test_quantiles_say_how_many_rows_a_unit_has(
     groups = (Group("g", ColumnType.STRING, labels, labels),)
     query = Query("q", "median", "t", groups, column, quantiles=(Fraction(1, 2),))
     neighbours = Neighbours(adjacency, Contribution(*rule), people=True)
-    assert STATISTICS["median"].sensitivity(query, neighbours).l1 == rows
+    assert STATISTICS["median"].bound_sensitivity(query, neighbours).l1 == rows
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
@@ -203,6 +203,8 @@ def test_quantiles_by_private_keys_say_how_many_rows_a_unit_has_in_all_keys(
     limits = Contribution(*rule)
     column = Column("x", ColumnType.INTEGER, Grid(Fraction(1), 0, 9))
     query = hidden(Query("q", "median", "t", (), column, quantiles=(Fraction(1, 2),)))
-    claimed = STATISTICS["median"].sensitivity(query, Neighbours(adjacency, limits, people=True))
+    claimed = STATISTICS["median"].bound_sensitivity(
+        query, Neighbours(adjacency, limits, people=True)
+    )
     units = tables("mode", limits.groups + 1, limits, True)
     assert max(sum(map(sum, unit)) for unit in units) == claimed.l1

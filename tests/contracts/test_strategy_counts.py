@@ -35,7 +35,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.planning.planner import make_plan
-from dprelease.statistics.read_release import columns_of
+from dprelease.statistics.read_release import build_columns
 
 NONE = Noise(NoiseFamily.NONE, Fraction(0))
 TYPES = {"p": T.STRING, "g": T.STRING, "h": T.STRING, "k": T.STRING, "x": T.FLOAT, "y": T.INTEGER}
@@ -140,7 +140,7 @@ def expected(plan: Plan, step: Step) -> tuple[tuple[int, ...], ...]:
 
 def figures(plan: Plan, values: dict[str, tuple[tuple[int, ...], ...]]) -> list[list[Fraction]]:
     noisy = NoisyTable(values, {})
-    published = [columns_of(read, plan, noisy, Fraction(19, 20))[0] for read in plan.reads]
+    published = [build_columns(read, plan, noisy, Fraction(19, 20))[0] for read in plan.reads]
     return [
         [Fraction(f"{value}e-{column.decimals}") for value in column.values] for column in published
     ]

@@ -10,7 +10,7 @@ from thorough import for_each
 from dprelease.model import Adjacency, Column, ColumnType, Expression, Grid, Group, Part, Query
 from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 ALL = Group("g", ColumnType.STRING, ("a", "z"), keys=("a",), other="z", null_label="z")
 SOME = Expression("x > 1", ("x",))
@@ -75,7 +75,7 @@ def test_the_table_is_right(name: str, grid: Grid) -> None:
     query = Query("q", statistic, "t", groups, column, where, numerator=Part(None, SOME))
     stated = table()[name]
     for at, adjacency in enumerate(Adjacency):
-        found = statistic_of(statistic).sensitivity(query, Neighbours(adjacency))
+        found = get_statistic(statistic).bound_sensitivity(query, Neighbours(adjacency))
         assert value(stated[2 * at], grid) == found.l1
         assert value(stated[2 * at + 1], grid) == pytest.approx(math.sqrt(found.l2_squared))
 
@@ -92,7 +92,7 @@ def test_the_table_for_people_is_right(name: str, grid: Grid, limits: Contributi
     column = Column("x", ColumnType.INTEGER, grid=grid)
     query = Query("q", PEOPLE[name], "t", (FIVE,), column, numerator=Part(None, SOME))
     neighbours = Neighbours(Adjacency.ADD_REMOVE, limits, people=True)
-    found = statistic_of(PEOPLE[name]).sensitivity(query, neighbours)
+    found = get_statistic(PEOPLE[name]).bound_sensitivity(query, neighbours)
     first, second = table("| statistic | L1 | L2 |")[name]
     assert value(first, grid, limits) == found.l1
     assert value(second, grid, limits) == pytest.approx(math.sqrt(found.l2_squared))
@@ -104,7 +104,9 @@ def test_a_person_who_is_replaced_moves_at_most_twice_as_much(name: str) -> None
     query = Query("q", PEOPLE[name], "t", (FIVE,), column, numerator=Part(None, SOME))
     for limits in LIMITS:
         one, both = (
-            statistic_of(PEOPLE[name]).sensitivity(query, Neighbours(each, limits, people=True)).l1
+            get_statistic(PEOPLE[name])
+            .bound_sensitivity(query, Neighbours(each, limits, people=True))
+            .l1
             for each in (Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE)
         )
         assert both <= 2 * one

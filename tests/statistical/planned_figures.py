@@ -33,7 +33,7 @@ from dprelease.model import (
 from dprelease.planning.steps import Draft
 from dprelease.privacy.sensitivity import Contribution
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 Floats = npt.NDArray[np.float64]
 
@@ -91,8 +91,10 @@ def query_of(name: str, width: int = 12) -> Query:
 
 
 def draft_of(query: Query, known: Neighbours) -> Draft:
-    statistic = statistic_of(query.statistic)
-    return Draft(query, statistic.released(query), statistic.sensitivity(query, known), known)
+    statistic = get_statistic(query.statistic)
+    return Draft(
+        query, statistic.define_release(query), statistic.bound_sensitivity(query, known), known
+    )
 
 
 @cache
@@ -145,7 +147,7 @@ def published(
     step: Step, exact: Sequence[int], draws: Sequence[Any], level: Fraction
 ) -> dict[str, OutputColumn]:
     noisy = [(draw + value).tolist() for draw, value in zip(draws, exact, strict=True)]
-    columns = statistic_of(step.query.statistic).columns(step, noisy, level)
+    columns = get_statistic(step.query.statistic).build_columns(step, noisy, level)
     return {column.name: column for column in columns}
 
 
@@ -206,4 +208,4 @@ def cell_of(name: str, shape: str, records: int, width: int) -> tuple[list[int],
 
 
 def _transform(width: int) -> tuple[tuple[int, ...], ...]:
-    return statistic_of("ratio").released(query_of("ratio", width)).transform
+    return get_statistic("ratio").define_release(query_of("ratio", width)).transform

@@ -31,7 +31,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 CELLS = 6000
 LEVEL = Fraction(95, 100)
@@ -42,9 +42,9 @@ Floats = npt.NDArray[np.float64]
 
 def step_of(query: Query, family: NoiseFamily, epsilon: Fraction) -> Step:
     """Laplace noise of epsilon, or Gaussian noise as wide."""
-    statistic = statistic_of(query.statistic)
-    released = statistic.released(query)
-    sensitivity = statistic.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
+    statistic = get_statistic(query.statistic)
+    released = statistic.define_release(query)
+    sensitivity = statistic.bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
     scale = sensitivity.l1 / epsilon
     noise = Noise(family, scale if family is NoiseFamily.LAPLACE else scale**2)
     return Step(
@@ -60,7 +60,7 @@ def step_of(query: Query, family: NoiseFamily, epsilon: Fraction) -> Step:
 
 def published(step: Step, exact: Sequence[int], entropy: Any) -> dict[str, OutputColumn]:
     noisy = [(sample(step.noise, CELLS, entropy) + value).tolist() for value in exact]
-    columns = statistic_of(step.query.statistic).columns(step, noisy, LEVEL)
+    columns = get_statistic(step.query.statistic).build_columns(step, noisy, LEVEL)
     return {column.name: column for column in columns}
 
 

@@ -31,7 +31,7 @@ from dprelease.kernel.noise.selection.exponential import (
 )
 from dprelease.model import Form, NoiseFamily, Query, Step
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 EPSILONS = [Fraction(4), Fraction(1, 3)]
 MANY = len(LABELS)
@@ -46,9 +46,9 @@ def asked(name: str, mechanism: str) -> Query:
 
 def stated(step: Step, level: Fraction) -> int:
     """The stated shortfall, in steps of the score."""
-    short = statistic_of(step.query.statistic).halfwidth(step, level)
+    short = get_statistic(step.query.statistic).compute_halfwidth(step, level)
     assert short is not None
-    columns = statistic_of(step.query.statistic).columns(step, _any_names(step), level)
+    columns = get_statistic(step.query.statistic).build_columns(step, _any_names(step), level)
     (column,) = (each for each in columns if each.name == "q_noise_moe")
     assert {Fraction(int(each or 0), 10**column.decimals) for each in column.values} == {short}
     steps = short / step.unit[0]

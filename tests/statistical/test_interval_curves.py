@@ -16,7 +16,7 @@ from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.intervals.long_sums import quantile_per_length
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 WEIGHTS = [(1,), (1, 1), (3, 2, 1), (1,) * 12, (10, 1, 1, 1, 1), (5, 4, 3, 2, 1, -1, -2, -3)]
 
@@ -93,16 +93,16 @@ def test_intervals_hold_the_smooth_curve(case: int | slice, entropy: Any) -> Non
         cells = np.zeros(sizes, dtype=int)
         np.add.at(cells, tuple(places), 1)
         exact = mix_cells(cells.ravel().tolist(), sizes, step.axes)
-        statistic = statistic_of("density")
+        statistic = get_statistic("density")
         scale = 10**6  # so that the number of records can be told from 0, and noise is none
-        many = statistic.columns(step, [[scale * value for value in exact]], level)
+        many = statistic.build_columns(step, [[scale * value for value in exact]], level)
         true = np.array(many[0].values, dtype=float)
         missed = np.zeros(len(true))
         drawn = 0
         for _ in range(runs):
             noise = sample(step.noise, len(exact), entropy).tolist()
             noisy = [value + draw for value, draw in zip(exact, noise, strict=True)]
-            curve, halves, _ = statistic.columns(step, [noisy], level)
+            curve, halves, _ = statistic.build_columns(step, [noisy], level)
             if curve.values[0] is None:
                 continue
             drawn += 1
@@ -135,7 +135,7 @@ def test_hardly_any_noise_leaves_the_curve_of_the_values(bandwidth: int, entropy
     for _ in range(runs):
         noise = sample(step.noise, len(exact), entropy).tolist()
         noisy = [value + draw for value, draw in zip(exact, noise, strict=True)]
-        curve, halves, _ = statistic_of("density").columns(step, [noisy], level)
+        curve, halves, _ = get_statistic("density").build_columns(step, [noisy], level)
         unit = 10.0**-curve.decimals
         off = abs(np.array(curve.values, dtype=float) * unit - true)
         missed += off > np.array(halves.values, dtype=float) * unit

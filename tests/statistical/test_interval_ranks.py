@@ -27,7 +27,7 @@ from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model import NoiseFamily, QuantileScheme, QuantileStep, Step
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 EPSILONS = [Fraction(3), Fraction(1, 3)]
 WIDE = 10**6
@@ -36,7 +36,7 @@ WIDE = 10**6
 def stated(step: Step, at: int, level: Fraction) -> int:
     """The published rank half-width of a quantile."""
     cell = [[0] for _ in step.query.quantiles]
-    columns = statistic_of(step.query.statistic).columns(step, cell, level)
+    columns = get_statistic(step.query.statistic).build_columns(step, cell, level)
     ranks = [each for each in columns if each.name.endswith("_rank_moe")]
     assert all(each.values == [None] for each in columns if each.name.endswith("_noise_moe"))
     (half,) = ranks[at].values

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from planned_figures import FAMILIES, LEVELS, all_draws, law_of, with_noise
 
 from dprelease.model import ColumnType, Group, Noise, NoiseFamily, Query, Step
-from dprelease.statistics.cumulative import place_of
-from dprelease.statistics.shared.running_sums import RunningSums, mixing, sums_of
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.cumulative import find_place
+from dprelease.statistics.shared.running_sums import RunningSums, build_matrix, read_running_sums
+from dprelease.statistics.statistic_registry import get_statistic
 
 EDGES = ("0", "1", "3", "7", "8", "20")
 QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(3, 4))
@@ -31,7 +31,7 @@ def step_of(labels: int, noise: Noise) -> Step:
 
 
 def columns(step: Step, integers: list[int], level: Fraction) -> dict[str, list[int]]:
-    made = statistic_of("cumulative").columns(step, [integers], level)
+    made = get_statistic("cumulative").build_columns(step, [integers], level)
     return {column.name: list(column.values) for column in made}
 
 
@@ -50,7 +50,7 @@ def test_the_interval_of_every_row_covers(family: NoiseFamily, parameter: Fracti
             within = law[max(0, reach - half) : reach + half + 1].sum()
             assert within >= float(level) - 1e-9
         assert halves == sorted(halves)
-        assert Fraction(halves[-1]) == statistic_of("cumulative").halfwidth(step, level)
+        assert Fraction(halves[-1]) == get_statistic("cumulative").compute_halfwidth(step, level)
 
 
 TRUE = [(1, 0), (0, 1), (3, 3), (6, 2), (5, 5), (40, 2), (0, 30)]
@@ -86,7 +86,7 @@ def test_it_is_missed_only_if_one_of_two_edges_is_off_by_more_than_its_half(
         true[0] = 1
     exact = np.cumsum(true).tolist()
     noisy = np.cumsum([a + b for a, b in zip(true, noise, strict=False)]).tolist()
-    place = place_of(noisy, q, limits[: n - 1])
+    place = find_place(noisy, q, limits[: n - 1])
     own = next(j for j in range(1, n + 1) if exact[j - 1] >= q * exact[-1])
     errors = [
         abs(q.denominator * (a - b) - q.numerator * (noisy[-1] - exact[-1])) > h
@@ -107,7 +107,7 @@ def test_without_noise_a_quantile_lies_in_its_bin_where_even_spread_puts_it() ->
         exact = np.cumsum(true).tolist()
         if not exact[-1]:
             continue
-        place = place_of(exact, Fraction(1, 2), [0, 0])
+        place = find_place(exact, Fraction(1, 2), [0, 0])
         assert place.at is not None
         own = max(ceil(place.at) - 1, 0)
         before = exact[own - 1] if own else 0
@@ -119,7 +119,7 @@ def test_without_noise_a_quantile_lies_in_its_bin_where_even_spread_puts_it() ->
 
 def mixed_step(labels: int, noise: Noise, edges: bool = True) -> Step:
     step = step_of(labels, noise) if edges else step_of_keys(labels, noise)
-    return replace(step, axes=(mixing(labels),))
+    return replace(step, axes=(build_matrix(labels),))
 
 
 def step_of_keys(labels: int, noise: Noise) -> Step:
@@ -129,7 +129,7 @@ def step_of_keys(labels: int, noise: Noise) -> Step:
 
 
 def matrix(labels: int) -> Any:
-    (column,) = mixing(labels).entries
+    (column,) = build_matrix(labels).entries
     return np.array([
         [column[i - j] if i >= j else 0 for j in range(labels)] for i in range(labels)
     ])  # fmt: skip
@@ -138,7 +138,9 @@ def matrix(labels: int) -> Any:
 @given(st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=40))
 def test_what_is_mixed_is_read_back_exactly(true: list[int]) -> None:
     released = (matrix(len(true)).astype(object) @ np.array(true, dtype=object)).tolist()
-    sums = sums_of(mixed_step(len(true), Noise(NoiseFamily.GAUSSIAN, Fraction(1)), edges=False))
+    sums = read_running_sums(
+        mixed_step(len(true), Noise(NoiseFamily.GAUSSIAN, Fraction(1)), edges=False)
+    )
     assert sums.read(released) == np.cumsum(np.array(true, dtype=object)).tolist()
 
 
@@ -147,7 +149,7 @@ def test_the_error_of_running_sums_is_that_of_the_matrices(labels: int, most: fl
     """At mu = 1: a noise as long as the longest column."""
     mixing_matrix = matrix(labels).astype(float)
     weights = np.tril(np.ones((labels, labels))) @ np.linalg.inv(mixing_matrix)
-    spread = float(RunningSums(labels, mixing(labels).entries[0]).spread())
+    spread = float(RunningSums(labels, build_matrix(labels).entries[0]).spread())
     assert spread == pytest.approx((weights**2).sum() / labels, rel=1e-6)
     length = (mixing_matrix**2).sum(axis=0).max()
     assert (length * spread) ** 0.5 <= most

@@ -16,7 +16,7 @@ from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
 from dprelease.planning.key_selection import choose_selection
 from dprelease.planning.steps import Draft
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 HIDDEN = (Group("g", ColumnType.STRING, (), private=True),)
 
@@ -28,16 +28,16 @@ def test_they_cover_whatever_the_true_count(known: Neighbours, family: NoiseFami
     name = "count_units" if known.people else "count"
     selection = KeySelection(Fraction(1, 10**6))
     query = Query("q", name, "t", HIDDEN, key_selection=selection, mechanism=family.value)
-    statistic = statistic_of(name)
-    sensitivity = statistic.sensitivity(query, known)
-    draft = Draft(query, statistic.released(query), sensitivity, known, selects=True)
+    statistic = get_statistic(name)
+    sensitivity = statistic.bound_sensitivity(query, known)
+    draft = Draft(query, statistic.define_release(query), sensitivity, known, selects=True)
     step = draft.step(choose_selection(draft, Fraction(1)))
     assert step.noise.family is family
     assert step.threshold is not None
     draws, chances = law_of(step.noise, 1e-30)
     counts = step.threshold + np.arange(2 * len(draws))
     for level in LEVELS:
-        columns = statistic.columns(step, [counts.tolist()], level)
+        columns = statistic.build_columns(step, [counts.tolist()], level)
         halves = np.array(columns[1].values)
         plain = find_halfwidth(step.noise, 1 - level)
         assert halves.min() == halves[-1] == plain

@@ -25,7 +25,7 @@ from dprelease.model import (
 )
 from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 CELLS = 6000
 LEVEL = Fraction(95, 100)
@@ -37,14 +37,14 @@ def step_of(statistic: str, grid: Grid, noise: Noise) -> Step:
     group = Group("g", ColumnType.STRING, labels, keys=labels)
     column = None if statistic == "count" else Column("x", ColumnType.INTEGER, grid=grid)
     query = Query("q", statistic, "t", (group,), column)
-    described = statistic_of(statistic)
-    released = described.released(query)
+    described = get_statistic(statistic)
+    released = described.define_release(query)
     return Step(
         query,
         released.measures,
         released.transform,
         released.unit,
-        described.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)),
+        described.bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)),
         noise,
         Loss(Fraction(1)),
     )
@@ -52,7 +52,7 @@ def step_of(statistic: str, grid: Grid, noise: Noise) -> Step:
 
 def published(step: Step, exact: list[int], entropy: Any) -> dict[str, OutputColumn]:
     noisy = [(sample(step.noise, CELLS, entropy) + value).tolist() for value in exact]
-    columns = statistic_of(step.query.statistic).columns(step, noisy, LEVEL)
+    columns = get_statistic(step.query.statistic).build_columns(step, noisy, LEVEL)
     return {column.name: column for column in columns}
 
 

@@ -21,7 +21,7 @@ from dprelease.language import word
 from dprelease.model import Step
 from dprelease.planning.planner import make_plan
 from dprelease.specfile import load
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 DRAWS = 200
 LEVEL = Fraction(95, 100)
@@ -123,7 +123,7 @@ def test_the_nearest_to_a_value_within_the_stated_ranks(name: str, entropy: Any)
     assert step.points is not None
     possible, measures = possible_of(step), measures_of(case, step)
     drawn = [choose_quantiles(step, measures, [0], entropy) for _ in range(DRAWS)]
-    columns = statistic_of(step.query.statistic).columns(step, drawn[0], LEVEL)
+    columns = get_statistic(step.query.statistic).build_columns(step, drawn[0], LEVEL)
     stated = [column.values[0] for column in columns if column.beside == "_rank_moe"]
     for place, q in enumerate(step.query.quantiles):
         ranks = Fraction(int(stated[place] or 0))
@@ -145,7 +145,7 @@ def test_heaps_of_records_add_what_the_description_says(entropy: Any) -> None:
     drawn = [choose_quantiles(step, measures, [0], entropy)[2][0] for _ in range(DRAWS)]
     *_, last = (
         column
-        for column in statistic_of(step.query.statistic).columns(step, [[0]] * 3, LEVEL)
+        for column in get_statistic(step.query.statistic).build_columns(step, [[0]] * 3, LEVEL)
         if column.beside == "_rank_moe"
     )
     ranks = int(last.values[0] or 0)

@@ -19,7 +19,7 @@ import dprelease
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.model import MeasureKind, NoisyTable, Step
 from dprelease.release.plan import ReleasePlan
-from dprelease.statistics.read_release import columns_of
+from dprelease.statistics.read_release import build_columns
 
 DRAWS = 20_000
 WIDTH = 1000
@@ -100,7 +100,7 @@ def published(
     ]
     found = {}
     for read in plan.reads:
-        figure, half, *_ = columns_of(read, plan, NoisyTable({read.step: noisy}), level)
+        figure, half, *_ = build_columns(read, plan, NoisyTable({read.step: noisy}), level)
         found[read.query.name] = tuple(
             np.array(each.values, dtype=float) / 10**each.decimals for each in (figure, half)
         )

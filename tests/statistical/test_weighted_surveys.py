@@ -24,7 +24,7 @@ from dprelease.kernel.privatize.aggregates import privatize
 from dprelease.kernel.privatize.engine_requests import build_jobs
 from dprelease.model import NoisyTable, Plan
 from dprelease.planning.planner import make_plan
-from dprelease.statistics.read_release import columns_of
+from dprelease.statistics.read_release import build_columns
 
 RUNS = 2000
 LEVEL = Fraction(95, 100)
@@ -143,7 +143,7 @@ def released(
         for table, job in exact:
             values |= privatize(table, job, entropy, {}).values
         for read in plan.reads:
-            for column in columns_of(read, plan, NoisyTable(values), LEVEL):
+            for column in build_columns(read, plan, NoisyTable(values), LEVEL):
                 if column.kind == "text":
                     continue
                 numbers = [math.nan if v is None else float(v) for v in column.values]

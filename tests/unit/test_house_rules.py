@@ -51,10 +51,10 @@ EXACT = (
 )
 FOR_PEOPLE = {
     "ledger/store.py:WAIT",
-    "statistics/ratio.py:half_at",
-    "statistics/shared/three_sums.py:half_at",
+    "statistics/ratio.py:compute_halfwidth_at",
+    "statistics/shared/three_sums.py:compute_halfwidth_at",
     "statistics/shared/three_sums.py:mean_half",
-    "statistics/shared/two_sums.py:half_at",
+    "statistics/shared/two_sums.py:compute_halfwidth_at",
 }
 FLOAT_FUNCTIONS = {"exp", "log", "log1p", "expm1", "sqrt", "pow", "fsum", "erf", "erfc"}
 

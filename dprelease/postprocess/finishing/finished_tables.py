@@ -33,7 +33,12 @@ from dprelease.postprocess.intervals.combined_noise import Part, combined, combi
 from dprelease.postprocess.intervals.estimate_columns import flag_meaning, flags_of
 from dprelease.postprocess.intervals.fixed_point import decimals_of
 from dprelease.postprocess.intervals.number_text import listing, number
-from dprelease.statistics.read_release import Piece, figure_noise, figure_variance, pieces_of
+from dprelease.statistics.read_release import (
+    Piece,
+    collect_figure_noise,
+    compute_figure_variance,
+    list_pieces,
+)
 
 if TYPE_CHECKING:
     from dprelease.postprocess.finishing.agreement import Counts, Fit
@@ -72,9 +77,9 @@ def noisy_figures(
         Noisy(
             read.query,
             read.step,
-            figure_variance(read, plan),
-            figure_noise(read, plan) or (),
-            pieces_of(read, plan),
+            compute_figure_variance(read, plan),
+            collect_figure_noise(read, plan) or (),
+            list_pieces(read, plan),
             integers,
         )
         for read in reads

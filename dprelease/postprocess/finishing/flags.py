@@ -26,7 +26,7 @@ from dprelease.model.outputs import BOUNDED, OK, UNRELIABLE
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.finishing.finished_tables import COUNT, FLAG, HALF, RANKS
 from dprelease.postprocess.intervals.number_text import percent
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 FEW_RECORDS = 10
 """Ranks are many where they exceed the count divided by so much."""
@@ -58,12 +58,12 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
     ]
     mates = [mate for mate in alike if mate.where == query.where]
     for mate in mates:
-        if mate.column == query.column and COUNT in statistic_of(mate.statistic).suffixes:
+        if mate.column == query.column and COUNT in get_statistic(mate.statistic).suffixes:
             return CountBeside(f"{mate.column_name}{COUNT}", of_values=True)
     for mate in alike if by_condition else ():
-        if statistic_of(mate.statistic).combines and _counts_values(mate, query, plan):
+        if get_statistic(mate.statistic).combines and _counts_values(mate, query, plan):
             return CountBeside(mate.column_name, of_values=True)
-    counts = (mate.column_name for mate in mates if statistic_of(mate.statistic).combines)
+    counts = (mate.column_name for mate in mates if get_statistic(mate.statistic).combines)
     name = next(counts, None)
     return None if name is None else CountBeside(name, of_values=False)
 
@@ -76,7 +76,7 @@ def units_beside(query: Query, plan: Plan) -> str | None:
     for read in plan.reads:
         mate = read.query
         alike = (mate.table, mate.groups, mate.where) == (query.table, query.groups, query.where)
-        if alike and statistic_of(mate.statistic).counts_units:
+        if alike and get_statistic(mate.statistic).counts_units:
             return mate.column_name
     return None
 
@@ -112,7 +112,7 @@ def with_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputT
     by_name = {table.name: table for table in tables}
 
     def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
-        if statistic_of(query.statistic).in_ranks:
+        if get_statistic(query.statistic).in_ranks:
             return _rank_flags(table, query, count_beside(query, plan))
         return _name_flags(table, query, plan, by_name) if is_chosen(query, plan) else {}
 
@@ -144,7 +144,7 @@ def with_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTa
     """Flag quantiles alone, by counts that may hold records without a value, as version 0.2 did."""
 
     def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
-        if not statistic_of(query.statistic).in_ranks:
+        if not get_statistic(query.statistic).in_ranks:
             return {}
         beside = count_beside(query, plan, by_condition=False)
         return _rank_flags(table, query, beside and beside._replace(of_values=True))
@@ -181,7 +181,7 @@ def _rank_flags(
 def is_chosen(query: Query, plan: Plan) -> bool:
     """Whether figures are names of which nothing else was released."""
     (read,) = [read for read in plan.reads if read.query == query]
-    names = statistic_of(query.statistic).names and not read.terms
+    names = get_statistic(query.statistic).names and not read.terms
     return names and plan.step(read).form is Form.CHOICE
 
 
@@ -223,7 +223,7 @@ def count_of_names(query: Query, plan: Plan) -> Query | None:
     groups = {*query.groups, query.axis}
     for mate in (read.query for read in plan.reads):
         same = (mate.where, mate.survey_weight) == (query.where, query.survey_weight)
-        if statistic_of(mate.statistic).combines and same and set(mate.groups) == groups:
+        if get_statistic(mate.statistic).combines and same and set(mate.groups) == groups:
             return mate
     return None
 
@@ -283,7 +283,7 @@ def _leave_out_empty(
     table: OutputTable, query: Query, plan: Plan
 ) -> dict[str, OutputColumn | None]:
     """Change the columns of a query's figures; none if no group may be empty."""
-    statistic = statistic_of(query.statistic)
+    statistic = get_statistic(query.statistic)
     count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
     if statistic.in_ranks:
         beside = count_beside(query, plan)
@@ -361,7 +361,7 @@ def limits_cut(query: Query, bounding: Bounding | None) -> bool:
     """Whether some unit can have more rows, or more groups, than may count in a figure."""
     if bounding is None:
         return False
-    if not statistic_of(query.statistic).counts_units:
+    if not get_statistic(query.statistic).counts_units:
         return True
     return query.private or query.cells > min(bounding.rows, bounding.groups)
 
@@ -395,7 +395,7 @@ def _bounded_means(query: Query, plan: Plan, *, with_others: bool) -> Sentence:
     """Say what the flag stands for: of a figure that nothing judges it is no ``ok``."""
     if not with_others:
         return sentence("flags.bounded.for_ok")
-    by_count = statistic_of(query.statistic).in_ranks or is_chosen(query, plan)
+    by_count = get_statistic(query.statistic).in_ranks or is_chosen(query, plan)
     if by_count and judge_of(query, plan) is None:
         return sentence("flags.bounded.for_empty_and_low_reliability")
     return sentence("flags.bounded.for_ok_and_low_reliability")
@@ -412,7 +412,7 @@ def _limits(bounding: Bounding) -> Sentence:
 
 def _says_nothing(query: Query, plan: Plan) -> bool:
     """Whether the plan leaves every flag of a query empty."""
-    if statistic_of(query.statistic).in_ranks:
+    if get_statistic(query.statistic).in_ranks:
         return count_beside(query, plan) is None
     return is_chosen(query, plan) and not _is_counted(query, plan)
 
@@ -422,7 +422,7 @@ def judge_of(query: Query, plan: Plan) -> str | None:
 
     A figure with a half-width is judged by that itself.
     """
-    if statistic_of(query.statistic).in_ranks:
+    if get_statistic(query.statistic).in_ranks:
         beside = count_beside(query, plan)
         return beside.name if beside is not None and beside.of_values else None
     count = count_of_names(query, plan) if is_chosen(query, plan) else None

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from dprelease.model import Query
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 Axes = frozenset[int]
 NONE: Axes = frozenset()
@@ -140,7 +140,7 @@ class Rows(NamedTuple):
 
 def rows_of(query: Query) -> Rows:
     """Say which records a figure that adds up over cells is of, and what it is of them."""
-    counted, column = statistic_of(query.statistic).counts, query.column
+    counted, column = get_statistic(query.statistic).counts, query.column
     where = None if query.where is None else query.where.text
     weight = None if query.survey_weight is None else query.survey_weight.name
     return Rows(counted, None if counted or column is None else column.name, where, weight)

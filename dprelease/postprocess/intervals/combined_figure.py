@@ -7,7 +7,7 @@ a last label are what is left. A sum over labels is the same estimate in every t
 rounded to the same number. What roundings may add up to in a cell is part of its half-width. A last
 label that only stands for records without another one is not published.
 
-*Intervals.* The noise of a figure is a sum of independent draws, ``figure_terms.entering``.
+*Intervals.* The noise of a figure is a sum of independent draws, ``figure_terms.list_entering``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn,
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.intervals.figure_terms import by_integer, entering, polynomial
+from dprelease.postprocess.intervals.figure_terms import (
+    build_polynomial,
+    group_by_integer,
+    list_entering,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,100 +49,107 @@ MOST_PLACES = 15
 """None has more: where there is hardly any noise, roundings may be larger."""
 
 
-def combined_columns(
-    read: Read, plan: Plan, noisy: NoisyTable, what: Text, interval: Fraction
+def build_combined_columns(
+    read: Read, plan: Plan, noisy: NoisyTable, subject: Text, interval: Fraction
 ) -> list[OutputColumn]:
     """Publish a figure for each cell of the query; ``what`` it is, in a few words."""
     places = read.decimals
-    values = _values(read, plan, noisy, places)
+    values = _compute_values(read, plan, noisy, places)
     layout = Layout(
-        read.query.name, places, sentence("tables.columns.planned_together", figure=what), interval
+        read.query.name,
+        places,
+        sentence("tables.columns.planned_together", figure=subject),
+        interval,
     )
-    return estimate_columns(layout, values, int(half_of(read, plan, interval) * 10**places))
+    return estimate_columns(
+        layout, values, int(compute_halfwidth(read, plan, interval) * 10**places)
+    )
 
 
 # --- noise ---------------------------------------------------------------------------------------
 
 
-def half_of(read: Read, plan: Plan, interval: Fraction) -> Fraction:
+def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
     """The half-width of every figure, roundings included, in the decimals that are published."""
     places = read.decimals
-    half = combined_half(noise_of(read, plan), 1 - interval)
-    if _bottom(read, plan) > 1 and 10**places % _bottom(read, plan):
-        half += _roundings(read) * Fraction(1, 2 * 10**places)
+    half = combined_half(collect_noise(read, plan), 1 - interval)
+    if _find_denominator(read, plan) > 1 and 10**places % _find_denominator(read, plan):
+        half += _count_roundings(read) * Fraction(1, 2 * 10**places)
     return Fraction(math.ceil(half * 10**places), 10**places)
 
 
-def noise_of(read: Read, plan: Plan) -> tuple[Part, ...]:
+def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:
     """The noise of a figure: so many draws of a law, times a factor, for each of its steps."""
     return combined(
         Part(step.noise, part.factor, part.cells)
-        for step, _, sums in _polynomials(read, plan)
-        for part in entering(step.query.groups, sums)
+        for step, _, sums in _iter_polynomials(read, plan)
+        for part in list_entering(step.query.groups, sums)
     )
 
 
-def variance_of(read: Read, plan: Plan) -> Fraction:
+def compute_combined_variance(read: Read, plan: Plan) -> Fraction:
     """The variance of the noise of a figure, by the discrete laws; of 15 digits."""
-    return sum_variance(noise_of(read, plan))
+    return sum_variance(collect_noise(read, plan))
 
 
 def sum_variance(parts: Iterable[Part]) -> Fraction:
     """Compute the variance of a sum of independent noise."""
-    return sum((part.weight**2 * part.draws * _variance(part.noise) for part in parts), Fraction(0))
+    return sum(
+        (part.weight**2 * part.draws * _compute_variance(part.noise) for part in parts), Fraction(0)
+    )
 
 
-def noise_like(read: Read, plan: Plan) -> Noise:
+def approximate_noise(read: Read, plan: Plan) -> Noise:
     """Noise on single integers with about the variance of the figures, of the first step's law."""
-    family, spread = plan.step(read).noise.family, variance_of(read, plan)
+    family, spread = plan.step(read).noise.family, compute_combined_variance(read, plan)
     if family is NoiseFamily.GAUSSIAN:
         return Noise(family, spread)
     return Noise(family, Fraction(math.isqrt(int(spread / 2 * _MILLION**2)), _MILLION))
 
 
-def _polynomials(
+def _iter_polynomials(
     read: Read, plan: Plan
 ) -> Iterator[tuple[Step, int, Mapping[frozenset[int], Fraction]]]:
     """Each released integer that a figure is made of, and how its cells enter the figure."""
     steps = {step.query.name: step for step in plan.steps}
-    for (name, row), terms in by_integer(read.terms).items():
+    for (name, row), terms in group_by_integer(read.terms).items():
         step = steps[name]
-        yield step, row, polynomial(step.query.groups, step.axes, terms)
+        yield step, row, build_polynomial(step.query.groups, step.axes, terms)
 
 
 # --- decimals ------------------------------------------------------------------------------------
 
 
-def with_decimals(plan: Plan) -> Plan:
+def assign_decimals(plan: Plan) -> Plan:
     """Give the combined figures of a plan their decimals: those of one strategy have as many."""
-    own = {read.query.name: _places(read, plan) for read in plan.reads if read.terms}
+    own = {read.query.name: _count_places(read, plan) for read in plan.reads if read.terms}
     places: dict[str, int] = {}
     for strategy in plan.strategies:
-        most = max(own[name] for name in strategy.queries)
-        places |= dict.fromkeys(strategy.queries, most)
+        decimals = max(own[name] for name in strategy.queries)
+        places |= dict.fromkeys(strategy.queries, decimals)
     reads = tuple(
         replace(read, decimals=places.get(read.query.name, read.decimals)) for read in plan.reads
     )
     return replace(plan, reads=reads)
 
 
-def _places(read: Read, plan: Plan) -> int:
-    bottom = _bottom(read, plan)
+def _count_places(read: Read, plan: Plan) -> int:
+    bottom = _find_denominator(read, plan)
     exact = next((places for places in range(EXACT_PLACES + 1) if 10**places % bottom == 0), None)
     if exact is not None:
         return exact
-    rounded, allowed = _roundings(read) ** 2, SMALL**2 * variance_of(read, plan)
+    rounded, allowed = _count_roundings(read) ** 2, SMALL**2 * compute_combined_variance(read, plan)
     enough = (n for n in range(EXACT_PLACES, MOST_PLACES) if rounded <= 4 * 100**n * allowed)
     return next(enough, MOST_PLACES)
 
 
-def _bottom(read: Read, plan: Plan) -> int:
+def _find_denominator(read: Read, plan: Plan) -> int:
     """The denominator of all figures of a query."""
-    factors = (f for _, _, sums in _polynomials(read, plan) for f in sums.values())
+    factors = (f for _, _, sums in _iter_polynomials(read, plan) for f in sums.values())
     return math.lcm(*(factor.denominator for factor in factors))
 
 
-def _roundings(read: Read) -> int:
+def _count_roundings(read: Read) -> int:
     """How many roundings can come together in a published cell."""
     groups = read.query.groups
     return prod(len(group.labels) for group in groups if group.completed() == group)
@@ -147,21 +158,21 @@ def _roundings(read: Read) -> int:
 # --- values --------------------------------------------------------------------------------------
 
 
-def _values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> list[int]:
+def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> list[int]:
     """The published figures, in units of the last decimal."""
     import numpy as np
 
     groups = [group.completed() for group in read.query.groups]
-    bottom = _bottom(read, plan)
+    bottom = _find_denominator(read, plan)
     shape = [len(group.labels) for group in groups]
     cells: Cells = np.zeros(shape, dtype=object)
-    for step, row, sums in _polynomials(read, plan):
+    for step, row, sums in _iter_polynomials(read, plan):
         sizes = [len(group.labels) for group in step.query.groups]
         integers = np.array(noisy.values[step.query.name][row], dtype=object).reshape(sizes)
         for agreeing, factor in sums.items():
             cells += int(factor * bottom) * _spread(integers, step, agreeing, groups)
     cells *= 10**places
-    cells = _rounded(cells, bottom)
+    cells = _round_to_sum(cells, bottom)
     published = tuple(slice(len(group.labels)) for group in read.query.groups)
     return [int(value) for value in np.reshape(cells[published], -1)]
 
@@ -172,8 +183,8 @@ def _spread(
     """A step's cells added up over all groups but some, in the order and shape of a figure's."""
     import numpy as np
 
-    others = tuple(place for place in range(integers.ndim) if place not in agreeing)
-    added = integers.sum(axis=others)
+    free_axes = tuple(place for place in range(integers.ndim) if place not in agreeing)
+    added = integers.sum(axis=free_axes)
     remaining = [step.query.groups[place] for place in sorted(agreeing)]
     order = [remaining.index(group) for group in groups if group in remaining]
     shape = [len(group.labels) if group in remaining else 1 for group in groups]
@@ -181,7 +192,7 @@ def _spread(
     return spread
 
 
-def _rounded(cells: Cells, bottom: int) -> Cells:
+def _round_to_sum(cells: Cells, bottom: int) -> Cells:
     """Whole numbers near cells/bottom that add up as these do; see the module."""
     import numpy as np
 
@@ -199,5 +210,5 @@ def _rounded(cells: Cells, bottom: int) -> Cells:
 
 
 @lru_cache(maxsize=1024)
-def _variance(noise: Noise) -> Fraction:
+def _compute_variance(noise: Noise) -> Fraction:
     return Fraction(compute_noise_variance(noise))

@@ -28,7 +28,7 @@ class Entering(NamedTuple):
     cells: int
 
 
-def by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]:
+def group_by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]:
     """Gather terms by the step and the place of their released integer."""
     gathered: dict[tuple[str, int], list[Term]] = {}
     for term in terms:
@@ -36,7 +36,7 @@ def by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]:
     return gathered
 
 
-def polynomial(
+def build_polynomial(
     groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Iterable[Term]
 ) -> Polynomial:
     """Give the coefficient of each product of e_i, for terms of one released integer of a step.
@@ -50,7 +50,7 @@ def polynomial(
         if not set(mixed) <= set(term.groups):
             raise ValueError("centred cells add up to 0")
         as_they_are = Places(term.groups) - set(mixed)
-        for matched in _subsets(mixed):
+        for matched in _iter_subsets(mixed):
             factor = term.factor * (-1) ** (len(mixed) - len(matched))
             factor *= prod(len(groups[place].labels) for place in matched)
             places = as_they_are | set(matched)
@@ -58,19 +58,19 @@ def polynomial(
     return {places: factor for places, factor in total.items() if factor}
 
 
-def entering(groups: Sequence[Group], sums: Polynomial) -> list[Entering]:
+def list_entering(groups: Sequence[Group], sums: Polynomial) -> list[Entering]:
     """List with what factor how many of a step's cells enter each of a figure's cells."""
     labels = [len(group.labels) for group in groups]
     places = sorted(Places().union(*sums))
     outside = prod(labels) // prod(labels[place] for place in places)
-    made = []
-    for agreeing in map(Places, _subsets(places)):
+    entries = []
+    for agreeing in map(Places, _iter_subsets(places)):
         factor = sum((f for inner, f in sums.items() if inner <= agreeing), Fraction(0))
         cells = outside * prod(labels[place] - 1 for place in places if place not in agreeing)
         if factor and cells:
-            made.append(Entering(factor, cells))
-    return made
+            entries.append(Entering(factor, cells))
+    return entries
 
 
-def _subsets(places: Sequence[int]) -> Iterable[tuple[int, ...]]:
+def _iter_subsets(places: Sequence[int]) -> Iterable[tuple[int, ...]]:
     return chain.from_iterable(combinations(places, size) for size in range(len(places) + 1))

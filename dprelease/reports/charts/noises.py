@@ -12,7 +12,7 @@ from dprelease.language import number_text, say, word
 from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, cut, linear, short
 from dprelease.reports.model.report_model import Column, Query
 from dprelease.reports.text.shown_numbers import shortened, written
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 DOTS = 20
 MOST_STRIPS = 6
@@ -22,7 +22,7 @@ WIDE = 30  # from so many steps of the grid on, a bell is that of the continuous
 def has_dots(query: Query) -> bool:
     """Whether a figure is one released number: the truth, and one draw of noise."""
     return (
-        statistic_of(query.statistic).one_number
+        get_statistic(query.statistic).one_number
         and query.lender is None
         and query.threshold is None
         and query.mechanism in {"laplace", "staircase", "gaussian"}
@@ -166,9 +166,9 @@ def falling(
         if query.survey_weight:
             continue  # its error falls with the weight of a group, not with its size
         statistic, half, example = (
-            statistic_of(query.statistic), query.noise_halfwidth, query.example_halfwidth
+            get_statistic(query.statistic), query.noise_halfwidth, query.example_halfwidth
         )  # fmt: skip
-        error = statistic.relative_error(
+        error = statistic.compute_relative_error(
             None if half is None else float(half),
             None if example is None else float(example.halfwidth) * float(example.values),
             middles.get(query.column or ""),

@@ -17,8 +17,8 @@ from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.number_text import number, percent
 from dprelease.reports.model.report_model import Threshold
 from dprelease.reports.text.shown_numbers import root, shortened, text, upward, written
-from dprelease.statistics.read_release import views
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.read_release import build_views
+from dprelease.statistics.statistic_registry import get_statistic
 
 
 def explained(step: Step, interval: Fraction) -> list[str]:
@@ -36,7 +36,7 @@ def explained(step: Step, interval: Fraction) -> list[str]:
         said.append(_largest(step, interval))
     if step.noise.family is NoiseFamily.STAIRCASE:
         said.append(_stairs(step))
-    if words := statistic_of(step.query.statistic).words(step):
+    if words := get_statistic(step.query.statistic).explain_step(step):
         said.append(word(words))
     return said
 
@@ -60,11 +60,11 @@ def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
     selection = step.query.key_selection
     if step.threshold is None or selection is None:
         return None
-    half = statistic_of(step.query.statistic).halfwidth(step, interval) or 0
+    half = get_statistic(step.query.statistic).compute_halfwidth(step, interval) or 0
     return Threshold(
         at_least=step.threshold,
         delta=upward(selection.delta),
-        counts="people" if statistic_of(step.query.statistic).counts_units else "rows",
+        counts="people" if get_statistic(step.query.statistic).counts_units else "rows",
         shown_from=math.ceil(step.threshold + half),
         hidden_below=max(2, math.floor(step.threshold - half)),
     )
@@ -160,15 +160,17 @@ def _quantiles(step: Step, interval: Fraction) -> str:
     )
     if len(query.quantiles) > 1:
         said += say("explanations.quantiles.in_turn")
-    error = word(statistic_of(query.statistic).expected_error(step, interval)).partition(";")[0]
+    error = word(get_statistic(query.statistic).describe_expected_error(step, interval)).partition(
+        ";"
+    )[0]
     said += say(
         "explanations.quantiles.within",
         ranks=error,
         interval=percent(interval),
     )
-    statistic = statistic_of(query.statistic)
+    statistic = get_statistic(query.statistic)
     if statistic.end:
-        needed = statistic.meaningful_from(step, interval)
+        needed = statistic.find_meaningful_count(step, interval)
         said += say(
             "explanations.quantiles.stand_for_end",
             quantiles=number_text(text(query.quantiles[0])),
@@ -180,7 +182,7 @@ def _quantiles(step: Step, interval: Fraction) -> str:
 
 def _error(step: Step, interval: Fraction) -> str:
     """The statistic's own words, as the beginning of a sentence."""
-    said = word(statistic_of(step.query.statistic).expected_error(step, interval))
+    said = word(get_statistic(step.query.statistic).describe_expected_error(step, interval))
     return said[0].upper() + said[1:]
 
 
@@ -240,9 +242,9 @@ OF_SPEC = {
 
 
 def _warnings(plan: Plan) -> Iterator[Complaint]:
-    for step in views(plan):
-        query, statistic = step.query, statistic_of(step.query.statistic)
-        needed = statistic.meaningful_from(step, plan.release.output.interval)
+    for step in build_views(plan):
+        query, statistic = step.query, get_statistic(step.query.statistic)
+        needed = statistic.find_meaningful_count(step, plan.release.output.interval)
         if needed is not None and needed > MANY:
             key = f"query[{query.number}].statistic"
             yield Complaint(

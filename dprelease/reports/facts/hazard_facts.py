@@ -17,8 +17,8 @@ from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.reports.model.meaning_model import TotalLoss
 from dprelease.reports.model.report_model import Hazard
 from dprelease.reports.text.shown_numbers import loss_text, shortened, upward, written
-from dprelease.statistics.read_release import views
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.read_release import build_views
+from dprelease.statistics.statistic_registry import get_statistic
 
 CHECKED, STATED, NOT_CHECKED, ATTENTION = "checked", "stated", "not checked", "attention"
 HIGH_EPSILON = 3
@@ -192,7 +192,7 @@ def _declared(plan: Plan) -> Row:
         say("hazards.public.bins", column=group.column, query=query.name)
         for query in release.queries
         for group in (
-            *statistic_of(query.statistic).published(query),
+            *get_statistic(query.statistic).list_published_groups(query),
             *((query.axis,) if query.axis else ()),
         )
         if group.edges is not None
@@ -248,7 +248,7 @@ def _built_in(plan: Plan) -> Iterator[Row]:
     yield _keys(plan)
     drawn = say("hazards.truncated.note")
     yield Row(say("hazards.truncated.title"), CHECKED, drawn)
-    exact = [step.query.name for step in views(plan) if step.noise.family is NoiseFamily.NONE]
+    exact = [step.query.name for step in build_views(plan) if step.noise.family is NoiseFamily.NONE]
     exact += [say("hazards.exact.rows_of_table", table=step.perturb.name) for step in plan.records]
     note = say("hazards.exact.none")
     if exact:
@@ -299,8 +299,8 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
     if plan.reads:
         yield _bias(plan)
     interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
-    for step in views(plan):
-        for hazard in statistic_of(step.query.statistic).hazards(step, interval):
+    for step in build_views(plan):
+        for hazard in get_statistic(step.query.statistic).iter_hazards(step, interval):
             named = hazard.place, word(hazard.title), word(hazard.note)
             subjects.setdefault(named, []).append(word(hazard.subject))
     for (_, title, note), names in sorted(subjects.items()):
@@ -334,8 +334,8 @@ def _bias(plan: Plan) -> Row:
     states = {column.name for column in declared if column.state_of is not None}
     groups = {
         group.column
-        for step in views(plan)
-        for group in statistic_of(step.query.statistic).published(step.query)
+        for step in build_views(plan)
+        for group in get_statistic(step.query.statistic).list_published_groups(step.query)
         if not (group.total or group.private or group.column in states)
     }
     if groups:
@@ -361,11 +361,11 @@ def _bias(plan: Plan) -> Row:
 
 def bounded_columns(plan: Plan) -> list[str]:
     """Name the columns whose values are held within bounds, for some query."""
-    return list(dict.fromkeys(name for step in views(plan) for name in _bounded(step.query)))
+    return list(dict.fromkeys(name for step in build_views(plan) for name in _bounded(step.query)))
 
 
 def _bounded(query: Query) -> Iterator[str]:
-    keys = statistic_of(query.statistic).keys
+    keys = get_statistic(query.statistic).keys
     if query.column is not None and keys.column.is_numeric:
         yield query.column.name
     for part in (query.numerator, query.denominator):

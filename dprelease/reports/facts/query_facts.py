@@ -33,7 +33,7 @@ from dprelease.reports.model.strategy_model import LinearFigure, StrategyGroup
 from dprelease.reports.text.shown_numbers import root, text, upward
 from dprelease.statistics import read_release as reading
 from dprelease.statistics.shared.statistic import weight_step
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 
 def _scale(step: Step, at: int = 0) -> int | float:
@@ -86,14 +86,14 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
     # what is planned together is told once, for all of it
     together = () if whole else plan.shared_by(released)
     others = [other.name for other in together if other != read.query]
-    step, query = reading.view(read, plan), read.query
+    step, query = reading.build_view(read, plan), read.query
     loss = whole.loss if whole else step.loss
-    statistic, target = statistic_of(query.statistic), query.accuracy
-    groups = statistic.published(query)
+    statistic, target = get_statistic(query.statistic), query.accuracy
+    groups = statistic.list_published_groups(query)
     linear = read.reading is Reading.LINEAR
     unit = max(map(abs, read.factors)) if linear else step.unit[0]
-    half = reading.constant_half(read, plan, interval)
-    example = reading.example(read, plan, interval)
+    half = reading.compute_constant_halfwidth(read, plan, interval)
+    example = reading.compute_example(read, plan, interval)
     return Query(
         name=query.name,
         statistic=query.statistic,
@@ -134,8 +134,8 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         ),
         noise_halfwidth=None if half is None else upward(half),
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
-        expected_error=word(reading.expected_error(read, plan, interval)),
-        meaningful_from=statistic.meaningful_from(step, interval),
+        expected_error=word(reading.describe_expected_error(read, plan, interval)),
+        meaningful_from=statistic.find_meaningful_count(step, interval),
         explained=(
             *explained(step, interval),
             *(_together_words(step) if whole else ()),
@@ -154,7 +154,7 @@ def linear_figures(plan: Plan) -> list[tuple[LinearFigure, ...]]:
     return [
         tuple(
             _linear_figure(plan, read, column, together.get(read.query.name))
-            for column in reading.linear_columns(read, plan)
+            for column in reading.list_linear_columns(read, plan)
         )
         for read in plan.reads
     ]
@@ -164,7 +164,7 @@ def _linear_figure(
     plan: Plan, read: Read, column: reading.LinearColumn, together: SharesTogether | None
 ) -> LinearFigure:
     step = plan.step(read)
-    share = statistic_of(read.query.statistic).range_of_share(read.query)
+    share = get_statistic(read.query.statistic).get_share_range(read.query)
     return LinearFigure(
         column=column.column,
         step=read.step,

@@ -62,7 +62,7 @@ from dprelease.reports.model.report_model import ColumnNames as NamesFacts
 from dprelease.reports.record_level.record_wording import record_words, table_words
 from dprelease.reports.text.shown_numbers import headline, text, upward, written
 from dprelease.sources.source_registry import SOURCES
-from dprelease.statistics.read_release import views
+from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import STATISTICS
 
 
@@ -331,7 +331,7 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
             "guarantee.not_protected.exact",
             figure=step.query.name,
         )
-        for step in views(plan)
+        for step in build_views(plan)
         if step.noise.parameter == 0
     )
     return said
@@ -409,7 +409,7 @@ def _csv_lines(dialect: Dialect) -> str:
 
 def _groups(plan: Plan) -> Iterator[Group]:
     """All groups and axes of the queries."""
-    for step in views(plan):
+    for step in build_views(plan):
         yield from step.query.groups
         if step.query.axis is not None:
             yield step.query.axis
@@ -417,7 +417,7 @@ def _groups(plan: Plan) -> Iterator[Group]:
 
 def _figures(plan: Plan) -> list[str]:
     """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
-    used = {step.query.statistic for step in views(plan)}
+    used = {step.query.statistic for step in build_views(plan)}
     said = []
     if bounded := bounded_columns(plan):
         said = [

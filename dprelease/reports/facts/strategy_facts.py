@@ -21,7 +21,7 @@ from dprelease.reports.model.strategy_model import (
     StrategyTerm,
 )
 from dprelease.reports.text.shown_numbers import loss_text, root, upward
-from dprelease.statistics.read_release import figure_variance, loss_of
+from dprelease.statistics.read_release import compute_figure_variance, compute_loss
 
 
 class Whole(NamedTuple):
@@ -43,7 +43,7 @@ def wholes_of(plan: Plan) -> dict[str, Whole]:
 
 def _loss(plan: Plan, strategy: Strategy) -> Loss:
     own = set(strategy.steps)
-    return loss_of([step for step in plan.steps if step.query.name in own], plan.loss)
+    return compute_loss([step for step in plan.steps if step.query.name in own], plan.loss)
 
 
 def strategies_of(plan: Plan) -> tuple[StrategyFacts, ...]:
@@ -72,7 +72,7 @@ def _strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
 def _query(plan: Plan, read: Read) -> CombinedQuery:
     return CombinedQuery(
         name=read.query.name,
-        deviation=root(figure_variance(read, plan) or Fraction(0)),
+        deviation=root(compute_figure_variance(read, plan) or Fraction(0)),
         alone=root(plan.alone[read.query.name]),
         decimals=read.decimals,
         terms=tuple(

@@ -18,7 +18,7 @@ from dprelease.reports.model.meaning_model import Belief, Beliefs, GroupLoss, To
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
 from dprelease.reports.text.shown_numbers import upward
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 NEIGHBOURS = {
     Adjacency.ADD_REMOVE: "units.neighbours.add_remove_row",
@@ -106,7 +106,9 @@ def rows_cut(plan: Plan) -> dict[str, int]:
     rows = {
         read.query.table: limits.rows_in(read.query.cells)
         for read in plan.reads
-        if not (read.terms or read.query.private or statistic_of(read.query.statistic).counts_units)
+        if not (
+            read.terms or read.query.private or get_statistic(read.query.statistic).counts_units
+        )
     }
     return {table: most for table, most in rows.items() if most < limits.rows}
 

@@ -50,7 +50,7 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     used = {query.statistic for query in facts.queries}
     statistics = [statistic for name, statistic in STATISTICS.items() if name in used]
     # of names and ranks first, then of what is added up
-    words = (word(statistic.how_to_read(f"{level:g}")) for statistic in reversed(statistics))
+    words = (word(statistic.explain_reading(f"{level:g}")) for statistic in reversed(statistics))
     yield from filter(None, dict.fromkeys(words))
     yield from _of_shares(facts)
     finishes = [query.finishing for query in facts.queries]

@@ -16,7 +16,7 @@ from dprelease.language import counted, say
 from dprelease.model.outputs import ending_beside
 from dprelease.reports.model.report_model import ReportFacts
 from dprelease.reports.sections.document import Bullets, Paragraph, Section, Table
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 MOST_ROWS = 1000  # of a table that examples are made of: their exact sums take 0.1 s for so many
 
@@ -72,7 +72,7 @@ def _rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str
         if 1 < len(figures.rows) <= MOST_ROWS and not any(
             value is None for value in figures.values
         ):
-            adds_up = statistic_of(figures.query.statistic).adds_up and figures.terms
+            adds_up = get_statistic(figures.query.statistic).adds_up and figures.terms
             if adds_up and "sums" not in named:
                 named |= {"sums": "", **_of_sums(figures)}
             elif figures.share is not None and "means" not in named:

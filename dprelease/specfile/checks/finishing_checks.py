@@ -21,7 +21,7 @@ from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.schema.sections import PostprocessSection, QuerySection
 from dprelease.specfile.schema.structure import Part, Parts
 from dprelease.statistics.shared.statistic import Statistic
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 KEYS = tuple(PostprocessSection.KEYS)
 SHOWING = ("publish_if", "hide_below")
@@ -121,7 +121,7 @@ def _check_used(queries: Sequence[Query], parts: Parts) -> None:
 
 
 def _fits(rule: Rule, query: Query) -> bool:
-    return rule.takes(query, statistic_of(query.statistic))
+    return rule.takes(query, get_statistic(query.statistic))
 
 
 def _finish(query: Query, parts: Parts) -> Finish:
@@ -136,7 +136,7 @@ def _finish(query: Query, parts: Parts) -> Finish:
         stated = {
             key: value for key, value in stated.items() if key not in SHOWING or own.given(key)
         }
-    names = statistic_of(query.statistic).names
+    names = get_statistic(query.statistic).names
     if "publish_if" in stated and names and not (own and own.given("publish_if")):
         del stated["publish_if"]  # of [postprocess]: names have no value
     condition = stated.pop("publish_if", None)
@@ -149,8 +149,8 @@ def _finish(query: Query, parts: Parts) -> Finish:
 
 def _figures(query: Query) -> Iterator[str]:
     """The columns of a query that hold numbers; half-widths of quantiles are always empty."""
-    statistic = statistic_of(query.statistic)
-    for suffix in statistic.suffixes_of(query):
+    statistic = get_statistic(query.statistic)
+    for suffix in statistic.list_suffixes(query):
         of_half = suffix.endswith("_noise_moe")
         filled = not statistic.in_ranks if of_half else not statistic.names
         if filled and not suffix.endswith("_flag"):
@@ -167,10 +167,10 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
 
     mates = [other for other in queries if other.table == query.table]
     names = {name for other in mates for name in _figures(other)}
-    statistic = statistic_of(query.statistic)
+    statistic = get_statistic(query.statistic)
     names |= set() if statistic.names else {"value"}
     names |= set() if statistic.names or statistic.in_ranks else {"noise_moe"}
-    if COUNTED in statistic.suffixes_of(query) or statistic.counts:
+    if COUNTED in statistic.list_suffixes(query) or statistic.counts:
         names |= {OWN_COUNT}
     try:
         node = read(query.finish.publish_if.text, sorted(names))

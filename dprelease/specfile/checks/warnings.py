@@ -18,7 +18,7 @@ from dprelease.specfile.complaints.complaint_wording import listed, show
 from dprelease.specfile.complaints.reporter import Spot
 from dprelease.specfile.schema.sections import ColumnSection, PrivacySection
 from dprelease.specfile.schema.structure import Part, Parts
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 LARGE_DELTA = Fraction(1, 10**5)
 
@@ -174,7 +174,7 @@ def warn_of_bounding(parts: Parts, queries: Sequence[Query]) -> None:
 
 
 def _counts_rows(query: Query) -> bool:
-    return not statistic_of(query.statistic).counts_units
+    return not get_statistic(query.statistic).counts_units
 
 
 def _does_nothing(bounds: _Bounds) -> bool:

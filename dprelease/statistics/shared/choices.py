@@ -38,8 +38,8 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SpecKeys,
     Statistic,
-    cells_of,
-    noise_halfwidth,
+    compute_noise_halfwidth,
+    count_cells,
 )
 
 Positions = list[list[int | None]]
@@ -59,37 +59,37 @@ class Choices(Statistic):
         Sentence("statistics.choice.hazard.note"),
     )
 
-    def candidates(self, query: Query) -> tuple[str, ...]:
+    def list_candidates(self, query: Query) -> tuple[str, ...]:
         """The candidates' names by position."""
         raise TypeError("a choice has candidates")
 
-    def endings(self, query: Query) -> tuple[str, ...]:
+    def list_endings(self, query: Query) -> tuple[str, ...]:
         """Suffixes of the columns that hold names."""
         return ("",)
 
-    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+    def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """A column for each name, then the half-width and the flag."""
-        return (*self.endings(query), "_noise_moe", "_flag")
+        return (*self.list_endings(query), "_noise_moe", "_flag")
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the names, and by how much they may fall short of the best ones."""
-        name, candidates = step.query.name, self.candidates(step.query)
-        chosen = _positions(step, noisy, len(candidates))
+        name, candidates = step.query.name, self.list_candidates(step.query)
+        chosen = _find_positions(step, noisy, len(candidates))
         cells = len(chosen[0])
         places = decimals_of(step.unit[0])
-        short = fixed_point(self.shortfall(step, interval), places)
+        short = fixed_point(self.compute_shortfall(step, interval), places)
         return [
             *(
                 OutputColumn(
                     name + ending,
                     "text",
                     [None if at is None else candidates[at] for at in positions],
-                    self._described(step, rank),
+                    self._describe_rank(step, rank),
                     0,
                     name,
                 )
                 for rank, (ending, positions) in enumerate(
-                    zip(self.endings(step.query), chosen, strict=True), 1
+                    zip(self.list_endings(step.query), chosen, strict=True), 1
                 )
             ),
             OutputColumn(
@@ -108,7 +108,7 @@ class Choices(Statistic):
             OutputColumn(
                 f"{name}_flag",
                 "text",
-                _flags(step, noisy, chosen, self.shortfall(step, interval)),
+                _judge_names(step, noisy, chosen, self.compute_shortfall(step, interval)),
                 sentence(
                     "statistics.choice.flag",
                     name=name,
@@ -119,31 +119,31 @@ class Choices(Statistic):
             ),
         ]
 
-    def _described(self, step: Step, rank: int) -> Sentence:
+    def _describe_rank(self, step: Step, rank: int) -> Sentence:
         choice = sentence(self.what)
         if rank == 1:
             return sentence("statistics.choice.what", choice=choice)
         return sentence("statistics.choice.number_of", rank=rank, choice=choice)
 
-    def shortfall(self, step: Step, interval: Fraction) -> Fraction:
+    def compute_shortfall(self, step: Step, interval: Fraction) -> Fraction:
         """How far the score of a chosen one lies below that of its true rank at most, in values.
 
         A selection: ``mechanisms.exponential.find_shortfall``. Noisy counts: see
-        ``_short_by_counts``.
+        ``_compute_count_shortfall``.
         """
         # Imported here for start-up: to load a spec needs no mechanism.
         from dprelease.mechanisms.exponential import find_shortfall
 
-        candidates, alpha = len(self.candidates(step.query)), 1 - interval
+        candidates, alpha = len(self.list_candidates(step.query)), 1 - interval
         if step.form is Form.NUMBERS:
-            return step.unit[0] * _short_by_counts(step, candidates, alpha)
+            return step.unit[0] * _compute_count_shortfall(step, candidates, alpha)
         flips, rate = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP, step.noise.parameter
         picks = step.query.picks
         return step.unit[0] * find_shortfall(flips, candidates, picks, rate, alpha)
 
-    def expected_error(self, step: Step, interval: Fraction) -> Text:
+    def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """The shortfall in words, with its numbers."""
-        short = number(self.shortfall(step, interval), up=True)
+        short = number(self.compute_shortfall(step, interval), up=True)
         below = (
             sentence("statistics.choice.best")
             if step.query.picks == 1
@@ -154,16 +154,16 @@ class Choices(Statistic):
             short=short,
             points=sentence(self.unit_noun),
             best=below,
-            candidates=len(self.candidates(step.query)),
+            candidates=len(self.list_candidates(step.query)),
             interval=percent(interval),
         )
 
-    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+    def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The shortfall, which is the same for every cell."""
-        return self.shortfall(step, interval)
+        return self.compute_shortfall(step, interval)
 
 
-def _short_by_counts(step: Step, candidates: int, alpha: Fraction) -> int:
+def _compute_count_shortfall(step: Step, candidates: int, alpha: Fraction) -> int:
     """How far the largest noisy counts may fall short of the true counts of their ranks.
 
     Let the i-th chosen fall short of the i-th best count by more than h. Only i - 1 noisy counts
@@ -174,10 +174,10 @@ def _short_by_counts(step: Step, candidates: int, alpha: Fraction) -> int:
     """
     best = min(step.query.picks, candidates)
     pairs = best * candidates - best * (best + 1) // 2
-    return noise_halfwidth(step.noise, 2 * alpha / pairs, 2) if pairs else 0
+    return compute_noise_halfwidth(step.noise, 2 * alpha / pairs, 2) if pairs else 0
 
 
-def _positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
+def _find_positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
     """The chosen positions: [rank][cell]."""
     picks = step.query.picks
     if step.form is Form.CHOICE:
@@ -195,7 +195,7 @@ def _positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
     return [[top[rank] for top in tops] for rank in range(picks)]
 
 
-def _flags(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list[str | None]:
+def _judge_names(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list[str | None]:
     """Judge by the least chosen count, where noisy counts were released."""
     cells = len(chosen[0])
     if step.form is Form.CHOICE:
@@ -209,8 +209,8 @@ def _flags(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list
             for positions in chosen
             if (at := positions[cell]) is not None
         ]
-        least = step.unit[0] * min(counts, default=0)
-        flags.append(UNRELIABLE if short > share * abs(least) else OK)
+        lowest = step.unit[0] * min(counts, default=0)
+        flags.append(UNRELIABLE if short > share * abs(lowest) else OK)
     return flags
 
 
@@ -223,19 +223,19 @@ class AxisChoice(Choices):
         """Take the group of the column as the axis."""
         return Details(axis=axis)
 
-    def candidates(self, query: Query) -> tuple[str, ...]:
+    def list_candidates(self, query: Query) -> tuple[str, ...]:
         """The labels of the axis."""
-        return _axis(query).labels
+        return _get_axis(query).labels
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """The score: the number of records of a cell with a label, for each label of the axis."""
         return Released((Measure(MeasureKind.RECORDS, None, query.where),), form=Form.CHOICE)
 
-    def row(self, query: Query) -> Row:
+    def describe_row(self, query: Query) -> Row:
         """Each row adds 1 to its label's count."""
         return COUNT
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of the counts: of all of them, and of those a choice depends on.
 
         *Of all.* A unit's rows in a cell may have any labels: it is in up to as many cells of the
@@ -248,10 +248,10 @@ class AxisChoice(Choices):
         rows that are replaced, those that leave add as much to the ranges as those that enter, so
         that the ranges are at most twice that: what choice_l1 means if not monotone.
         """
-        limits = neighbours.contribution.limit_cells(cells_of(query))
+        limits = neighbours.contribution.limit_cells(count_cells(query))
         wide = Contribution(limits.rows, limits.rows, limits.per_group)
-        fine = replace(query, groups=(*query.groups, _axis(query)))
-        counts = super().sensitivity(fine, replace(neighbours, contribution=wide))
+        fine = replace(query, groups=(*query.groups, _get_axis(query)))
+        counts = super().bound_sensitivity(fine, replace(neighbours, contribution=wide))
         return replace(
             counts,
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
@@ -259,7 +259,7 @@ class AxisChoice(Choices):
         )
 
 
-def _axis(query: Query) -> Group:
+def _get_axis(query: Query) -> Group:
     if query.axis is None or query.axis.private:
         raise ValueError("a value is chosen among public ones")
     return query.axis

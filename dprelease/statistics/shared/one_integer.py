@@ -31,7 +31,7 @@ from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
 from dprelease.postprocess.intervals.number_text import plus_minus
-from dprelease.statistics.shared.statistic import Noisy, Statistic, noise_halfwidth
+from dprelease.statistics.shared.statistic import Noisy, Statistic, compute_noise_halfwidth
 
 
 class Single(Statistic):
@@ -40,23 +40,23 @@ class Single(Statistic):
     what = ""
     one_number = True
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""
         unit = step.unit[0]
         places = decimals_of(unit)
         factor = fixed_point(unit, places)
-        half: int | list[int] = factor * noise_halfwidth(step.noise, 1 - interval)
+        half: int | list[int] = factor * compute_noise_halfwidth(step.noise, 1 - interval)
         if step.threshold is not None:
             half = [
-                factor * shown_halfwidth(step.noise, step.threshold, k, 1 - interval)
+                factor * compute_shown_halfwidth(step.noise, step.threshold, k, 1 - interval)
                 for k in noisy[0]
             ]
         values = noisy[0] if factor == 1 else [k * factor for k in noisy[0]]
-        layout = Layout(step.query.name, places, self._described(step), interval)
+        layout = Layout(step.query.name, places, self._describe_figure(step), interval)
         return estimate_columns(layout, values, half)
 
-    def _described(self, step: Step) -> Sentence:
-        meaning = self.meaning(step.query)
+    def _describe_figure(self, step: Step) -> Sentence:
+        meaning = self.describe_meaning(step.query)
         if step.noise.family is NoiseFamily.NONE:
             return sentence("tables.columns.exact", figure=meaning)
         if step.threshold is not None:
@@ -67,22 +67,22 @@ class Single(Statistic):
             )
         return sentence("tables.columns.with_noise", figure=meaning)
 
-    def expected_error(self, step: Step, interval: Fraction) -> Text:
+    def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """Half-width of the noise on one figure."""
-        said = plus_minus(step.unit[0] * noise_halfwidth(step.noise, 1 - interval))
+        error_text = plus_minus(step.unit[0] * compute_noise_halfwidth(step.noise, 1 - interval))
         return (
-            said
+            error_text
             if step.threshold is None
-            else sentence("statistics.error.near_threshold", error=said)
+            else sentence("statistics.error.near_threshold", error=error_text)
         )
 
-    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+    def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """The figure is its integer, times the unit."""
-        return {query.column_name: self.released(query).unit}
+        return {query.column_name: self.define_release(query).unit}
 
-    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+    def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """The same for every cell, or for every key whose count is far above the threshold."""
-        return step.unit[0] * noise_halfwidth(step.noise, 1 - interval)
+        return step.unit[0] * compute_noise_halfwidth(step.noise, 1 - interval)
 
 
 _ONE = Fraction(1)
@@ -90,21 +90,21 @@ _FAR = 64
 _BITS = 80  # of probabilities; where one is smaller still, the interval is the wider
 
 
-def shown_halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
+def compute_shown_halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
     """The half-width for a noisy ``count``, which has reached the threshold."""
-    settled = _settled(noise, threshold, alpha)
+    settled = _find_settled_count(noise, threshold, alpha)
     if settled is not None and count >= settled:
-        return noise_halfwidth(noise, alpha)
-    return _halfwidth(noise, threshold, count, alpha)
+        return compute_noise_halfwidth(noise, alpha)
+    return _compute_halfwidth(noise, threshold, count, alpha)
 
 
 @lru_cache(maxsize=1 << 16)
-def _halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
-    half = noise_halfwidth(noise, alpha)
+def _compute_halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
+    half = compute_noise_halfwidth(noise, alpha)
     low, high = 0, count - half
     while high - low > 1:  # the least n that is possible lies above low, or the half-width is h
         middle = (low + high) // 2
-        if _possible(noise, threshold, count, middle, alpha):
+        if _is_possible(noise, threshold, count, middle, alpha):
             high = middle
         else:
             low = middle
@@ -112,26 +112,26 @@ def _halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int
 
 
 @lru_cache(maxsize=64)
-def _settled(noise: Noise, threshold: int, alpha: Fraction) -> int | None:
+def _find_settled_count(noise: Noise, threshold: int, alpha: Fraction) -> int | None:
     """A count from which on the half-width is that of the noise alone, if one is found."""
-    half = noise_halfwidth(noise, alpha)
+    half = compute_noise_halfwidth(noise, alpha)
     reach = 1
     while reach < _FAR * (half + 1):
         count = threshold + reach
-        if not _possible(noise, threshold, count, count - half - 1, alpha):
+        if not _is_possible(noise, threshold, count, count - half - 1, alpha):
             return count
         reach *= 2
     return None
 
 
-def _possible(noise: Noise, threshold: int, count: int, n: int, alpha: Fraction) -> bool:
+def _is_possible(noise: Noise, threshold: int, count: int, n: int, alpha: Fraction) -> bool:
     """Whether ``n`` gives ``count`` or more with a chance above alpha/2, among what is shown."""
-    reached = _from(noise, count - n)[1]
-    return 2 * reached > alpha * _from(noise, threshold - n)[0]
+    reached = _bound_tail(noise, count - n)[1]
+    return 2 * reached > alpha * _bound_tail(noise, threshold - n)[0]
 
 
 @lru_cache(maxsize=1 << 14)
-def _from(noise: Noise, value: int) -> tuple[Fraction, Fraction]:
+def _bound_tail(noise: Noise, value: int) -> tuple[Fraction, Fraction]:
     """A lower and an upper bound of P(X >= value)."""
     # Imported here for start-up: to load a spec needs no law.
     from dprelease.kernel.noise.distributions.laws import bound_tail

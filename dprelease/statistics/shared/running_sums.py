@@ -35,7 +35,7 @@ _BITS = 160
 Column = tuple[int, ...]
 
 
-def mixing(labels: int) -> AxisMatrix:
+def build_matrix(labels: int) -> AxisMatrix:
     """Give the matrix C for so many labels."""
     column, exact = [], Fraction(SCALE)
     for place in range(1, labels + 1):
@@ -57,7 +57,7 @@ class RunningSums(Struct, frozen=True):
         """Give the sums along the order, from the noisy integers of the labels."""
         if not self.column:
             return list(accumulate(block))
-        factors = _factors(self.column)
+        factors = _compute_factors(self.column)
         half = 1 << _BITS - 1
         return [
             (sum(factors[at - place] * block[place] for place in range(at + 1)) + half) >> _BITS
@@ -68,41 +68,45 @@ class RunningSums(Struct, frozen=True):
         """The mean variance of the sums, in units of that of one draw."""
         if not self.column:
             return Fraction(self.labels + 1, 2)
-        squares = accumulate(factor * factor for factor in _factors(self.column))
+        squares = accumulate(factor * factor for factor in _compute_factors(self.column))
         return Fraction(sum(squares), self.labels << 2 * _BITS)
 
-    def half(self, noise: Noise, count: int, alpha: Fraction) -> int:
+    def compute_halfwidth(self, noise: Noise, count: int, alpha: Fraction) -> int:
         """An h that the noise of the first ``count`` labels exceeds with a chance up to alpha."""
         if not self.column:
-            half = combined_half(combined([Part(noise, Fraction(1), _more(count))]), alpha)
+            half = combined_half(
+                combined([Part(noise, Fraction(1), _round_up_draws(count))]), alpha
+            )
             return half.numerator // half.denominator
-        whole = _mixed_half(noise, _factors(self.column)[:count], alpha) + Fraction(1, 2)
+        whole = _compute_mixed_halfwidth(
+            noise, _compute_factors(self.column)[:count], alpha
+        ) + Fraction(1, 2)
         return whole.numerator // whole.denominator
 
     def balance_half(self, noise: Noise, count: int, q: Fraction, alpha: Fraction) -> Fraction:
         """The same of the sum of the first ``count`` labels less q times that of all."""
         if not self.column:
-            below, above = _more(count), _more(self.labels - count)
+            below, above = _round_up_draws(count), _round_up_draws(self.labels - count)
             return combined_half(
                 combined([Part(noise, 1 - q, below), Part(noise, q, above)]), alpha
             )
-        factors = _factors(self.column)
+        factors = _compute_factors(self.column)
         a, b = q.numerator, q.denominator
         weights = [
             b * (factors[count - 1 - place] if place < count else 0)
             - a * factors[self.labels - 1 - place]
             for place in range(self.labels)
         ]
-        return _mixed_half(noise, weights, alpha) / b + (1 + q) / 2
+        return _compute_mixed_halfwidth(noise, weights, alpha) / b + (1 + q) / 2
 
 
-def _more(draws: int) -> int:
+def _round_up_draws(draws: int) -> int:
     """So many draws or, of many, up to a 64th more: so few numbers of draws are looked up."""
     rough = max(draws.bit_length() - 7, 0)
     return -(-draws >> rough) << rough
 
 
-def sums_of(step: Step) -> RunningSums:
+def read_running_sums(step: Step) -> RunningSums:
     """Read from a step how its last group is released."""
     labels = len(step.query.groups[-1].labels)
     if not step.axes:
@@ -112,7 +116,7 @@ def sums_of(step: Step) -> RunningSums:
 
 
 @lru_cache(maxsize=16)
-def _factors(column: Column) -> Column:
+def _compute_factors(column: Column) -> Column:
     """The coefficients g, in steps of 2^-_BITS: the inverse of the series c, added up."""
     inverse: list[int] = []
     for place in range(len(column)):
@@ -123,7 +127,7 @@ def _factors(column: Column) -> Column:
     return tuple(accumulate(inverse))
 
 
-def _mixed_half(noise: Noise, weights: Sequence[int], alpha: Fraction) -> Fraction:
+def _compute_mixed_halfwidth(noise: Noise, weights: Sequence[int], alpha: Fraction) -> Fraction:
     """The half-width of the sum of draws with these weights, in steps of 2^-_BITS."""
     if noise.family is NoiseFamily.NONE:
         return Fraction(0)

@@ -85,7 +85,7 @@ class Neighbours(Struct, frozen=True):
         return "words.person" if self.people else "words.record"
 
 
-def neighbours_of(release: Release) -> Neighbours:
+def read_neighbours(release: Release) -> Neighbours:
     """Read from the spec what neighbouring tables can differ in."""
     bounding = release.privacy.bounding
     if bounding is None:
@@ -261,36 +261,36 @@ class Statistic(ABC):
         """
         return Details()
 
-    def meaning(self, query: Query) -> Text:
+    def describe_meaning(self, query: Query) -> Text:
         """What a figure is, in a few words."""
-        what = self.what if query.survey_weight is None else self.what_weighted
-        return sentence(what)
+        subject = self.what if query.survey_weight is None else self.what_weighted
+        return sentence(subject)
 
-    def words(self, step: Step) -> Text:
+    def explain_step(self, step: Step) -> Text:
         """Explain of a step what a table of scales can't."""
         return sentence(self.explained) if self.explained else ""
 
-    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+    def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """Give the factor of each released integer in the columns that are linear in them."""
         del query
         return {}
 
-    def range_of_share(self, query: Query) -> tuple[Fraction, Fraction] | None:
+    def get_share_range(self, query: Query) -> tuple[Fraction, Fraction] | None:
         """Where a figure is a share of two sums on a scale: its lowest and highest value."""
         del query
         return None
 
-    def how_to_read(self, level: str) -> Text:
+    def explain_reading(self, level: str) -> Text:
         """Say how figures are read; ``level`` is that of intervals, in percent."""
         return sentence(self.reading, level=level) if self.reading else ""
 
-    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+    def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         """Name the hazards of reading the figures of a step."""
         if self.hazard is not None:
             title, note = self.hazard.title, self.hazard.note
             yield Hazard(self.hazard.place, title, note, step.query.name)
 
-    def relative_error(
+    def compute_relative_error(
         self, half: float | None, at_one: float | None, middle: float | None, units: Text
     ) -> tuple[float, Text] | None:
         """Give the error of a figure of one record as a share of it, and say of what.
@@ -306,15 +306,15 @@ class Statistic(ABC):
             "statistics.error.share_of", reference=sentence(words, units=units)
         )
 
-    def suffixes_of(self, query: Query) -> tuple[str, ...]:
+    def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """Suffixes of the columns it publishes after the query's name, in order."""
         return self.suffixes
 
     @abstractmethod
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """Say which integers leave the engine, and which combinations of them are noised."""
 
-    def otherwise(self, query: Query) -> Released | None:
+    def define_alternative(self, query: Query) -> Released | None:
         """Say how else the same can be released, if that may err less with Gaussian noise."""
         return None
 
@@ -322,26 +322,26 @@ class Statistic(ABC):
         """Give the mean variance of its figures, in units of that of one released integer."""
         return Fraction(1)
 
-    def row(self, query: Query) -> Row:
+    def describe_row(self, query: Query) -> Row:
         """Say what one row adds to the released integers of its cell."""
         raise TypeError("a statistic says what a row adds, or bounds its sensitivity by itself")
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all released integers together between neighbouring tables."""
-        no_value = self.keys.column is ColumnUse.NUMBERS and null_fill(query.column) is None
+        no_value = self.keys.column is ColumnUse.NUMBERS and find_null_fill(query.column) is None
         outside = no_value or may_be_outside(query, neighbours)
-        return moved(query, neighbours, self.row(query), outside=outside)
+        return bound_change(query, neighbours, self.describe_row(query), outside=outside)
 
-    def shared_read(self, query: Query, sums: SharedSums) -> Read:
+    def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
         """Say how a query is read from a release of sums that others share."""
         return Read(query, sums.step, sums.rows)
 
-    def published(self, query: Query) -> tuple[Group, ...]:
+    def list_published_groups(self, query: Query) -> tuple[Group, ...]:
         """Give the groups by which its figures are published."""
         return query.groups
 
     @abstractmethod
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Read what was released: estimates, noise intervals, flags."""
 
     def columns_together(
@@ -350,26 +350,26 @@ class Statistic(ABC):
         """Read a figure whose number of records is fitted to the integers of other steps too."""
         raise TypeError("a share has its number of records with others")
 
-    def expected_error(self, step: Step, interval: Fraction) -> Text:
+    def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """Say before any data is read how large the noise will be, at the interval level."""
-        records = records_for_example(step.query)
-        half = self.half_at(step, interval, records)
+        records = choose_example_records(step.query)
+        half = self.compute_halfwidth_at(step, interval, records)
         error: Text = sentence("statistics.error.no_interval")
         if half is not None:
             error = plus_minus(Fraction(half))
         weighted = step.query.survey_weight is not None
-        said = self.example_error_weighted if weighted else self.example_error
-        return sentence(said, error=error, n=records)
+        example_text = self.example_error_weighted if weighted else self.example_error
+        return sentence(example_text, error=error, n=records)
 
-    def half_at(self, step: Step, interval: Fraction, records: int) -> float | None:
+    def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """Give the half-width at so many records, weighted ones as they are; where it differs."""
         return None
 
-    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+    def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         """Give the half-width of the noise interval if it is the same for every cell."""
         return None
 
-    def meaningful_from(self, step: Step, interval: Fraction) -> int | None:
+    def find_meaningful_count(self, step: Step, interval: Fraction) -> int | None:
         """Give the number of a cell's values below which its figure says nothing, if it is known.
 
         A function of the plan alone.
@@ -377,29 +377,29 @@ class Statistic(ABC):
         return None
 
 
-def records_for_example(query: Query) -> int:
+def choose_example_records(query: Query) -> int:
     """Give the records at which an error is stated: those of the query's target, if it has any.
 
     Of weighted figures it is a weighted count: that of as many records of the largest weight.
     """
-    wanted = None if query.accuracy is None else query.accuracy.records
-    if wanted is not None or query.survey_weight is None:
-        return RECORDS_FOR_EXAMPLE if wanted is None else wanted
-    grid = quantity(query.survey_weight).grid
+    records = None if query.accuracy is None else query.accuracy.records
+    if records is not None or query.survey_weight is None:
+        return RECORDS_FOR_EXAMPLE if records is None else records
+    grid = build_quantity(query.survey_weight).grid
     return max(1, int(RECORDS_FOR_EXAMPLE * grid.upper * grid.step))
 
 
-def quantity(column: Column | None) -> Quantity:
+def build_quantity(column: Column | None) -> Quantity:
     """Put a column with bounds on its grid.
 
     Raises ValueError when the column has no bounds, which the spec's checks rule out.
     """
     if column is None or column.grid is None:
         raise ValueError("a quantity needs a column with bounds")
-    return Quantity(column.name, column.grid, null_fill(column))
+    return Quantity(column.name, column.grid, find_null_fill(column))
 
 
-def null_fill(column: Column | None) -> int | None:
+def find_null_fill(column: Column | None) -> int | None:
     """Give the grid integer that stands for a null, inside the bounds, or None to drop it."""
     if column is None or column.null_value is None or column.grid is None:
         return None
@@ -409,24 +409,24 @@ def null_fill(column: Column | None) -> int | None:
     return min(max(nearest, grid.lower), grid.upper)
 
 
-def weight_of(query: Query) -> Quantity | None:
+def build_weight(query: Query) -> Quantity | None:
     """The weight of a record on its grid; None where every record counts once."""
-    return None if query.survey_weight is None else quantity(query.survey_weight)
+    return None if query.survey_weight is None else build_quantity(query.survey_weight)
 
 
-def largest_weight(query: Query) -> int:
+def find_largest_weight(query: Query) -> int:
     """W, the largest weight of a record in steps of its grid; 1 where every record counts once."""
-    weight = weight_of(query)
+    weight = build_weight(query)
     return 1 if weight is None else weight.grid.upper
 
 
 def weight_step(query: Query) -> Fraction:
     """What one step of a weight is worth; 1 where every record counts once."""
-    weight = weight_of(query)
+    weight = build_weight(query)
     return Fraction(1) if weight is None else weight.grid.step
 
 
-def both(first: Expression | None, second: Expression | None) -> Expression | None:
+def conjoin(first: Expression | None, second: Expression | None) -> Expression | None:
     """The condition that both are true; None is always true."""
     if first is None or second is None:
         return first or second
@@ -434,7 +434,7 @@ def both(first: Expression | None, second: Expression | None) -> Expression | No
     return Expression(f"({first.text}) AND ({second.text})", columns)
 
 
-def quantile_endings(query: Query) -> tuple[str, ...]:
+def list_quantile_endings(query: Query) -> tuple[str, ...]:
     """Give what follows the query's name for each quantile: _q12_5 for 0.125."""
     return tuple(f"_q{decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
 
@@ -443,7 +443,7 @@ UNKNOWN_CELLS = 1 << 62
 """Private keys: as many cells as units can reach."""
 
 
-def cells_of(query: Query) -> int:
+def count_cells(query: Query) -> int:
     """Give the number of cells, or one that no unit can exceed where keys are private."""
     return UNKNOWN_CELLS if query.private else query.cells
 
@@ -459,23 +459,23 @@ def may_be_outside(query: Query, neighbours: Neighbours) -> bool:
         neighbours.people
         or neighbours.may_be_missing
         or query.where is not None
-        or (query.survey_weight is not None and null_fill(query.survey_weight) is None)
+        or (query.survey_weight is not None and find_null_fill(query.survey_weight) is None)
         or any(group.other is None or group.null_label is None for group in query.groups)
     )
 
 
-def moved(query: Query, neighbours: Neighbours, row: Row, *, outside: bool) -> Sensitivity:
+def bound_change(query: Query, neighbours: Neighbours, row: Row, *, outside: bool) -> Sensitivity:
     """Bound the change of all cells together, each row adding a ``row`` to its cell.
 
     ``outside``: whether a unit can have no row with a value in a cell.
     """
-    cells, limits, noun = cells_of(query), neighbours.contribution, neighbours.noun
+    cells, limits, noun = count_cells(query), neighbours.contribution, neighbours.noun
     if neighbours.adjacency is Adjacency.ADD_REMOVE:
         return bound_addition(limits, row, cells, noun)
     return bound_replacement(limits, row, cells, outside=outside, unit=noun)
 
 
-def noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
+def compute_noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
     """The half-width that noise, or a sum of so many draws, exceeds with a chance of alpha."""
     # Imported here for start-up: to load a spec needs no law.
     from dprelease.kernel.noise.distributions.laws import find_halfwidth, sum_halfwidth

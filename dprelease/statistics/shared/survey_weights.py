@@ -36,7 +36,7 @@ from typing import overload
 
 from dprelease.model import Query
 from dprelease.privacy.sensitivity import Scalar, Vector
-from dprelease.statistics.shared.statistic import weight_of
+from dprelease.statistics.shared.statistic import build_weight
 
 NOUNS = {
     "words.count": "statistics.weighted_count",
@@ -45,21 +45,21 @@ NOUNS = {
 
 
 @overload
-def weighted(row: Scalar, query: Query) -> Scalar: ...
+def apply_weight(row: Scalar, query: Query) -> Scalar: ...
 @overload
-def weighted(row: Vector, query: Query) -> Vector: ...
-def weighted(row: Scalar | Vector, query: Query) -> Scalar | Vector:
+def apply_weight(row: Vector, query: Query) -> Vector: ...
+def apply_weight(row: Scalar | Vector, query: Query) -> Scalar | Vector:
     """What a row adds that counts as often as its weight says; the row itself without weights.
 
     A vector must hold no negative integers. See the module for the proof.
     """
-    weight = weight_of(query)
+    weight = build_weight(query)
     if weight is None:
         return row
-    least, most = weight.grid.lower, weight.grid.upper
+    lowest, highest = weight.grid.lower, weight.grid.upper
     if isinstance(row, Vector):
         if row.signed:
             raise ValueError("integers that are weighted are 0 or more")
-        return Vector(most * row.l1, most**2 * row.l2_squared, row.width, plural=row.plural)
-    corners = [w * k for w in (least, most) for k in (row.lower, row.upper)]
+        return Vector(highest * row.l1, highest**2 * row.l2_squared, row.width, plural=row.plural)
+    corners = [w * k for w in (lowest, highest) for k in (row.lower, row.upper)]
     return Scalar(min(corners), max(corners), NOUNS[row.noun])

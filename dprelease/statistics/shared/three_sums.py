@@ -41,32 +41,32 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SpecKeys,
     Statistic,
-    quantity,
+    build_quantity,
 )
 from dprelease.statistics.shared.two_sums import (
     COUNT_SUFFIXES,
     Scale,
+    build_halfwidth_column,
     count_columns,
-    half_column,
 )
 
 
-def three_sums(query: Query) -> Released:
+def define_three_sums(query: Query) -> Released:
     """Three integers for each cell: sums of s^2, 2ts and t^2, from counts and sums of k, k^2.
 
     s^2 = upper^2 - 2 upper k + k^2, and so on.
     """
-    wanted = quantity(query.column)
-    low, high = wanted.grid.lower, wanted.grid.upper
+    column_quantity = build_quantity(query.column)
+    low, high = column_quantity.grid.lower, column_quantity.grid.upper
     kinds = (MeasureKind.VALUES, MeasureKind.SUM, MeasureKind.SQUARES)
     return Released(
-        tuple(Measure(kind, wanted, query.where) for kind in kinds),
+        tuple(Measure(kind, column_quantity, query.where) for kind in kinds),
         (
             (high * high, -2 * high, 1),
             (-2 * low * high, 2 * (low + high), -2),
             (low * low, -2 * low, 1),
         ),
-        (wanted.grid.step**2,) * 3,
+        (column_quantity.grid.step**2,) * 3,
     )
 
 
@@ -90,66 +90,68 @@ class ThreeSums(Statistic):
         Sentence("statistics.spread.hazard.note"),
     )
 
-    def figure(self, variance: Estimates) -> Estimates:
+    def compute_figure(self, variance: Estimates) -> Estimates:
         """What is published of the variance on a range of length 1."""
         return variance
 
-    def span(self, grid: Grid) -> Fraction:
+    def compute_span(self, grid: Grid) -> Fraction:
         """The value of a figure of 1."""
         return (grid.width * grid.step) ** 2
 
-    def released(self, query: Query) -> Released:
+    def define_release(self, query: Query) -> Released:
         """Three integers for each cell: sums of s^2, 2ts and t^2."""
-        return three_sums(query)
+        return define_three_sums(query)
 
-    def row(self, query: Query) -> Vector:
+    def describe_row(self, query: Query) -> Vector:
         """A row adds three integers >= 0 that are K^2 together: L1 = K^2, L2 at most K^2."""
-        size = quantity(query.column).grid.width ** 2
+        size = build_quantity(query.column).grid.width ** 2
         return Vector(size, size**2, 3)
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the figure, the mean, and the number of values, with their noise intervals."""
-        grid, sums = quantity(step.query.column).grid, _sums(step, noisy)
-        figure = self.figure(variances(sums, 1 - interval))
-        places = places_for(self.span(grid))
-        span = fixed_point(self.span(grid), places)
+        grid, sums = build_quantity(step.query.column).grid, _read_sums(step, noisy)
+        figure = self.compute_figure(variances(sums, 1 - interval))
+        places = places_for(self.compute_span(grid))
+        span = fixed_point(self.compute_span(grid), places)
         layout = Layout(
             step.query.name,
             places,
             sentence("tables.columns.with_noise", figure=sentence(self.what)),
             interval,
         )
-        most = fixed_point(self.largest * self.span(grid), places)
-        ends = Ends(*ends_on_scale(figure.low, figure.high, span, most))
+        maximum = fixed_point(self.largest * self.compute_span(grid), places)
+        ends = Ends(*ends_on_scale(figure.low, figure.high, span, maximum))
         figures = on_scale(figure.value, span), halves_on_scale(figure.half, span)
-        scale, values, halves, within = _means(step, sums, interval)
+        scale, values, halves, within = _compute_means(step, sums, interval)
         name, kind = f"{step.query.name}_mean", "number" if scale.places else "integer"
         return [
             *estimate_columns(layout, *figures, ends),
             OutputColumn(name, kind, values, scale.meaning, scale.places, step.query.name),
-            half_column(name, kind, halves, scale.places, step, interval),
+            build_halfwidth_column(name, kind, halves, scale.places, step, interval),
             *end_columns(name, step.query.name, scale.places, interval, within),
             *count_columns(step, noisy, grid.width**2, interval),
         ]
 
-    def half_at(self, step: Step, interval: Fraction, records: int) -> float:
+    def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float:
         """The half-width for so many values evenly spread: all three sums are the same."""
         import numpy as np
 
-        grid = quantity(step.query.column).grid
+        grid = build_quantity(step.query.column).grid
         third = np.array([float(records * grid.width**2) / 3])
-        figure = self.figure(variances(Sums(third, third, third, step.noise), 1 - interval))
-        return float(Fraction(float(figure.half[0])) * self.span(grid))
+        figure = self.compute_figure(variances(Sums(third, third, third, step.noise), 1 - interval))
+        return float(Fraction(float(figure.half[0])) * self.compute_span(grid))
 
 
-def _sums(step: Step, noisy: Noisy) -> Sums:
+def _read_sums(step: Step, noisy: Noisy) -> Sums:
     import numpy as np
 
     first, second, third = (np.array(row, dtype=np.float64) for row in noisy)
     return Sums(first, second, third, step.noise)
 
 
-def _means(step: Step, sums: Sums, interval: Fraction) -> tuple[Scale, list[int], list[int], Ends]:
+def _compute_means(
+    step: Step, sums: Sums, interval: Fraction
+) -> tuple[Scale, list[int], list[int], Ends]:
     """The means on their scale, their half-widths, and the ends of their intervals."""
     scale, mean = Mean().scale(step.query), means(sums, 1 - interval)
     low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
@@ -159,7 +161,7 @@ def _means(step: Step, sums: Sums, interval: Fraction) -> tuple[Scale, list[int]
 
 def mean_columns(step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
     """Publish the mean, its noise interval and flag, and the number of values."""
-    scale, values, halves, within = _means(step, _sums(step, noisy), interval)
+    scale, values, halves, within = _compute_means(step, _read_sums(step, noisy), interval)
     layout = Layout(step.query.name, scale.places, scale.meaning, interval)
     return [
         *estimate_columns(layout, values, halves, within),
@@ -171,7 +173,7 @@ def mean_half(step: Step, interval: Fraction, records: int) -> float:
     """The half-width for so many values, all at the middle of the bounds."""
     import numpy as np
 
-    grid = quantity(step.query.column).grid
+    grid = build_quantity(step.query.column).grid
     quarter = np.array([records * grid.width**2 / 4])
     half = float(means(Sums(quarter, 2 * quarter, quarter, step.noise), 1 - interval).half[0])
     return float(Fraction(half) * grid.width * grid.step)

@@ -35,12 +35,12 @@ from dprelease.statistics.shared.statistic import (
     Noisy,
     Released,
     Statistic,
-    noise_halfwidth,
-    quantity,
-    weight_of,
+    build_quantity,
+    build_weight,
+    compute_noise_halfwidth,
     weight_step,
 )
-from dprelease.statistics.shared.survey_weights import weighted
+from dprelease.statistics.shared.survey_weights import apply_weight
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,14 +64,18 @@ class Scale(Struct, frozen=True):
     meaning: Text
 
 
-def two_sums(query: Query) -> Released:
+def define_two_sums(query: Query) -> Released:
     """Two integers for each cell: sum(k - lower) and sum(upper - k) of a column's values."""
-    wanted = quantity(query.column)
-    grid, weight, unit = wanted.grid, weight_of(query), wanted.grid.step * weight_step(query)
+    column_quantity = build_quantity(query.column)
+    grid, weight, unit = (
+        column_quantity.grid,
+        build_weight(query),
+        column_quantity.grid.step * weight_step(query),
+    )
     return Released(
         (
-            Measure(MeasureKind.VALUES, wanted, query.where, survey_weight=weight),
-            Measure(MeasureKind.SUM, wanted, query.where, survey_weight=weight),
+            Measure(MeasureKind.VALUES, column_quantity, query.where, survey_weight=weight),
+            Measure(MeasureKind.SUM, column_quantity, query.where, survey_weight=weight),
         ),
         ((-grid.lower, 1), (grid.upper, -1)),
         (unit, unit),
@@ -92,12 +96,12 @@ class TwoSums(Statistic):
         """How the share is published."""
         raise TypeError("a share is published on a scale")
 
-    def row(self, query: Query) -> Vector:
+    def describe_row(self, query: Query) -> Vector:
         """A row adds (t, K - t) with 0 <= t <= K: L1 = K, L2 at most K; or W times as much."""
         width = self.scale(query).width
-        return weighted(Vector(width, width**2, 2), query)
+        return apply_weight(Vector(width, width**2, 2), query)
 
-    def columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
+    def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the share on its scale, its noise interval, and the number of records."""
         first, second = noisy
         share, half = shares(first, second, step.noise, interval)
@@ -127,17 +131,17 @@ class TwoSums(Statistic):
         ends = clipped(values, halves, low, low + span)
         return estimate_columns(layout, values, halves, ends)
 
-    def linear(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
+    def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
         """The number of records is the sum of both integers over what one record adds."""
-        one = weight_step(query) / self.scale(query).width
-        return {f"{query.column_name}_count": (one, one)}
+        unit_weight = weight_step(query) / self.scale(query).width
+        return {f"{query.column_name}_count": (unit_weight, unit_weight)}
 
-    def range_of_share(self, query: Query) -> tuple[Fraction, Fraction] | None:
+    def get_share_range(self, query: Query) -> tuple[Fraction, Fraction] | None:
         """From the value of a share of 0 to that of 1."""
         scale = self.scale(query)
         return scale.lower, scale.lower + scale.span
 
-    def half_at(self, step: Step, interval: Fraction, records: int) -> float:
+    def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float:
         """The half-width at so many records, if the share is 0 or 1: the worst.
 
         The unit holds the step of weights, so that of weighted records it is at their sum.
@@ -156,7 +160,7 @@ def count_columns(
     """
     draws = len(step.transform)
     totals = reduce(add, (lanes(row, width) for row in noisy))
-    half = (2 * noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
+    half = (2 * compute_noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
     return counts_in_steps(step, counts, half, interval, sentence(meaning, name=step.query.name))
 
@@ -172,11 +176,11 @@ def counts_in_steps(
     halves = [factor * half] * len(counts)
     return [
         OutputColumn(name, kind, values, meaning, places, step.query.name),
-        half_column(name, kind, halves, places, step, interval),
+        build_halfwidth_column(name, kind, halves, places, step, interval),
     ]
 
 
-def half_column(  # noqa: PLR0913, PLR0917 - the parts of a column
+def build_halfwidth_column(  # noqa: PLR0913, PLR0917 - the parts of a column
     name: str, kind: str, halves: list[int], places: int, step: Step, interval: Fraction
 ) -> OutputColumn:
     """Publish the half-width of the noise interval of another column."""

@@ -18,7 +18,7 @@ from dprelease.kernel.certify.certify import certify
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisKind, AxisMatrix, NoiseFamily, Plan, Release, Step
 from dprelease.planning.planner import make_plan
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 MU: dict[str, Any] = {"rho": 0.5}
 DELTA: dict[str, Any] = {"epsilon": 1, "delta": Fraction(1, 10**6)}
@@ -51,7 +51,7 @@ def step_of(plan: Plan, name: str = "c") -> Step:
 
 
 def rmse(step: Step) -> float:
-    statistic = statistic_of(step.query.statistic)
+    statistic = get_statistic(step.query.statistic)
     variance = float(get_law(step.noise.family).compute_variance(step.noise))
     return sqrt(variance * float(statistic.spread(step.query, step.axes)))
 

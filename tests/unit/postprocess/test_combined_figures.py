@@ -21,10 +21,10 @@ from dprelease.model import AxisKind, Group, NoiseFamily, NoisyTable, Plan, Read
 from dprelease.planning.planner import make_plan
 from dprelease.postprocess.intervals.combined_figure import (
     MOST_PLACES,
-    combined_columns,
-    half_of,
-    noise_of,
-    variance_of,
+    build_combined_columns,
+    collect_noise,
+    compute_combined_variance,
+    compute_halfwidth,
 )
 from dprelease.postprocess.intervals.combined_noise import combined_half
 
@@ -146,7 +146,7 @@ def published(
     plan: Plan, read: Read, noisy: NoisyTable
 ) -> tuple[dict[tuple[int, ...], Fraction], Fraction]:
     """What is published in each cell, and the half-width."""
-    value, half, *_ = combined_columns(read, plan, noisy, "count", LEVEL)
+    value, half, *_ = build_combined_columns(read, plan, noisy, "count", LEVEL)
     ones = 10**value.decimals
     (wide,) = {F(int(number or 0), ones) for number in half.values}
     cells = zip(places(read.query.groups), value.values, strict=True)
@@ -165,11 +165,11 @@ def test_figures_are_their_terms_within_the_roundings_of_the_half_width(
         figures, half = published(plan, read, noisy)
         assert len(figures) == read.query.cells
         off = max(abs(figure - exact[place]) for place, figure in figures.items())
-        noise = combined_half(noise_of(read, plan), 1 - LEVEL)
+        noise = combined_half(collect_noise(read, plan), 1 - LEVEL)
         assert half >= noise + off
-        assert half == half_of(read, plan, LEVEL)
+        assert half == compute_halfwidth(read, plan, LEVEL)
         assert half <= noise + F(1, 20) * noise + F(1, 10**read.decimals)
-        assert off**2 <= F(1, 10**4) * variance_of(read, plan)
+        assert off**2 <= F(1, 10**4) * compute_combined_variance(read, plan)
 
 
 # --- adding up -----------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def held_often_enough(queries: str, law: str, releases: int) -> None:
     spread = (releases * 0.05 * 0.95) ** 0.5
     assert (missed <= 0.05 * releases + 4.5 * spread).all()
     assert (missed >= 0.02 * releases - 4.5 * spread).all()
-    variances = [float(variance_of(read, plan)) for read in reads]
+    variances = [float(compute_combined_variance(read, plan)) for read in reads]
     assert squares / releases == pytest.approx(variances, rel=12 / releases**0.5)
 
 

@@ -248,7 +248,7 @@ def test_single_rows_come_out_as_before(
         (Adjacency.REPLACE_ONE, bound_replacement(limits, rows[name], cells, outside=outside)),
     ]
     for adjacency, found in pairs:
-        before = STATISTICS[name].sensitivity(asked, Neighbours(adjacency))
+        before = STATISTICS[name].bound_sensitivity(asked, Neighbours(adjacency))
         numbers = ("l1", "l2_squared", "coordinates", "shapes")
         assert [getattr(found, n) for n in numbers] == [getattr(before, n) for n in numbers]
 

@@ -39,7 +39,7 @@ def needed(plan: Plan) -> Any:
 
 def ranks(plan: Plan) -> Any:
     (step,) = plan.steps
-    columns = STATISTICS[step.query.statistic].columns(step, [(0,)], Fraction(95, 100))
+    columns = STATISTICS[step.query.statistic].build_columns(step, [(0,)], Fraction(95, 100))
     return next(column.values[0] for column in columns if column.name.endswith("_rank_moe"))
 
 

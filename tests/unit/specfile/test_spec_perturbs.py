@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dprelease.model import Adjacency, Bounding, Mechanism, PerturbedColumn, Quantity
 from dprelease.specfile import load
 from dprelease.specfile.checks.columns.grids import LARGEST_STEPS
-from dprelease.statistics.shared.statistic import null_fill
+from dprelease.statistics.shared.statistic import find_null_fill
 
 ALONE = """\
 schema = 1
@@ -159,7 +159,7 @@ def test_what_stands_for_a_null_number(release, declared, fill, chosen):
     pay = made.perturbs[0].columns[1]
     assert (pay.quantity.null_fill, pay.null_chosen) == (fill, chosen)
     if not chosen:
-        assert null_fill(made.columns["pay"]) == fill
+        assert find_null_fill(made.columns["pay"]) == fill
 
 
 def test_labels_for_all_else_and_for_nulls(table):

@@ -13,7 +13,7 @@ import tomli
 from dprelease.errors import Failure
 from dprelease.model import Candidates, ColumnType, Expression, Grid, Part
 from dprelease.specfile import load
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 Q1 = 'statistic = "count"\nby = ["region"]\nepsilon = 0.4'
 OVER = Expression("salary > 50_000", ("salary",))
@@ -33,7 +33,7 @@ def query(good):
 def test_statistics_of_a_bounded_column(query, statistic):
     found = query(f'statistic = "{statistic}"\ncolumn = "salary"')
     assert (found.statistic, found.column.name, found.table) == (statistic, "salary", "overall")
-    assert statistic_of(found.statistic).suffixes_of(found)[:3] == ("", "_noise_moe", "_flag")
+    assert get_statistic(found.statistic).list_suffixes(found)[:3] == ("", "_noise_moe", "_flag")
 
 
 def test_counts_of_units_and_of_values(query):
@@ -92,7 +92,7 @@ def test_quantiles_rise_and_name_their_columns(query, text, quantiles, suffixes)
     found = query(f'{text}\ncolumn = "salary"')
     assert found.quantiles == tuple(Fraction(each) for each in quantiles)
     assert found.points is None
-    assert statistic_of(found.statistic).suffixes_of(found) == tuple(
+    assert get_statistic(found.statistic).list_suffixes(found) == tuple(
         start + end for start in suffixes for end in ("", "_rank_moe", "_flag")
     )
 
@@ -112,7 +112,7 @@ def test_the_values_of_a_choice_are_the_groups_of_its_column(query):
     assert (mode.axis.other, mode.axis.null_label) == ("elsewhere", "elsewhere")
     top = query('statistic = "top_k"\ncolumn = "region"\nk = 4\nmechanism = "laplace"', *edits)
     assert (top.picks, top.axis, top.mechanism) == (4, mode.axis, "laplace")
-    assert statistic_of(top.statistic).suffixes_of(top) == (
+    assert get_statistic(top.statistic).list_suffixes(top) == (
         "_1",
         "_2",
         "_3",

@@ -10,7 +10,7 @@ import pytest
 
 from dprelease.model import Adjacency, Loss, Noise, NoiseFamily, Query, Step
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 Planned = Callable[..., Step]
 
@@ -20,9 +20,9 @@ def planned() -> Planned:
     """Make the step of a query with Laplace noise of epsilon 1, or another noise."""
 
     def make(query: Query, noise: Noise | None = None, **more: Any) -> Step:
-        statistic = statistic_of(query.statistic)
-        released = statistic.released(query)
-        sensitivity = statistic.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
+        statistic = get_statistic(query.statistic)
+        released = statistic.define_release(query)
+        sensitivity = statistic.bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE))
         law = noise or Noise(NoiseFamily.LAPLACE, Fraction(sensitivity.l1))
         given = {"form": released.form, "points": released.points,
                  "axes": released.axes} | more  # fmt: skip

@@ -82,7 +82,7 @@ def query_of(name: str) -> Query:
 
 
 def step_of(name: str, planned: Planned) -> Step:
-    form = STATISTICS[name].released(query_of(name)).form
+    form = STATISTICS[name].define_release(query_of(name)).form
     if form is Form.NUMBERS:
         return planned(query_of(name))
     noise = Noise(NoiseFamily.EXPONENTIAL, Fraction(1, 2))
@@ -96,8 +96,8 @@ def step_of(name: str, planned: Planned) -> Step:
 def test_columns(name: str, cells: int, planned: Planned) -> None:
     statistic, step = STATISTICS[name], step_of(name, planned)
     integers = step.query.picks if step.form is Form.CHOICE else len(step.transform)
-    columns = statistic.columns(step, [(1,) * cells] * integers, LEVEL)
-    suffixes = statistic.suffixes_of(step.query)
+    columns = statistic.build_columns(step, [(1,) * cells] * integers, LEVEL)
+    suffixes = statistic.list_suffixes(step.query)
     assert suffixes == SUFFIXES.get(name, THREE)
     assert [column.name for column in columns] == ["q" + suffix for suffix in suffixes]
     for column in columns:
@@ -112,8 +112,11 @@ def test_columns(name: str, cells: int, planned: Planned) -> None:
 @pytest.mark.parametrize("name", STATISTICS)
 def test_errors_are_stated_before_any_data_is_read(name: str, planned: Planned) -> None:
     statistic, step = STATISTICS[name], step_of(name, planned)
-    assert any(letter.isdigit() for letter in word(statistic.expected_error(step, LEVEL)))
-    half, example = statistic.halfwidth(step, LEVEL), statistic.half_at(step, LEVEL, 1000)
+    assert any(letter.isdigit() for letter in word(statistic.describe_expected_error(step, LEVEL)))
+    half, example = (
+        statistic.compute_halfwidth(step, LEVEL),
+        statistic.compute_halfwidth_at(step, LEVEL, 1000),
+    )
     assert half is None or example is None
     assert half is None or half > 0
     assert example is None or example > 0
@@ -121,7 +124,7 @@ def test_errors_are_stated_before_any_data_is_read(name: str, planned: Planned) 
 
 @pytest.mark.parametrize("name", STATISTICS)
 def test_what_is_released_fits_together(name: str) -> None:
-    released = STATISTICS[name].released(query_of(name))
+    released = STATISTICS[name].define_release(query_of(name))
     assert len(released.unit) == len(released.transform) > 0
     assert {len(row) for row in released.transform} == {len(released.measures)}
     assert all(unit > 0 for unit in released.unit)
@@ -131,18 +134,18 @@ def test_several_quantiles_have_their_own_columns(planned: Planned) -> None:
     wanted = (Fraction(1, 10), Fraction(1, 8), HALF)
     query = Query("q", "quantile", "t", column=COLUMN, quantiles=wanted)
     quantile = STATISTICS["quantile"]
-    assert quantile.suffixes_of(query)[::3] == ("_q10", "_q12_5", "_q50")
-    assert len(quantile.released(query).unit) == 3
+    assert quantile.list_suffixes(query)[::3] == ("_q10", "_q12_5", "_q50")
+    assert len(quantile.define_release(query).unit) == 3
 
 
 def test_a_count_says_what_its_threshold_hides(planned: Planned) -> None:
     step = planned(Query("q", "count", "t"), threshold=1234)
-    (value, *_) = STATISTICS["count"].columns(step, [(2000,)], LEVEL)
+    (value, *_) = STATISTICS["count"].build_columns(step, [(2000,)], LEVEL)
     assert "below 1,234 are not shown" in word(value.description)
 
 
 def test_a_count_that_no_neighbour_changes_is_exact(planned: Planned) -> None:
     step = planned(Query("q", "count", "t"), Noise(NoiseFamily.NONE, Fraction(0)))
-    value, half, _ = STATISTICS["count"].columns(step, [(2000,)], LEVEL)
+    value, half, _ = STATISTICS["count"].build_columns(step, [(2000,)], LEVEL)
     assert "exact" in word(value.description)
     assert half.values == [0]

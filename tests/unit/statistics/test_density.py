@@ -20,7 +20,7 @@ from dprelease.privacy.curve_matrices import FINENESS, build_bins, build_waves
 from dprelease.release.payload import sealed_laws
 from dprelease.release.plan import certified_plan, plan_as_charged
 from dprelease.statistics.shared.statistic import Neighbours
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 LEVEL = Fraction(95, 100)
 
@@ -121,7 +121,7 @@ def test_without_noise_it_is_the_curve_of_the_values(shape: dict[str, Any], mech
     (size,) = (len(group.labels) for group in step.query.groups)
     cells = np.bincount((np.array(values) / 20 * size).astype(int), minlength=size)
     exact = mix_cells([1000 * cell for cell in cells.tolist()], [size], step.axes)
-    columns = statistic_of("density").columns(step, [exact], LEVEL)
+    columns = get_statistic("density").build_columns(step, [exact], LEVEL)
     curve = np.array(columns[0].values, dtype=float) / 10 ** columns[0].decimals
     true = exact_curve(step, values)
     peak = 1 / (float(axis.bandwidth) * math.sqrt(2 * math.pi))
@@ -163,7 +163,7 @@ def without_noise(step: Step, place: int) -> list[np.ndarray]:
     """The curve of very many records of one range, and its half-widths."""
     (size,) = [len(group.labels) for group in step.query.groups]
     exact = mix_cells([10**9 * (at == place) for at in range(size)], [size], step.axes)
-    columns = statistic_of("density").columns(step, [exact], LEVEL)[:2]
+    columns = get_statistic("density").build_columns(step, [exact], LEVEL)[:2]
     return [np.array(column.values, dtype=float) / 10**column.decimals for column in columns]
 
 
@@ -172,7 +172,7 @@ def test_one_wide_bin_for_a_record_would_be_further_off_than_the_interval_says()
     step = step_of({"column": "x", "mechanism": "laplace"})
     (axis,) = step.query.curve
     query = replace(step.query, curve=(replace(axis, smooth=False),))
-    wide = replace(step, query=query, axes=statistic_of("density").released(query).axes)
+    wide = replace(step, query=query, axes=get_statistic("density").define_release(query).axes)
     curve, half = without_noise(wide, 17)
     assert (abs(curve - curve_of_range(axis, 17)) > half + 0.01).any()
 
@@ -217,7 +217,7 @@ def test_what_errs_less_is_released() -> None:
 def test_of_no_records_nothing_is_told() -> None:
     step = step_of({"column": "x", "by": ["g"], "points": [0, 5]})
     exact = [0] * 27 + [1000 * FINENESS] * 27
-    columns = statistic_of("density").columns(step, [exact], LEVEL)
+    columns = get_statistic("density").build_columns(step, [exact], LEVEL)
     for column in columns[:2]:
         assert column.values[:2] == [None, None]
         assert None not in column.values[2:]
@@ -225,15 +225,15 @@ def test_of_no_records_nothing_is_told() -> None:
 
 
 def test_of_people_it_moves_by_all_their_rows() -> None:
-    statistic = statistic_of("density")
+    statistic = get_statistic("density")
     query = step_of({"column": "x"}).query
     from dprelease.privacy.sensitivity import Contribution
 
     known = Neighbours(Adjacency.ADD_REMOVE, Contribution(3, 2, 2), people=True)
-    assert statistic.sensitivity(query, known).l1 == 3 * FINENESS
+    assert statistic.bound_sensitivity(query, known).l1 == 3 * FINENESS
     rows = replace(known, contribution=Contribution(1, 1, 1))
-    alone = statistic.sensitivity(query, rows).l2_squared
-    assert statistic.sensitivity(query, known).l2_squared == 9 * alone
+    alone = statistic.bound_sensitivity(query, rows).l2_squared
+    assert statistic.bound_sensitivity(query, known).l2_squared == 9 * alone
 
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
@@ -290,7 +290,7 @@ def test_private_keys_are_refused() -> None:
 def test_points_of_two_columns() -> None:
     given = {"columns": ["x", "y"], "points": [3, [0, 2, 20]], "table": "t"}
     (read,) = plan_of(given).reads
-    groups = statistic_of("density").published(read.query)
+    groups = get_statistic("density").list_published_groups(read.query)
     assert list(product(*(group.labels for group in groups)))[:4] == [
         ("0", "0"), ("0", "2"), ("0", "20"), ("10", "0"),
     ]  # fmt: skip

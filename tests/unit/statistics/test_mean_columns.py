@@ -37,18 +37,18 @@ MEAN = Mean()
 def test_the_mean_of_values_halfway_between_the_bounds(step: str, lower: int, width: int) -> None:
     grid = Grid(Fraction(step), lower, lower + width)
     query = Query("q", "mean", "t", (), Column("x", ColumnType.FLOAT, grid=grid))
-    released = MEAN.released(query)
+    released = MEAN.define_release(query)
     planned = Step(
         query,
         released.measures,
         released.transform,
         released.unit,
-        MEAN.sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)),
+        MEAN.bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)),
         Noise(NoiseFamily.LAPLACE, Fraction(width, 10**5)),
         Loss(Fraction(1)),
     )
     total = 1000 * width
-    columns = MEAN.columns(planned, [[total // 2], [total - total // 2]], Fraction(95, 100))
+    columns = MEAN.build_columns(planned, [[total // 2], [total - total // 2]], Fraction(95, 100))
     value, half = columns[0], columns[1]
     truth = (lower + Fraction(total // 2, 1000)) * grid.step * 10**value.decimals
     assert isinstance(value.values[0], int)

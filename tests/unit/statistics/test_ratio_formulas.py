@@ -23,7 +23,7 @@ from dprelease.model import (
     Step,
 )
 from dprelease.statistics.ratio import CLOSE, balance
-from dprelease.statistics.shared.statistic import Neighbours, both
+from dprelease.statistics.shared.statistic import Neighbours, conjoin
 from dprelease.statistics.statistic_registry import STATISTICS
 
 Planned = Callable[..., Step]
@@ -46,18 +46,18 @@ def test_both_parts_move_about_as_far(first: int, second: int) -> None:
     assert min(a, b) >= 1
     assert abs(Fraction(a * first, b * second) - 1) <= Fraction(1, 14)
     assert min(a, b) <= 1 / (2 * CLOSE)
-    l1 = STATISTICS["ratio"].sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)).l1
+    l1 = STATISTICS["ratio"].bound_sensitivity(query, Neighbours(Adjacency.ADD_REMOVE)).l1
     assert l1 == a * first + b * second
 
 
 def test_a_sum_over_a_count(planned: Planned) -> None:
     """The figures of a release: euros in cents, at most 500.00 each, over the number of records."""
     query = ratio(Part(column(0, 50_000, "0.01")), Part())
-    released = STATISTICS["ratio"].released(query)
+    released = STATISTICS["ratio"].define_release(query)
     assert released.transform == ((1, 0), (0, 50_000))
     assert released.unit == (Fraction(1, 100), Fraction(1, 50_000))
     step = planned(query, SILENT)
-    value, half, flag, *ends = STATISTICS["ratio"].columns(
+    value, half, flag, *ends = STATISTICS["ratio"].build_columns(
         step, [(123_456, -100, 7), (50_000 * 1000, 50_000, 0)], LEVEL
     )
     assert value.decimals == 5
@@ -70,7 +70,7 @@ def test_a_sum_over_a_count(planned: Planned) -> None:
 def test_a_ratio_whose_denominator_drowns_in_noise_is_missing(planned: Planned) -> None:
     query = ratio(Part(column(0, 10)), Part())
     step = planned(query)  # Laplace noise of scale 20 on both
-    value, half, flag, low, high = STATISTICS["ratio"].columns(
+    value, half, flag, low, high = STATISTICS["ratio"].build_columns(
         step, [(50, 5000), (40, 10_000)], LEVEL
     )
     assert value.values[0] is half.values[0] is None
@@ -78,7 +78,7 @@ def test_a_ratio_whose_denominator_drowns_in_noise_is_missing(planned: Planned) 
     assert value.values[1] == 5 * 10**value.decimals
     assert low.values[0] is high.values[0] is None
     assert 0 < low.values[1] < value.values[1] < high.values[1]  # type: ignore[operator]
-    low, high = STATISTICS["ratio"].columns(step, [(0,), (1000,)], LEVEL)[3:]
+    low, high = STATISTICS["ratio"].build_columns(step, [(0,), (1000,)], LEVEL)[3:]
     assert low.values == [0]  # no record brings less
     assert high.values[0] > 0  # type: ignore[operator]
 
@@ -86,12 +86,12 @@ def test_a_ratio_whose_denominator_drowns_in_noise_is_missing(planned: Planned) 
 def test_conditions_of_the_query_and_of_a_part_are_both_asked() -> None:
     a, b = Expression("x > 1", ("x",)), Expression("y < 2", ("y", "x"))
     query = ratio(Part(None, b), Part(column(0, 9)), a)
-    first, second = STATISTICS["ratio"].released(query).measures
+    first, second = STATISTICS["ratio"].define_release(query).measures
     assert first.kind is MeasureKind.RECORDS
     assert first.where == Expression("(x > 1) AND (y < 2)", ("x", "y"))
     assert second.where == a
-    assert both(None, None) is None
-    assert both(a, None) == both(None, a) == a
+    assert conjoin(None, None) is None
+    assert conjoin(a, None) == conjoin(None, a) == a
 
 
 @pytest.mark.parametrize(("hits", "others"), [(0, 100), (100, 0), (25, 75)])
@@ -100,10 +100,10 @@ def test_a_proportion(planned: Planned, hits: int, others: int) -> None:
     parts = {"numerator": Part(None, condition), "denominator": Part()}
     query = Query("q", "proportion", "t", **parts, among=known)
     proportion = STATISTICS["proportion"]
-    released = proportion.released(query)
+    released = proportion.define_release(query)
     assert [each.where for each in released.measures] == [known, condition]
     assert released.transform == ((0, 1), (1, -1))
-    columns = proportion.columns(planned(query), [(hits,), (others,)], LEVEL)
+    columns = proportion.build_columns(planned(query), [(hits,), (others,)], LEVEL)
     by_name = {each.name: each for each in columns}
     assert by_name["q"].values == [hits * 10**7 // 100]
     assert by_name["q_count"].values == [100]

@@ -27,8 +27,8 @@ from dprelease.statistics.shared.statistic import (
     Released,
     SpecKeys,
     Statistic,
-    moved,
-    quantity,
+    bound_change,
+    build_quantity,
 )
 from dprelease.statistics.statistic_registry import STATISTICS
 
@@ -37,7 +37,7 @@ from dprelease.statistics.statistic_registry import STATISTICS
 MAY_NAME_STATISTICS = ("statistics/", "kernel/certify/", "combination/expression.py")
 # Names that are no other words of the product's: found anywhere, they are a statistic's.
 PLAIN = {"count_units", "count_distinct", "variance", "stddev", "proportion", "histogram", "top_k"}
-LOOKUPS = {"statistic_of", "STATISTICS"}
+LOOKUPS = {"get_statistic", "STATISTICS"}
 
 
 def names_of_statistics(tree: ast.AST, names: set[str]) -> Iterator[str]:
@@ -93,7 +93,7 @@ def in_types(tree: ast.AST) -> Iterator[ast.AST]:
         '"best" in used',
         'RANKS = ("count", "sum", "mean")',
         'ENDS = {"min": "minimum", "max": "maximum"}',
-        'statistic_of("mean")',
+        'get_statistic("mean")',
         'STATISTICS["mode"]',
         'match statistic:\n    case "ratio":\n        pass',
         'label = "stddev"',
@@ -142,29 +142,29 @@ class CountTwice(Statistic):
     processing = "statistics.count_twice.processing"
     explained = "statistics.count_twice.explained"
 
-    def how_to_read(self, level: str) -> str:
+    def explain_reading(self, level: str) -> str:
         return f"Halve a number of pairs: its interval holds with {level}%."
 
-    def hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
+    def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
         yield Hazard(9, "pairs", "no value makes one by itself", step.query.name)
 
-    def released(self, query: Query) -> Released:
-        measure = Measure(MeasureKind.VALUES, quantity(query.column), query.where)
+    def define_release(self, query: Query) -> Released:
+        measure = Measure(MeasureKind.VALUES, build_quantity(query.column), query.where)
         return Released((measure,), ((2,),), (Fraction(1),))
 
-    def sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        return moved(query, neighbours, Scalar(2, 2, "words.count"), outside=True)
+    def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
+        return bound_change(query, neighbours, Scalar(2, 2, "words.count"), outside=True)
 
-    def columns(
+    def build_columns(
         self, step: Step, noisy: Sequence[Sequence[int]], interval: Fraction
     ) -> list[OutputColumn]:
         layout = Layout(step.query.name, 0, Sentence(self.what), interval)
         return estimate_columns(layout, noisy[0], find_halfwidth(step.noise, 1 - interval))
 
-    def expected_error(self, step: Step, interval: Fraction) -> str:
+    def describe_expected_error(self, step: Step, interval: Fraction) -> str:
         return f"± {find_halfwidth(step.noise, 1 - interval)} pairs"
 
-    def halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
+    def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
         return Fraction(find_halfwidth(step.noise, 1 - interval))
 
 
@@ -207,7 +207,7 @@ formats = ["html", "md", "json"]
 
 
 def twice(query: Query, step: Step) -> Iterator[Content]:
-    values = Measure(MeasureKind.VALUES, quantity(query.column), query.where)
+    values = Measure(MeasureKind.VALUES, build_quantity(query.column), query.where)
     yield Content(Form.NUMBERS, (values,), ((2,),))
 
 

@@ -10,7 +10,7 @@ import pytest
 from dprelease.kernel.noise.distributions.laws import find_halfwidth
 from dprelease.language import word
 from dprelease.model import Noise, NoiseFamily, Query, Step
-from dprelease.statistics.shared.one_integer import shown_halfwidth
+from dprelease.statistics.shared.one_integer import compute_shown_halfwidth
 from dprelease.statistics.statistic_registry import STATISTICS
 
 ALPHA = Fraction(1, 20)
@@ -20,9 +20,11 @@ NOISES = [Noise(NoiseFamily.LAPLACE, Fraction(4)), Noise(NoiseFamily.GAUSSIAN, F
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_they_reach_down_to_1_at_the_threshold_and_are_plain_far_above(noise: Noise) -> None:
     plain = find_halfwidth(noise, ALPHA)
-    assert shown_halfwidth(noise, 500, 500, ALPHA) == 499
-    assert shown_halfwidth(noise, 500, 500 + 20 * plain, ALPHA) == plain
-    lowest = [k - shown_halfwidth(noise, 500, k, ALPHA) for k in range(500, 500 + 4 * plain, 7)]
+    assert compute_shown_halfwidth(noise, 500, 500, ALPHA) == 499
+    assert compute_shown_halfwidth(noise, 500, 500 + 20 * plain, ALPHA) == plain
+    lowest = [
+        k - compute_shown_halfwidth(noise, 500, k, ALPHA) for k in range(500, 500 + 4 * plain, 7)
+    ]
     assert lowest == sorted(lowest)
     assert lowest[0] == 1
 
@@ -30,22 +32,23 @@ def test_they_reach_down_to_1_at_the_threshold_and_are_plain_far_above(noise: No
 def test_of_laplace_noise_the_end_is_where_it_is_expected() -> None:
     """While exp(-(k - t)/s) > alpha/2, any true count is possible; 4 ln 40 = 14.76."""
     noise = NOISES[0]
-    assert shown_halfwidth(noise, 100, 114, ALPHA) == 113
-    assert shown_halfwidth(noise, 100, 115, ALPHA) < 20
+    assert compute_shown_halfwidth(noise, 100, 114, ALPHA) == 113
+    assert compute_shown_halfwidth(noise, 100, 115, ALPHA) < 20
 
 
 def test_a_low_threshold_does_not_make_the_interval_narrower_than_the_noise() -> None:
     noise = Noise(NoiseFamily.LAPLACE, Fraction(50))
-    assert shown_halfwidth(noise, 3, 3, ALPHA) == find_halfwidth(noise, ALPHA)
+    assert compute_shown_halfwidth(noise, 3, 3, ALPHA) == find_halfwidth(noise, ALPHA)
 
 
 def test_the_columns_have_a_half_width_for_each_key(planned: Callable[..., Step]) -> None:
     step = planned(Query("q", "count", "t"), NOISES[0], threshold=100)
-    value, half, flag = STATISTICS["count"].columns(step, [(100, 130, 5000)], 1 - ALPHA)
+    value, half, flag = STATISTICS["count"].build_columns(step, [(100, 130, 5000)], 1 - ALPHA)
     assert value.values == (100, 130, 5000)
-    assert half.values == [99, shown_halfwidth(NOISES[0], 100, 130, ALPHA), 12]
+    assert half.values == [99, compute_shown_halfwidth(NOISES[0], 100, 130, ALPHA), 12]
     assert flag.values == ["low_reliability", "ok", "ok"]
     assert "near that" in word(value.description)
     assert (
-        word(STATISTICS["count"].expected_error(step, 1 - ALPHA)) == "± 12; more near the threshold"
+        word(STATISTICS["count"].describe_expected_error(step, 1 - ALPHA))
+        == "± 12; more near the threshold"
     )

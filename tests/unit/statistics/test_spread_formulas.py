@@ -48,7 +48,7 @@ def test_the_three_sums_are_those_of_the_distances_from_both_bounds(
     grid = Grid(Fraction(1), lower, lower + width)
     values = [lower + round(share * width) for share in shares]
     query = Query("q", "variance", "t", column=Column("x", ColumnType.INTEGER, grid))
-    found = integers(STATISTICS["variance"].released(query), values)
+    found = integers(STATISTICS["variance"].define_release(query), values)
     below, above = [k - lower for k in values], [lower + width - k for k in values]
     assert found == [
         sum(s * s for s in above),
@@ -78,8 +78,10 @@ def test_without_noise_the_figures_are_those_of_the_records(
     for name, truth in (("variance", pvariance(records)), ("stddev", pstdev(records))):
         query = Query("q", name, "t", column=Column("x", ColumnType.DECIMAL, grid))
         made = planned(query, QUIET)
-        noisy = [[copies * each] for each in integers(STATISTICS[name].released(query), values)]
-        columns = {each.name: each for each in STATISTICS[name].columns(made, noisy, LEVEL)}
+        noisy = [
+            [copies * each] for each in integers(STATISTICS[name].define_release(query), values)
+        ]
+        columns = {each.name: each for each in STATISTICS[name].build_columns(made, noisy, LEVEL)}
         for column, wanted, span in (
             ("q", truth, (grid.width * grid.step) ** (2 if name == "variance" else 1)),
             ("q_mean", sum(records) / len(records), grid.width * grid.step),
@@ -146,10 +148,10 @@ def test_the_expected_error_is_what_an_interval_turns_out_to_be(planned: Planned
     query = Query("q", "stddev", "t", column=Column("x", ColumnType.INTEGER, grid))
     step = planned(query)
     stddev = STATISTICS["stddev"]
-    noisy = [[each] for each in integers(stddev.released(query), list(range(1000)))]
-    columns = stddev.columns(step, noisy, LEVEL)
+    noisy = [[each] for each in integers(stddev.define_release(query), list(range(1000)))]
+    columns = stddev.build_columns(step, noisy, LEVEL)
     half = columns[1].values[0]
     assert isinstance(half, int)
-    example = stddev.half_at(step, LEVEL, 1000)
+    example = stddev.compute_halfwidth_at(step, LEVEL, 1000)
     assert example is not None
     assert math.isclose(half / 10 ** columns[1].decimals, example, rel_tol=0.02)

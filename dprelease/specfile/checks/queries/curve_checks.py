@@ -19,7 +19,7 @@ from dprelease.specfile.schema.number_texts import PLACES, Points
 from dprelease.statistics.density import BANDWIDTH
 from dprelease.statistics.density import POINTS as POINTS_KEY
 from dprelease.statistics.shared.spec_keys import COLUMNS_OF_TABLES
-from dprelease.statistics.shared.statistic import null_fill
+from dprelease.statistics.shared.statistic import find_null_fill
 
 BINS = {1: 256, 2: 48}
 """The most bins of a column, by the number of columns."""
@@ -206,7 +206,7 @@ def _parts(
     inner = [(start - Fraction(1, 2)) * grid.step for start in starts[1:]]
     edges = [show_fraction(Fraction(ceil(edge)) if whole else edge) for edge in inner]
     labels = tuple(f"about {show_fraction(centre)}" for centre in centres)
-    fill = null_fill(column)
+    fill = find_null_fill(column)
     group = Group(
         column.name,
         column.type,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from dprelease.model import KeySelection, Query
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.schema.structure import Parts
-from dprelease.statistics.statistic_registry import key_selector
+from dprelease.statistics.statistic_registry import get_key_selector
 
 _SELECTION = "partition_selection"
 
@@ -69,7 +69,7 @@ class _Table:
         selection = KeySelection(stated["delta"][1], epsilon)
         members = [replace(query, key_selection=selection) for query in self.members]
         people = self.parts.privacy.model.unit == "column"
-        statistic = key_selector(of_units=people)
+        statistic = get_key_selector(of_units=people)
         counts = [
             query
             for query in members

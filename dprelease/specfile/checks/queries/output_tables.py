@@ -9,7 +9,7 @@ from dprelease.model import Group, Query
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.schema.structure import Parts
-from dprelease.statistics.statistic_registry import statistic_of
+from dprelease.statistics.statistic_registry import get_statistic
 
 OVERALL = "overall"
 RESERVED = frozenset({"report", "datapackage"})
@@ -76,7 +76,7 @@ def _check_groups(query: Query, before: Query) -> None:
 
 def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
     # Private groups have no labels, and public ones at least one.
-    groups = statistic_of(query.statistic).published(query)
+    groups = get_statistic(query.statistic).list_published_groups(query)
     return tuple((group.column, group.labels) for group in groups)
 
 
@@ -84,7 +84,7 @@ def _check_columns(query: Query, taken: dict[str, str]) -> None:
     for group in query.groups:
         taken.setdefault(group.column.casefold(), f"the groups of {show(group.column)}")
     wanted = [
-        query.column_name + suffix for suffix in statistic_of(query.statistic).suffixes_of(query)
+        query.column_name + suffix for suffix in get_statistic(query.statistic).list_suffixes(query)
     ]
     for column in wanted:
         if owner := taken.get(column.casefold()):

@@ -17,7 +17,7 @@ from dprelease.specfile.complaints.reporter import Reporter
 from dprelease.specfile.schema.sections import DataSection, QuerySection
 from dprelease.specfile.schema.structure import Part
 from dprelease.statistics.shared.statistic import Statistic
-from dprelease.statistics.statistic_registry import STATISTICS, statistic_of
+from dprelease.statistics.statistic_registry import STATISTICS, get_statistic
 
 UNIT_HINT = "count_units counts the units; group by what many of them share"
 
@@ -106,7 +106,7 @@ class SpecQuery(NamedTuple):
         elif null_is_label(column, statistic, reporter):
             return False
         elif (
-            statistic_of(statistic).keys.squares
+            get_statistic(statistic).keys.squares
             and column.grid is not None
             and column.grid.magnitude > LARGEST_SQUARED
         ):
