@@ -21,7 +21,7 @@ from processes import verdict
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.finishing.agreement import Counts, Wanted, agreed
+from dprelease.postprocess.finishing.agreement import Counts, Wanted, make_agree
 
 NOISES = (
     Noise(NoiseFamily.LAPLACE, Fraction(10)),
@@ -44,7 +44,7 @@ def half_empty(noise: Noise, draws: int) -> tuple[float, float, float, float]:
     for _ in range(draws):
         cells = noisy(truth, noise)
         table = Counts((0,), cells.tolist(), VARIANCE)
-        finished = np.array(agreed([table], [CELLS], Wanted(0, 0, nonnegative=True))[0])
+        finished = np.array(make_agree([table], [CELLS], Wanted(0, 0, nonnegative=True))[0])
         errors.append(
             [
                 np.mean((cells - truth) ** 2),
@@ -67,7 +67,7 @@ def million(forms: list[tuple[int, ...]], sizes: list[int]) -> float:
         cells = noisy(np.asarray(truth.sum(axis=others)), NOISES[0])
         tables.append(Counts(axes, cells.reshape(-1).tolist(), VARIANCE))
     start = time.perf_counter()
-    agreed(tables, sizes, Wanted(0, 0, nonnegative=True))
+    make_agree(tables, sizes, Wanted(0, 0, nonnegative=True))
     return time.perf_counter() - start
 
 

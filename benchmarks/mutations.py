@@ -171,8 +171,8 @@ MUTANTS = [
     Mutant("if len(ahead) > 1 and not _within(spent, caps, ahead):", "if False:", "quality first: the cap holds both runs", "cli/test_cli_quality.py"),
     Mutant("if counts.get(state, 0) - noise.get(state, 0) > most * total:", "if counts.get(state, 0) > most * total:", "quality first: noise alone stops no run", "unit/release/test_quality_first.py"),
     # --- finishing
-    Mutant("shown = columns | changed  # conditions look at all figures before any is hidden or rounded", "shown = columns", "finishing: conditions look at adjusted figures", "unit/postprocess"),
-    Mutant("raw[table, name] = _hidden(before.values, visible), before.decimals", "raw[table, name] = before.values, before.decimals", "finishing: hidden figures show in no raw column", "unit/postprocess cli/test_cli_finishing.py"),
+    Mutant("union = columns | changed  # conditions look at all figures before any is hidden or rounded", "union = columns", "finishing: conditions look at adjusted figures", "unit/postprocess"),
+    Mutant("raw[table, name] = _hide_values(before.values, visible), before.decimals", "raw[table, name] = before.values, before.decimals", "finishing: hidden figures show in no raw column", "unit/postprocess cli/test_cli_finishing.py"),
     # --- readers
     Mutant("complete = fields is not None and len(fields) == self.width", "complete = fields is not None", "csv: a line with another number of fields", "unit/sources/test_csv_lines.py contracts/test_csv_readers.py"),
     Mutant("return columns if len(columns[0]) == records else None", "return columns", "csv: the fast reader finds as many records", "unit/sources/test_csv_lines.py unit/sources/test_multiline_csv.py"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.model import Noise, NoiseFamily, OutputColumn, OutputTable
 from dprelease.model.queries import column_name
-from dprelease.postprocess.intervals.combined_noise import Part, combined
+from dprelease.postprocess.intervals.combined_noise import Part, combine_parts
 from dprelease.reports.model.report_model import PublishedTable, Query, ReportFacts
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts, StrategyStep
 from dprelease.reports.text.shown_names import column_title, key_text
@@ -279,7 +279,7 @@ class Published:
             draws = Counter(abs(weight) for weight in entering.flat if weight)
             noise = self.steps[step].noise
             parts.extend(Part(noise, weight, number) for weight, number in draws.items())
-        return combined(parts)
+        return combine_parts(parts)
 
 
 _KINDS = ("each", "centred")

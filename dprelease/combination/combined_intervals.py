@@ -26,7 +26,7 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from dprelease.combination.combined_figures import Figures, Published, Weighted, Weights
-from dprelease.postprocess.intervals.combined_noise import Part, combined_half
+from dprelease.postprocess.intervals.combined_noise import Part, compute_combined_halfwidth
 
 KNOTS = 64
 _ROUNDS = 4
@@ -53,7 +53,7 @@ class Interval(NamedTuple):
 
 def half_of(parts: Sequence[Part], alpha: Fraction) -> Fraction:
     """An h that the sum of the noise exceeds with a chance of at most alpha."""
-    return combined_half(tuple(parts), alpha)
+    return compute_combined_halfwidth(tuple(parts), alpha)
 
 
 def value_of(weighted: Weighted) -> Fraction:

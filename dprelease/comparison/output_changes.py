@@ -30,7 +30,7 @@ from dprelease.comparison.spec_changes import (
 )
 from dprelease.language import word
 from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Release
-from dprelease.postprocess.finishing.finished_tables import deeds
+from dprelease.postprocess.finishing.finished_tables import name_deeds
 from dprelease.reports.facts.finished import condition_of
 from dprelease.reports.facts.query_facts import queries_facts
 from dprelease.reports.model.json_form import to_json
@@ -212,7 +212,7 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
 def _finish(query: Query) -> Facts:
     """What is done to figures after the noise, as far as it is not the default."""
     finish = query.finish
-    done = ", ".join(map(word, deeds(finish))) or None
+    done = ", ".join(map(word, name_deeds(finish))) or None
     share = finish.flag_unreliable_at
     facts = {
         "figures are": done,

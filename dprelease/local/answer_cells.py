@@ -19,7 +19,7 @@ from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, 
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
 from dprelease.output.csv_table import FORMULA, escaped
 from dprelease.output.key_types import KeyValue, published_type, typed_labels
-from dprelease.postprocess.intervals.fixed_point import decimals_of, placed
+from dprelease.postprocess.intervals.fixed_point import count_decimals, write_fixed_point
 
 SEPARATORS = "|;/&~^#%!?:*_., "
 DOUBLE_DIGITS = 10**15  # whole numbers up to here come back from doubles, scaled by a power of ten
@@ -76,7 +76,7 @@ class NumberCells(Struct, frozen=True):
 
     def text(self, scaled: int) -> str:
         """The decimal of m."""
-        return placed(scaled, self.places)
+        return write_fixed_point(scaled, self.places)
 
 
 Cells = LabelCells | NumberCells
@@ -153,13 +153,13 @@ def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
 
 def _of_levels(values: Sequence[Fraction], step: Fraction) -> NumberCells:
     exact = [value * step for value in values]
-    places = max(map(decimals_of, exact))
+    places = max(map(count_decimals, exact))
     scaled = tuple(int(number * 10**places) for number in exact)
     return NumberCells(places, 0, scaled, _parquet_type(max(map(abs, scaled)), places))
 
 
 def _of_grid(law: LaplaceLaw, grid: Grid) -> NumberCells:
-    places = decimals_of(grid.step)
+    places = count_decimals(grid.step)
     factor = int(grid.step * 10**places)
     reach = grid.magnitude + int(REACH * law.scale) + REACH
     return NumberCells(places, factor, None, _parquet_type(reach * factor, places))

@@ -13,7 +13,7 @@ from operator import is_
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.key_types import published_type
-from dprelease.postprocess.intervals.fixed_point import placed
+from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 
 # The last four are full-width forms, which some spreadsheets treat like the first four.
 FORMULA = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
@@ -93,7 +93,7 @@ def _texts(
         if kinds <= {int}:
             return _numbers(values, places, end)  # type: ignore[arg-type]
         return [
-            f"{blank if value is None else placed(value, places)}{end}"  # type: ignore[arg-type]
+            f"{blank if value is None else write_fixed_point(value, places)}{end}"  # type: ignore[arg-type]
             for value in values
         ]
     written = dict.fromkeys(values, "")  # labels repeat: write each one once
@@ -105,7 +105,7 @@ def _texts(
 
 
 def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
-    """``placed`` for whole columns."""
+    """``write_fixed_point`` for whole columns."""
     if places == 0:
         return [f"{value}{end}" for value in values]
     unit = 10**places
@@ -120,7 +120,7 @@ def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
     return [
         f"{(digits := str(value))[:-places]}.{digits[-places:]}{end}"
         if value >= unit  # most numbers, without the care that small ones need
-        else f"{placed(value, places)}{end}"
+        else f"{write_fixed_point(value, places)}{end}"
         for value in values
     ]
 

@@ -22,7 +22,7 @@ from dprelease.planning.solve import choose_best_solution
 from dprelease.planning.stated_budgets import build_failure
 from dprelease.planning.total_budget import STATED_DELTA, Total, is_delta_ours, read_total
 from dprelease.postprocess.intervals.combined_figure import assign_decimals
-from dprelease.postprocess.intervals.number_text import as_budget, listing, number
+from dprelease.postprocess.intervals.number_text import join_names, number, write_budget
 from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, compose_advanced
 
@@ -99,9 +99,9 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
             release,
             f"privacy.{kind}",
             "E311",
-            f"the queries come to {kind} {as_budget(spent)} together, more than "
+            f"the queries come to {kind} {write_budget(spent)} together, more than "
             f"the total {number(allowed, 6)}",
-            f"lower the queries' budgets, or raise the total to {as_budget(spent)}",
+            f"lower the queries' budgets, or raise the total to {write_budget(spent)}",
         )
     if loss.delta >= 1:
         raise build_failure(
@@ -151,7 +151,7 @@ def _collect_notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ..
     notes += [
         sentence(
             "plan.notes.equal_queries",
-            names=listing(names),
+            names=join_names(names),
         )
         for names in find_repeated_queries(release.queries)
     ]

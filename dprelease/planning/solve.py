@@ -29,7 +29,7 @@ from dprelease.planning.stated_budgets import Choices, choose_own, complain, sha
 from dprelease.planning.steps import Draft, switch_way
 from dprelease.planning.strategy_choice import WORTH, plan_together
 from dprelease.planning.total_budget import Total
-from dprelease.postprocess.intervals.number_text import as_budget, number
+from dprelease.postprocess.intervals.number_text import number, write_budget
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BASIC, PLD, Cost
 
@@ -255,10 +255,10 @@ class _Solver(Struct, frozen=True):
             needed,
             Complaint(
                 "E318",
-                f"the accuracy targets take {kind} {as_budget(needed)} "
+                f"the accuracy targets take {kind} {write_budget(needed)} "
                 f"together with what is stated{beside}; the total is "
                 f"{number(allowed or Fraction(0), 6)}",
-                f"a total of {enough}{as_budget(needed)} meets them; or allow wider targets",
+                f"a total of {enough}{write_budget(needed)} meets them; or allow wider targets",
                 self.release.place(key),
                 key,
             ),

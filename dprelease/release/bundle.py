@@ -39,19 +39,23 @@ from dprelease.output.datapackage import datapackage_bytes
 from dprelease.output.read_back import as_in_file
 from dprelease.output.staging import Content
 from dprelease.output.table_files import RecordFile, file_name, write_table
-from dprelease.postprocess.finishing.finished_tables import FLAG, finished, noisy_figures
+from dprelease.postprocess.finishing.finished_tables import (
+    FLAG,
+    collect_noisy_figures,
+    finish_tables,
+)
 from dprelease.postprocess.finishing.flags import (
-    with_bounded,
-    with_count_flags,
-    with_listed_ranks,
-    with_rank_flags,
-    within_ends,
-    without_empty_groups,
+    add_count_flags,
+    add_rank_flags,
+    clip_figures,
+    mark_bounded,
+    remove_empty_groups,
+    restate_listed_ranks,
 )
 from dprelease.postprocess.finishing.shares_together import counts_together
-from dprelease.postprocess.intervals.estimate_columns import blank_figures
+from dprelease.postprocess.intervals.estimate_columns import find_blank_figures
 from dprelease.postprocess.intervals.fitted_count import CountTogether
-from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
+from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import digest_of
 from dprelease.reports.facts.release_facts import Outcome, build, table_facts
@@ -112,12 +116,14 @@ def _with_edges(
         if group.edges is None or group.type not in NUMERIC_TYPES:
             continue
         edges = [Fraction(edge) for edge in group.edges]
-        places = max(map(decimals_of, edges))
+        places = max(map(count_decimals, edges))
         bins = group.labels[: len(edges) - 1]
         lower = say("tables.columns.bin_low", column=group.column)
         upper = say("tables.columns.bin_high", column=group.column)
         for end, meaning, of_bins in (("from", lower, edges[:-1]), ("to", upper, edges[1:])):
-            by_bin = dict(zip(bins, (fixed_point(edge, places) for edge in of_bins), strict=True))
+            by_bin = dict(
+                zip(bins, (to_fixed_point(edge, places) for edge in of_bins), strict=True)
+            )
             name = f"{group.column}_{end}"
             if name.casefold() not in taken:
                 values = [by_bin.get(str(label)) for label in key.values]
@@ -236,12 +242,12 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
 ) -> Publication:
     release = plan.release
     flagged = _flagged(plan, tuple(tables_of(plan, sealed.noisy)), sealed.layout)
-    figures = noisy_figures(plan, plan.reads, sealed.noisy)
-    finish = finished(flagged, figures, release.output.interval)
+    figures = collect_noisy_figures(plan, plan.reads, sealed.noisy)
+    finish = finish_tables(flagged, figures, release.output.interval)
     if sealed.layout == 1:
         tables = in_first_layout(finish.tables, plan)
     else:
-        tables = with_bounded(finish.tables, plan, with_others=sealed.layout > 2)
+        tables = mark_bounded(finish.tables, plan, with_others=sealed.layout > 2)
     tables = tuple(map(_worded, tables))
     written = [write_table(table, release.output.format) for table in tables]
     records = _records(plan, sealed)
@@ -284,10 +290,10 @@ def _worded(table: OutputTable) -> OutputTable:
 def _flagged(plan: Plan, tables: tuple[OutputTable, ...], layout: int) -> tuple[OutputTable, ...]:
     """Judge figures by others, as was done when the integers of a layout were sealed."""
     if layout == 1:
-        return with_listed_ranks(tables, plan)
+        return restate_listed_ranks(tables, plan)
     if layout == 2:
-        return with_rank_flags(with_listed_ranks(within_ends(tables), plan), plan)
-    return without_empty_groups(with_count_flags(within_ends(tables), plan), plan)
+        return add_rank_flags(restate_listed_ranks(clip_figures(tables), plan), plan)
+    return remove_empty_groups(add_count_flags(clip_figures(tables), plan), plan)
 
 
 def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
@@ -340,7 +346,7 @@ def _remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
             remedy=surprise,
         )
         for table in filled
-        if (figures := blank_figures(table))
+        if (figures := find_blank_figures(table))
     ]
     chance = [
         say(

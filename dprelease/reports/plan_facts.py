@@ -7,7 +7,7 @@ from fractions import Fraction
 from dprelease.language import word
 from dprelease.model import Plan
 from dprelease.planning.planner import plan_alternatives
-from dprelease.postprocess.intervals.number_text import as_budget
+from dprelease.postprocess.intervals.number_text import write_budget
 from dprelease.reports.facts.approval import held_facts, left_open
 from dprelease.reports.facts.explanations import plan_warnings
 from dprelease.reports.facts.query_facts import accounting_facts, queries_facts
@@ -105,7 +105,7 @@ def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
 def _total(plan: Plan, factor: Fraction) -> str:
     privacy = plan.release.privacy
     if privacy.rho is not None:
-        return f"rho {as_budget(privacy.rho * factor)}"
+        return f"rho {write_budget(privacy.rho * factor)}"
     if privacy.epsilon is not None:
-        return f"epsilon {as_budget(privacy.epsilon * factor)}"
-    return f"times {as_budget(factor)}"
+        return f"epsilon {write_budget(privacy.epsilon * factor)}"
+    return f"times {write_budget(factor)}"

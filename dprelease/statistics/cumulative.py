@@ -40,8 +40,8 @@ from dprelease.model import (
 from dprelease.model.columns import NUMERIC_TYPES
 from dprelease.model.sentences import NumberText, Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of
-from dprelease.postprocess.intervals.number_text import number, percent
+from dprelease.postprocess.intervals.fixed_point import count_decimals, write_decimal
+from dprelease.postprocess.intervals.number_text import number, write_percent
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.running_sums import (
     SCALE,
@@ -198,14 +198,18 @@ def _build_quantile_columns(
     decimals = 0
     if group.edges is not None and group.type in NUMERIC_TYPES:
         edges = [Fraction(edge) for edge in group.edges]
-        decimals = max(map(decimals_of, edges))
+        decimals = max(map(count_decimals, edges))
         while (edges[-1] - edges[0]) * 10**decimals < _FINE:
             decimals += 1
         kind = "number" if decimals else "integer"
         values = [_compute_value(place, edges, 10**decimals) for place in places]
     else:
         kind, values = "text", [_find_labels(place, group.labels) for place in places]
-    name, level, share = query.column_name + ending, percent(interval), NumberText(decimal(q))
+    name, level, share = (
+        query.column_name + ending,
+        write_percent(interval),
+        NumberText(write_decimal(q)),
+    )
     words = (
         sentence(
             "statistics.cumulative.quantile.value",

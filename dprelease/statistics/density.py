@@ -28,14 +28,19 @@ from dprelease.model import (
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.curves import (
     Mixed,
-    curve_figures,
-    curve_half,
-    curve_spread,
-    steepness,
+    bound_steepness,
+    compute_curve_figures,
+    compute_curve_halfwidth,
+    compute_curve_spread,
 )
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point, placed, places_for
-from dprelease.postprocess.intervals.number_text import listing, number, percent
+from dprelease.postprocess.intervals.fixed_point import (
+    choose_places,
+    count_decimals,
+    to_fixed_point,
+    write_fixed_point,
+)
+from dprelease.postprocess.intervals.number_text import join_names, number, write_percent
 from dprelease.privacy.curve_matrices import build_bins, build_waves, count_parts
 from dprelease.privacy.strategy_sensitivity import bound_mixed_change
 from dprelease.statistics.shared.spec_keys import (
@@ -120,18 +125,18 @@ class Density(Statistic):
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
         """The mean square, over the points, of the factors of the curve."""
-        return Fraction(curve_spread(_match_axes(query, axes)))
+        return Fraction(compute_curve_spread(_match_axes(query, axes)))
 
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the curve of each group, and how far noise may have moved it."""
         query = step.query
-        places = places_for(1 / _compute_area(query))
+        places = choose_places(1 / _compute_area(query))
         layout = Layout(query.name, places, self._describe_meaning(query), interval)
-        figures = curve_figures(_get_mixed(step), step.noise, noisy[0], interval, places)
+        figures = compute_curve_figures(_get_mixed(step), step.noise, noisy[0], interval, places)
         return estimate_columns(layout, *figures)
 
     def _describe_meaning(self, query: Query) -> Sentence:
-        names = listing([axis.column.name for axis in query.curve])
+        names = join_names([axis.column.name for axis in query.curve])
         return sentence(
             "statistics.density.description",
             names=names,
@@ -141,7 +146,7 @@ class Density(Statistic):
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """The largest, if so many records are spread evenly over the bounds; None for too few."""
         even = 1 / _compute_area(step.query)
-        return curve_half(_get_mixed(step), step.noise, interval, records, even)
+        return compute_curve_halfwidth(_get_mixed(step), step.noise, interval, records, even)
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """With the bandwidth, which it depends on."""
@@ -193,7 +198,7 @@ def _describe_middles(axis: CurveAxis) -> Sentence:
         "statistics.density.ranges",
         name=axis.column.name,
         bins=len(axis.centres),
-        share=percent(Fraction(math.ceil(1000 * steepness(axis)), 1000)),
+        share=write_percent(Fraction(math.ceil(1000 * bound_steepness(axis)), 1000)),
     )
 
 
@@ -218,6 +223,6 @@ def _compute_area(query: Query) -> Fraction:
 
 
 def _build_point_group(column: str, points: Sequence[Fraction]) -> Group:
-    places = max(map(decimals_of, points))
-    labels = tuple(placed(fixed_point(point, places), places) for point in points)
+    places = max(map(count_decimals, points))
+    labels = tuple(write_fixed_point(to_fixed_point(point, places), places) for point in points)
     return Group(column, ColumnType.DECIMAL, labels, labels)

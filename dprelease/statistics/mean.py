@@ -8,7 +8,7 @@ hold each record as often as its weight says: see ``survey_weights``.
 from __future__ import annotations
 
 from dprelease.model import Query, Read, Reading
-from dprelease.postprocess.intervals.fixed_point import decimals_of, places_for
+from dprelease.postprocess.intervals.fixed_point import choose_places, count_decimals
 from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import (
     Released,
@@ -35,7 +35,7 @@ class Mean(TwoSums):
         """From the lower bound to the upper one."""
         grid = build_quantity(query.column).grid
         span = grid.width * grid.step
-        places = max(decimals_of(grid.step), places_for(span))
+        places = max(count_decimals(grid.step), choose_places(span))
         lower = grid.lower * grid.step
         return Scale(lower, span, grid.width, places, self.describe_meaning(query))
 

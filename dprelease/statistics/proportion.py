@@ -23,7 +23,7 @@ from dprelease.model import (
 )
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fitted_count import KNOTS, CountTogether
-from dprelease.postprocess.intervals.fixed_point import places_for
+from dprelease.postprocess.intervals.fixed_point import choose_places
 from dprelease.postprocess.intervals.quotient_intervals import shares_of_totals
 from dprelease.statistics.shared.spec_keys import Details, QueryReader
 from dprelease.statistics.shared.statistic import (
@@ -81,7 +81,7 @@ class Proportion(TwoSums):
 
     def scale(self, query: Query) -> Scale:
         """From 0 to 1."""
-        return Scale(Fraction(0), _ONE, 1, places_for(_ONE), self.describe_meaning(query))
+        return Scale(Fraction(0), _ONE, 1, choose_places(_ONE), self.describe_meaning(query))
 
     def define_release(self, query: Query) -> Released:
         """Two integers for each cell: records that fulfil the condition, and that do not."""

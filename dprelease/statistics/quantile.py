@@ -8,8 +8,12 @@ from math import ceil
 
 from dprelease.model import Column, Form, Group, OutputColumn, Query, Sensitivity, Step
 from dprelease.model.sentences import NumberText, Sentence, Text, sentence
-from dprelease.postprocess.intervals.fixed_point import decimal, decimals_of, fixed_point
-from dprelease.postprocess.intervals.number_text import number, percent
+from dprelease.postprocess.intervals.fixed_point import (
+    count_decimals,
+    to_fixed_point,
+    write_decimal,
+)
+from dprelease.postprocess.intervals.number_text import number, write_percent
 from dprelease.statistics.shared.spec_keys import LISTS, ColumnUse, Details, Q, QueryReader
 from dprelease.statistics.shared.statistic import (
     BY_CHOICE,
@@ -117,7 +121,7 @@ class Quantile(Statistic):
                 "sensitivity.values.weighted",
                 rows=text,
                 steps=weight.grid.upper,
-                step=NumberText(decimal(weight.grid.step)),
+                step=NumberText(write_decimal(weight.grid.step)),
             )
             rows *= weight.grid.upper
         return Sensitivity(rows, rows**2, rows, (), text)
@@ -133,17 +137,17 @@ class Quantile(Statistic):
         self, step: Step, integers: Sequence[int], interval: Fraction, at: int, ending: str
     ) -> list[OutputColumn]:
         query, unit = step.query, step.unit[at]
-        name, places, cells = query.name + ending, decimals_of(unit), len(integers)
-        factor = fixed_point(unit, places)
+        name, places, cells = query.name + ending, count_decimals(unit), len(integers)
+        factor = to_fixed_point(unit, places)
         kind = "number" if places else "integer"
         q, ranks = query.quantiles[at], _bound_ranks(step, interval, at)
-        of_ranks = decimals_of(weight_step(query))
+        of_ranks = count_decimals(weight_step(query))
         subject, of_error = self.what, OF_RANKS
         if query.survey_weight is not None:
             subject, of_error = self.what_weighted, OF_WEIGHT
         claim = sentence(
             of_error,
-            interval=percent(interval),
+            interval=write_percent(interval),
             name=name,
             possible=sentence(LISTED) if query.points else sentence(MULTIPLE),
         )
@@ -154,7 +158,7 @@ class Quantile(Statistic):
                 [factor * k for k in integers],
                 sentence(
                     subject,
-                    q=NumberText(decimal(q)),
+                    q=NumberText(write_decimal(q)),
                     remark=sentence(self.remark) if self.remark else "",
                 ),
                 places,
@@ -163,7 +167,7 @@ class Quantile(Statistic):
             OutputColumn(
                 f"{name}_rank_moe",
                 "number" if of_ranks else "integer",
-                [fixed_point(ranks, of_ranks)] * cells,
+                [to_fixed_point(ranks, of_ranks)] * cells,
                 claim if len(query.quantiles) == 1 else sentence(OF_SEVERAL, claim=claim),
                 of_ranks,
                 query.name,

@@ -28,9 +28,16 @@ from dprelease.model import (
     Step,
 )
 from dprelease.model.sentences import sentence
-from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
-from dprelease.postprocess.intervals.fixed_point import places_for
-from dprelease.postprocess.intervals.quotient_intervals import ratio_halves, ratios
+from dprelease.postprocess.intervals.estimate_columns import (
+    Layout,
+    clip_intervals,
+    estimate_columns,
+)
+from dprelease.postprocess.intervals.fixed_point import choose_places
+from dprelease.postprocess.intervals.quotient_intervals import (
+    compute_ratio_halfwidths,
+    estimate_ratios,
+)
 from dprelease.privacy.sensitivity import COUNT, Scalar
 from dprelease.statistics.shared.spec_keys import (
     PART_OF_RATIO,
@@ -140,17 +147,17 @@ class Ratio(Statistic):
         places = self._count_places(step.query)
         scale = step.unit[0] / step.unit[1] * 10**places
         above, below = noisy
-        values, halves = ratios(above, below, step.noise, interval, scale)
+        values, halves = estimate_ratios(above, below, step.noise, interval, scale)
         layout = Layout(step.query.name, places, self.describe_meaning(step.query), interval)
         signed = any(row.lower < 0 for row in _describe_rows(step.query))
-        ends = clipped(values, halves, None if signed else 0)
+        ends = clip_intervals(values, halves, None if signed else 0)
         return estimate_columns(layout, values, halves, ends)
 
     def _count_places(self, query: Query) -> int:
         """Enough for the quotient of the largest values that one record can have."""
         above, below = zip(_describe_rows(query), _get_parts(query), strict=True)
         first, second = (row.magnitude * _step(query, part) for row, part in (above, below))
-        return places_for(first / second)
+        return choose_places(first / second)
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
         """The half-width for so many records of the largest values; of weighted ones, their sum."""
@@ -159,7 +166,9 @@ class Ratio(Statistic):
         both_sums = [
             int(records * row.magnitude / largest) for row in _describe_rows(query, *balance(query))
         ]
-        half = ratio_halves([both_sums[0]], [both_sums[1]], step.noise, interval).tolist()[0]
+        half = compute_ratio_halfwidths(
+            [both_sums[0]], [both_sums[1]], step.noise, interval
+        ).tolist()[0]
         return float(Fraction(half) * step.unit[0] / step.unit[1]) if isfinite(half) else None
 
 

@@ -2,7 +2,7 @@
 
 Post-processing of noisy integers, so at no cost. A query that is read as its OWN release looks at
 a step like any other; a LINEAR one adds up; MOMENTS give a mean from the three sums of a variance;
-a COMBINED one is made of several steps (``combined``).
+a COMBINED one is made of several steps (``combine_parts``).
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from dprelease.model import (
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals import combined_figure
 from dprelease.postprocess.intervals.combined_noise import Part
-from dprelease.postprocess.intervals.combined_noise import combined as joined
+from dprelease.postprocess.intervals.combined_noise import combine_parts as joined
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.fitted_count import CountTogether
-from dprelease.postprocess.intervals.fixed_point import decimals_of
-from dprelease.postprocess.intervals.noise_mixture import mixed_half
-from dprelease.postprocess.intervals.number_text import plus_minus
-from dprelease.postprocess.intervals.screened_counts import CHANCE, screened_half
+from dprelease.postprocess.intervals.fixed_point import count_decimals
+from dprelease.postprocess.intervals.noise_mixture import bound_mixed_halfwidth
+from dprelease.postprocess.intervals.number_text import write_halfwidth
+from dprelease.postprocess.intervals.screened_counts import CHANCE, compute_screened_halfwidth
 from dprelease.statistics.quantile import bound_rank_error
 from dprelease.statistics.shared.statistic import choose_example_records, read_neighbours
 from dprelease.statistics.shared.three_sums import mean_columns, mean_half
@@ -188,13 +188,13 @@ def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
 def describe_expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
     """How large the noise will be, before any data is read."""
     if read.reading in {Reading.COMBINED, Reading.LINEAR}:
-        return plus_minus(compute_constant_halfwidth(read, plan, interval) or Fraction(0))
+        return write_halfwidth(compute_constant_halfwidth(read, plan, interval) or Fraction(0))
     step_view = build_view(read, plan)
     if read.reading is Reading.MOMENTS:
         records = choose_example_records(read.query)
         half = mean_half(step_view, interval, records)
         return sentence(
-            "statistics.error.at_least_values", error=plus_minus(Fraction(half)), n=records
+            "statistics.error.at_least_values", error=write_halfwidth(Fraction(half)), n=records
         )
     return get_statistic(read.query.statistic).describe_expected_error(step_view, interval)
 
@@ -290,7 +290,7 @@ def _build_linear_columns(
 
 def _count_places(read: Read) -> int:
     """Those of what the statistic releases by itself: counts are whole, sums on their grid."""
-    return decimals_of(get_statistic(read.query.statistic).define_release(read.query).unit[0])
+    return count_decimals(get_statistic(read.query.statistic).define_release(read.query).unit[0])
 
 
 def _find_threshold(step: Step) -> int:
@@ -304,7 +304,7 @@ def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) ->
     half: Fraction
     cells = _count_added_cells(read, step)
     if read.screened:
-        half = factors[0] * screened_half(
+        half = factors[0] * compute_screened_halfwidth(
             step.noise, len(factors) - 1, _find_threshold(step), interval
         )
     elif len(set(factors)) == 1:
@@ -312,7 +312,7 @@ def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) ->
     elif cells > 1:
         raise ValueError("cells are added up of integers that count alike")
     else:
-        half = mixed_half(step.noise, factors, interval)
+        half = bound_mixed_halfwidth(step.noise, factors, interval)
     whole: int = math.floor(half * 10**places + Fraction(1, 2))
     return whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dprelease.model import Grid
-from dprelease.postprocess.intervals.moment_intervals import Estimates, deviations
+from dprelease.postprocess.intervals.moment_intervals import Estimates, compute_deviations
 from dprelease.statistics.shared.statistic import Sharing
 from dprelease.statistics.shared.three_sums import ThreeSums
 
@@ -20,7 +20,7 @@ class Stddev(ThreeSums):
 
     def compute_figure(self, variance: Estimates) -> Estimates:
         """Roots: they keep what lies between two numbers between them."""
-        return deviations(variance)
+        return compute_deviations(variance)
 
     def compute_span(self, grid: Grid) -> Fraction:
         """From the lower bound to the upper one."""

@@ -17,7 +17,11 @@ from dprelease.combination.combined_figures import Published
 from dprelease.combination.combined_intervals import mean_interval
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
+from dprelease.postprocess.intervals.combined_noise import (
+    Part,
+    combine_parts,
+    compute_combined_halfwidth,
+)
 from dprelease.postprocess.intervals.fitted_count import (
     KNOTS,
     count_together,
@@ -95,7 +99,7 @@ def test_quantiles_hold_between_the_knots(number: int, scale: str, family: Noise
                 Part(noise, off * weight, 2 * number - 2),
             ]
             bound = fit.half_of_share("s0", 1 - level, -(-place // 4))
-            assert combined_half(combined(parts), 1 - level) <= bound
+            assert compute_combined_halfwidth(combine_parts(parts), 1 - level) <= bound
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -15,7 +15,7 @@ import dprelease
 from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.long_sums import quantile_per_length
+from dprelease.postprocess.intervals.long_sums import bound_quantile_per_length
 from dprelease.statistics.statistic_registry import get_statistic
 
 WEIGHTS = [(1,), (1, 1), (3, 2, 1), (1,) * 12, (10, 1, 1, 1, 1), (5, 4, 3, 2, 1, -1, -2, -3)]
@@ -42,7 +42,7 @@ def test_a_sum_of_draws_is_beyond_its_quantile_as_seldom_as_it_says(
     length = math.sqrt(sum(weight * weight for weight in weights))
     rows = np.array([weights], dtype=float)
     for alpha in (Fraction(1, 2), Fraction(1, 20), Fraction(1, 1000), Fraction(1, 10**6)):
-        half = quantile_per_length(noise, rows, alpha) * length
+        half = bound_quantile_per_length(noise, rows, alpha) * length
         assert chance_beyond(noise, weights, half) <= alpha + 1e-9
         if alpha > Fraction(1, 10**4):
             deviation = length * math.sqrt(2) * float(scale)
@@ -52,10 +52,14 @@ def test_a_sum_of_draws_is_beyond_its_quantile_as_seldom_as_it_says(
 def test_gaussian_noise_is_scaled_and_other_noise_refused() -> None:
     rows = np.array([[3.0, 4.0]])
     noise = Noise(NoiseFamily.GAUSSIAN, Fraction(400))
-    assert abs(quantile_per_length(noise, rows, Fraction(1, 20)) - 20 * 1.959964) < 1e-4
-    assert quantile_per_length(Noise(NoiseFamily.NONE, Fraction(0)), rows, Fraction(1, 20)) == 0
+    assert abs(bound_quantile_per_length(noise, rows, Fraction(1, 20)) - 20 * 1.959964) < 1e-4
+    assert (
+        bound_quantile_per_length(Noise(NoiseFamily.NONE, Fraction(0)), rows, Fraction(1, 20)) == 0
+    )
     with pytest.raises(ValueError, match="Laplace"):
-        quantile_per_length(Noise(NoiseFamily.EXPONENTIAL, Fraction(1)), rows, Fraction(1, 20))
+        bound_quantile_per_length(
+            Noise(NoiseFamily.EXPONENTIAL, Fraction(1)), rows, Fraction(1, 20)
+        )
 
 
 def planned(query: dict[str, Any], epsilon: Fraction, level: Fraction) -> dprelease.Release:

@@ -23,7 +23,7 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
+from dprelease.postprocess.intervals.noise_mixture import bound_mix_quantile
 from dprelease.statistics.shared.statistic import Neighbours
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -122,7 +122,7 @@ def test_count_and_sum_intervals_cover_tightly(
 def test_the_mix_quantile_is_largest_at_unequal_weights() -> None:
     for family in (NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN):
         noise = Noise(family, Fraction(400))
-        found = [quantile_of_mix(noise, Fraction(1, 20), 0.5 + i / 40) for i in range(21)]
+        found = [bound_mix_quantile(noise, Fraction(1, 20), 0.5 + i / 40) for i in range(21)]
         assert found == sorted(found)
 
 

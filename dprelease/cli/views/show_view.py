@@ -27,7 +27,7 @@ from dprelease.output.released_tables import (
     figures_of,
     keys_of,
 )
-from dprelease.postprocess.intervals.number_text import Rounding, places_beside, rounded_text
+from dprelease.postprocess.intervals.number_text import Rounding, choose_decimals, write_rounded
 from dprelease.reports.text.shown_names import named_key
 
 EMPTY = "-"
@@ -103,7 +103,7 @@ def _column(
     halves = [] if figure.moe is None else [_scaled(row[figure.moe]) for row in rows]
     decimals = max((half.decimals for half in halves if half is not None), default=0)
     scaled = [half.value * 10 ** (decimals - half.decimals) for half in halves if half is not None]
-    places = places_beside(scaled, decimals) if any(scaled) else None
+    places = choose_decimals(scaled, decimals) if any(scaled) else None
     if (stated := field.words.decimals) is not None and _is_number(field):
         own = [number.decimals for row in rows if (number := _scaled(row[figure.value]))]
         places = min(stated, max(own, default=0))
@@ -142,7 +142,7 @@ def _ranks(text: str, most: int) -> str:
     scaled = _scaled(text)
     places = None
     if scaled is not None and scaled.decimals:
-        places = places_beside([scaled.value], scaled.decimals)
+        places = choose_decimals([scaled.value], scaled.decimals)
     return _number(text, most, places, Rounding.UP)
 
 
@@ -191,7 +191,7 @@ def _number(
     if number is None:  # not what was released: say what is there
         return _label(text, most)
     shown = number.decimals if places is None else places
-    return f"{Decimal(rounded_text(*number, shown, rounding)):,f}"
+    return f"{Decimal(write_rounded(*number, shown, rounding)):,f}"
 
 
 def _label(text: str | None, most: int) -> str:

@@ -31,8 +31,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dprelease.postprocess.finishing.lattice import NONE, Axes, corrections, nodes_of, scheme_of
-from dprelease.postprocess.finishing.projection import Cells, adjusted, crossed, rounded
+from dprelease.postprocess.finishing.lattice import (
+    NONE,
+    Axes,
+    build_scheme,
+    count_corrections,
+    list_nodes,
+)
+from dprelease.postprocess.finishing.projection import (
+    Cells,
+    adjust_to_totals,
+    round_rows,
+    round_to_both_totals,
+)
 
 WEIGHTS = 1 << 12
 """Weights of few arrays are whole parts of this: any that add up to it are right on average."""
@@ -57,13 +68,13 @@ class Counts(NamedTuple):
     hidden: Axes = NONE
     centred: Axes = NONE
 
-    def labels(self, axis: int, sizes: Sequence[int]) -> int:
+    def count_labels(self, axis: int, sizes: Sequence[int]) -> int:
         """How many labels it has along an axis."""
         return sizes[axis] + (axis in self.hidden)
 
-    def multiple(self, sizes: Sequence[int]) -> int:
+    def count_occurrences(self, sizes: Sequence[int]) -> int:
         """How often a cell is in the integer of its place and, added up, in others."""
-        return prod(self.labels(axis, sizes) for axis in self.centred)
+        return prod(self.count_labels(axis, sizes) for axis in self.centred)
 
 
 Tables = Sequence[tuple[int, ...]]
@@ -92,7 +103,7 @@ class Fit(NamedTuple):
     shares: Mapping[Axes, Mapping[int, int]]
 
 
-def least_squares(tables: Tables, observed: Sequence[Counts], sizes: Sequence[int]) -> Fit:
+def solve_least_squares(tables: Tables, observed: Sequence[Counts], sizes: Sequence[int]) -> Fit:
     """Weigh what was observed into tables.
 
     Args:
@@ -107,31 +118,33 @@ def least_squares(tables: Tables, observed: Sequence[Counts], sizes: Sequence[in
         ValueError: Some table can't be told from what was observed.
 
     """
-    weights = {node: _weights(observed, node, sizes) for node in _nodes(tables, observed)}
-    shares = {node: _shares(parts) for node, parts in weights.items()}
+    weights = {
+        node: _compute_weights(observed, node, sizes) for node in _list_nodes(tables, observed)
+    }
+    shares = {node: _compute_shares(parts) for node, parts in weights.items()}
     return Fit(tables, observed, sizes, weights, shares)
 
 
-def agreed(fit: Fit, wanted: Wanted) -> list[list[int]]:
+def make_agree(fit: Fit, target: Wanted) -> list[list[int]]:
     """Make tables agree with each other: the cells of each, row-major, in 10^-wanted.after.
 
     Raises Circle where tables overlap in one.
     """
-    scheme = scheme_of([frozenset(table) for table in fit.tables])
-    fine = max(wanted.before, wanted.after) + FINER
-    factor, unit = 10 ** (fine - wanted.before), 10 ** (fine - wanted.after)
-    estimates = _estimates(fit, factor)
+    scheme = build_scheme([frozenset(table) for table in fit.tables])
+    fine = max(target.before, target.after) + FINER
+    factor, unit = 10 ** (fine - target.before), 10 ** (fine - target.after)
+    estimates = _compute_estimates(fit, factor)
     exact: dict[Axes, Cells] = {}
     for node, parents in scheme.parents.items():
-        exact[node] = _settle(node, parents, estimates[node], exact, unit, wanted.nonnegative)
+        exact[node] = _settle(node, parents, estimates[node], exact, unit, target.nonnegative)
     for node in reversed(scheme.nodes):
         if node in scheme.sums:
             finer = scheme.sums[node]
-            exact[node] = _margin(exact[finer], finer, node)
-    return [_as_given(exact[frozenset(table)], table, unit) for table in fit.tables]
+            exact[node] = _sum_margin(exact[finer], finer, node)
+    return [_flatten_cells(exact[frozenset(table)], table, unit) for table in fit.tables]
 
 
-def disagreement(fit: Fit, places: int = 0) -> float:
+def measure_disagreement(fit: Fit, places: int = 0) -> float:
     """How far two totals are from each other, or hidden cells from 0, in standard deviations.
 
     Less what the largest of many comes to by chance: of noise X, for which at worst P(abs(X) > t)
@@ -139,13 +152,13 @@ def disagreement(fit: Fit, places: int = 0) -> float:
     What was observed is in 10^-places.
     """
     totals, spreads = [], []
-    tensors = _tensors(fit, 1)
+    tensors = _build_tensors(fit, 1)
     for place, weight in fit.weights[NONE].items():
         counts = fit.observed[place]
         total = int(_read(tensors[place], counts, NONE, fit.sizes))
-        totals.append(total / counts.multiple(fit.sizes))
+        totals.append(total / counts.count_occurrences(fit.sizes))
         spreads.append(float(1 / weight) if counts.variance else 0.0)
-    distances = [*_hidden(fit, tensors)]
+    distances = [*_iter_hidden_residuals(fit, tensors)]
     distances += [
         abs(total - other) / sqrt(spread + spreads[place])
         for number, (total, spread) in enumerate(zip(totals, spreads, strict=True))
@@ -156,7 +169,7 @@ def disagreement(fit: Fit, places: int = 0) -> float:
     return largest - log(max(len(distances), 1)) / sqrt(2)
 
 
-def _hidden(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float]:
+def _iter_hidden_residuals(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float]:
     """How far the sum of an array's hidden cells is from 0, of each that has them as they are."""
     for counts, cells in zip(fit.observed, tensors, strict=True):
         places = tuple(slice(fit.sizes[axis]) for axis in sorted(counts.axes))
@@ -167,7 +180,7 @@ def _hidden(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float]:
             yield abs(off) / sqrt(counts.variance * number)
 
 
-def noise_left(fit: Fit) -> list[float]:
+def compute_remaining_variance(fit: Fit) -> list[float]:
     """Compute the variance of a cell of each table after least squares.
 
     The part of node M, of dimension g(M), has in a cell of table A the variance g(M) / (N_A^2 P),
@@ -178,14 +191,14 @@ def noise_left(fit: Fit) -> list[float]:
     for node in fit.weights:
         below = sum(number for other, number in parts.items() if other < node)
         parts[node] = prod(sizes[axis] for axis in node) - below
-    held = {
+    known_axes = {
         node: number / sum(fit.weights[node].values(), Fraction(0))
         for node, number in parts.items()
     }
     variances = []
     for table in fit.tables:
         axes = frozenset(table)
-        variance = sum((part for node, part in held.items() if node <= axes), Fraction(0))
+        variance = sum((part for node, part in known_axes.items() if node <= axes), Fraction(0))
         exact = any(
             not (counts.variance or counts.centred) and axes <= {*counts.axes}
             for counts in fit.observed
@@ -197,21 +210,25 @@ def noise_left(fit: Fit) -> list[float]:
 # --- least squares --------------------------------------------------------------------------------
 
 
-def _nodes(tables: Tables, observed: Sequence[Counts]) -> list[Axes]:
+def _list_nodes(tables: Tables, observed: Sequence[Counts]) -> list[Axes]:
     """The lattice of what tables are made of: sets of axes whose parts have weights of their own.
 
     Whether an array of cells centred along an axis has a part depends on that axis too.
     """
-    seen = [
+    observed_axes = [
         frozenset(counts.axes) - left_out
         for counts in observed
-        for left_out in _subsets(counts.centred)
+        for left_out in _iter_subsets(counts.centred)
     ]
-    wanted = [frozenset(table) for table in tables]
-    return [node for node in nodes_of([*wanted, *seen]) if any(node <= table for table in wanted)]
+    targets = [frozenset(table) for table in tables]
+    return [
+        node
+        for node in list_nodes([*targets, *observed_axes])
+        if any(node <= table for table in targets)
+    ]
 
 
-def _subsets(axes: Axes) -> Iterator[Axes]:
+def _iter_subsets(axes: Axes) -> Iterator[Axes]:
     places = sorted(axes)
     sizes = range(len(places) + 1)
     return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))
@@ -229,7 +246,7 @@ def _weight(counts: Counts, node: Axes, sizes: Sequence[int]) -> Fraction:
     """
     spread = counts.variance or _NEXT_TO_NONE
     for axis in counts.axes:
-        number = counts.labels(axis, sizes)
+        number = counts.count_labels(axis, sizes)
         spread *= sizes[axis]
         if axis in counts.centred:
             if axis not in node and axis not in counts.hidden:
@@ -238,7 +255,9 @@ def _weight(counts: Counts, node: Axes, sizes: Sequence[int]) -> Fraction:
     return 1 / spread
 
 
-def _weights(observed: Sequence[Counts], node: Axes, sizes: Sequence[int]) -> dict[int, Fraction]:
+def _compute_weights(
+    observed: Sequence[Counts], node: Axes, sizes: Sequence[int]
+) -> dict[int, Fraction]:
     """The weight of each array that observes the part of a node, by its place."""
     weights = {
         place: weight
@@ -250,26 +269,26 @@ def _weights(observed: Sequence[Counts], node: Axes, sizes: Sequence[int]) -> di
     return weights
 
 
-def _tensors(fit: Fit, factor: int) -> list[Cells]:
+def _build_tensors(fit: Fit, factor: int) -> list[Cells]:
     """The integers as arrays, their axes in the order of their numbers."""
     observed, sizes = fit.observed, fit.sizes
     largest = max(
         sum(map(abs, counts.cells)) * prod(sizes[axis] for axis in counts.centred)
         for counts in observed
     )
-    kind = np.int64 if largest * factor * _whole(len(observed)) < 1 << 61 else object
+    kind = np.int64 if largest * factor * _round_to_whole(len(observed)) < 1 << 61 else object
     return [
         np.array(counts.cells, dtype=kind)
-        .reshape([counts.labels(axis, sizes) for axis in counts.axes])
+        .reshape([counts.count_labels(axis, sizes) for axis in counts.axes])
         .transpose(np.argsort(counts.axes))
         for counts in observed
     ]
 
 
-def _estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
+def _compute_estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
     """Every node by least squares, times ``factor``, up to a few in the last place."""
     observed, sizes, nodes = fit.observed, fit.sizes, [*fit.weights]
-    tensors = _tensors(fit, factor)
+    tensors = _build_tensors(fit, factor)
     estimates: dict[Axes, Cells] = {}
     for node, shares in fit.shares.items():
         kind = tensors[0].dtype
@@ -277,14 +296,14 @@ def _estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
         for place, share in shares.items():
             counts = observed[place]
             part = _read(tensors[place], counts, node, sizes)
-            part = factor * part // counts.multiple(sizes)
+            part = factor * part // counts.count_occurrences(sizes)
             mean = np.asarray(mean + share * part, dtype=kind)
-        mean = np.asarray(mean // _whole(len(shares)), dtype=kind)
+        mean = np.asarray(mean // _round_to_whole(len(shares)), dtype=kind)
         moves: Cells = np.zeros_like(mean)
-        for other, count in corrections(node, nodes).items():
+        for other, count in count_corrections(node, nodes).items():
             if count:
                 spread = prod(sizes[i] for i in node - other)
-                off = np.asarray(estimates[other] - _margin(mean, node, other), dtype=kind)
+                off = np.asarray(estimates[other] - _sum_margin(mean, node, other), dtype=kind)
                 moves = moves + count * _widen(off, other, node) // spread
         estimates[node] = np.asarray(mean + moves, dtype=kind)
     return estimates
@@ -309,21 +328,21 @@ def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cel
     return cells
 
 
-def _whole(number: int) -> int:
+def _round_to_whole(number: int) -> int:
     """What the weights of so many arrays are whole parts of."""
     return WEIGHTS << (number // FEW).bit_length()
 
 
-def _shares(weights: Mapping[int, Fraction]) -> dict[int, int]:
+def _compute_shares(weights: Mapping[int, Fraction]) -> dict[int, int]:
     """Whole parts in proportion to the weights."""
-    total, whole = sum(weights.values(), Fraction(0)), _whole(len(weights))
+    total, whole = sum(weights.values(), Fraction(0)), _round_to_whole(len(weights))
     shares = {place: round(weight / total * whole) for place, weight in weights.items()}
     largest = max(shares, key=shares.__getitem__)
     shares[largest] += whole - sum(shares.values())
     return shares
 
 
-def _margin(cells: Cells, axes: Axes, node: Axes) -> Cells:
+def _sum_margin(cells: Cells, axes: Axes, node: Axes) -> Cells:
     """Add up over the axes that the coarser node has not."""
     over = tuple(place for place, axis in enumerate(sorted(axes)) if axis not in node)
     return np.asarray(cells.sum(axis=over), dtype=cells.dtype) if over else cells
@@ -341,7 +360,7 @@ Kinds = Counter[float]
 """How many integers enter a cell with a factor, up to its sign."""
 
 
-def entering(fit: Fit) -> list[dict[int, Kinds] | None]:
+def list_entering(fit: Fit) -> list[dict[int, Kinds] | None]:
     """List what enters a cell of each table after least squares, by the place of the array.
 
     Factors are rounded up to 8 binary digits, so that few are different. None where there are too
@@ -385,7 +404,7 @@ def _compute_factors(fit: Fit, table: Axes, place: int) -> Cells:
             continue
         inside: Cells = np.zeros([3] * len(node))
         inside[(slice(2),) * len(node)] = _make_own_part(node, [*fit.shares], sizes)
-        share = shares[place] / _whole(len(shares)) / counts.multiple(sizes)
+        share = shares[place] / _round_to_whole(len(shares)) / counts.count_occurrences(sizes)
         entered = share / prod(sizes[i] for i in table - node) * _widen(inside, node, axes)
         for axis in counts.centred & counts.hidden - node:
             common: Cells = np.array([1.0, 1.0, -sizes[axis]])
@@ -398,7 +417,7 @@ def _make_own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> C
     """Make the part of a node in an array that is 1 in one cell: by its label, and by any other."""
     part: Cells = np.zeros([2] * len(node))
     part[(0,) * len(node)] = 1.0
-    for other, count in corrections(node, nodes).items():
+    for other, count in count_corrections(node, nodes).items():
         same = [slice(0, 1) if axis in other else slice(None) for axis in sorted(node)]
         part[tuple(same)] -= count / prod(sizes[axis] for axis in node - other)
     return part
@@ -449,42 +468,42 @@ def _settle(  # noqa: PLR0913, PLR0917 - a node with all that decides it
     for parent in parents[1:]:
         joint, common = union | parent, union & parent
         order = [sorted(common), sorted(union - common), sorted(parent - common)]
-        target = _arrange(_margin(estimate, node, joint), joint, order)
+        target = _arrange_axes(_sum_margin(estimate, node, joint), joint, order)
         rows, columns = (
-            _arrange(cells, union, order[:2]),
-            _arrange(exact[parent], parent, [order[0], order[2]]),
+            _arrange_axes(cells, union, order[:2]),
+            _arrange_axes(exact[parent], parent, [order[0], order[2]]),
         )
-        met = crossed(target, rows, columns, unit, nonnegative=nonnegative)
-        shape = _margin(estimate, node, joint)
-        cells, union = _put_back(met, shape, joint, order), joint
+        cells_met = round_to_both_totals(target, rows, columns, unit, nonnegative=nonnegative)
+        shape = _sum_margin(estimate, node, joint)
+        cells, union = _put_back(cells_met, shape, joint, order), joint
     if union == node:
         return cells
     order = [sorted(union), sorted(node - union)]
-    target = _arrange(estimate, node, order)
-    spread = adjusted(target, cells.reshape(-1), nonnegative=nonnegative)
-    return _put_back(rounded(spread, unit), estimate, node, order)
+    target = _arrange_axes(estimate, node, order)
+    spread = adjust_to_totals(target, cells.reshape(-1), nonnegative=nonnegative)
+    return _put_back(round_rows(spread, unit), estimate, node, order)
 
 
-def _places(axes: Axes, order: Sequence[Sequence[int]]) -> list[int]:
+def _list_places(axes: Axes, order: Sequence[Sequence[int]]) -> list[int]:
     place = {axis: at for at, axis in enumerate(sorted(axes))}
     return [place[axis] for part in order for axis in part]
 
 
-def _arrange(cells: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
+def _arrange_axes(cells: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
     """An array with one dimension for each part of the order."""
     place = {axis: at for at, axis in enumerate(sorted(axes))}
     lengths = [prod(cells.shape[place[axis]] for axis in part) for part in order]
-    return cells.transpose(_places(axes, order)).reshape(lengths)
+    return cells.transpose(_list_places(axes, order)).reshape(lengths)
 
 
 def _put_back(cells: Cells, like: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
-    """The reverse of ``_arrange``, of an array that had the shape of ``like``."""
-    places = _places(axes, order)
+    """The reverse of ``_arrange_axes``, of an array that had the shape of ``like``."""
+    places = _list_places(axes, order)
     lengths = [like.shape[place] for place in places]
     return cells.reshape(lengths).transpose(np.argsort(places))
 
 
-def _as_given(cells: Cells, axes: Sequence[int], unit: int) -> list[int]:
+def _flatten_cells(cells: Cells, axes: Sequence[int], unit: int) -> list[int]:
     """In units, row-major, with the axes in the order of the table."""
     place = {axis: at for at, axis in enumerate(sorted(axes))}
     row_major = cells.transpose([place[axis] for axis in axes]).reshape(-1)

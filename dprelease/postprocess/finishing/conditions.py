@@ -44,69 +44,69 @@ def read(text: str, names: Sequence[str]) -> Node:
     node = tree(text, dict.fromkeys(names, ColumnType.FLOAT))
     if node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError("a condition is true or false", "such as value >= 20")
-    for part in _parts(node):
+    for part in _iter_parts(node):
         number = part.op == "literal" and isinstance(part.value, int | float | None)
         if not (number or part.op in {"column", *_COMPUTED, *_OF_NULLS}):
             raise ExpressionError(f"a condition on figures has no {part.op.upper()}", _HINT)
     return node
 
 
-def _parts(node: Node) -> Iterator[Node]:
+def _iter_parts(node: Node) -> Iterator[Node]:
     yield node
     for operand in node.args:
-        yield from _parts(operand)
+        yield from _iter_parts(operand)
 
 
-def holds(node: Node, figures: Sequence[tuple[Sequence[Any], int]]) -> list[bool]:
+def evaluate_rows(node: Node, figures: Sequence[tuple[Sequence[Any], int]]) -> list[bool]:
     """For each row whether the condition is true; a figure is a column in 10^-places.
 
     ``figures`` are in the order of ``node.columns()``. Equal rows are computed once.
     """
     names, scales = node.columns(), [10**places for _, places in figures]
-    seen: dict[tuple[Any, ...], bool] = {}
+    results: dict[tuple[Any, ...], bool] = {}
     result = []
     for row in zip(*(values for values, _ in figures), strict=True):
-        if row not in seen:
+        if row not in results:
             fractions = (
                 None if value is None else Fraction(value, scale)
                 for value, scale in zip(row, scales, strict=True)
             )
-            seen[row] = _value(node, dict(zip(names, fractions, strict=True))) is True
-        result.append(seen[row])
+            results[row] = _evaluate(node, dict(zip(names, fractions, strict=True))) is True
+        result.append(results[row])
     return result
 
 
-def _value(node: Node, row: Mapping[str, Fraction | None]) -> Value:
+def _evaluate(node: Node, row: Mapping[str, Fraction | None]) -> Value:
     if node.op == "column":
         return row[str(node.value)]
     if node.op == "literal":
-        return _literal(node)
-    values = [_value(operand, row) for operand in node.args]
+        return _read_literal(node)
+    values = [_evaluate(operand, row) for operand in node.args]
     if node.op in _OF_NULLS:
         return _OF_NULLS[node.op](values)
     result: Value = None if None in values else _COMPUTED[node.op](*values)
     return result
 
 
-def _literal(node: Node) -> Value:
+def _read_literal(node: Node) -> Value:
     """A constant as it was written: 0.1 is a tenth."""
     value = node.value
     return value if value is None or isinstance(value, bool) else Fraction(repr(value))
 
 
-def never(node: Node, least: Mapping[str, Fraction]) -> bool:
+def is_never_true(node: Node, minimums: Mapping[str, Fraction]) -> bool:
     """Whether a condition surely never holds; ``least`` is what figures are at least.
 
     Told are constants, and bounds on one figure that exclude each other.
     """
     if not node.columns():
-        return _value(node, {}) is not True
+        return _evaluate(node, {}) is not True
     if node.op == "or":
-        return all(never(operand, least) for operand in node.args)
+        return all(is_never_true(operand, minimums) for operand in node.args)
     ends: dict[str, list[tuple[Fraction, bool]]] = {}
-    lows = {name: (low, False) for name, low in least.items()}
-    for part in _together(node):
-        if part is not node and never(part, least):
+    lows = {name: (low, False) for name, low in minimums.items()}
+    for part in _list_conjuncts(node):
+        if part is not node and is_never_true(part, minimums):
             return True
         bound = _bound(part)
         if bound is None:
@@ -124,11 +124,11 @@ def never(node: Node, least: Mapping[str, Fraction]) -> bool:
     )
 
 
-def _together(node: Node) -> list[Node]:
+def _list_conjuncts(node: Node) -> list[Node]:
     """What must all be true, for the node to be."""
     if node.op != "and":
         return [node]
-    return [part for operand in node.args for part in _together(operand)]
+    return [part for operand in node.args for part in _list_conjuncts(operand)]
 
 
 def _bound(node: Node) -> tuple[str, str, Fraction] | None:
@@ -141,5 +141,5 @@ def _bound(node: Node) -> tuple[str, str, Fraction] | None:
         first, second, op = second, first, turned.get(op, op)
     if first.op != "column" or second.columns():
         return None
-    value = _value(second, {})
+    value = _evaluate(second, {})
     return None if value is None or isinstance(value, bool) else (str(first.value), op, value)

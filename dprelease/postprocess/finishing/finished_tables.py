@@ -28,11 +28,15 @@ from dprelease.model import (
 )
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.model.sentences import Text, sentence
-from dprelease.postprocess.finishing.lattice import axes_of, rows_of
-from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
-from dprelease.postprocess.intervals.estimate_columns import flag_meaning, flags_of
-from dprelease.postprocess.intervals.fixed_point import decimals_of
-from dprelease.postprocess.intervals.number_text import listing, number
+from dprelease.postprocess.finishing.lattice import identify_rows, number_axes
+from dprelease.postprocess.intervals.combined_noise import (
+    Part,
+    combine_parts,
+    compute_combined_halfwidth,
+)
+from dprelease.postprocess.intervals.estimate_columns import flag_meaning, flag_values
+from dprelease.postprocess.intervals.fixed_point import count_decimals
+from dprelease.postprocess.intervals.number_text import join_names, number
 from dprelease.statistics.read_release import (
     Piece,
     collect_figure_noise,
@@ -68,11 +72,11 @@ class Noisy(NamedTuple):
     integers: Mapping[str, Sequence[int]] = {}
 
 
-def noisy_figures(
+def collect_noisy_figures(
     plan: Plan, reads: Sequence[Read], released: NoisyTable | None = None
 ) -> list[Noisy]:
     """Queries of a plan with what is known of their noise, and what was released for them."""
-    integers = {} if released is None else _first_rows(released)
+    integers = {} if released is None else _take_first_rows(released)
     return [
         Noisy(
             read.query,
@@ -86,7 +90,7 @@ def noisy_figures(
     ]
 
 
-def _first_rows(released: NoisyTable) -> dict[str, Sequence[int]]:
+def _take_first_rows(released: NoisyTable) -> dict[str, Sequence[int]]:
     return {name: rows[0] for name, rows in released.values.items() if rows}
 
 
@@ -102,7 +106,7 @@ class Finished(Struct, frozen=True):
     remarks: tuple[Text, ...] = ()
 
 
-def finished(
+def finish_tables(
     tables: Sequence[OutputTable], figures: Sequence[Noisy], interval: Fraction
 ) -> Finished:
     """Do to the figures of all queries what their ``finish`` says; intervals are of this level."""
@@ -112,27 +116,27 @@ def finished(
     changed: dict[tuple[str, str], OutputColumn] = {}
     groups: dict[object, list[Noisy]] = {}
     for noisy in figures:
-        groups.setdefault(group_of(noisy.query), []).append(noisy)
+        groups.setdefault(identify_group(noisy.query), []).append(noisy)
     groups.pop(None, None)
     remarks = [
         remark
         for members in groups.values()
         for remark in _adjust(members, columns, interval, changed)
     ]
-    shown = columns | changed  # conditions look at all figures before any is hidden or rounded
+    union = columns | changed  # conditions look at all figures before any is hidden or rounded
     final: dict[tuple[str, str], OutputColumn] = {}
     raw: dict[tuple[str, str], tuple[Figures, int]] = {}
     for noisy in figures:
         finish, table = noisy.query.finish, noisy.query.table
         if finish == AS_RELEASED:
             continue
-        for name, members in figures_of(noisy.query, tables).items():
-            visible = _visible(finish, table, name, shown)
-            for column in _published(finish, table, name, members, shown, visible):
+        for name, members in group_figure_columns(noisy.query, tables).items():
+            visible = _find_visible(finish, table, name, union)
+            for column in _build_columns(finish, table, name, members, union, visible):
                 final[table, column.name] = column
             before = columns.get((table, name))
-            if before is not None and before.kind != "text" and _changes(finish):
-                raw[table, name] = _hidden(before.values, visible), before.decimals
+            if before is not None and before.kind != "text" and _is_changing(finish):
+                raw[table, name] = _hide_values(before.values, visible), before.decimals
     return Finished(
         tuple(
             replace(
@@ -148,37 +152,40 @@ def finished(
     )
 
 
-def _changes(finish: Finish) -> bool:
+def _is_changing(finish: Finish) -> bool:
     """Whether figures may become others."""
     return finish.is_adjusted or finish.round_to is not None
 
 
-def figures_of(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
+def group_figure_columns(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
     """The columns of a query by its figures: several of several quantiles, else one for all."""
     table = next(table for table in tables if table.name == query.table)
     names = [column.name for column in table.columns if column.query == query.name]
     figures = [name for name in names if f"{name}{FLAG}" in names] or [query.column_name]
     if len(figures) == 1:
         return {figures[0]: names}
-    return {figure: [name for name in names if name in _about(figure)] for figure in figures}
+    return {
+        figure: [name for name in names if name in _list_about_columns(figure)]
+        for figure in figures
+    }
 
 
-def _about(figure: str) -> tuple[str, ...]:
+def _list_about_columns(figure: str) -> tuple[str, ...]:
     return tuple(figure + ending for ending in ("", HALF, FLAG, RANKS))
 
 
 # --- agreement, 0 or more, whole ------------------------------------------------------------------
 
 
-def group_of(query: Query) -> object:
+def identify_group(query: Query) -> object:
     """What figures that are adjusted together have in common; None where nothing is adjusted."""
     finish = query.finish
     if finish.consistent:
-        return rows_of(query)
+        return identify_rows(query)
     return query.name if finish.nonnegative or finish.integer else None
 
 
-def places_after(finish: Finish, before: int, *, several: bool) -> int:
+def choose_places_after(finish: Finish, before: int, *, several: bool) -> int:
     """Decimals of a figure that was released with ``before`` of them."""
     if finish.integer:
         return 0
@@ -194,9 +201,9 @@ def _adjust(
     """Put the adjusted columns of a group into ``changed``, and remark on totals far apart."""
     from dprelease.postprocess.finishing.agreement import (
         Wanted,
-        agreed,
-        disagreement,
-        least_squares,
+        make_agree,
+        measure_disagreement,
+        solve_least_squares,
     )
 
     queries = [noisy.query for noisy in members]
@@ -205,28 +212,28 @@ def _adjust(
     if not all(column.values for column in before):
         return []
     decimals, finish = max(column.decimals for column in before), queries[0].finish
-    cells = [_scaled(column.values, decimals - column.decimals) for column in before]
-    group = observed_of(members, [len(column.values) for column in before], cells, decimals)
-    after = places_after(finish, decimals, several=len(members) > 1)
-    wanted = Wanted(decimals, after, finish.nonnegative)
-    fit = least_squares(group.tables, group.observed, group.sizes)
-    results = agreed(fit, wanted)
+    cells = [_scale_values(column.values, decimals - column.decimals) for column in before]
+    group = collect_observed(members, [len(column.values) for column in before], cells, decimals)
+    after = choose_places_after(finish, decimals, several=len(members) > 1)
+    target = Wanted(decimals, after, finish.nonnegative)
+    fit = solve_least_squares(group.tables, group.observed, group.sizes)
+    results = make_agree(fit, target)
     for place, column, values in zip(places, before, results, strict=True):
         kind = "number" if after else "integer"
         changed[place] = replace(column, values=values, decimals=after, kind=kind)
     if len(members) > 1:
-        leasts = _halves_after(fit, group.noises, interval, after)
-        for (table, name), least in zip(places, leasts, strict=True):
-            half = _with_decimals(columns[table, name + HALF], after)
-            sizes = [max(size, least) for size in half.values if isinstance(size, int)]
+        leasts = _iter_halfwidths_after(fit, group.noises, interval, after)
+        for (table, name), minimum in zip(places, leasts, strict=True):
+            half = _round_up_halfwidth(columns[table, name + HALF], after)
+            sizes = [max(size, minimum) for size in half.values if isinstance(size, int)]
             changed[table, half.name] = replace(half, values=sizes)
-    if disagreement(fit, decimals) > TOO_FAR:
-        names = listing(list(dict.fromkeys(query.table for query in queries)))
+    if measure_disagreement(fit, decimals) > TOO_FAR:
+        names = join_names(list(dict.fromkeys(query.table for query in queries)))
         return [sentence("finish.agree.totals_far_apart", names=names)]
     return []
 
 
-def _halves_after(
+def _iter_halfwidths_after(
     fit: Fit, noises: Sequence[tuple[Part, ...]], interval: Fraction, places: int
 ) -> Iterator[int]:
     """The half-widths after least squares in 10^-places, or 0 where the law is not looked at.
@@ -234,21 +241,21 @@ def _halves_after(
     That is where very many draws are added up: both figures are then all but Gaussian, and the
     half-width of the one that varies more holds for the other.
     """
-    from dprelease.postprocess.finishing.agreement import entering
+    from dprelease.postprocess.finishing.agreement import list_entering
 
     laws = list(dict.fromkeys(noises))
     numbers = [laws.index(noise) for noise in noises]
-    for entered in entering(fit):
+    for entered in list_entering(fit):
         draws: Counter[tuple[int, float]] = Counter()
         for place, kinds in (entered or {}).items():
             for factor, times in kinds.items():
                 draws[numbers[place], factor] += times
-        parts = combined(
+        parts = combine_parts(
             Part(part.noise, part.weight * Fraction(factor), part.draws * times)
             for (law, factor), times in draws.items()
             for part in laws[law]
         )
-        yield ceil(combined_half(parts, 1 - interval) * 10**places)
+        yield ceil(compute_combined_halfwidth(parts, 1 - interval) * 10**places)
 
 
 class Observed(NamedTuple):
@@ -263,7 +270,7 @@ class Observed(NamedTuple):
     noises: list[tuple[Part, ...]]
 
 
-def observed_of(
+def collect_observed(
     members: Sequence[Noisy],
     lengths: Sequence[int],
     figures: Sequence[Sequence[int]] = (),
@@ -289,7 +296,7 @@ def observed_of(
         counts = Counts((0,), cells[0], noisy.variance or Fraction(1))
         return Observed([(0,)], [lengths[0]], [counts], [noisy.noise])
     queries = [noisy.query for noisy in members]
-    numbers, tables = axes_of(queries)
+    numbers, tables = number_axes(queries)
     sizes = [len(labels) for _, labels in numbers]
     if [prod(sizes[i] for i in table) for table in tables] != list(lengths):
         raise ValueError("a table that agrees with others has a row for every cell")
@@ -301,7 +308,7 @@ def observed_of(
     group = Observed(tables, sizes, [], [])
     pieces: dict[str, None] = {}
     for at, (noisy, table) in enumerate(zip(members, tables, strict=True)):
-        read = [_piece_counts(piece, noisy, axis_of, sizes, decimals) for piece in noisy.pieces]
+        read = [_count_piece(piece, noisy, axis_of, sizes, decimals) for piece in noisy.pieces]
         if read and None not in read:
             for piece, counted in zip(noisy.pieces, read, strict=True):
                 if piece.name not in pieces and counted is not None:
@@ -319,7 +326,7 @@ def observed_of(
     return group
 
 
-def _piece_counts(
+def _count_piece(
     piece: Piece,
     noisy: Noisy,
     axis_of: Mapping[Group, int],
@@ -335,18 +342,18 @@ def _piece_counts(
     from dprelease.postprocess.finishing.agreement import Counts
 
     lengths = [len(group.labels) for group in piece.groups]
-    others = tuple(place for place, group in enumerate(piece.groups) if group not in axis_of)
+    extra_places = tuple(place for place, group in enumerate(piece.groups) if group not in axis_of)
     axes = [axis_of[group] for group in piece.groups if group in axis_of]
-    if len(set(axes)) < len(axes) or any(piece.centred[place] for place in others):
+    if len(set(axes)) < len(axes) or any(piece.centred[place] for place in extra_places):
         return None
-    added = prod(lengths[place] for place in others)
+    added = prod(lengths[place] for place in extra_places)
     cells: list[int] = []
     if noisy.integers:
         integers = np.array(noisy.integers[piece.name], dtype=object).reshape(lengths)
-        cells = np.reshape(integers.sum(axis=others) * 10**decimals, -1).tolist()
+        cells = np.reshape(integers.sum(axis=extra_places) * 10**decimals, -1).tolist()
     hidden, centred = set(), set()
     for place, group in enumerate(piece.groups):
-        if place not in others:
+        if place not in extra_places:
             axis = axis_of[group]
             hidden |= {axis} if lengths[place] > sizes[axis] else set()
             centred |= {axis} if piece.centred[place] else set()
@@ -356,7 +363,7 @@ def _piece_counts(
     return counts, noise
 
 
-def _scaled(values: Figures, places: int) -> list[int]:
+def _scale_values(values: Figures, places: int) -> list[int]:
     factor = 10**places
     whole = [value for value in values if isinstance(value, int)]
     return whole if factor == 1 else [value * factor for value in whole]
@@ -365,54 +372,54 @@ def _scaled(values: Figures, places: int) -> list[int]:
 # --- what is shown --------------------------------------------------------------------------------
 
 
-def _visible(
-    finish: Finish, table: str, name: str, shown: Mapping[tuple[str, str], OutputColumn]
+def _find_visible(
+    finish: Finish, table: str, name: str, columns: Mapping[tuple[str, str], OutputColumn]
 ) -> list[bool] | None:
     """Which rows show a figure; None for all."""
     if finish.hide_below is not None:
-        column = shown[table, name]
-        least = finish.hide_below * 10**column.decimals
-        return [isinstance(value, int) and value >= least for value in column.values]
+        column = columns[table, name]
+        threshold = finish.hide_below * 10**column.decimals
+        return [isinstance(value, int) and value >= threshold for value in column.values]
     if finish.publish_if is None:
         return None
     # Imported here for start-up: the parser is large.
-    from dprelease.postprocess.finishing.conditions import holds, read
+    from dprelease.postprocess.finishing.conditions import evaluate_rows, read
 
     own = {"value": name, "noise_moe": name + HALF, "count": name + COUNT}
-    beside = shown.get((table, name + COUNT))
-    if beside is None or beside.query != shown[table, name].query:  # or a query of that name
+    beside = columns.get((table, name + COUNT))
+    if beside is None or beside.query != columns[table, name].query:  # or a query of that name
         own["count"] = name
-    names = {other for at, other in shown if at == table} | {*own}
+    names = {other for at, other in columns if at == table} | {*own}
     node = read(finish.publish_if.text, sorted(names))
-    read_columns = [shown[table, own.get(other, other)] for other in node.columns()]
-    return holds(node, [(column.values, column.decimals) for column in read_columns])
+    read_columns = [columns[table, own.get(other, other)] for other in node.columns()]
+    return evaluate_rows(node, [(column.values, column.decimals) for column in read_columns])
 
 
-def _hidden(values: Figures, visible: Sequence[bool] | None) -> Figures:
+def _hide_values(values: Figures, visible: Sequence[bool] | None) -> Figures:
     if visible is None:
         return values
     return [value if shows else None for value, shows in zip(values, visible, strict=True)]
 
 
-def _published(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
+def _build_columns(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
     finish: Finish,
     table: str,
     name: str,
     members: Sequence[str],
-    shown: Mapping[tuple[str, str], OutputColumn],
+    all_columns: Mapping[tuple[str, str], OutputColumn],
     visible: Sequence[bool] | None,
 ) -> list[OutputColumn]:
     """The columns of a figure as they are published."""
-    columns = {member: shown[table, member] for member in members}
+    columns = {member: all_columns[table, member] for member in members}
     if name in columns and columns[name].kind != "text":
         columns |= _estimate(finish, name, columns)
     if visible is not None:
         flag = columns[name + FLAG]
         columns = {
-            member: replace(column, values=_hidden(column.values, visible))
+            member: replace(column, values=_hide_values(column.values, visible))
             for member, column in columns.items()
         }
-        said = [
+        deed_texts = [
             value if shows else SUPPRESSED
             for value, shows in zip(flag.values, visible, strict=True)
         ]
@@ -421,7 +428,7 @@ def _published(  # noqa: PLR0913, PLR0917 - a figure with all that decides it
             description=flag.description,
             suppressed=SUPPRESSED,
         )
-        columns[flag.name] = replace(flag, values=said, description=described)
+        columns[flag.name] = replace(flag, values=deed_texts, description=described)
     return list(columns.values())
 
 
@@ -431,26 +438,26 @@ def _estimate(
     """A figure rounded for display, with a half-width that allows for that, and its flag."""
     value, half, flag = columns[name], columns.get(name + HALF), columns.get(name + FLAG)
     if half is not None:
-        half = _with_decimals(half, value.decimals)
+        half = _round_up_halfwidth(half, value.decimals)
     if finish.round_to is not None:
-        value, half = _rounded(value, half, finish.round_to)
+        value, half = _round_columns(value, half, finish.round_to)
     described = value.description
-    if changes := deeds(finish):
+    if changes := name_deeds(finish):
         described = sentence("words.remark", text=described, remark=_in_a_row(changes))
-    made = {name: replace(value, description=described)}
+    new_columns = {name: replace(value, description=described)}
     if half is None:
-        return made
-    made[half.name] = half
+        return new_columns
+    new_columns[half.name] = half
     if finish.round_to is not None:
-        made |= _rounded_ends(name, columns, finish.round_to)
+        new_columns |= _round_ends(name, columns, finish.round_to)
     if flag is not None and any(size is not None for size in half.values):
         share = finish.flag_unreliable_at
-        flags = flags_of(_integers(value.values), _integers(half.values), share)
-        made[flag.name] = replace(flag, values=flags, description=flag_meaning(name, share))
-    return made
+        flags = flag_values(_to_integers(value.values), _to_integers(half.values), share)
+        new_columns[flag.name] = replace(flag, values=flags, description=flag_meaning(name, share))
+    return new_columns
 
 
-def _integers(values: Figures) -> list[int | None]:
+def _to_integers(values: Figures) -> list[int | None]:
     return [value if isinstance(value, int) else None for value in values]
 
 
@@ -462,20 +469,20 @@ def _in_a_row(texts: Sequence[Text]) -> Text:
     return text
 
 
-def deeds(finish: Finish) -> list[Text]:
+def name_deeds(finish: Finish) -> list[Text]:
     """Name what is done to figures, in a word or two each."""
-    said = {
+    deed_words = {
         sentence("finish.words.agree"): finish.consistent,
         sentence("finish.words.nonnegative"): finish.nonnegative,
         sentence("finish.words.integer"): finish.integer,
     }
-    words: list[Text] = [word for word, done in said.items() if done]
+    words: list[Text] = [word for word, is_done in deed_words.items() if is_done]
     if finish.round_to is not None:
         words.append(sentence("finish.words.round", multiple=number(finish.round_to, 12)))
     return words
 
 
-def _with_decimals(half: OutputColumn, places: int) -> OutputColumn:
+def _round_up_halfwidth(half: OutputColumn, places: int) -> OutputColumn:
     """A half-width with so many decimals, rounded up where it had more."""
     up, down = 10 ** max(places - half.decimals, 0), 10 ** max(half.decimals - places, 0)
     if up == down:
@@ -485,45 +492,45 @@ def _with_decimals(half: OutputColumn, places: int) -> OutputColumn:
     return replace(half, values=values, decimals=places, kind=kind)
 
 
-def _rounded_ends(
+def _round_ends(
     name: str, columns: Mapping[str, OutputColumn], step: Fraction
 ) -> dict[str, OutputColumn]:
     """The ends of intervals as multiples of ``step``, outward: they hold the rounded figure."""
-    made = {}
+    end_columns = {}
     for end, sign in ((LOW, 1), (HIGH, -1)):
         if (column := columns.get(name + end)) is None:
             continue
-        after, grain = decimals_of(step), step * 10**column.decimals
+        after, grain = count_decimals(step), step * 10**column.decimals
         multiples = (
             None if value is None else sign * (sign * value // grain)
-            for value in _integers(column.values)
+            for value in _to_integers(column.values)
         )
         size, kind = int(step * 10**after), "number" if after else "integer"
         values = [None if number is None else int(number) * size for number in multiples]
-        made[column.name] = replace(column, values=values, decimals=after, kind=kind)
-    return made
+        end_columns[column.name] = replace(column, values=values, decimals=after, kind=kind)
+    return end_columns
 
 
-def _rounded(
+def _round_columns(
     value: OutputColumn, half: OutputColumn | None, step: Fraction
 ) -> tuple[OutputColumn, OutputColumn | None]:
     """The nearest multiples of ``step``, and half-widths wider by half of it."""
-    after, before = decimals_of(step), value.decimals
+    after, before = count_decimals(step), value.decimals
     # in 10^-before a step is top/bottom, in 10^-after it is size
     grain, size = step * 10**before, int(step * 10**after)
     top, bottom = grain.numerator, grain.denominator
     values = [
-        (2 * one * bottom + top) // (2 * top) * size if isinstance(one, int) else None
-        for one in value.values
+        (2 * number * bottom + top) // (2 * top) * size if isinstance(number, int) else None
+        for number in value.values
     ]
     kind = "number" if after else "integer"
-    shown = replace(value, values=values, decimals=after, kind=kind)
+    rounded_column = replace(value, values=values, decimals=after, kind=kind)
     if half is None:
-        return shown, None
+        return rounded_column, None
     halves = [
-        -(-(2 * one * 10**after + size * 10**before) // (2 * 10**before))
-        if isinstance(one, int)
+        -(-(2 * number * 10**after + size * 10**before) // (2 * 10**before))
+        if isinstance(number, int)
         else None
-        for one in half.values
+        for number in half.values
     ]
-    return shown, replace(half, values=halves, decimals=after, kind=kind)
+    return rounded_column, replace(half, values=halves, decimals=after, kind=kind)

@@ -25,7 +25,7 @@ from dprelease.model import Bounding, Form, OutputColumn, OutputTable, Plan, Que
 from dprelease.model.outputs import BOUNDED, OK, UNRELIABLE
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.finishing.finished_tables import COUNT, FLAG, HALF, RANKS
-from dprelease.postprocess.intervals.number_text import percent
+from dprelease.postprocess.intervals.number_text import write_percent
 from dprelease.statistics.statistic_registry import get_statistic
 
 FEW_RECORDS = 10
@@ -61,7 +61,7 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
         if mate.column == query.column and COUNT in get_statistic(mate.statistic).suffixes:
             return CountBeside(f"{mate.column_name}{COUNT}", of_values=True)
     for mate in alike if by_condition else ():
-        if get_statistic(mate.statistic).combines and _counts_values(mate, query, plan):
+        if get_statistic(mate.statistic).combines and _is_counting_values(mate, query, plan):
             return CountBeside(mate.column_name, of_values=True)
     counts = (mate.column_name for mate in mates if get_statistic(mate.statistic).combines)
     name = next(counts, None)
@@ -81,7 +81,7 @@ def units_beside(query: Query, plan: Plan) -> str | None:
     return None
 
 
-def _counts_values(count: Query, query: Query, plan: Plan) -> bool:
+def _is_counting_values(count: Query, query: Query, plan: Plan) -> bool:
     """Whether a count is of just the records that have a value of the figure's column."""
     column = query.column
     if column is None:
@@ -94,12 +94,12 @@ def _counts_values(count: Query, query: Query, plan: Plan) -> bool:
     from dprelease.expressions import ExpressionError
     from dprelease.expressions.canonical import canonical
 
-    wanted = f'"{column.name}" IS NOT NULL'
+    filter_text = f'"{column.name}" IS NOT NULL'
     if query.where is not None:
-        wanted = f"({query.where.text}) AND ({wanted})"
-    types = {name: one.type for name, one in plan.release.columns.items()}
+        filter_text = f"({query.where.text}) AND ({filter_text})"
+    types = {name: declared.type for name, declared in plan.release.columns.items()}
     try:
-        return canonical(count.where.text, types) == canonical(wanted, types)
+        return canonical(count.where.text, types) == canonical(filter_text, types)
     except ExpressionError:  # such as a name that can't be quoted
         return False
 
@@ -107,22 +107,22 @@ def _counts_values(count: Query, query: Query, plan: Plan) -> bool:
 # --- flags of what has no half-width of its own ---------------------------------------------------
 
 
-def with_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+def add_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Flag quantiles and names by the counts of their records in the release."""
     by_name = {table.name: table for table in tables}
 
-    def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+    def flag_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
         if get_statistic(query.statistic).in_ranks:
             return _rank_flags(table, query, count_beside(query, plan))
         return _name_flags(table, query, plan, by_name) if is_chosen(query, plan) else {}
 
-    return _changed(tables, plan, flagged)
+    return _change_columns(tables, plan, flag_columns)
 
 
-def with_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+def restate_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Say of quantiles among listed candidates what held in version 0.2, which moved no value."""
 
-    def described(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+    def describe_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
         if query.points is None:
             return {}
         return {
@@ -137,19 +137,19 @@ def with_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[Output
             if column.query == query.name and column.beside == RANKS
         }
 
-    return _changed(tables, plan, described)
+    return _change_columns(tables, plan, describe_columns)
 
 
-def with_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+def add_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Flag quantiles alone, by counts that may hold records without a value, as version 0.2 did."""
 
-    def flagged(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
+    def flag_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
         if not get_statistic(query.statistic).in_ranks:
             return {}
         beside = count_beside(query, plan, by_condition=False)
         return _rank_flags(table, query, beside and beside._replace(of_values=True))
 
-    return _changed(tables, plan, flagged)
+    return _change_columns(tables, plan, flag_columns)
 
 
 def _rank_flags(
@@ -158,8 +158,8 @@ def _rank_flags(
     if beside is None:
         return {}
     columns = {column.name: column for column in table.columns}
-    made: dict[str, OutputColumn | None] = {}
-    for name in _flags_of(table, query):
+    flag_columns: dict[str, OutputColumn | None] = {}
+    for name in _list_flags(table, query):
         ranks = columns[name.removesuffix(FLAG) + RANKS]
         described = sentence(
             "flags.ranks.beside_count",
@@ -172,10 +172,10 @@ def _rank_flags(
                 ranks=ranks.name,
                 count=beside.name,
             )
-        weak = _exceeds(ranks, columns[beside.name], Fraction(1, FEW_RECORDS))
-        flags = _judged(weak, OK if beside.of_values else None)
-        made[name] = replace(columns[name], values=flags, description=described)
-    return made
+        weak = _flag_excess(ranks, columns[beside.name], Fraction(1, FEW_RECORDS))
+        flags = _judge_rows(weak, OK if beside.of_values else None)
+        flag_columns[name] = replace(columns[name], values=flags, description=described)
+    return flag_columns
 
 
 def is_chosen(query: Query, plan: Plan) -> bool:
@@ -190,33 +190,33 @@ def _name_flags(
 ) -> dict[str, OutputColumn | None]:
     """Judge names by the counts of their own, or of all records that could have them."""
     columns = {column.name: column for column in table.columns}
-    (flag,) = (columns[name] for name in _flags_of(table, query))
+    (flag,) = (columns[name] for name in _list_flags(table, query))
     short, share = columns[query.column_name + HALF], query.finish.flag_unreliable_at
-    own, beside = count_of_names(query, plan), count_beside(query, plan)
+    own, beside = find_name_count(query, plan), count_beside(query, plan)
     if own is not None:
-        counts = _counts_of_names(table, query, tables[own.table], own)
+        counts = _compute_name_counts(table, query, tables[own.table], own)
         described = sentence(
             "flags.score.beside_count",
             short=short.name,
-            share=percent(share),
+            share=write_percent(share),
             count=own.column_name,
             table=own.table,
         )
-        flags = _judged(_exceeds(short, counts, share), OK)
+        flags = _judge_rows(_flag_excess(short, counts, share), OK)
     elif beside is not None and query.axis is not None:
         described = sentence(
             "flags.score.beside_other_count",
             short=short.name,
-            share=percent(share),
+            share=write_percent(share),
             count=beside.name,
         )
-        flags = _judged(_exceeds(short, columns[beside.name], share), None)
+        flags = _judge_rows(_flag_excess(short, columns[beside.name], share), None)
     else:
         return {}
     return {flag.name: replace(flag, values=flags, description=described)}
 
 
-def count_of_names(query: Query, plan: Plan) -> Query | None:
+def find_name_count(query: Query, plan: Plan) -> Query | None:
     """Find a count of the same records by their names too, in whichever table it is."""
     if query.axis is None or query.private:
         return None
@@ -228,37 +228,37 @@ def count_of_names(query: Query, plan: Plan) -> Query | None:
     return None
 
 
-def _counts_of_names(
+def _compute_name_counts(
     table: OutputTable, query: Query, counted: OutputTable, count: Query
 ) -> OutputColumn:
     """Give for each row the least count of the names that it shows."""
     numbers = next(column for column in counted.columns if column.name == count.column_name)
     names = [c for c in table.columns if c.query == query.name and not c.beside]
     groups = [group.column for group in count.groups]
-    by_labels = dict(zip(_labels(counted, groups), numbers.values, strict=True))
+    by_labels = dict(zip(_iter_labels(counted, groups), numbers.values, strict=True))
     axis = None if query.axis is None else query.axis.column
-    least: list[int] = []
+    lowest_counts: list[int] = []
     for row in range(table.rows):
         labels = {c.name: c.values[row] for c in table.columns if c.kind == "key"}
-        shown = [
+        name_counts = [
             by_labels[tuple((labels | {axis: name.values[row]})[group] for group in groups)]
             for name in names
             if name.values[row] is not None
         ]
-        least.append(min((int(number or 0) for number in shown), default=0))
-    return replace(numbers, values=least)
+        lowest_counts.append(min((int(number or 0) for number in name_counts), default=0))
+    return replace(numbers, values=lowest_counts)
 
 
-def _labels(table: OutputTable, groups: Sequence[str]) -> Iterable[tuple[object, ...]]:
+def _iter_labels(table: OutputTable, groups: Sequence[str]) -> Iterable[tuple[object, ...]]:
     keys = {column.name: column.values for column in table.columns if column.kind == "key"}
     return zip(*(keys[group] for group in groups), strict=True)
 
 
-def _judged(weak: Sequence[bool], other: str | None) -> list[str | None]:
-    return [UNRELIABLE if one else other for one in weak]
+def _judge_rows(weak: Sequence[bool], other: str | None) -> list[str | None]:
+    return [UNRELIABLE if is_weak else other for is_weak in weak]
 
 
-def _exceeds(errors: OutputColumn, counts: OutputColumn, share: Fraction) -> list[bool]:
+def _flag_excess(errors: OutputColumn, counts: OutputColumn, share: Fraction) -> list[bool]:
     """Whether an error is more than a share of a count; of one below 0 it always is."""
     scaled = share * Fraction(10**errors.decimals, 10**counts.decimals)
     return [
@@ -270,13 +270,13 @@ def _exceeds(errors: OutputColumn, counts: OutputColumn, share: Fraction) -> lis
 # --- empty cells, and cells at their ends ---------------------------------------------------------
 
 
-def without_empty_groups(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+def remove_empty_groups(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Leave figures out of groups that may well have no records: they would be noise alone.
 
     Those are shares, means, spreads and quantiles, where a count of their records is within its
     noise of 0.
     """
-    return _changed(tables, plan, lambda table, query: _leave_out_empty(table, query, plan))
+    return _change_columns(tables, plan, lambda table, query: _leave_out_empty(table, query, plan))
 
 
 def _leave_out_empty(
@@ -295,7 +295,7 @@ def _leave_out_empty(
         int(number or 0) <= int(half or 0)
         for number, half in zip(columns[count].values, columns[count + HALF].values, strict=True)
     ]
-    made: dict[str, OutputColumn | None] = {}
+    kept_columns: dict[str, OutputColumn | None] = {}
     for column in table.columns:  # described so whether or not a cell is empty this time
         if column.query != query.name or column.suffix.startswith(COUNT) or column.beside == RANKS:
             continue
@@ -308,19 +308,19 @@ def _leave_out_empty(
                 description=column.description,
                 count=count,
             )
-        made[column.name] = replace(column, values=values, description=described)
-    return made
+        kept_columns[column.name] = replace(column, values=values, description=described)
+    return kept_columns
 
 
-def within_ends(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
+def clip_figures(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
     """Move figures that noise made impossible, such as a ratio below 0, to the nearest end.
 
     The true figure is no further from there, so that the half-width holds. They are unreliable.
     """
-    return tuple(_within_ends(table) for table in tables)
+    return tuple(_clip_table(table) for table in tables)
 
 
-def _within_ends(table: OutputTable) -> OutputTable:
+def _clip_table(table: OutputTable) -> OutputTable:
     columns = {column.name: column for column in table.columns}
     beside = {(column.figure, column.beside): column for column in table.columns}
     for name, column in list(columns.items()):
@@ -328,15 +328,15 @@ def _within_ends(table: OutputTable) -> OutputTable:
         if low is None or high is None:
             continue
         values = [
-            min(max(value, least), most)
-            if isinstance(value, int) and isinstance(least, int) and isinstance(most, int)
+            min(max(value, lowest), highest)
+            if isinstance(value, int) and isinstance(lowest, int) and isinstance(highest, int)
             else value
-            for value, least, most in zip(column.values, low.values, high.values, strict=True)
+            for value, lowest, highest in zip(column.values, low.values, high.values, strict=True)
         ]
         columns[name] = replace(column, values=values)
         if (flag := beside.get((name, FLAG))) is not None:
             pairs = zip(flag.values, column.values, values, strict=True)
-            flags = [said if old == new else UNRELIABLE for said, old, new in pairs]
+            flags = [flag if old == new else UNRELIABLE for flag, old, new in pairs]
             columns[flag.name] = replace(flag, values=flags)
     return replace(table, columns=tuple(columns.values()))
 
@@ -344,7 +344,7 @@ def _within_ends(table: OutputTable) -> OutputTable:
 # --- limits on a unit's rows ----------------------------------------------------------------------
 
 
-def with_bounded(
+def mark_bounded(
     tables: Sequence[OutputTable], plan: Plan, *, with_others: bool = True
 ) -> tuple[OutputTable, ...]:
     """Mark what the limits on a unit's rows can cut, and leave out flags that would be empty.
@@ -354,10 +354,12 @@ def with_bounded(
     flags: dict[object, str] = {None: BOUNDED, OK: BOUNDED}
     if with_others:
         flags[UNRELIABLE] = f"{BOUNDED} {UNRELIABLE}"
-    return _changed(tables, plan, lambda table, query: _bounded(table, query, plan, flags))
+    return _change_columns(
+        tables, plan, lambda table, query: _mark_columns(table, query, plan, flags)
+    )
 
 
-def limits_cut(query: Query, bounding: Bounding | None) -> bool:
+def is_cut_by_limits(query: Query, bounding: Bounding | None) -> bool:
     """Whether some unit can have more rows, or more groups, than may count in a figure."""
     if bounding is None:
         return False
@@ -366,16 +368,16 @@ def limits_cut(query: Query, bounding: Bounding | None) -> bool:
     return query.private or query.cells > min(bounding.rows, bounding.groups)
 
 
-def _bounded(
+def _mark_columns(
     table: OutputTable, query: Query, plan: Plan, marks: Mapping[object, str]
 ) -> dict[str, OutputColumn | None]:
     bounding = plan.release.privacy.bounding
-    if bounding is None or not limits_cut(query, bounding):
+    if bounding is None or not is_cut_by_limits(query, bounding):
         hides = query.finish.publish_if is not None or query.finish.hide_below is not None
-        empty = not hides and _says_nothing(query, plan)
-        return dict.fromkeys(_flags_of(table, query) if empty else ())
-    made: dict[str, OutputColumn | None] = {}
-    meaning = _bounded_means(query, plan, with_others=UNRELIABLE in marks)
+        empty = not hides and _has_no_flags(query, plan)
+        return dict.fromkeys(_list_flags(table, query) if empty else ())
+    columns: dict[str, OutputColumn | None] = {}
+    meaning = _describe_bounded(query, plan, with_others=UNRELIABLE in marks)
     for column in table.columns:
         if column.query != query.name:
             continue
@@ -384,24 +386,26 @@ def _bounded(
             described: Text = meaning
             if column.description:
                 described = sentence("words.remark", text=column.description, remark=meaning)
-            made[column.name] = replace(column, values=flags, description=described)
+            columns[column.name] = replace(column, values=flags, description=described)
         elif not column.beside:
-            described = sentence("words.remark", text=column.description, remark=_limits(bounding))
-            made[column.name] = replace(column, description=described)
-    return made
+            described = sentence(
+                "words.remark", text=column.description, remark=_describe_limits(bounding)
+            )
+            columns[column.name] = replace(column, description=described)
+    return columns
 
 
-def _bounded_means(query: Query, plan: Plan, *, with_others: bool) -> Sentence:
+def _describe_bounded(query: Query, plan: Plan, *, with_others: bool) -> Sentence:
     """Say what the flag stands for: of a figure that nothing judges it is no ``ok``."""
     if not with_others:
         return sentence("flags.bounded.for_ok")
     by_count = get_statistic(query.statistic).in_ranks or is_chosen(query, plan)
-    if by_count and judge_of(query, plan) is None:
+    if by_count and find_judge(query, plan) is None:
         return sentence("flags.bounded.for_empty_and_low_reliability")
     return sentence("flags.bounded.for_ok_and_low_reliability")
 
 
-def _limits(bounding: Bounding) -> Sentence:
+def _describe_limits(bounding: Bounding) -> Sentence:
     return sentence(
         "flags.bounded.rows_that_count",
         rows=bounding.rows,
@@ -410,14 +414,14 @@ def _limits(bounding: Bounding) -> Sentence:
     )
 
 
-def _says_nothing(query: Query, plan: Plan) -> bool:
+def _has_no_flags(query: Query, plan: Plan) -> bool:
     """Whether the plan leaves every flag of a query empty."""
     if get_statistic(query.statistic).in_ranks:
         return count_beside(query, plan) is None
     return is_chosen(query, plan) and not _is_counted(query, plan)
 
 
-def judge_of(query: Query, plan: Plan) -> str | None:
+def find_judge(query: Query, plan: Plan) -> str | None:
     """Name the count by which quantiles or names can be found reliable; None where there is none.
 
     A figure with a half-width is judged by that itself.
@@ -425,24 +429,26 @@ def judge_of(query: Query, plan: Plan) -> str | None:
     if get_statistic(query.statistic).in_ranks:
         beside = count_beside(query, plan)
         return beside.name if beside is not None and beside.of_values else None
-    count = count_of_names(query, plan) if is_chosen(query, plan) else None
+    count = find_name_count(query, plan) if is_chosen(query, plan) else None
     return None if count is None else count.column_name
 
 
 def _is_counted(query: Query, plan: Plan) -> bool:
     """Whether names can be judged by some count."""
     beside = query.axis is not None and count_beside(query, plan) is not None
-    return beside or count_of_names(query, plan) is not None
+    return beside or find_name_count(query, plan) is not None
 
 
-def _flags_of(table: OutputTable, query: Query) -> list[str]:
+def _list_flags(table: OutputTable, query: Query) -> list[str]:
     columns = (column for column in table.columns if column.query == query.name)
     return [column.name for column in columns if column.beside == FLAG]
 
 
-def _changed(tables: Sequence[OutputTable], plan: Plan, change: Change) -> tuple[OutputTable, ...]:
+def _change_columns(
+    tables: Sequence[OutputTable], plan: Plan, change: Change
+) -> tuple[OutputTable, ...]:
     """Make other columns of those of each query; None leaves a column out."""
-    made = []
+    changed_tables = []
     for table in tables:
         new: dict[str, OutputColumn | None] = {}
         for read in plan.reads:
@@ -450,5 +456,5 @@ def _changed(tables: Sequence[OutputTable], plan: Plan, change: Change) -> tuple
                 new |= change(table, read.query)
         columns = (new.get(column.name, column) for column in table.columns)
         remaining = tuple(column for column in columns if column is not None)
-        made.append(replace(table, columns=remaining))
-    return tuple(made)
+        changed_tables.append(replace(table, columns=remaining))
+    return tuple(changed_tables)

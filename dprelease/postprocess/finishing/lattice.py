@@ -42,16 +42,16 @@ class Scheme(NamedTuple):
     sums: Mapping[Axes, Axes]
 
 
-def scheme_of(tables: Collection[Axes]) -> Scheme:
+def build_scheme(tables: Collection[Axes]) -> Scheme:
     """Say how the tables are made to agree.
 
     Where they run in a circle, all are added up from the one that has all axes. Raises Circle where
     there is none.
     """
-    nodes = nodes_of(tables)
+    nodes = list_nodes(tables)
     finest = nodes[-1]
     try:
-        return _built_up(nodes)
+        return _build_up_scheme(nodes)
     except Circle:
         if not all(node <= finest for node in nodes):
             raise
@@ -59,7 +59,7 @@ def scheme_of(tables: Collection[Axes]) -> Scheme:
     return Scheme(nodes, {NONE: (), finest: (NONE,)}, sums)
 
 
-def _built_up(nodes: Sequence[Axes]) -> Scheme:
+def _build_up_scheme(nodes: Sequence[Axes]) -> Scheme:
     sums: dict[Axes, Axes] = {}
     parents: dict[Axes, tuple[Axes, ...]] = {}
     for node in nodes:
@@ -67,39 +67,39 @@ def _built_up(nodes: Sequence[Axes]) -> Scheme:
             settled = [other for other in nodes if other not in sums]
             below = [other for other in settled if other < node]
             highest = [n for n in below if not any(n < other for other in below)]
-            chain, rest = _chained(highest)
+            chain, rest = _chain_nodes(highest)
             if not rest:
                 parents[node] = chain
                 break
             # one of those below that nothing but this needs, or else this one, is added up
-            follows = ((one, _needed_by(one, settled)) for one in (*rest, *chain, node))
-            pair = next(((one, finer) for one, finer in follows if finer is not None), None)
+            follows = ((axes, _find_needed_node(axes, settled)) for axes in (*rest, *chain, node))
+            pair = next(((axes, finer) for axes, finer in follows if finer is not None), None)
             if pair is None:
-                raise Circle(_ordered(highest))
+                raise Circle(_order_nodes(highest))
             sums[pair[0]] = pair[1]
     return Scheme(tuple(nodes), {node: parents[node] for node in nodes if node not in sums}, sums)
 
 
-def _needed_by(node: Axes, settled: Iterable[Axes]) -> Axes | None:
+def _find_needed_node(node: Axes, settled: Iterable[Axes]) -> Axes | None:
     """The one finer node that is part of all finer ones, if there is one."""
     finer = [other for other in settled if node < other]
-    least = min(finer, key=len, default=NONE)
-    return least if finer and all(least <= other for other in finer) else None
+    smallest = min(finer, key=len, default=NONE)
+    return smallest if finer and all(smallest <= other for other in finer) else None
 
 
-def nodes_of(tables: Iterable[Axes]) -> tuple[Axes, ...]:
+def list_nodes(tables: Iterable[Axes]) -> tuple[Axes, ...]:
     """List the tables, what any of them share, and the total, the coarse ones first."""
     nodes = {NONE}
     for table in dict.fromkeys(tables):
         nodes |= {table, *(table & node for node in nodes)}
-    return _ordered(nodes)
+    return _order_nodes(nodes)
 
 
-def _ordered(nodes: Iterable[Axes]) -> tuple[Axes, ...]:
+def _order_nodes(nodes: Iterable[Axes]) -> tuple[Axes, ...]:
     return tuple(sorted(nodes, key=lambda node: (len(node), sorted(node))))
 
 
-def _chained(nodes: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[Axes, ...]]:
+def _chain_nodes(nodes: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[Axes, ...]]:
     """Order nodes so that what each shares with all before lies in one of these; and the rest.
 
     The next is one that shares most, which finds an order wherever there is one.
@@ -117,7 +117,7 @@ def _chained(nodes: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[Axes, ...]]
     return tuple(chain), ()
 
 
-def corrections(node: Axes, nodes: Iterable[Axes]) -> dict[Axes, int]:
+def count_corrections(node: Axes, nodes: Iterable[Axes]) -> dict[Axes, int]:
     """How often what each coarser node is off by counts in correcting a node.
 
     Minus the Moebius function of the lattice: what is common to several is corrected once.
@@ -138,7 +138,7 @@ class Rows(NamedTuple):
     weight: str | None
 
 
-def rows_of(query: Query) -> Rows:
+def identify_rows(query: Query) -> Rows:
     """Say which records a figure that adds up over cells is of, and what it is of them."""
     counted, column = get_statistic(query.statistic).counts, query.column
     where = None if query.where is None else query.where.text
@@ -150,7 +150,7 @@ Axis = tuple[str, tuple[str, ...]]
 """A column that is grouped by, and its labels."""
 
 
-def axes_of(queries: Iterable[Query]) -> tuple[dict[Axis, int], list[tuple[int, ...]]]:
+def number_axes(queries: Iterable[Query]) -> tuple[dict[Axis, int], list[tuple[int, ...]]]:
     """Number the axes of all queries, and give those of each; the same bins are the same axis."""
     numbers: dict[Axis, int] = {}
     axes = []

@@ -15,7 +15,7 @@ Cells = NDArray[Any]
 """Integers on lanes of 64 bits, or Python integers."""
 
 
-def adjusted(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells:
+def adjust_to_totals(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells:
     """The nearest integers to each row of ``cells`` that add up to its total.
 
     All cells of a row are shifted alike; ``nonnegative``: those that would lie below 0 are 0, which
@@ -44,7 +44,7 @@ def adjusted(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells:
     return np.where(chosen, cells + shift[:, None] + extra, 0 * cells)
 
 
-def rounded(cells: Cells, unit: int) -> Cells:
+def round_rows(cells: Cells, unit: int) -> Cells:
     """Multiples of ``unit`` that are less than that off and keep each row's total, which is one.
 
     The largest remainders are rounded up; of equal ones the first.
@@ -65,7 +65,9 @@ ROUNDS = 30
 """Rows and columns are met in turn so often before what is still off is moved cell by cell."""
 
 
-def crossed(cells: Cells, rows: Cells, columns: Cells, unit: int, *, nonnegative: bool) -> Cells:
+def round_to_both_totals(
+    cells: Cells, rows: Cells, columns: Cells, unit: int, *, nonnegative: bool
+) -> Cells:
     """Integers near ``cells[block, i, j]`` that add up to both totals, in multiples of ``unit``.
 
     ``rows[block, i]`` and ``columns[block, j]`` are multiples of it, with the same sum. Rows and
@@ -76,22 +78,24 @@ def crossed(cells: Cells, rows: Cells, columns: Cells, unit: int, *, nonnegative
 
     def meet_rows(now: Cells) -> Cells:
         flat = now.reshape(blocks * height, width)
-        met = adjusted(flat, rows.reshape(-1), nonnegative=nonnegative)
-        return met.reshape(now.shape)
+        adjusted_columns = adjust_to_totals(flat, rows.reshape(-1), nonnegative=nonnegative)
+        return adjusted_columns.reshape(now.shape)
 
     for _ in range(ROUNDS if nonnegative else 1):
         fine = meet_rows(fine)
         if not (fine.sum(axis=1) - columns).any():
             break
         flipped = fine.transpose(0, 2, 1).reshape(blocks * width, height)
-        met = adjusted(flipped, columns.reshape(-1), nonnegative=nonnegative)
-        fine = met.reshape(blocks, width, height).transpose(0, 2, 1)
-    flat = rounded(meet_rows(fine).reshape(blocks * height, width), unit)
+        adjusted_columns = adjust_to_totals(flipped, columns.reshape(-1), nonnegative=nonnegative)
+        fine = adjusted_columns.reshape(blocks, width, height).transpose(0, 2, 1)
+    flat = round_rows(meet_rows(fine).reshape(blocks * height, width), unit)
     whole = flat.reshape(cells.shape) // unit
-    return _balanced(whole, cells, columns // unit, unit, nonnegative=nonnegative) * unit
+    return _balance_columns(whole, cells, columns // unit, unit, nonnegative=nonnegative) * unit
 
 
-def _balanced(whole: Cells, cells: Cells, columns: Cells, unit: int, *, nonnegative: bool) -> Cells:
+def _balance_columns(
+    whole: Cells, cells: Cells, columns: Cells, unit: int, *, nonnegative: bool
+) -> Cells:
     """Move units between the columns of a row until all columns have their totals.
 
     From the column with most too many to that which lacks most, in the row where that fits
@@ -104,10 +108,10 @@ def _balanced(whole: Cells, cells: Cells, columns: Cells, unit: int, *, nonnegat
             return whole
         to, source = lacking[blocks].argmax(axis=1), lacking[blocks].argmin(axis=1)
         amount = np.minimum(lacking[blocks, to], -lacking[blocks, source])
-        taken, given = whole[blocks, :, source], whole[blocks, :, to]
-        gain = (taken - given) * unit - cells[blocks, :, source] + cells[blocks, :, to]
+        givers, receivers = whole[blocks, :, source], whole[blocks, :, to]
+        gain = (givers - receivers) * unit - cells[blocks, :, source] + cells[blocks, :, to]
         if nonnegative:
-            gain = np.where(taken > 0, gain, gain.min() - 1)
+            gain = np.where(givers > 0, gain, gain.min() - 1)
         row = gain.argmax(axis=1)
         step = np.maximum(amount // whole.shape[1], 1)
         if nonnegative:

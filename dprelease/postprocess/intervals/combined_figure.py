@@ -24,7 +24,11 @@ from msgspec.structs import replace
 from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn, Plan, Read, Step
 from dprelease.model.sentences import Text, sentence
-from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
+from dprelease.postprocess.intervals.combined_noise import (
+    Part,
+    combine_parts,
+    compute_combined_halfwidth,
+)
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.postprocess.intervals.figure_terms import (
     build_polynomial,
@@ -72,7 +76,7 @@ def build_combined_columns(
 def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
     """The half-width of every figure, roundings included, in the decimals that are published."""
     places = read.decimals
-    half = combined_half(collect_noise(read, plan), 1 - interval)
+    half = compute_combined_halfwidth(collect_noise(read, plan), 1 - interval)
     if _find_denominator(read, plan) > 1 and 10**places % _find_denominator(read, plan):
         half += _count_roundings(read) * Fraction(1, 2 * 10**places)
     return Fraction(math.ceil(half * 10**places), 10**places)
@@ -80,7 +84,7 @@ def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
 
 def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:
     """The noise of a figure: so many draws of a law, times a factor, for each of its steps."""
-    return combined(
+    return combine_parts(
         Part(step.noise, part.factor, part.cells)
         for step, _, sums in _iter_polynomials(read, plan)
         for part in list_entering(step.query.groups, sums)

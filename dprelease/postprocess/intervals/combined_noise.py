@@ -69,7 +69,7 @@ class Part(NamedTuple):
     draws: int
 
 
-def combined(parts: Iterable[Part]) -> tuple[Part, ...]:
+def combine_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
     """The same sum with one part for each law and size of weight; without those of no noise."""
     draws: Counter[tuple[Noise, Fraction]] = Counter()
     for noise, weight, count in parts:
@@ -79,8 +79,8 @@ def combined(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 @lru_cache(maxsize=4096)
-def combined_half(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
-    """An h with P(|Y| > h) <= alpha, ``parts`` as ``combined`` makes them; see the module.
+def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
+    """An h with P(|Y| > h) <= alpha, ``parts`` as ``combine_parts`` makes them; see the module.
 
     Raises ValueError for alpha <= 0 and for noise of choices.
     """
@@ -90,10 +90,10 @@ def combined_half(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
         raise ValueError("only noise of numbers is combined")
     if alpha >= 1 or not parts:
         return Fraction(0)
-    unit = Fraction(2) ** round(max(map(_size, parts)))
+    unit = Fraction(2) ** round(max(map(_estimate_size, parts)))
     scaled = [
         _Scaled(
-            *_parameters(part),
+            *_compute_parameters(part),
             float(part.weight / unit),
             part.draws,
             part.noise.stair,
@@ -101,11 +101,11 @@ def combined_half(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
         )
         for part in parts
     ]
-    if _ever(scaled) <= float(alpha) * (1 - SLACK):
+    if _bound_nonzero(scaled) <= float(alpha) * (1 - SLACK):
         return Fraction(0)
     if alpha < LEAST_ALPHA:
-        return Fraction(_chernoff(scaled, math.log(2) - _log(alpha))) * unit * _UP
-    reach = _chernoff(scaled, _REACH)
+        return Fraction(_bound_chernoff(scaled, math.log(2) - _log(alpha))) * unit * _UP
+    reach = _bound_chernoff(scaled, _REACH)
     grid = Fraction(
         math.gcd(*(part.weight.numerator for part in parts)),
         math.lcm(*(part.weight.denominator for part in parts)),
@@ -113,8 +113,8 @@ def combined_half(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
     points = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
     if points <= _MOST_POINTS:
         steps = [int(part.weight / grid) % points for part in parts]
-        return _on_lattice(scaled, steps, points, alpha) * grid
-    return Fraction(_smoothed(scaled, reach, alpha)) * unit * _UP
+        return _solve_on_lattice(scaled, steps, points, alpha) * grid
+    return Fraction(_solve_smoothed(scaled, reach, alpha)) * unit * _UP
 
 
 class _Scaled(NamedTuple):
@@ -145,13 +145,13 @@ class _Scaled(NamedTuple):
 _LAWS = (NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE, NoiseFamily.GAUSSIAN)
 
 
-def _parameters(part: Part) -> tuple[float, float]:
+def _compute_parameters(part: Part) -> tuple[float, float]:
     if part.noise.family is not NoiseFamily.GAUSSIAN:
         return float(1 / (2 * part.noise.parameter)), 0.0
     return 0.0, float(part.noise.parameter)
 
 
-def _size(part: Part) -> float:
+def _estimate_size(part: Part) -> float:
     """The binary logarithm of about the standard deviation."""
     size = math.log(part.draws) / 2 + _log(part.weight)
     of_law = _log(part.noise.parameter)
@@ -163,7 +163,7 @@ def _log(value: Fraction) -> float:
     return math.log(value.numerator) - math.log(value.denominator)
 
 
-def _ever(scaled: Sequence[_Scaled]) -> float:
+def _bound_nonzero(scaled: Sequence[_Scaled]) -> float:
     """A bound of the chance that some draw is not 0: for noise so small that it hardly ever is.
 
     Laplace: 2a/(1 + a) with a = exp(-1/s). Gaussian: 2 (x + x^4/(1 - x)), x = exp(-1/(2 sigma2)).
@@ -180,7 +180,7 @@ def _ever(scaled: Sequence[_Scaled]) -> float:
     return chance
 
 
-def _chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
+def _bound_chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
     """An h with M(u) exp(-u h) <= exp(-logs), for the best u of many; every u gives a bound."""
     import numpy as np
 
@@ -198,7 +198,7 @@ def _chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
         if part.stair:
             total += part.draws * (_log_moment(part, rates * part.weight) + _ROUNDED)
         elif part.inverse:
-            ratio = _sinh_ratio(rates * part.weight / 2, part.inverse)
+            ratio = _divide_sinh(rates * part.weight / 2, part.inverse)
             total -= part.draws * np.log1p(-(ratio**2))
         else:
             total += part.draws * part.sigma2 * (rates * part.weight) ** 2 / 2
@@ -214,10 +214,10 @@ def _log_moment(part: _Scaled, rates: Floats) -> Floats:
     for u in (rates, -rates):
         block = np.exp(first * u) * np.expm1(stair * u) / np.expm1(u)
         sums += part.ratio * block / -np.expm1(stair * (u - 2 * part.inverse))
-    return _floats(np.log(sums) - math.log1p(part.others))
+    return _to_floats(np.log(sums) - math.log1p(part.others))
 
 
-def _sinh_ratio(above: Floats, below: float) -> Floats:
+def _divide_sinh(above: Floats, below: float) -> Floats:
     """sinh(above)/sinh(below) for 0 < above < below, without overflow."""
     import numpy as np
 
@@ -225,7 +225,7 @@ def _sinh_ratio(above: Floats, below: float) -> Floats:
     return ratio
 
 
-def _on_lattice(
+def _solve_on_lattice(
     scaled: Sequence[_Scaled], steps: Sequence[int], points: int, alpha: Fraction
 ) -> int:
     """The least h with P(|Y| > h) <= alpha - SLACK, in units of the lattice."""
@@ -234,12 +234,12 @@ def _on_lattice(
     logs, signs = np.zeros(points // 2 + 1), np.ones(points // 2 + 1)
     places = np.arange(points // 2 + 1)
     for part, step in zip(scaled, steps, strict=True):
-        turns = _floats(places * step % points * (_TURN / points))
-        places = _multiplied(logs, signs, places, part, turns)
-    return _least(signs * _spectrum(logs), points, alpha)
+        turns = _to_floats(places * step % points * (_TURN / points))
+        places = _multiply_transform(logs, signs, places, part, turns)
+    return _find_least(signs * _compute_spectrum(logs), points, alpha)
 
 
-def _smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float:
+def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float:
     """The same of the smoothed sum, and what smoothing can have moved it by."""
     import numpy as np
 
@@ -249,28 +249,28 @@ def _smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float
     logs, signs = -((_SPREAD * grid * frequencies) ** 2) / 2, np.ones_like(frequencies)
     places = np.flatnonzero(logs > _NOTHING)
     for part in sorted(scaled, key=lambda part: part.inverse):
-        turns = _floats(frequencies[places] * part.weight)
-        places = _multiplied(logs, signs, places, part, turns)
-    return grid * (_least(signs * _spectrum(logs), points, alpha) + _BEYOND * _SPREAD)
+        turns = _to_floats(frequencies[places] * part.weight)
+        places = _multiply_transform(logs, signs, places, part, turns)
+    return grid * (_find_least(signs * _compute_spectrum(logs), points, alpha) + _BEYOND * _SPREAD)
 
 
-def _multiplied(
+def _multiply_transform(
     logs: Floats, signs: Floats, places: NDArray[np.intp], part: _Scaled, turns: Floats
 ) -> NDArray[np.intp]:
     """Multiply by the transform of a part at these places; which of them are still something."""
     import numpy as np
 
     if part.stair:
-        one = _stair_transform(part, turns)
+        factor = _transform_stairs(part, turns)
         with np.errstate(divide="ignore"):
-            logs[places] += part.draws * np.log(np.abs(one))
-        signs[places] *= np.sign(one) ** part.draws
+            logs[places] += part.draws * np.log(np.abs(factor))
+        signs[places] *= np.sign(factor) ** part.draws
     else:
         logs[places] += part.draws * _log_transform(part, turns)
     return places[logs[places] > _NOTHING]
 
 
-def _stair_transform(part: _Scaled, turns: Floats) -> Floats:
+def _transform_stairs(part: _Scaled, turns: Floats) -> Floats:
     """The characteristic function of one draw of staircase noise: real, and it may be negative."""
     import numpy as np
 
@@ -282,16 +282,16 @@ def _stair_transform(part: _Scaled, turns: Floats) -> Floats:
     later = part.ratio * middle * np.sin(stair * angles / 2)
     later /= 1 - part.ratio * np.exp(1j * stair * angles)
     sums = (np.sin((first - 0.5) * angles) + 2 * later.real) / np.sin(angles / 2)
-    return _floats(np.where(at_zero, 1.0, sums / (1 + part.others)))
+    return _to_floats(np.where(at_zero, 1.0, sums / (1 + part.others)))
 
 
-def _spectrum(logs: Floats) -> Floats:
+def _compute_spectrum(logs: Floats) -> Floats:
     import numpy as np
 
     return np.where(logs > _NOTHING, np.exp(np.maximum(logs, _NOTHING)), 0.0)
 
 
-def _least(spectrum: Floats, points: int, alpha: Fraction) -> int:
+def _find_least(spectrum: Floats, points: int, alpha: Fraction) -> int:
     """Invert, and find the first lattice point beyond which there is little enough."""
     import numpy as np
 
@@ -309,7 +309,7 @@ def _log_transform(part: _Scaled, turns: Floats) -> Floats:
         return np.zeros_like(turns)
     if part.inverse:
         ratio = np.sin(turns / 2) / math.sinh(part.inverse)
-        return _floats(-np.log1p(ratio * ratio))
+        return _to_floats(-np.log1p(ratio * ratio))
     angles = turns - _TURN * np.rint(turns / _TURN)
     sigma2 = part.sigma2
     if sigma2 < _DUAL_FROM:
@@ -319,7 +319,7 @@ def _log_transform(part: _Scaled, turns: Floats) -> Floats:
             (4 * weight / total * np.sin(k * angles / 2) ** 2 for k, weight in weights),
             np.zeros_like(angles),
         )
-        return _floats(np.log1p(-lost))
+        return _to_floats(np.log1p(-lost))
     images = range(-3, 4)
     others = [
         np.exp(-sigma2 * _TURN * image * (2 * angles + _TURN * image) / 2)
@@ -327,8 +327,8 @@ def _log_transform(part: _Scaled, turns: Floats) -> Floats:
         if image
     ]
     at_zero = math.fsum(math.exp(-sigma2 * (_TURN * image) ** 2 / 2) for image in images if image)
-    return _floats(-sigma2 * angles**2 / 2 + np.log1p(sum(others)) - math.log1p(at_zero))
+    return _to_floats(-sigma2 * angles**2 / 2 + np.log1p(sum(others)) - math.log1p(at_zero))
 
 
-def _floats(array: NDArray[Any]) -> Floats:
+def _to_floats(array: NDArray[Any]) -> Floats:
     return array

@@ -32,7 +32,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.model import AxisMatrix, CurveAxis, Noise, NoiseFamily
-from dprelease.postprocess.intervals.long_sums import quantile_per_length
+from dprelease.postprocess.intervals.long_sums import bound_quantile_per_length
 from dprelease.postprocess.intervals.noise_mixture import LATTICE_SLACK
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Reader(NamedTuple):
     total_off: float
 
 
-def curve_figures(
+def compute_curve_figures(
     mixed: Mixed, noise: Noise, integers: Sequence[int], interval: Fraction, places: int
 ) -> tuple[list[int | None], list[int | None]]:
     """Read the curve of each group, and its half-widths, in units of 10^-``places``.
@@ -78,18 +78,20 @@ def curve_figures(
     """
     import numpy as np
 
-    readers = [reader(*part) for part in mixed]
-    curves = np.array(integers, dtype=np.float64).reshape(-1, *(len(one.total) for one in readers))
+    readers = [build_reader(*part) for part in mixed]
+    curves = np.array(integers, dtype=np.float64).reshape(
+        -1, *(len(axis_reader.total) for axis_reader in readers)
+    )
     totals = curves
-    for one in readers:
-        curves = np.tensordot(curves, one.rows, axes=(1, 1)).astype(np.float64)
-        totals = np.tensordot(totals, one.total, axes=(1, 0)).astype(np.float64)
+    for axis_reader in readers:
+        curves = np.tensordot(curves, axis_reader.rows, axes=(1, 1)).astype(np.float64)
+        totals = np.tensordot(totals, axis_reader.total, axes=(1, 0)).astype(np.float64)
     curves = curves.reshape(len(totals), -1)
     ratios = curves / np.where(totals > 0, totals, 1.0)[:, None]
-    law = _law(mixed, noise, interval, _steepest(float(abs(ratios).max())))
-    spare = totals - law.of_total
-    halves = law.at(ratios) / np.where(spare > 0, spare, 1.0)[:, None]
-    off, total_off = _off(readers)
+    law = _build_law(mixed, noise, interval, _round_up_ratio(float(abs(ratios).max())))
+    spare = totals - law.total_quantile
+    halves = law.compute_quantile(ratios) / np.where(spare > 0, spare, 1.0)[:, None]
+    off, total_off = _bound_offset(readers)
     halves += off + total_off * (abs(ratios) + halves)
     sure = np.repeat(spare > 0, curves.shape[1]).tolist()
     scale = 10.0**places
@@ -101,22 +103,22 @@ def curve_figures(
     )
 
 
-def curve_half(
+def compute_curve_halfwidth(
     mixed: Mixed, noise: Noise, interval: Fraction, records: int, even: Fraction
 ) -> float | None:
     """The largest half-width where so many records have the density ``even``; None for too few."""
     import numpy as np
 
-    law = _law(mixed, noise, interval, _steepest(float(even)))
-    spare = records - law.of_total
+    law = _build_law(mixed, noise, interval, _round_up_ratio(float(even)))
+    spare = records - law.total_quantile
     if spare <= 0:
         return None
-    halves = law.at(np.array(float(even))) / spare
-    off, total_off = _off([reader(*part) for part in mixed])
+    halves = law.compute_quantile(np.array(float(even))) / spare
+    off, total_off = _bound_offset([build_reader(*part) for part in mixed])
     return float((halves + off + total_off * (float(even) + halves)).max())
 
 
-def steepness(axis: CurveAxis) -> float:
+def bound_steepness(axis: CurveAxis) -> float:
     """How far the curve of a record may be moved by what its bin does not tell of its value.
 
     As a part of the height of a kernel.
@@ -124,47 +126,47 @@ def steepness(axis: CurveAxis) -> float:
     import numpy as np
 
     reach = (np.array(axis.values) - 1) / 2 * float(axis.step)
-    ends = [_kernels(axis, part * reach) for part in (-1.0, 0.0, 1.0)]
-    moved = max(float(np.abs(end - _curve(axis)).max()) for end in ends)
+    ends = [_compute_kernels(axis, part * reach) for part in (-1.0, 0.0, 1.0)]
+    moved = max(float(np.abs(end - _compute_curve(axis)).max()) for end in ends)
     return moved * float(axis.bandwidth) * math.sqrt(2 * math.pi)
 
 
-def _steepest(ratio: float) -> float:
+def _round_up_ratio(ratio: float) -> float:
     """The next power of two, so that few laws are looked up."""
     return 2.0 ** math.ceil(math.log2(ratio)) if ratio else 0.0
 
 
-def curve_spread(mixed: Mixed) -> float:
+def compute_curve_spread(mixed: Mixed) -> float:
     """The mean square, over the points, of the factors of the curve."""
-    return prod(float((reader(*part).rows ** 2).sum(axis=1).mean()) for part in mixed)
+    return prod(float((build_reader(*part).rows ** 2).sum(axis=1).mean()) for part in mixed)
 
 
 @lru_cache(maxsize=64)
-def reader(axis: CurveAxis, matrix: AxisMatrix) -> Reader:
+def build_reader(axis: CurveAxis, matrix: AxisMatrix) -> Reader:
     """How the curve, and the number of records, are read from the integers of a matrix."""
     import numpy as np
 
     rows = np.array(matrix.entries, dtype=np.float64)
     gram = rows @ rows.T
     gram += np.eye(len(gram)) * (_RIDGE * np.trace(gram) / len(gram))
-    wanted = np.vstack([_curve(axis), np.ones(len(axis.centres))])
-    factors: Floats = np.linalg.solve(gram, rows @ wanted.T).T.astype(np.float64)
+    target = np.vstack([_compute_curve(axis), np.ones(len(axis.centres))])
+    factors: Floats = np.linalg.solve(gram, rows @ target.T).T.astype(np.float64)
     readings = factors @ rows
-    off = abs(readings - wanted).max(axis=1) * axis.smooth
-    high = np.maximum(abs(readings), wanted).max(axis=1)
+    off = abs(readings - target).max(axis=1) * axis.smooth
+    high = np.maximum(abs(readings), target).max(axis=1)
     return Reader(factors[:-1], factors[-1], off[:-1], high[:-1], float(off[-1]))
 
 
-def _off(readers: Sequence[Reader]) -> tuple[Floats, float]:
+def _bound_offset(readers: Sequence[Reader]) -> tuple[Floats, float]:
     """By how much the curve of a record, and their number, are off at most: of all columns."""
     import numpy as np
 
     first, *others = readers
     off, high, total_off = first.off, first.high, first.total_off
-    for one in others:
-        off = np.add(_product(off, one.high), _product(high, one.off))
-        high = _product(high, one.high)
-        total_off += one.total_off + total_off * one.total_off
+    for axis_reader in others:
+        off = np.add(_multiply(off, axis_reader.high), _multiply(high, axis_reader.off))
+        high = _multiply(high, axis_reader.high)
+        total_off += axis_reader.total_off + total_off * axis_reader.total_off
     return off, total_off
 
 
@@ -172,27 +174,27 @@ _FEW_VALUES = 5
 """More values in a range are taken as a whole stretch, at so many places of Gauss and Legendre."""
 
 
-def _curve(axis: CurveAxis) -> Floats:
+def _compute_curve(axis: CurveAxis) -> Floats:
     """What a record of each bin adds to the density at each point."""
     import numpy as np
 
     if not axis.smooth:
-        return _kernels(axis, np.zeros(len(axis.centres)))
+        return _compute_kernels(axis, np.zeros(len(axis.centres)))
     values, nodes = np.array(axis.values), np.polynomial.legendre.leggauss(_FEW_VALUES)
     # as wide as so many values are by their variance
     half = np.sqrt(values**2 - 1) / 2
-    few = values <= _FEW_VALUES
+    is_small = values <= _FEW_VALUES
     if max(axis.values) == 1:
-        return _kernels(axis, np.zeros(len(values)))
+        return _compute_kernels(axis, np.zeros(len(values)))
     curve: Floats = np.zeros((len(axis.points), len(axis.centres)))
     for number, (place, weight) in enumerate(zip(*nodes, strict=True)):
-        moved = np.where(few, number - (values - 1) / 2, half * place)
-        weights = np.where(few, (number < values) / values, weight / 2)
-        curve += weights * _kernels(axis, moved * float(axis.step))
+        moved = np.where(is_small, number - (values - 1) / 2, half * place)
+        weights = np.where(is_small, (number < values) / values, weight / 2)
+        curve += weights * _compute_kernels(axis, moved * float(axis.step))
     return curve
 
 
-def _kernels(axis: CurveAxis, moved: Floats) -> Floats:
+def _compute_kernels(axis: CurveAxis, moved: Floats) -> Floats:
     """What a record so far from the middle of each bin adds to the density at each point."""
     import numpy as np
 
@@ -225,11 +227,11 @@ class _Law(NamedTuple):
     total_slack: float
 
     @property
-    def of_total(self) -> float:
+    def total_quantile(self) -> float:
         """The quantile of the number of records."""
         return self.quantile * math.sqrt(self.total) + self.total_slack
 
-    def at(self, ratio: Floats) -> Floats:
+    def compute_quantile(self, ratio: Floats) -> Floats:
         """q(r) at each point."""
         import numpy as np
 
@@ -239,15 +241,15 @@ class _Law(NamedTuple):
         return at
 
 
-def _product(one: Floats, other: Floats) -> Floats:
+def _multiply(left: Floats, right: Floats) -> Floats:
     """The tensor product."""
     import numpy as np
 
-    return np.kron(one, other).astype(np.float64)
+    return np.kron(left, right).astype(np.float64)
 
 
 @lru_cache(maxsize=16)
-def _law(
+def _build_law(
     mixed: Mixed,
     noise: Noise,
     interval: Fraction,
@@ -256,23 +258,29 @@ def _law(
     """The noise at all points, for ratios up to ``steepest``."""
     import numpy as np
 
-    readers = [reader(*part) for part in mixed]
+    readers = [build_reader(*part) for part in mixed]
 
-    def over_points(parts: list[Floats]) -> Floats:
-        return reduce(_product, parts)
+    def maximize_over_points(parts: list[Floats]) -> Floats:
+        return reduce(_multiply, parts)
 
     chosen = [
-        one.rows[np.unique(np.linspace(0, len(one.rows) - 1, _TRIED[len(mixed)]).astype(int))]
-        for one in readers
+        axis_reader.rows[
+            np.unique(np.linspace(0, len(axis_reader.rows) - 1, _TRIED[len(mixed)]).astype(int))
+        ]
+        for axis_reader in readers
     ]
-    rows, total = reduce(_product, chosen), reduce(_product, [one.total for one in readers])
+    rows, total = (
+        reduce(_multiply, chosen),
+        reduce(_multiply, [axis_reader.total for axis_reader in readers]),
+    )
     tried = np.vstack([*(rows - share * steepest * total for share in (0.0, 1.0)), total])
     coupled = LATTICE_SLACK if noise.family is NoiseFamily.GAUSSIAN else 0.0
     return _Law(
-        over_points([(one.rows**2).sum(axis=1) for one in readers]),
-        over_points([one.rows @ one.total for one in readers]),
-        prod(float((one.total**2).sum()) for one in readers),
-        quantile_per_length(noise, tried, 1 - interval),
-        coupled * over_points([abs(one.rows).sum(axis=1) for one in readers]),
-        coupled * prod(float(abs(one.total).sum()) for one in readers),
+        maximize_over_points([(axis_reader.rows**2).sum(axis=1) for axis_reader in readers]),
+        maximize_over_points([axis_reader.rows @ axis_reader.total for axis_reader in readers]),
+        prod(float((axis_reader.total**2).sum()) for axis_reader in readers),
+        bound_quantile_per_length(noise, tried, 1 - interval),
+        coupled
+        * maximize_over_points([abs(axis_reader.rows).sum(axis=1) for axis_reader in readers]),
+        coupled * prod(float(abs(axis_reader.total).sum()) for axis_reader in readers),
     )

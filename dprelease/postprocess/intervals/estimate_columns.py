@@ -19,7 +19,7 @@ from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
 from dprelease.model.outputs import OK, UNRELIABLE
 from dprelease.model.queries import column_name
 from dprelease.model.sentences import Sentence, Text, sentence
-from dprelease.postprocess.intervals.number_text import percent
+from dprelease.postprocess.intervals.number_text import write_percent
 
 UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
 """A value whose noise half-width is more than this share of it is flagged low_reliability."""
@@ -41,28 +41,28 @@ class Ends(NamedTuple):
     high: Sequence[int | None]
 
 
-def clipped(
+def clip_intervals(
     values: Sequence[int | None],
     halves: Sequence[int | None],
-    least: int | None = None,
-    most: int | None = None,
+    minimum: int | None = None,
+    maximum: int | None = None,
 ) -> Ends:
     """Give the ends of the intervals around values, both between ``least`` and ``most``."""
     pairs = list(zip(values, halves, strict=True))
     ends = (
         [None if v is None or h is None else v + sign * h for v, h in pairs] for sign in (-1, 1)
     )
-    low, high = (_between(of_all, least, most) for of_all in ends)
+    low, high = (_clip(of_all, minimum, maximum) for of_all in ends)
     return Ends(low, high)
 
 
-def _between(
-    values: Sequence[int | None], least: int | None, most: int | None
+def _clip(
+    values: Sequence[int | None], minimum: int | None, maximum: int | None
 ) -> Sequence[int | None]:
-    if least is not None:
-        values = [value if value is None or value > least else least for value in values]
-    if most is not None:
-        values = [value if value is None or value < most else most for value in values]
+    if minimum is not None:
+        values = [value if value is None or value > minimum else minimum for value in values]
+    if maximum is not None:
+        values = [value if value is None or value < maximum else maximum for value in values]
     return values
 
 
@@ -70,7 +70,7 @@ def end_columns(
     name: str, query: str, places: int, interval: Fraction, ends: Ends
 ) -> list[OutputColumn]:
     """Lay out the ends of the intervals of a figure as published."""
-    kind, level = "number" if places else "integer", percent(interval)
+    kind, level = "number" if places else "integer", write_percent(interval)
     low = sentence(
         "tables.columns.low",
         level=level,
@@ -103,8 +103,8 @@ def estimate_columns(
     kind = "number" if places else "integer"
     if isinstance(halves, int):
         halves = [halves] * len(values)
-    flags = flags_of(values, halves, UNRELIABLE_AT)
-    level = percent(layout.interval)
+    flags = flag_values(values, halves, UNRELIABLE_AT)
+    level = write_percent(layout.interval)
     return [
         OutputColumn(name, kind, values, layout.meaning, places, layout.name),
         OutputColumn(
@@ -127,7 +127,7 @@ def estimate_columns(
     ]
 
 
-def flags_of(
+def flag_values(
     values: Sequence[int | None], halves: Sequence[int | None], share: Fraction
 ) -> list[str]:
     """Flag the values whose half-width exceeds that share of them, or of which nothing is known."""
@@ -140,10 +140,10 @@ def flags_of(
 
 def flag_meaning(name: str, share: Fraction) -> Sentence:
     """Describe the column of an estimate's flags."""
-    return sentence("flags.estimate", share=percent(share), name=name)
+    return sentence("flags.estimate", share=write_percent(share), name=name)
 
 
-def blank_figures(table: OutputTable) -> list[str]:
+def find_blank_figures(table: OutputTable) -> list[str]:
     """Name the columns of a table whose figures all lie within their noise of zero.
 
     Those are numbers with a half-width beside them; one of which nothing is known lies within its

@@ -28,7 +28,11 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
+from dprelease.postprocess.intervals.combined_noise import (
+    Part,
+    combine_parts,
+    compute_combined_halfwidth,
+)
 
 FINEST = 1000
 """Weights are whole numbers up to this, over their sum: the same on every machine."""
@@ -60,7 +64,7 @@ class FittedCount(Struct, frozen=True):
     def half_of_count(self, alpha: Fraction) -> Fraction:
         """Bound the noise of N, but for a chance of alpha."""
         parts = (Part(noise, weight, 2 * steps) for noise, weight, steps in self.laws)
-        return combined_half(combined(parts), alpha)
+        return compute_combined_halfwidth(combine_parts(parts), alpha)
 
     def half_of_share(self, step: str, alpha: Fraction, knot: int = KNOTS) -> Fraction:
         """Bound the noise of T - p N of a step's share, at abs(1/2 - p) <= knot/(2 KNOTS)."""
@@ -71,7 +75,7 @@ class FittedCount(Struct, frozen=True):
             others = law.steps - (place == own)
             if others:
                 parts.append(Part(law.noise, off * law.weight, 2 * others))
-        return combined_half(combined(parts), alpha) + LATTICE_STEP
+        return compute_combined_halfwidth(combine_parts(parts), alpha) + LATTICE_STEP
 
 
 class CountTogether(NamedTuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def decimals_of(value: Fraction) -> int:
+def count_decimals(value: Fraction) -> int:
     """Count the decimal places that write the value exactly.
 
     Raises ValueError when no finite number of places does (1/3).
@@ -27,14 +27,14 @@ def decimals_of(value: Fraction) -> int:
     return max(twos, fives)
 
 
-def fixed_point(value: Fraction, places: int) -> int:
+def to_fixed_point(value: Fraction, places: int) -> int:
     """Write the value as an integer count of 10^-places, rounded up when it does not divide."""
     unit: int = 10**places
     scaled = value * unit
     return math.ceil(scaled)
 
 
-def places_for(span: Fraction) -> int:
+def choose_places(span: Fraction) -> int:
     """Choose the decimal places that resolve a ten-millionth of the span."""
     places = 0
     while Fraction(1, 10**places) * 10**7 > span:
@@ -42,7 +42,7 @@ def places_for(span: Fraction) -> int:
     return places
 
 
-def placed(value: int, places: int) -> str:
+def write_fixed_point(value: int, places: int) -> str:
     """Write a fixed-point integer (value * 10^-places) in plain notation, all places shown."""
     if places == 0:
         return str(value)
@@ -51,57 +51,57 @@ def placed(value: int, places: int) -> str:
     return f"{sign}{digits[:-places]}.{digits[-places:]}"
 
 
-def decimal(value: Fraction) -> str:
+def write_decimal(value: Fraction) -> str:
     """Write an exact decimal in plain notation. ValueError where it is none."""
-    places = decimals_of(value)
-    return placed(fixed_point(value, places), places)
+    places = count_decimals(value)
+    return write_fixed_point(to_fixed_point(value, places), places)
 
 
 _WIDEST = 1 << 59  # sums of a few such integers fit 64 bits
 
 
-def on_scale(shares: NDArray[np.float64], span: int, low: int = 0) -> list[int]:
+def scale_shares(shares: NDArray[np.float64], span: int, low: int = 0) -> list[int]:
     """``low`` + share * span for each share, rounded.
 
     The offset is added in integers: a double would lose digits of a distant one.
     """
     import numpy as np
 
-    return _integers(np.rint(float(span) * shares), low)
+    return _round_to_integers(np.rint(float(span) * shares), low)
 
 
-def halves_on_scale(halves: NDArray[np.float64], span: int) -> list[int]:
-    """Half-widths, widened by what the rounding of a value ``on_scale``, and of doubles, can be."""
+def scale_halfwidths(halves: NDArray[np.float64], span: int) -> list[int]:
+    """Widen half-widths by the rounding of values in ``scale_shares``, and of doubles."""
     import numpy as np
 
-    return _integers(np.ceil(float(span) * halves), 1 + (span >> 50))
+    return _round_to_integers(np.ceil(float(span) * halves), 1 + (span >> 50))
 
 
-def ends_on_scale(
-    low: NDArray[np.float64], high: NDArray[np.float64], span: int, most: int
+def scale_ends(
+    low: NDArray[np.float64], high: NDArray[np.float64], span: int, maximum: int
 ) -> tuple[list[int], list[int]]:
     """Ends of intervals, rounded outward, and no further than from 0 to ``most``."""
     import numpy as np
 
     slack = span >> 50  # of the doubles
-    lows = _integers(np.floor(float(span) * low), -slack)
-    highs = _integers(np.ceil(float(span) * high), slack)
-    return [max(end, 0) for end in lows], [min(end, most) for end in highs]
+    lows = _round_to_integers(np.floor(float(span) * low), -slack)
+    highs = _round_to_integers(np.ceil(float(span) * high), slack)
+    return [max(end, 0) for end in lows], [min(end, maximum) for end in highs]
 
 
-def lanes(integers: Sequence[int], width: int) -> NDArray[Any]:
+def pack_lanes(integers: Sequence[int], width: int) -> NDArray[Any]:
     """The integers on lanes of 64 bits, or as Python integers where sums might not fit.
 
     ``width`` times a count, too, is to fit.
     """
     import numpy as np
 
-    least, greatest = min(integers, default=0), max(integers, default=0)
-    fits = width < _WIDEST and least > -_WIDEST and greatest < _WIDEST
+    smallest, greatest = min(integers, default=0), max(integers, default=0)
+    fits = width < _WIDEST and smallest > -_WIDEST and greatest < _WIDEST
     return np.array(integers, dtype=np.int64 if fits else object)
 
 
-def _integers(whole: NDArray[np.float64], offset: int) -> list[int]:
+def _round_to_integers(whole: NDArray[np.float64], offset: int) -> list[int]:
     """The whole numbers that the doubles hold, each plus the offset, exactly."""
     fits = abs(offset) < _WIDEST and bool((whole < _WIDEST).all())  # none is negative
     if fits:

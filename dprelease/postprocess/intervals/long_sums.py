@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.noise_mixture import normal_quantile
+from dprelease.postprocess.intervals.noise_mixture import bound_normal_quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ _BLOCK = 128
 _HALVINGS = 30
 
 
-def quantile_per_length(noise: Noise, weights: Floats, alpha: Fraction) -> float:
+def bound_quantile_per_length(noise: Noise, weights: Floats, alpha: Fraction) -> float:
     """Bound the 1 - alpha quantile of abs(sum of w_i X_i) over the length of w, for all rows w.
 
     Raises ValueError for noise of another family.
@@ -44,18 +44,18 @@ def quantile_per_length(noise: Noise, weights: Floats, alpha: Fraction) -> float
     if noise.family is NoiseFamily.NONE:
         return 0.0
     if noise.family is NoiseFamily.GAUSSIAN:
-        return normal_quantile(alpha) * math.sqrt(noise.parameter)
+        return bound_normal_quantile(alpha) * math.sqrt(noise.parameter)
     if noise.family is not NoiseFamily.LAPLACE:
         raise ValueError("sums are known of Gaussian and of Laplace noise")
     import numpy as np
 
     rows = weights / np.sqrt((weights * weights).sum(axis=1, keepdims=True))
     if alpha < _LEAST_ALPHA:
-        return _chernoff(float(noise.parameter), rows, float(alpha))
-    return _inverted(float(noise.parameter), rows, alpha)
+        return _bound_chernoff(float(noise.parameter), rows, float(alpha))
+    return _invert_tail(float(noise.parameter), rows, alpha)
 
 
-def _inverted(scale: float, rows: Floats, alpha: Fraction) -> float:
+def _invert_tail(scale: float, rows: Floats, alpha: Fraction) -> float:
     import numpy as np
 
     fall = math.exp(-1 / scale)
@@ -79,10 +79,10 @@ def _inverted(scale: float, rows: Floats, alpha: Fraction) -> float:
         middle = (low + high) / 2
         above = 1 - (factors * np.sin(np.outer(middle, nodes))).sum(axis=1) > target
         low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return float(high.max()) + blur * normal_quantile(alpha * _BLURRED)
+    return float(high.max()) + blur * bound_normal_quantile(alpha * _BLURRED)
 
 
-def _chernoff(scale: float, rows: Floats, alpha: float) -> float:
+def _bound_chernoff(scale: float, rows: Floats, alpha: float) -> float:
     """The least t with 2 E exp(u S) exp(-u t) = alpha, over some u."""
     import numpy as np
 

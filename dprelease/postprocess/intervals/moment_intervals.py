@@ -87,7 +87,7 @@ class Sums(Struct, frozen=True):
         return np.isfinite(self.total)
 
 
-def means(sums: Sums, alpha: Fraction) -> Estimates:
+def estimate_means(sums: Sums, alpha: Fraction) -> Estimates:
     """The means, each missed with a chance of at most ``alpha``."""
     import numpy as np
 
@@ -96,13 +96,13 @@ def means(sums: Sums, alpha: Fraction) -> Estimates:
     low, high = np.zeros_like(raw), np.ones_like(raw)
     for _ in range(_ROUNDS):
         skew = np.maximum(abs(0.5 - low), abs(0.5 - high))
-        most = mix_quantiles(sums.noise, alpha, high, skew, 1 - low)
-        off = np.where(positive, most / total, 1.0)
+        upper = mix_quantiles(sums.noise, alpha, high, skew, 1 - low)
+        off = np.where(positive, upper / total, 1.0)
         low, high = np.clip(raw - off, 0, 1), np.clip(raw + off, 0, 1)
     return Estimates(np.clip(raw, 0, 1), low, high)
 
 
-def variances(sums: Sums, alpha: Fraction) -> Estimates:
+def estimate_variances(sums: Sums, alpha: Fraction) -> Estimates:
     """The variances, each missed with a chance of at most ``alpha``."""
     import numpy as np
 
@@ -110,30 +110,30 @@ def variances(sums: Sums, alpha: Fraction) -> Estimates:
     p0, p1, p2 = (part / total for part in (sums.b0, sums.b1, sums.b2))
     centre = p1 / 2 + p2
     raw = np.where(positive, p0 * p2 - p1 * p1 / 4, 1 / 8)
-    mean = means(sums, alpha * FOR_MEAN)
+    mean = estimate_means(sums, alpha * FOR_MEAN)
     rest = alpha * (1 - FOR_MEAN)
     nearest = np.clip(centre, mean.low, mean.high) - centre
     furthest = np.maximum(abs(mean.low - centre), abs(mean.high - centre))
     middle = np.clip(0.5, mean.low, mean.high)
-    most = middle * (1 - middle)  # of a (1 - a), and so of a variance with its mean in the interval
-    low, high = np.zeros_like(raw), most
+    top = middle * (1 - middle)  # of a (1 - a), and so of a variance with its mean in the interval
+    low, high = np.zeros_like(raw), top
     for _ in range(_ROUNDS):
         off = (
             mix_quantiles(
                 sums.noise,
                 rest,
                 np.maximum(abs(mean.high**2 - low), abs(mean.low**2 - high)),
-                most + high,
+                top + high,
                 np.maximum(abs((1 - mean.low) ** 2 - low), abs((1 - mean.high) ** 2 - high)),
             )
             / total
         )
-        low = np.where(positive, np.clip(raw + nearest**2 - off, 0, most), 0.0)
-        high = np.where(positive, np.clip(raw + furthest**2 + off, 0, most), 0.25)
+        low = np.where(positive, np.clip(raw + nearest**2 - off, 0, top), 0.0)
+        high = np.where(positive, np.clip(raw + furthest**2 + off, 0, top), 0.25)
     return Estimates(np.clip(raw, 0, 0.25), low, high)
 
 
-def deviations(variance: Estimates) -> Estimates:
+def compute_deviations(variance: Estimates) -> Estimates:
     """Standard deviations: the roots of variances and of the ends of their intervals."""
     import numpy as np
 

@@ -48,21 +48,21 @@ def mix_quantiles(
         return np.zeros_like(first)
     if noise.family is NoiseFamily.GAUSSIAN:
         length = np.sqrt(first * first + second * second + third * third)
-        quantile = normal_quantile(alpha) * math.sqrt(noise.parameter) * length
+        quantile = bound_normal_quantile(alpha) * math.sqrt(noise.parameter) * length
     else:
-        less, more = np.minimum(first, second), np.maximum(first, second)
-        largest = np.maximum(np.maximum(more, third), 1e-300)
-        middle = np.maximum(less, np.minimum(more, third))
-        smallest = np.minimum(less, third)
-        knots = _knot(smallest / largest) * (KNOTS + 1) + _knot(middle / largest)
-        table = _lattice(alpha)
-        _complete(table, np.flatnonzero(np.bincount(knots, minlength=table.size)), alpha)
+        smaller, larger = np.minimum(first, second), np.maximum(first, second)
+        largest = np.maximum(np.maximum(larger, third), 1e-300)
+        middle = np.maximum(smaller, np.minimum(larger, third))
+        smallest = np.minimum(smaller, third)
+        knots = _find_knot(smallest / largest) * (KNOTS + 1) + _find_knot(middle / largest)
+        table = _get_lattice(alpha)
+        _fill_lattice(table, np.flatnonzero(np.bincount(knots, minlength=table.size)), alpha)
         quantile = table[knots] * largest * float(noise.parameter)
     slack: Floats = quantile + LATTICE_SLACK * (first + second + third)
     return slack
 
 
-def _knot(share: Floats) -> NDArray[np.int64]:
+def _find_knot(share: Floats) -> NDArray[np.int64]:
     """The place of the next larger weight of the lattice."""
     import numpy as np
 
@@ -70,7 +70,7 @@ def _knot(share: Floats) -> NDArray[np.int64]:
 
 
 @lru_cache(maxsize=16)
-def normal_quantile(alpha: Fraction) -> float:
+def bound_normal_quantile(alpha: Fraction) -> float:
     """The 1 - alpha quantile of abs(N), rounded up, N standard normal."""
     low, high, target = 0.0, 40.0, float(alpha)
     for _ in range(_HALVINGS):
@@ -80,22 +80,22 @@ def normal_quantile(alpha: Fraction) -> float:
 
 
 @lru_cache(maxsize=16)
-def _lattice(alpha: Fraction) -> Floats:
+def _get_lattice(alpha: Fraction) -> Floats:
     """Where quantiles for weights i/KNOTS, j/KNOTS and 1 are kept; not a number until needed."""
     import numpy as np
 
     return np.full((KNOTS + 1) ** 2, np.nan)
 
 
-def _complete(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
+def _fill_lattice(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
     """Find the quantiles at these places, for standard Laplace draws, where they are missing."""
     import numpy as np
 
-    wanted = places[np.isnan(table[places])]
-    if not wanted.size:
+    missing = places[np.isnan(table[places])]
+    if not missing.size:
         return
-    small = np.maximum(wanted // (KNOTS + 1) / KNOTS, _LEAST)
-    middle = np.maximum(wanted % (KNOTS + 1) / KNOTS, small * _APART)
+    small = np.maximum(missing // (KNOTS + 1) / KNOTS, _LEAST)
+    middle = np.maximum(missing % (KNOTS + 1) / KNOTS, small * _APART)
     scales = np.stack([small, middle, np.maximum(1.0, middle * _APART)])
     parts = np.ones_like(scales)
     for i in range(3):
@@ -103,24 +103,24 @@ def _complete(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
             if j != i:
                 parts[i] *= scales[i] ** 2 / (scales[i] ** 2 - scales[j] ** 2)
     target = float(alpha)
-    low = np.zeros(wanted.size)
+    low = np.zeros(missing.size)
     high = scales.sum(axis=0) * math.log(3 / target)
     for _ in range(_HALVINGS):
         half = (low + high) / 2
         wide = (parts * np.exp(-half / scales)).sum(axis=0) > target
         low, high = np.where(wide, half, low), np.where(wide, high, half)
-    table[wanted] = high * _ROUNDING
+    table[missing] = high * _ROUNDING
 
 
-def quantile_of_mix(noise: Noise, alpha: Fraction, larger: float) -> float:
+def bound_mix_quantile(noise: Noise, alpha: Fraction, larger: float) -> float:
     """Bound the 1 - alpha quantile of abs(w X - (1 - w) Y), w = ``larger`` in [1/2, 1]."""
     smaller = 1.0 - larger
     if noise.family is NoiseFamily.NONE:
         return 0.0
     tail, scale = (
-        (_laplace_tail, float(noise.parameter))
+        (_compute_laplace_tail, float(noise.parameter))
         if noise.family is NoiseFamily.LAPLACE
-        else (_gaussian_tail, math.sqrt(noise.parameter))
+        else (_compute_gaussian_tail, math.sqrt(noise.parameter))
     )
     target = float(alpha)
     low, high = 0.0, 1.0
@@ -135,7 +135,7 @@ def quantile_of_mix(noise: Noise, alpha: Fraction, larger: float) -> float:
     return high * scale + LATTICE_SLACK
 
 
-def _laplace_tail(at: float, larger: float, smaller: float) -> float:
+def _compute_laplace_tail(at: float, larger: float, smaller: float) -> float:
     """P(abs(larger L - smaller L') > at) for standard Laplace L, L'."""
     if larger - smaller < 1e-6:  # the limit of equal weights, at the larger one: never less
         return (1 + at / (2 * larger)) * math.exp(-at / larger)
@@ -145,12 +145,14 @@ def _laplace_tail(at: float, larger: float, smaller: float) -> float:
     return first / (larger**2 - smaller**2)
 
 
-def _gaussian_tail(at: float, larger: float, smaller: float) -> float:
+def _compute_gaussian_tail(at: float, larger: float, smaller: float) -> float:
     """P(abs(larger N - smaller N') > at) for standard normal N, N'."""
     return math.erfc(at / math.sqrt(2 * (larger**2 + smaller**2)))
 
 
-def normal_half(noise: Noise, squares: Fraction, whole: Fraction, interval: Fraction) -> Fraction:
+def bound_normal_halfwidth(
+    noise: Noise, squares: Fraction, whole: Fraction, interval: Fraction
+) -> Fraction:
     """Bound the half-width of a weighted sum of Gaussian draws, by normal ones coupled with them.
 
     ``squares`` and ``whole`` are the sums of the squared and of the absolute weights. Raises
@@ -159,17 +161,22 @@ def normal_half(noise: Noise, squares: Fraction, whole: Fraction, interval: Frac
     if noise.family is not NoiseFamily.GAUSSIAN:
         raise ValueError("only Gaussian noise has the half-width of a normal law")
     length = math.sqrt(noise.parameter * squares) * _UP
-    return Fraction(normal_quantile(1 - interval) * length * _UP) + Fraction(LATTICE_SLACK) * whole
+    return (
+        Fraction(bound_normal_quantile(1 - interval) * length * _UP)
+        + Fraction(LATTICE_SLACK) * whole
+    )
 
 
-def mixed_half(noise: Noise, factors: Sequence[Fraction], interval: Fraction) -> Fraction:
+def bound_mixed_halfwidth(
+    noise: Noise, factors: Sequence[Fraction], interval: Fraction
+) -> Fraction:
     """Bound the half-width at level ``interval``: by continuous laws, rounded up."""
     import numpy as np
 
     whole = sum(factors, Fraction(0))
     if len(factors) == 2:
         larger = float(max(factors) / whole) * _UP
-        quantile = quantile_of_mix(noise, 1 - interval, min(1.0, larger))
+        quantile = bound_mix_quantile(noise, 1 - interval, min(1.0, larger))
     else:
         weights = (np.array([float(factor / whole)]) for factor in factors)
         quantile = float(mix_quantiles(noise, 1 - interval, *weights)[0])

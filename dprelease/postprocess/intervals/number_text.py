@@ -8,7 +8,7 @@ from enum import Enum
 from fractions import Fraction
 
 from dprelease.model.sentences import NumberText, Sentence, Text, sentence
-from dprelease.postprocess.intervals.fixed_point import placed
+from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 
 MOST_PLACES = 12
 """Decimal places that numbers of a spec may have."""
@@ -32,7 +32,7 @@ def number(value: Fraction, digits: int = 3, *, up: bool = False) -> NumberText:
     return NumberText(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def as_budget(value: Fraction, digits: int = 6) -> str:
+def write_budget(value: Fraction, digits: int = 6) -> str:
     """Write a budget as a spec takes it, rounded up: no exponent, at most 12 decimal places."""
     places = 0
     while places < MOST_PLACES and abs(value) * 10**places < 10 ** (digits - 1):
@@ -42,12 +42,12 @@ def as_budget(value: Fraction, digits: int = 6) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def plus_minus(half: Fraction) -> NumberText:
+def write_halfwidth(half: Fraction) -> NumberText:
     """Write a half-width."""
     return NumberText(f"± {number(half, up=True)}")
 
 
-def places_beside(halves: Iterable[object], decimals: int) -> int:
+def choose_decimals(halves: Iterable[object], decimals: int) -> int:
     """Give the decimals worth showing: two digits of the smallest half-width that is not 0.
 
     ``halves`` are fixed-point integers with ``decimals``. Below 0 are tens, hundreds and so on.
@@ -64,35 +64,35 @@ class Rounding(Enum):
     UP = 1
 
 
-def rounded_text(
+def write_rounded(
     value: int, decimals: int, places: int, rounding: Rounding = Rounding.NEAREST
 ) -> str:
     """Write a fixed-point integer with ``decimals`` in no more than ``places`` of them."""
     unit: int = 10 ** max(decimals - places, 0)
     shift = {Rounding.NEAREST: unit // 2, Rounding.DOWN: 0, Rounding.UP: unit - 1}[rounding]
     rounded = (value + shift) // unit * unit
-    shown = min(max(places, 0), decimals)
-    return placed(rounded // 10 ** (decimals - shown), shown)
+    digits = min(max(places, 0), decimals)
+    return write_fixed_point(rounded // 10 ** (decimals - digits), digits)
 
 
-def percent(share: Fraction) -> Sentence:
+def write_percent(share: Fraction) -> Sentence:
     """Write a share such as 95/100 as a percentage."""
     return sentence("words.percent", share=number(share * 100, 6))
 
 
-def listing(names: Sequence[str]) -> Text:
+def join_names(names: Sequence[str]) -> Text:
     """Write names one after the other, with an "and" before the last."""
-    *most, last = names
-    return sentence("words.list.last", first=", ".join(most), last=last) if most else last
+    *initial, last = names
+    return sentence("words.list.last", first=", ".join(initial), last=last) if initial else last
 
 
 MOST_NAMES = 8
 """A sentence names no more than so many."""
 
 
-def few(names: Sequence[str]) -> Text:
+def join_few_names(names: Sequence[str]) -> Text:
     """Write names one after the other; of many the first ones, and how many more there are."""
     if len(names) <= MOST_NAMES:
-        return listing(names)
-    first, more = ", ".join(names[: MOST_NAMES - 2]), len(names) - MOST_NAMES + 2
-    return sentence("words.list.more", first=first, more=more)
+        return join_names(names)
+    first, rest = ", ".join(names[: MOST_NAMES - 2]), len(names) - MOST_NAMES + 2
+    return sentence("words.list.more", first=first, more=rest)

@@ -33,7 +33,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from dprelease.model import Noise
-from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
+from dprelease.postprocess.intervals.noise_mixture import bound_mix_quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +43,7 @@ KNOTS = 256
 _ROUNDS = 12
 
 
-def shares(
+def estimate_shares(
     first: NDArray[Any] | Sequence[int],
     second: NDArray[Any] | Sequence[int],
     noise: Noise,
@@ -57,7 +57,7 @@ def shares(
 
     a = np.asarray(first, dtype=np.float64)
     total = a + np.asarray(second, dtype=np.float64)
-    return _shares(a, total, partial(_quantile, noise, interval), KNOTS)
+    return _shares(a, total, partial(_look_up_quantile, noise, interval), KNOTS)
 
 
 def shares_of_totals(
@@ -97,19 +97,19 @@ def _shares(
     raw = np.where(positive, parts / safe, 0.5)
     off_centre = np.abs(raw - 0.5) + quantile(knots) / safe
     places = np.ceil(np.minimum(off_centre, 0.5) * 2 * knots).astype(np.int64)
-    half = np.where(positive, _quantiles(quantile, places, knots) / safe, 0.5)
+    half = np.where(positive, _look_up_quantiles(quantile, places, knots) / safe, 0.5)
     share = np.clip(raw, 0.0, 1.0)
     return share, np.minimum(half, np.maximum(share, 1.0 - share))
 
 
-def ratios(
+def estimate_ratios(
     above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction, scale: Fraction
 ) -> tuple[list[int | None], list[int | None]]:
     """Ratios times ``scale``, rounded, and half-widths, widened by the rounding; None for none."""
     factor = float(scale)
     halves = [
         math.ceil(half * factor * (1 + 2.0**-50)) + 1 if math.isfinite(half) else None
-        for half in ratio_halves(above, below, noise, interval).tolist()
+        for half in compute_ratio_halfwidths(above, below, noise, interval).tolist()
     ]
     top, bottom = scale.numerator, scale.denominator
     values = [
@@ -119,14 +119,14 @@ def ratios(
     return values, halves
 
 
-def ratio_halves(
+def compute_ratio_halfwidths(
     above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction
 ) -> NDArray[np.float64]:
     """Half-widths of the noise intervals of above/below, infinite where there is none."""
     import numpy as np
 
     size = abs(np.asarray(below, dtype=np.float64))
-    widest = _quantile(noise, interval, KNOTS)
+    widest = _look_up_quantile(noise, interval, KNOTS)
     bounded = size > widest
     safe = np.where(bounded, size, 1.0)
     ratio = abs(np.asarray(above, dtype=np.float64)) / safe
@@ -136,14 +136,14 @@ def ratio_halves(
         furthest = ratio + half
         larger = np.maximum(furthest, 1.0) / (1 + furthest)
         knots = np.minimum(np.ceil((larger - 0.5) * 2 * KNOTS), KNOTS).astype(np.int64)
-        bounds = _quantiles(partial(_quantile, noise, interval), knots, KNOTS)
+        bounds = _look_up_quantiles(partial(_look_up_quantile, noise, interval), knots, KNOTS)
         half = np.minimum(half, (1 + furthest) * bounds / safe)
     # doubles hold the ratio itself to one part in 2^52
     halves: NDArray[np.float64] = np.where(bounded, half + ratio * 2.0**-50, np.inf)
     return halves
 
 
-def _quantiles(
+def _look_up_quantiles(
     quantile: Callable[[int], float], places: NDArray[Any], knots: int
 ) -> NDArray[np.float64]:
     """The quantiles at these knots; each knot is looked up once."""
@@ -157,6 +157,6 @@ def _quantiles(
 
 
 @lru_cache(maxsize=64 * KNOTS)
-def _quantile(noise: Noise, interval: Fraction, knot: int) -> float:
+def _look_up_quantile(noise: Noise, interval: Fraction, knot: int) -> float:
     """The quantile of abs(w X - (1 - w) Y) at w = 1/2 + knot / (2 KNOTS); rises with the knot."""
-    return quantile_of_mix(noise, 1 - interval, 0.5 + knot / (2 * KNOTS))
+    return bound_mix_quantile(noise, 1 - interval, 0.5 + knot / (2 * KNOTS))

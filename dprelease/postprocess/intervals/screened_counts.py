@@ -36,37 +36,41 @@ _FAR = 22.0  # scales beyond which nothing of X matters
 _SLACK = 2.0  # steps: discrete draws are within 1 of continuous ones, each
 
 
-def screened_half(noise: Noise, draws: int, threshold: int, interval: Fraction) -> Fraction:
+def compute_screened_halfwidth(
+    noise: Noise, draws: int, threshold: int, interval: Fraction
+) -> Fraction:
     """The half-width at level ``interval``, in steps of the noise; ``draws`` make up S."""
     if noise.family is NoiseFamily.NONE:
         return Fraction(0)
     normal = noise.family is NoiseFamily.GAUSSIAN
     scale = math.sqrt(noise.parameter) if normal else float(noise.parameter)
-    worst = _worst(normal, draws, math.ceil(threshold / scale * 64) / 64, 1 - interval)
+    worst = _find_worst(normal, draws, math.ceil(threshold / scale * 64) / 64, 1 - interval)
     return Fraction((worst + _SPACING) * scale + _SLACK * (draws + 1))
 
 
 @lru_cache(maxsize=64)
-def _worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> float:
+def _find_worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> float:
     """The least h, in scales, with P(|error| > h) <= alpha for every m."""
     import numpy as np
 
     target = float(alpha) * (1 - 1e-3)  # the integral's own error is far smaller
     missing = np.arange(0.0, threshold + 10.0, _SPACING)[:, None]
     draw = np.arange(-_FAR, _FAR, _FINE)[None, :] + _FINE / 2
-    mass = _mass(draw, normal)
-    seen = missing + draw >= threshold
+    mass = _compute_mass(draw, normal)
+    is_shown = missing + draw >= threshold
     low, high = 0.0, threshold + _FAR
     for _ in range(24):
         middle = (low + high) / 2
         # the error is the draw where it was seen, else what is missing
-        of_seen, of_rest = (_outside(error, middle, draws, normal) for error in (draw, -missing))
-        outside = (mass * np.where(seen, of_seen, of_rest)).sum(axis=1)
+        of_seen, of_rest = (
+            _compute_outside(error, middle, draws, normal) for error in (draw, -missing)
+        )
+        outside = (mass * np.where(is_shown, of_seen, of_rest)).sum(axis=1)
         low, high = (middle, high) if float(outside.max()) > target else (low, middle)
     return high
 
 
-def _mass(draw: Floats, normal: bool) -> Floats:
+def _compute_mass(draw: Floats, normal: bool) -> Floats:
     import numpy as np
 
     density = np.exp(-draw * draw / 2) if normal else np.exp(-np.abs(draw))
@@ -74,28 +78,30 @@ def _mass(draw: Floats, normal: bool) -> Floats:
     return whole
 
 
-def _outside(shift: Floats, half: float, draws: int, normal: bool) -> Floats:
+def _compute_outside(shift: Floats, half: float, draws: int, normal: bool) -> Floats:
     """P(|S + shift| > half)."""
-    chance: Floats = _above(half - shift, draws, normal) + _above(half + shift, draws, normal)
+    chance: Floats = _compute_above(half - shift, draws, normal) + _compute_above(
+        half + shift, draws, normal
+    )
     return chance
 
 
-def _above(at: Floats, draws: int, normal: bool) -> Floats:
+def _compute_above(at: Floats, draws: int, normal: bool) -> Floats:
     """P(S > at), S the sum of two or three standard draws."""
     import numpy as np
 
     if normal:
-        chance: Floats = np.interp(at / math.sqrt(draws), *_normal_tails())
+        chance: Floats = np.interp(at / math.sqrt(draws), *_compute_normal_tails())
         return chance
     size = np.abs(at)
     shape = (2 + size) / 4 if draws == 2 else (8 + 5 * size + size * size) / 16
     tail = np.exp(-size) * shape
-    both: Floats = np.where(at >= 0, tail, 1 - tail)
-    return both
+    tails: Floats = np.where(at >= 0, tail, 1 - tail)
+    return tails
 
 
 @cache
-def _normal_tails() -> tuple[Floats, Floats]:
+def _compute_normal_tails() -> tuple[Floats, Floats]:
     """Places, and the chance of a standard normal draw beyond each."""
     import numpy as np
 

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from dprelease.language import number_text, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.model.outputs import BESIDE, is_weak, place_columns
-from dprelease.postprocess.intervals.fixed_point import placed
-from dprelease.postprocess.intervals.number_text import Rounding, places_beside, rounded_text
+from dprelease.postprocess.intervals.fixed_point import write_fixed_point
+from dprelease.postprocess.intervals.number_text import Rounding, choose_decimals, write_rounded
 from dprelease.reports.charts.forms import (
     Band,
     Estimate,
@@ -124,8 +124,8 @@ class Figure(NamedTuple):
         columns = self.all_beside("_rank_moe")
         values = [value for column in columns for value in column.values if isinstance(value, int)]
         decimals = columns[0].decimals if columns else 0
-        places = places_beside(values, decimals) if decimals else 0  # weight has decimals
-        ranks = [Decimal(rounded_text(value, decimals, places, Rounding.UP)) for value in values]
+        places = choose_decimals(values, decimals) if decimals else 0  # weight has decimals
+        ranks = [Decimal(write_rounded(value, decimals, places, Rounding.UP)) for value in values]
         if not ranks or "_noise_moe" in self.beside:
             return ""
         least, most = min(ranks), max(ranks)
@@ -367,7 +367,7 @@ def _floats(column: OutputColumn) -> Values:
 
 def _written(column: OutputColumn) -> list[str]:
     return [
-        number_text(placed(value, column.decimals))
+        number_text(write_fixed_point(value, column.decimals))
         if isinstance(value, int)
         else say("words.empty")
         for value in column.values

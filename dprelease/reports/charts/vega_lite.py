@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.output.csv_table import escaped, is_escaped
-from dprelease.postprocess.intervals.fixed_point import placed
+from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 from dprelease.reports.text.shown_names import column_title, key_text, title_with_unit
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -69,7 +69,7 @@ def _texts(layers: Layers, name: str) -> list[str | float | None]:
     column = _column(layers, name)
     if column.kind in {"integer", "number"}:
         return [
-            float(placed(value, column.decimals)) if isinstance(value, int) else None
+            float(write_fixed_point(value, column.decimals)) if isinstance(value, int) else None
             for value in column.values
         ]
     escape = layers.file.endswith(".csv") and is_escaped(column)

@@ -14,7 +14,7 @@ from dprelease.errors import Complaint
 from dprelease.language import ENGLISH, number_text, say, spoken, word
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import Form, NoiseFamily, Plan, Step
-from dprelease.postprocess.intervals.number_text import number, percent
+from dprelease.postprocess.intervals.number_text import number, write_percent
 from dprelease.reports.model.report_model import Threshold
 from dprelease.reports.text.shown_numbers import root, shortened, text, upward, written
 from dprelease.statistics.read_release import build_views
@@ -85,7 +85,7 @@ def _threshold(threshold: Threshold, interval: Fraction) -> str:
         delta=written(threshold.delta),
         shown_from=threshold.shown_from,
         hidden_below=threshold.hidden_below,
-        interval=percent(interval),
+        interval=write_percent(interval),
     )
 
 
@@ -166,7 +166,7 @@ def _quantiles(step: Step, interval: Fraction) -> str:
     said += say(
         "explanations.quantiles.within",
         ranks=error,
-        interval=percent(interval),
+        interval=write_percent(interval),
     )
     statistic = get_statistic(query.statistic)
     if statistic.end:

@@ -15,12 +15,12 @@ from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.finishing.finished_tables import (
     Noisy,
-    deeds,
-    group_of,
-    noisy_figures,
-    observed_of,
+    collect_noisy_figures,
+    collect_observed,
+    identify_group,
+    name_deeds,
 )
-from dprelease.postprocess.intervals.number_text import listing, number, percent
+from dprelease.postprocess.intervals.number_text import join_names, number, write_percent
 from dprelease.reports.model.report_model import Finishing
 from dprelease.reports.text.shown_numbers import text
 
@@ -33,10 +33,10 @@ def finishings(plan: Plan) -> dict[str, Finishing]:
     groups: dict[object, list[Read]] = {}
     for read in plan.reads:
         if read.query.finish != AS_RELEASED:
-            groups.setdefault(group_of(read.query) or read.query.name, []).append(read)
+            groups.setdefault(identify_group(read.query) or read.query.name, []).append(read)
     stated = {}
     for reads in groups.values():
-        figures = noisy_figures(plan, reads)
+        figures = collect_noisy_figures(plan, reads)
         deviations = [sqrt(noisy.variance or 0) for noisy in figures]
         after = _after(figures) if len(reads) > 1 else deviations
         tables = list(dict.fromkeys(read.query.table for read in reads))
@@ -66,13 +66,13 @@ def finishing_words(plan: Plan) -> list[str]:
     queries: dict[str, dict[str, None]] = {}
     for query in (read.query for read in plan.reads):
         condition = condition_of(query.finish)
-        parts = [word(change) for change in deeds(query.finish)]
+        parts = [word(change) for change in name_deeds(query.finish)]
         if condition is not None:
             parts.append(say("finish.shown_if", condition=condition))
         if parts:
             queries.setdefault(", ".join(parts), {})[query.column_name] = None
     return [
-        say("finish.after_noise", names=listing([*names]), changes=what)
+        say("finish.after_noise", names=join_names([*names]), changes=what)
         for what, names in queries.items()
     ]
 
@@ -114,7 +114,7 @@ def _agreement(noise: _Noise) -> Iterator[str]:
     yield counted(
         len(tables),
         "finish.agree.with_tables",
-        tables=listing(tables),
+        tables=join_names(tables),
     )
     yield say("finish.agree.least_squares")
 
@@ -157,7 +157,7 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
         )
         yield say("finish.round.need_not_add_up", raw=say(RAW))
     if finish.flag_unreliable_at != AS_RELEASED.flag_unreliable_at:
-        share = percent(finish.flag_unreliable_at)
+        share = write_percent(finish.flag_unreliable_at)
         yield say(
             "finish.flagged",
             share=share,
@@ -194,10 +194,20 @@ def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
 def _after(group: Sequence[Noisy]) -> list[float]:
     """The standard deviations of cells' noise after least squares."""
     # Imported here for start-up: most releases are published as they are.
-    from dprelease.postprocess.finishing.agreement import least_squares, noise_left
+    from dprelease.postprocess.finishing.agreement import (
+        compute_remaining_variance,
+        solve_least_squares,
+    )
 
-    joint = observed_of(group, [noisy.query.cells for noisy in group])
-    return list(map(sqrt, noise_left(least_squares(joint.tables, joint.observed, joint.sizes))))
+    joint = collect_observed(group, [noisy.query.cells for noisy in group])
+    return list(
+        map(
+            sqrt,
+            compute_remaining_variance(
+                solve_least_squares(joint.tables, joint.observed, joint.sizes)
+            ),
+        )
+    )
 
 
 def _size(value: float) -> str:

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from dprelease.language import say, word
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.model.plan_json import exact
-from dprelease.postprocess.finishing.flags import judge_of
+from dprelease.postprocess.finishing.flags import find_judge
 from dprelease.postprocess.finishing.shares_together import SharesTogether, shares_together
-from dprelease.postprocess.intervals.number_text import few, listing, number
+from dprelease.postprocess.intervals.number_text import join_few_names, join_names, number
 from dprelease.reports.facts.explanations import candidates_of, explained, threshold_facts
 from dprelease.reports.facts.finished import finishings
 from dprelease.reports.facts.strategy_facts import Whole, wholes_of
@@ -107,7 +107,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         numerator=_part(query.numerator),
         denominator_part=_part(query.denominator),
         among=query.among.text if query.among else None,
-        judged_by=judge_of(query, plan),
+        judged_by=find_judge(query, plan),
         implied=query.implied,
         cells=None if query.private else prod(len(group.labels) for group in groups),
         candidates=candidates_of(step) or None,
@@ -195,7 +195,7 @@ def _words_of_shares(name: str, together: SharesTogether) -> str:
     """Explain the count of a share that others have too."""
     return say(
         "queries.shares_together",
-        others=few([other for other in together.queries if other != name]),
+        others=join_few_names([other for other in together.queries if other != name]),
     )
 
 
@@ -206,13 +206,13 @@ def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str
     yield say(
         "queries.shared_release",
         step=read.step,
-        others=listing(others),
+        others=join_names(others),
     )
     if read.merged:
         groups = plan.step(read).query.groups
         yield say(
             "queries.added_up",
-            column=listing([groups[i].column for i in read.merged]),
+            column=join_names([groups[i].column for i in read.merged]),
         )
     if read.screened:
         yield say("queries.nulls_counted")

@@ -23,7 +23,7 @@ from dprelease.model import (
     Review,
     StoredTable,
 )
-from dprelease.postprocess.intervals.number_text import listing
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.facts.explanations import told_warnings
 from dprelease.reports.facts.finished import finishing_words
 from dprelease.reports.facts.hazard_facts import bounded_columns, hazards
@@ -423,7 +423,7 @@ def _figures(plan: Plan) -> list[str]:
         said = [
             say(
                 "data.values.clamped",
-                columns=listing(bounded),
+                columns=join_names(bounded),
             ),
             say("data.values.rounded"),
         ]
@@ -453,7 +453,7 @@ def _weights(plan: Plan) -> Iterator[str]:
         )
         yield say(
             "data.weight.weighted",
-            names=listing(list(dict.fromkeys(names[name]))),
+            names=join_names(list(dict.fromkeys(names[name]))),
             column=name,
             lower=written(upward(grid.lower * grid.step)),
             upper=written(upward(grid.upper * grid.step)),
@@ -462,7 +462,7 @@ def _weights(plan: Plan) -> Iterator[str]:
     if columns and None in names:
         yield say(
             "data.weight.not_weighted",
-            names=listing(list(dict.fromkeys(names[None]))),
+            names=join_names(list(dict.fromkeys(names[None]))),
         )
 
 

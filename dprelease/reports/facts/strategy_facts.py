@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dprelease.language import counted, say, word
 from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
-from dprelease.postprocess.intervals.number_text import few, listing
+from dprelease.postprocess.intervals.number_text import join_few_names, join_names
 from dprelease.reports.model.strategy_model import (
     CombinedQuery,
     StrategyAxis,
@@ -119,7 +119,7 @@ def _integer(step: Step, factors: Sequence[int]) -> str:
 def _words(
     reads: Sequence[Read], steps: Sequence[Step], queries: Sequence[CombinedQuery], loss: Loss
 ) -> Iterator[str]:
-    names = few(list(dict.fromkeys(read.query.column_name for read in reads)))
+    names = join_few_names(list(dict.fromkeys(read.query.column_name for read in reads)))
     together = (
         say("strategies.planned_together")
         if len(queries) > 1
@@ -129,7 +129,7 @@ def _words(
         "strategies.released",
         how=together,
         names=names,
-        steps=listing(list(_released(steps))),
+        steps=join_names(list(_released(steps))),
     )
     yield say("strategies.best_estimates")
     percents = sorted(query.saved for query in queries)
@@ -156,7 +156,7 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
         yield say("strategies.release.total")
     tables = [step for step in plain if step.query.groups and step.measures[0].where == _of(step)]
     if tables:
-        titles = few(list(map(_title, tables)))
+        titles = join_few_names(list(map(_title, tables)))
         yield counted(len(tables), "strategies.release.table", titles=titles)
     mixed: dict[str, list[str]] = {}
     for step in steps:
@@ -167,13 +167,13 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
                 if axis == CENTRED
             ]
             whole = len(centred) == len(step.axes)
-            along = say("strategies.release.every_axis") if whole else word(listing(centred))
+            along = say("strategies.release.every_axis") if whole else word(join_names(centred))
             mixed.setdefault(along, []).append(_title(step))
     for along, mixes in mixed.items():
         yield counted(
             len(mixes),
             "strategies.release.rest",
-            titles=few(mixes),
+            titles=join_few_names(mixes),
             along=along,
         )
     for step in plain:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dprelease.language import counted, say, word
-from dprelease.postprocess.intervals.number_text import listing
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.model.record_model import (
     Labels,
     LaplaceResponse,
@@ -226,7 +226,7 @@ def _unlabelled(labels: Labels) -> Iterator[str]:
     if labels.null_label is None:
         without += [say("words.nulls"), say("records.missing.unreadable")]
     if without and len(labels.labels) > 1:
-        said = word(listing(without))
+        said = word(join_names(without))
         yield say(
             "records.missing.drawn_evenly",
             upper=said[0].upper(),

@@ -18,7 +18,12 @@ from dprelease.model.outputs import (
     place_columns,
     split_flag,
 )
-from dprelease.postprocess.intervals.number_text import Rounding, few, places_beside, rounded_text
+from dprelease.postprocess.intervals.number_text import (
+    Rounding,
+    choose_decimals,
+    join_few_names,
+    write_rounded,
+)
 from dprelease.reports.charts.figure_charts import ORDERED, figure_chart, figures_of, form_of
 from dprelease.reports.charts.svg import Chart, HeatTable
 from dprelease.reports.model.report_model import Column
@@ -166,7 +171,7 @@ def _laid_out(
     if names := _bounded(table):
         limited = say(
             "figures.bounded",
-            names=few(names),
+            names=join_few_names(names),
         )
         notes.append(Paragraph(limited, "small"))
     if table.rows > ROWS_SHOWN:
@@ -306,7 +311,7 @@ def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
     # a half-width is rounded up, an interval outward: they must not look smaller than they are
     rounding = _OUTWARD.get(column.beside, Rounding.NEAREST)
     return [
-        rounded_text(value, column.decimals, places, rounding) if isinstance(value, int) else value
+        write_rounded(value, column.decimals, places, rounding) if isinstance(value, int) else value
         for value in column.values[:most]
     ]
 
@@ -322,9 +327,9 @@ _OUTWARD = {
 def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
     """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
     if column.beside == "_rank_moe" and column.decimals:  # of weight
-        return places_beside(column.values[:most], column.decimals)
+        return choose_decimals(column.values[:most], column.decimals)
     if column.names.decimals is not None and not column.suffix.endswith("_count"):
         return min(column.decimals, column.names.decimals)
     halves = {half.figure: half for half in columns if half.beside == "_noise_moe"}
     own = halves.get(column.figure)
-    return column.decimals if own is None else places_beside(own.values[:most], column.decimals)
+    return column.decimals if own is None else choose_decimals(own.values[:most], column.decimals)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from dprelease.language import counted, say
 from dprelease.model.queries import column_name
-from dprelease.postprocess.intervals.number_text import few
+from dprelease.postprocess.intervals.number_text import join_few_names
 from dprelease.reports.charts.beliefs import band_chart, people_chart
 from dprelease.reports.model.meaning_model import Beliefs, GroupLoss
 from dprelease.reports.model.record_model import Number
@@ -59,11 +59,11 @@ def _fixed(facts: PlanFacts) -> Iterator[str]:
         if query.noise_halfwidth is None and query.example_halfwidth is not None
     ]
     if fixed:
-        yield say("guarantee.fixed.halfwidths", names=few(_columns(fixed)))
+        yield say("guarantee.fixed.halfwidths", names=join_few_names(_columns(fixed)))
     if computed:
         yield say(
             "guarantee.fixed.computed_halfwidths",
-            names=few(_columns(computed)),
+            names=join_few_names(_columns(computed)),
         )
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from dprelease.language import say, word
 from dprelease.model.queries import column_name
-from dprelease.postprocess.intervals.number_text import few, listing
+from dprelease.postprocess.intervals.number_text import join_few_names, join_names
 from dprelease.reports.model.report_model import Basic, ReportFacts
 from dprelease.reports.sections.document import Bullets, Section
 from dprelease.reports.text.shown_numbers import shortened, written
@@ -38,7 +38,7 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
     if weighted:
         yield say(
             "reading.weighted",
-            names=few(list(dict.fromkeys(weighted))),
+            names=join_few_names(list(dict.fromkeys(weighted))),
         )
         if facts.data.design_effect is not None:
             yield say(
@@ -75,7 +75,7 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         names = [column_name(query.name) for query in added if not query.together]
         yield say(
             "reading.combine_cells",
-            names=few(list(dict.fromkeys(names))),
+            names=join_few_names(list(dict.fromkeys(names))),
         )
     yield from _of_others(facts)
     many = say("words.people") if facts.meaning.of == "person" else say("words.rows")
@@ -104,12 +104,12 @@ def _of_shares(facts: ReportFacts) -> Iterator[str]:
     if every[False]:
         yield say(
             "reading.shares.of_known",
-            names=few(list(dict.fromkeys(every[False]))),
+            names=join_few_names(list(dict.fromkeys(every[False]))),
         )
     if every[True]:
         yield say(
             "reading.shares.of_all",
-            names=few(list(dict.fromkeys(every[True]))),
+            names=join_few_names(list(dict.fromkeys(every[True]))),
         )
 
 
@@ -143,7 +143,7 @@ def _of_others(facts: ReportFacts) -> Iterator[str]:
     if names:
         yield say(
             "reading.no_sum",
-            names=few(list(dict.fromkeys(names))),
+            names=join_few_names(list(dict.fromkeys(names))),
         )
 
 
@@ -151,7 +151,7 @@ def _of_strategies(names: Sequence[str]) -> Iterator[str]:
     """Say how figures that are planned together add up, and what noise their sums have."""
     yield say(
         "reading.planned_together",
-        names=few(names),
+        names=join_few_names(names),
     )
 
 
@@ -169,7 +169,9 @@ def _of_finishing(facts: ReportFacts) -> Iterator[str]:
     for what, names in said.items():
         if names:
             yield say(
-                "reading.finished.figures", names=listing(list(dict.fromkeys(names))), change=what
+                "reading.finished.figures",
+                names=join_names(list(dict.fromkeys(names))),
+                change=what,
             )
     if any(f.consistent or f.nonnegative or f.integer for _, f in done):
         yield say("reading.finished.raw")

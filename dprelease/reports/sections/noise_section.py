@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dprelease.language import counted, number_text, say
-from dprelease.postprocess.intervals.number_text import listing
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.charts.noises import dots_chart, error_chart
 from dprelease.reports.model.report_model import Accuracy, PlanFacts, Query, Sensitivity
 from dprelease.reports.model.strategy_model import StrategyFacts, StrategyGroup, StrategyStep
@@ -144,7 +144,7 @@ def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str,
         else say("noise.strategies.integers", number=len(step.rows))
     )
     what += "".join(
-        say("noise.strategies.along", matrix=kind, names=listing(names))
+        say("noise.strategies.along", matrix=kind, names=join_names(names))
         for kind, names in mixed.items()
     )
     parameter = written(shortened(float(Fraction(step.parameter))))

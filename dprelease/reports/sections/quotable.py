@@ -18,7 +18,7 @@ from dprelease.combination.combination_wording import interval_text
 from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.combined_intervals import Interval, half_of, mean_interval, rounding_of
 from dprelease.language import say, word
-from dprelease.postprocess.intervals.number_text import listing
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.sections.document import Bullets, Paragraph, Section
 
 MOST_COLUMNS = 12
@@ -140,7 +140,7 @@ def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str
             **words,
         )
     elif len(alike) < MOST_ALIKE:
-        words["label"] = word(listing(labels))
+        words["label"] = word(join_names(labels))
         if highest:
             yield say(
                 "quotable.highest_unknown",

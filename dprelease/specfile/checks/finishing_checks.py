@@ -15,8 +15,8 @@ from msgspec.structs import replace
 
 from dprelease.language import word
 from dprelease.model import AS_RELEASED, ColumnType, Expression, Finish, Group, Query
-from dprelease.postprocess.finishing.lattice import Circle, axes_of, rows_of, scheme_of
-from dprelease.postprocess.intervals.number_text import listing
+from dprelease.postprocess.finishing.lattice import Circle, build_scheme, identify_rows, number_axes
+from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.schema.sections import PostprocessSection, QuerySection
 from dprelease.specfile.schema.structure import Part, Parts
@@ -163,7 +163,7 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
         return None
     # Imported here for start-up: the parser is large.
     from dprelease.expressions import ExpressionError
-    from dprelease.postprocess.finishing.conditions import never, read
+    from dprelease.postprocess.finishing.conditions import is_never_true, read
 
     mates = [other for other in queries if other.table == query.table]
     names = {name for other in mates for name in _figures(other)}
@@ -177,7 +177,7 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
     except ExpressionError as error:
         hint = error.hint
         if "under [columns]" in hint:
-            hint = f"in the rows of {query.column_name} there are {word(listing(sorted(names)))}"
+            hint = f"in the rows of {query.column_name} there are {word(join_names(sorted(names)))}"
         message = error.message.replace("unknown column", "no figure")
         return home, "E215", f"{message}, for query {show(query.column_name)}", hint
     least = {"noise_moe": Fraction(0)}
@@ -185,7 +185,7 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
         least |= {"value": Fraction(0), query.column_name: Fraction(0)}
     if not node.columns():
         return home, "E261", "publish_if names no figure", "such as value >= 20"
-    if never(node, least):
+    if is_never_true(node, least):
         message = f"publish_if never holds, so that {show(query.column_name)} would be empty"
         return home, "E261", message, "correct the condition, or leave the query out"
     return None
@@ -199,7 +199,7 @@ def _agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     groups: dict[object, list[Query]] = {}
     for query in queries:
         if query.finish.consistent:
-            groups.setdefault(rows_of(query), []).append(query)
+            groups.setdefault(identify_rows(query), []).append(query)
     alone = [members[0] for members in groups.values() if len(members) == 1]
     together = [members for members in groups.values() if len(members) > 1]
     section = parts.postprocess
@@ -226,10 +226,10 @@ def _difference(queries: Sequence[Query]) -> str:
     """What sets the first two tables that might agree apart."""
     able = [query for query in queries if _fits(RULES["consistent"], query)]
     for one, other in combinations(able, 2):
-        first, second = rows_of(one), rows_of(other)
+        first, second = identify_rows(one), identify_rows(other)
         parts = zip(first._fields, first, second, strict=True)
         if names := [name for name, was, now in parts if was != now]:
-            return f"{one.name} and {other.name} differ in {word(listing(names))}"
+            return f"{one.name} and {other.name} differ in {word(join_names(names))}"
     return "give another query of the same count, with other groups, consistent = true too"
 
 
@@ -242,22 +242,20 @@ def _total(group: Group) -> bool:
 def _check_group(members: Sequence[Query], parts: Parts) -> None:
     """Check that tables can agree, and warn where their records may not be the same."""
     first, last = members[0], members[-1]
-    home, numbers, axes = _home(last, parts, "consistent"), *axes_of(members)
+    home, numbers, axes = _home(last, parts, "consistent"), *number_axes(members)
     alike = {(query.finish.nonnegative, query.finish.integer) for query in members}
     if len(alike) > 1:
         message = "tables that agree, but not all of them nonnegative and integer alike"
-        names = word(listing([query.name for query in members]))
+        names = word(join_names([query.name for query in members]))
         hint = f"write both in [postprocess], or the same in {names}"
         home.complain("E262", message, hint, "consistent")
     try:
-        scheme_of([frozenset(table) for table in axes])
+        build_scheme([frozenset(table) for table in axes])
     except Circle as circle:
         columns = [column for column, _ in numbers]
         sets = [" by ".join(columns[i] for i in sorted(table)) for table in circle.tables]
-        message = (
-            f"the tables {word(listing(sets))} overlap in a circle: nothing makes sure they agree"
-        )
-        hint = f"leave one out, or add a table by all of {word(listing(columns))}"
+        message = f"the tables {word(join_names(sets))} overlap in a circle: nothing makes sure they agree"
+        hint = f"leave one out, or add a table by all of {word(join_names(columns))}"
         home.complain("E262", message, hint, "consistent")
     open_columns = {
         group.column
@@ -269,7 +267,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
     if parts.privacy.model.unit == "column":
         why = "of a unit's rows each table keeps a choice of its own"
     elif open_columns:
-        named = word(listing(sorted(map(show, open_columns))))
+        named = word(join_names(sorted(map(show, open_columns))))
         why = f"records with undeclared values or nulls of {named} are in one and not in the other"
     if why:
         hint = (

@@ -26,8 +26,8 @@ from dprelease.model import (
 )
 from dprelease.model.outputs import OK, UNRELIABLE
 from dprelease.model.sentences import Sentence, Text, sentence
-from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
-from dprelease.postprocess.intervals.number_text import number, percent
+from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
+from dprelease.postprocess.intervals.number_text import number, write_percent
 from dprelease.privacy.sensitivity import COUNT, Contribution, Row
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, QueryReader
 from dprelease.statistics.shared.statistic import (
@@ -76,8 +76,8 @@ class Choices(Statistic):
         name, candidates = step.query.name, self.list_candidates(step.query)
         chosen = _find_positions(step, noisy, len(candidates))
         cells = len(chosen[0])
-        places = decimals_of(step.unit[0])
-        short = fixed_point(self.compute_shortfall(step, interval), places)
+        places = count_decimals(step.unit[0])
+        short = to_fixed_point(self.compute_shortfall(step, interval), places)
         return [
             *(
                 OutputColumn(
@@ -98,7 +98,7 @@ class Choices(Statistic):
                 [short] * cells,
                 sentence(
                     "statistics.choice.noise_moe",
-                    interval=percent(interval),
+                    interval=write_percent(interval),
                     name=name,
                     points=sentence(self.unit_noun),
                 ),
@@ -112,7 +112,7 @@ class Choices(Statistic):
                 sentence(
                     "statistics.choice.flag",
                     name=name,
-                    share=percent(step.query.finish.flag_unreliable_at),
+                    share=write_percent(step.query.finish.flag_unreliable_at),
                 ),
                 0,
                 name,
@@ -155,7 +155,7 @@ class Choices(Statistic):
             points=sentence(self.unit_noun),
             best=below,
             candidates=len(self.list_candidates(step.query)),
-            interval=percent(interval),
+            interval=write_percent(interval),
         )
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:

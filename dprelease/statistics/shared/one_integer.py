@@ -29,8 +29,8 @@ from functools import lru_cache
 from dprelease.model import Noise, NoiseFamily, OutputColumn, Query, Step
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
-from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point
-from dprelease.postprocess.intervals.number_text import plus_minus
+from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
+from dprelease.postprocess.intervals.number_text import write_halfwidth
 from dprelease.statistics.shared.statistic import Noisy, Statistic, compute_noise_halfwidth
 
 
@@ -43,8 +43,8 @@ class Single(Statistic):
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the noisy integers as they are; the half-width comes from the exact law."""
         unit = step.unit[0]
-        places = decimals_of(unit)
-        factor = fixed_point(unit, places)
+        places = count_decimals(unit)
+        factor = to_fixed_point(unit, places)
         half: int | list[int] = factor * compute_noise_halfwidth(step.noise, 1 - interval)
         if step.threshold is not None:
             half = [
@@ -69,7 +69,9 @@ class Single(Statistic):
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """Half-width of the noise on one figure."""
-        error_text = plus_minus(step.unit[0] * compute_noise_halfwidth(step.noise, 1 - interval))
+        error_text = write_halfwidth(
+            step.unit[0] * compute_noise_halfwidth(step.noise, 1 - interval)
+        )
         return (
             error_text
             if step.threshold is None

@@ -27,8 +27,12 @@ from itertools import accumulate
 from msgspec import Struct
 
 from dprelease.model import AxisKind, AxisMatrix, Noise, NoiseFamily, Step
-from dprelease.postprocess.intervals.combined_noise import Part, combined, combined_half
-from dprelease.postprocess.intervals.noise_mixture import normal_half
+from dprelease.postprocess.intervals.combined_noise import (
+    Part,
+    combine_parts,
+    compute_combined_halfwidth,
+)
+from dprelease.postprocess.intervals.noise_mixture import bound_normal_halfwidth
 
 SCALE = 1 << 10
 _BITS = 160
@@ -74,8 +78,8 @@ class RunningSums(Struct, frozen=True):
     def compute_halfwidth(self, noise: Noise, count: int, alpha: Fraction) -> int:
         """An h that the noise of the first ``count`` labels exceeds with a chance up to alpha."""
         if not self.column:
-            half = combined_half(
-                combined([Part(noise, Fraction(1), _round_up_draws(count))]), alpha
+            half = compute_combined_halfwidth(
+                combine_parts([Part(noise, Fraction(1), _round_up_draws(count))]), alpha
             )
             return half.numerator // half.denominator
         whole = _compute_mixed_halfwidth(
@@ -87,8 +91,8 @@ class RunningSums(Struct, frozen=True):
         """The same of the sum of the first ``count`` labels less q times that of all."""
         if not self.column:
             below, above = _round_up_draws(count), _round_up_draws(self.labels - count)
-            return combined_half(
-                combined([Part(noise, 1 - q, below), Part(noise, q, above)]), alpha
+            return compute_combined_halfwidth(
+                combine_parts([Part(noise, 1 - q, below), Part(noise, q, above)]), alpha
             )
         factors = _compute_factors(self.column)
         a, b = q.numerator, q.denominator
@@ -133,4 +137,4 @@ def _compute_mixed_halfwidth(noise: Noise, weights: Sequence[int], alpha: Fracti
         return Fraction(0)
     squares = Fraction(sum(weight * weight for weight in weights), 1 << 2 * _BITS)
     whole = Fraction(sum(map(abs, weights)), 1 << _BITS)
-    return normal_half(noise, squares, whole, 1 - alpha)
+    return bound_normal_halfwidth(noise, squares, whole, 1 - alpha)

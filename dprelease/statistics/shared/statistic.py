@@ -28,8 +28,8 @@ from dprelease.model import (
     Step,
 )
 from dprelease.model.sentences import Text, sentence
-from dprelease.postprocess.intervals.fixed_point import decimal
-from dprelease.postprocess.intervals.number_text import plus_minus
+from dprelease.postprocess.intervals.fixed_point import write_decimal
+from dprelease.postprocess.intervals.number_text import write_halfwidth
 from dprelease.privacy.sensitivity import Contribution, Row, bound_addition, bound_replacement
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details, OwnKey, QueryReader
 
@@ -356,7 +356,7 @@ class Statistic(ABC):
         half = self.compute_halfwidth_at(step, interval, records)
         error: Text = sentence("statistics.error.no_interval")
         if half is not None:
-            error = plus_minus(Fraction(half))
+            error = write_halfwidth(Fraction(half))
         weighted = step.query.survey_weight is not None
         example_text = self.example_error_weighted if weighted else self.example_error
         return sentence(example_text, error=error, n=records)
@@ -436,7 +436,7 @@ def conjoin(first: Expression | None, second: Expression | None) -> Expression |
 
 def list_quantile_endings(query: Query) -> tuple[str, ...]:
     """Give what follows the query's name for each quantile: _q12_5 for 0.125."""
-    return tuple(f"_q{decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
+    return tuple(f"_q{write_decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
 
 
 UNKNOWN_CELLS = 1 << 62

@@ -19,18 +19,23 @@ from dprelease.model.sentences import Sentence, sentence
 from dprelease.postprocess.intervals.estimate_columns import (
     Ends,
     Layout,
-    clipped,
+    clip_intervals,
     end_columns,
     estimate_columns,
 )
 from dprelease.postprocess.intervals.fixed_point import (
-    ends_on_scale,
-    fixed_point,
-    halves_on_scale,
-    on_scale,
-    places_for,
+    choose_places,
+    scale_ends,
+    scale_halfwidths,
+    scale_shares,
+    to_fixed_point,
 )
-from dprelease.postprocess.intervals.moment_intervals import Estimates, Sums, means, variances
+from dprelease.postprocess.intervals.moment_intervals import (
+    Estimates,
+    Sums,
+    estimate_means,
+    estimate_variances,
+)
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.mean import Mean
 from dprelease.statistics.shared.spec_keys import ColumnUse
@@ -110,18 +115,18 @@ class ThreeSums(Statistic):
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the figure, the mean, and the number of values, with their noise intervals."""
         grid, sums = build_quantity(step.query.column).grid, _read_sums(step, noisy)
-        figure = self.compute_figure(variances(sums, 1 - interval))
-        places = places_for(self.compute_span(grid))
-        span = fixed_point(self.compute_span(grid), places)
+        figure = self.compute_figure(estimate_variances(sums, 1 - interval))
+        places = choose_places(self.compute_span(grid))
+        span = to_fixed_point(self.compute_span(grid), places)
         layout = Layout(
             step.query.name,
             places,
             sentence("tables.columns.with_noise", figure=sentence(self.what)),
             interval,
         )
-        maximum = fixed_point(self.largest * self.compute_span(grid), places)
-        ends = Ends(*ends_on_scale(figure.low, figure.high, span, maximum))
-        figures = on_scale(figure.value, span), halves_on_scale(figure.half, span)
+        maximum = to_fixed_point(self.largest * self.compute_span(grid), places)
+        ends = Ends(*scale_ends(figure.low, figure.high, span, maximum))
+        figures = scale_shares(figure.value, span), scale_halfwidths(figure.half, span)
         scale, values, halves, within = _compute_means(step, sums, interval)
         name, kind = f"{step.query.name}_mean", "number" if scale.places else "integer"
         return [
@@ -138,7 +143,9 @@ class ThreeSums(Statistic):
 
         grid = build_quantity(step.query.column).grid
         third = np.array([float(records * grid.width**2) / 3])
-        figure = self.compute_figure(variances(Sums(third, third, third, step.noise), 1 - interval))
+        figure = self.compute_figure(
+            estimate_variances(Sums(third, third, third, step.noise), 1 - interval)
+        )
         return float(Fraction(float(figure.half[0])) * self.compute_span(grid))
 
 
@@ -153,10 +160,10 @@ def _compute_means(
     step: Step, sums: Sums, interval: Fraction
 ) -> tuple[Scale, list[int], list[int], Ends]:
     """The means on their scale, their half-widths, and the ends of their intervals."""
-    scale, mean = Mean().scale(step.query), means(sums, 1 - interval)
-    low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
-    values, halves = on_scale(mean.value, span, low), halves_on_scale(mean.half, span)
-    return scale, values, halves, clipped(values, halves, low, low + span)
+    scale, mean = Mean().scale(step.query), estimate_means(sums, 1 - interval)
+    low, span = to_fixed_point(scale.lower, scale.places), to_fixed_point(scale.span, scale.places)
+    values, halves = scale_shares(mean.value, span, low), scale_halfwidths(mean.half, span)
+    return scale, values, halves, clip_intervals(values, halves, low, low + span)
 
 
 def mean_columns(step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
@@ -175,5 +182,7 @@ def mean_half(step: Step, interval: Fraction, records: int) -> float:
 
     grid = build_quantity(step.query.column).grid
     quarter = np.array([records * grid.width**2 / 4])
-    half = float(means(Sums(quarter, 2 * quarter, quarter, step.noise), 1 - interval).half[0])
+    half = float(
+        estimate_means(Sums(quarter, 2 * quarter, quarter, step.noise), 1 - interval).half[0]
+    )
     return float(Fraction(half) * grid.width * grid.step)

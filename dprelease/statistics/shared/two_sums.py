@@ -18,17 +18,21 @@ from msgspec import Struct
 
 from dprelease.model import Measure, MeasureKind, OutputColumn, Query, Step
 from dprelease.model.sentences import Text, sentence
-from dprelease.postprocess.intervals.estimate_columns import Layout, clipped, estimate_columns
-from dprelease.postprocess.intervals.fixed_point import (
-    decimals_of,
-    fixed_point,
-    halves_on_scale,
-    lanes,
-    on_scale,
+from dprelease.postprocess.intervals.estimate_columns import (
+    Layout,
+    clip_intervals,
+    estimate_columns,
 )
-from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
-from dprelease.postprocess.intervals.number_text import percent
-from dprelease.postprocess.intervals.quotient_intervals import shares
+from dprelease.postprocess.intervals.fixed_point import (
+    count_decimals,
+    pack_lanes,
+    scale_halfwidths,
+    scale_shares,
+    to_fixed_point,
+)
+from dprelease.postprocess.intervals.noise_mixture import bound_mix_quantile
+from dprelease.postprocess.intervals.number_text import write_percent
+from dprelease.postprocess.intervals.quotient_intervals import estimate_shares
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.shared.statistic import (
     INTERVAL,
@@ -104,7 +108,7 @@ class TwoSums(Statistic):
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Publish the share on its scale, its noise interval, and the number of records."""
         first, second = noisy
-        share, half = shares(first, second, step.noise, interval)
+        share, half = estimate_shares(first, second, step.noise, interval)
         return [
             *self.share_columns(step, share, half, interval),
             *count_columns(
@@ -125,10 +129,13 @@ class TwoSums(Statistic):
     ) -> list[OutputColumn]:
         """Put shares and their half-widths on the scale."""
         scale = self.scale(step.query)
-        low, span = fixed_point(scale.lower, scale.places), fixed_point(scale.span, scale.places)
+        low, span = (
+            to_fixed_point(scale.lower, scale.places),
+            to_fixed_point(scale.span, scale.places),
+        )
         layout = Layout(step.query.name, scale.places, scale.meaning, interval)
-        values, halves = on_scale(share, span, low), halves_on_scale(half, span)
-        ends = clipped(values, halves, low, low + span)
+        values, halves = scale_shares(share, span, low), scale_halfwidths(half, span)
+        ends = clip_intervals(values, halves, low, low + span)
         return estimate_columns(layout, values, halves, ends)
 
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
@@ -146,7 +153,7 @@ class TwoSums(Statistic):
 
         The unit holds the step of weights, so that of weighted records it is at their sum.
         """
-        quantile = Fraction(quantile_of_mix(step.noise, 1 - interval, 1))
+        quantile = Fraction(bound_mix_quantile(step.noise, 1 - interval, 1))
         return float(step.unit[0] * quantile) / records
 
 
@@ -159,7 +166,7 @@ def count_columns(
     sum of their draws, over width. Of weighted records it is in steps of their weights.
     """
     draws = len(step.transform)
-    totals = reduce(add, (lanes(row, width) for row in noisy))
+    totals = reduce(add, (pack_lanes(row, width) for row in noisy))
     half = (2 * compute_noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
     return counts_in_steps(step, counts, half, interval, sentence(meaning, name=step.query.name))
@@ -170,8 +177,8 @@ def counts_in_steps(
 ) -> list[OutputColumn]:
     """Publish counts with their half-width, both in steps of weights."""
     name, unit = f"{step.query.name}_count", weight_step(step.query)
-    places = decimals_of(unit)
-    factor, kind = fixed_point(unit, places), "number" if places else "integer"
+    places = count_decimals(unit)
+    factor, kind = to_fixed_point(unit, places), "number" if places else "integer"
     values = [factor * count for count in counts] if factor != 1 else counts
     halves = [factor * half] * len(counts)
     return [
@@ -190,7 +197,7 @@ def build_halfwidth_column(  # noqa: PLR0913, PLR0917 - the parts of a column
         halves,
         sentence(
             "tables.columns.noise_moe",
-            interval=percent(interval),
+            interval=write_percent(interval),
             name=name,
         ),
         places,

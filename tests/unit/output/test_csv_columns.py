@@ -6,7 +6,7 @@ import pytest
 
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.output.csv_table import csv_bytes
-from dprelease.postprocess.intervals.fixed_point import placed
+from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 
 SOME = [0, 1, -1, 9, 10, -10, 99, 100, 101, -100, -101, 12345, -12345, 10**30, -(10**30)]
 
@@ -21,7 +21,7 @@ def test_numbers(places: int, times: int, missing: list[None]) -> None:
         (OutputColumn("a", "number", values, "", places), OutputColumn("b", "text", values, "")),
     )
     fields = [line.split(",")[0] for line in csv_bytes(made).decode().splitlines()[1:]]
-    assert fields == ["" if each is None else placed(each, places) for each in values]
+    assert fields == ["" if each is None else write_fixed_point(each, places) for each in values]
 
 
 def test_constant_columns_anywhere() -> None:

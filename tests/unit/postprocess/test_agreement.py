@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from dprelease.postprocess.finishing.agreement import (
     Counts,
     Wanted,
-    agreed,
-    disagreement,
-    least_squares,
-    noise_left,
+    compute_remaining_variance,
+    make_agree,
+    measure_disagreement,
+    solve_least_squares,
 )
-from dprelease.postprocess.finishing.lattice import NONE, Circle, corrections, scheme_of
+from dprelease.postprocess.finishing.lattice import NONE, Circle, build_scheme, count_corrections
 
 SIZES = [2, 3, 2]
 FORMS = [
@@ -65,7 +65,7 @@ def test_it_is_the_weighted_least_squares_of_all_tables(form):
     )
     seen = np.concatenate([np.array(t.cells) / float(t.variance) ** 0.5 for t in tables])
     solution = np.linalg.lstsq(whole, seen, rcond=None)[0]
-    results = agreed(least_squares(form, tables, SIZES), Wanted(0, 5, nonnegative=False))
+    results = make_agree(solve_least_squares(form, tables, SIZES), Wanted(0, 5, nonnegative=False))
     for table, result in zip(tables, results, strict=True):
         # weights are whole parts of 4096
         assert np.allclose(np.array(result) / 1e5, design(table.axes) @ solution, atol=0.01)
@@ -79,7 +79,9 @@ def test_the_noise_that_is_left_is_known(form):
     )
     spread = np.linalg.pinv(whole.T @ whole)
     tables = [Counts(axes, (), v) for axes, v in zip(form, variances, strict=True)]
-    for axes, variance in zip(form, noise_left(least_squares(form, tables, SIZES)), strict=True):
+    for axes, variance in zip(
+        form, compute_remaining_variance(solve_least_squares(form, tables, SIZES)), strict=True
+    ):
         assert np.allclose(np.diag(design(axes) @ spread @ design(axes).T), variance)
 
 
@@ -95,7 +97,7 @@ def test_what_tables_share_is_the_same_to_the_last_digit(form, seed, nonnegative
     results = [
         np.array(cells).reshape([SIZES[axis] for axis in table.axes])
         for table, cells in zip(
-            tables, agreed(least_squares(form, tables, SIZES), wanted), strict=True
+            tables, make_agree(solve_least_squares(form, tables, SIZES), wanted), strict=True
         )
     ]
     for (one, first), (two, second) in combinations(zip(form, results, strict=True), 2):
@@ -120,7 +122,9 @@ def test_any_tables_agree_that_are_no_circle(tables, seed):
         for axes in form
     ]
     try:
-        results = agreed(least_squares(form, counts, sizes), Wanted(0, 0, nonnegative=True))
+        results = make_agree(
+            solve_least_squares(form, counts, sizes), Wanted(0, 0, nonnegative=True)
+        )
     except Circle:
         return
     shaped = [
@@ -141,14 +145,21 @@ def margin(cells, axes, common):
 
 def test_a_total_without_noise_stays_as_it_is():
     tables = [Counts((), [10], Fraction(0)), Counts((0,), [4, 3], Fraction(2))]
-    assert agreed(least_squares([(), (0,)], tables, [2]), Wanted(0, 0, nonnegative=True))[0] == [10]
-    assert noise_left(least_squares([(), (0,)], tables, [2])) == [0, pytest.approx(1)]
+    assert make_agree(solve_least_squares([(), (0,)], tables, [2]), Wanted(0, 0, nonnegative=True))[
+        0
+    ] == [10]
+    assert compute_remaining_variance(solve_least_squares([(), (0,)], tables, [2])) == [
+        0,
+        pytest.approx(1),
+    ]
 
 
 def test_long_integers_agree_as_short_ones_do():
     far = 10**25
     tables = [Counts((), [11 * far], Fraction(1)), Counts((0,), [-far, 8 * far], Fraction(1))]
-    total, cells = agreed(least_squares([(), (0,)], tables, [2]), Wanted(0, 0, nonnegative=True))
+    total, cells = make_agree(
+        solve_least_squares([(), (0,)], tables, [2]), Wanted(0, 0, nonnegative=True)
+    )
     assert total == [sum(cells)]
     assert min(cells) >= 0
 
@@ -158,26 +169,28 @@ def test_totals_far_apart_are_seen(unit):
     cells = [[number * unit for number in numbers] for numbers in ([10], [2, 3])]
     variances = [Fraction(3) * unit**2, Fraction(3, 2) * unit**2]
     tables = [Counts(*given) for given in zip([(), (0,)], cells, variances, strict=True)]
-    assert disagreement(least_squares([(), (0,)], tables, [2])) == pytest.approx(5 / 6**0.5)
+    assert measure_disagreement(solve_least_squares([(), (0,)], tables, [2])) == pytest.approx(
+        5 / 6**0.5
+    )
 
 
 def test_of_many_totals_some_are_far_apart_by_chance():
     tables = [Counts((), [number], Fraction(3)) for number in (0, 0, 9)]
-    fit = least_squares([()] * 3, tables, [])
-    assert disagreement(fit) == pytest.approx(9 / 6**0.5 - np.log(3) / 2**0.5)
+    fit = solve_least_squares([()] * 3, tables, [])
+    assert measure_disagreement(fit) == pytest.approx(9 / 6**0.5 - np.log(3) / 2**0.5)
 
 
 def test_a_node_is_made_of_those_below_it():
     a, b, ab = frozenset({0}), frozenset({1}), frozenset({0, 1})
-    scheme = scheme_of([a, b, ab])
+    scheme = build_scheme([a, b, ab])
     assert scheme.nodes == (NONE, a, b, ab)
     assert scheme.parents == {NONE: (), a: (NONE,), b: (NONE,), ab: (a, b)}
-    assert corrections(ab, scheme.nodes) == {a: 1, b: 1, NONE: -1}
+    assert count_corrections(ab, scheme.nodes) == {a: 1, b: 1, NONE: -1}
 
 
 def test_pairs_in_a_circle_leave_one_to_be_added_up():
     pairs = [frozenset(pair) for pair in combinations(range(3), 2)]
-    scheme = scheme_of([*pairs, frozenset(range(3))])
+    scheme = build_scheme([*pairs, frozenset(range(3))])
     assert len(scheme.sums) == 1
     assert set(scheme.sums.values()) == {frozenset(range(3))}
 
@@ -185,7 +198,7 @@ def test_pairs_in_a_circle_leave_one_to_be_added_up():
 def test_triples_of_four_axes_are_a_circle_until_there_is_a_table_of_all():
     triples = [frozenset(triple) for triple in combinations(range(4), 3)]
     with pytest.raises(Circle) as caught:
-        scheme_of(triples)
+        build_scheme(triples)
     assert set(caught.value.tables) <= {frozenset(pair) for pair in combinations(range(4), 2)}
-    assert scheme_of([*triples, frozenset(range(4))]).sums
-    assert not scheme_of([frozenset(pair) for pair in combinations(range(6), 2)]).sums
+    assert build_scheme([*triples, frozenset(range(4))]).sums
+    assert not build_scheme([frozenset(pair) for pair in combinations(range(6), 2)]).sums

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.postprocess.intervals.estimate_columns import blank_figures
+from dprelease.postprocess.intervals.estimate_columns import find_blank_figures
 
 
 @pytest.mark.parametrize(
@@ -31,4 +31,4 @@ def test_figures_within_their_noise_of_zero(values: list[int | None], named: lis
         OutputColumn("top", "text", ["a"] * rows, "", query="top"),
         OutputColumn("top_noise_moe", "integer", [3] * rows, "", query="top"),
     )
-    assert blank_figures(OutputTable("t", columns)) == named
+    assert find_blank_figures(OutputTable("t", columns)) == named

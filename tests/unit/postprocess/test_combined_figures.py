@@ -26,7 +26,7 @@ from dprelease.postprocess.intervals.combined_figure import (
     compute_combined_variance,
     compute_halfwidth,
 )
-from dprelease.postprocess.intervals.combined_noise import combined_half
+from dprelease.postprocess.intervals.combined_noise import compute_combined_halfwidth
 
 F = Fraction
 LEVEL = F(95, 100)
@@ -165,7 +165,7 @@ def test_figures_are_their_terms_within_the_roundings_of_the_half_width(
         figures, half = published(plan, read, noisy)
         assert len(figures) == read.query.cells
         off = max(abs(figure - exact[place]) for place, figure in figures.items())
-        noise = combined_half(collect_noise(read, plan), 1 - LEVEL)
+        noise = compute_combined_halfwidth(collect_noise(read, plan), 1 - LEVEL)
         assert half >= noise + off
         assert half == compute_halfwidth(read, plan, LEVEL)
         assert half <= noise + F(1, 20) * noise + F(1, 10**read.decimals)

@@ -17,8 +17,8 @@ from dprelease.postprocess.intervals.combined_noise import (
     LEAST_ALPHA,
     SLACK,
     Part,
-    combined,
-    combined_half,
+    combine_parts,
+    compute_combined_halfwidth,
 )
 
 Floats = NDArray[np.float64]
@@ -114,10 +114,10 @@ def quantile(law: Floats, unit: Fraction, alpha: Fraction) -> Fraction:
 
 def held(parts: tuple[Part, ...], alphas: tuple[Fraction, ...], wider: float) -> None:
     """No half-width is less than needed, nor wider than needed by more than a part of it."""
-    parts = combined(parts)
+    parts = combine_parts(parts)
     law, unit = exact_law(parts)
     for alpha in alphas:
-        half = combined_half(parts, alpha)
+        half = compute_combined_halfwidth(parts, alpha)
         assert beyond(law, unit, half) <= float(alpha) * (1 + ROUNDING), alpha
         least = quantile(law, unit, alpha - F(2 * SLACK))
         assert half <= (1 + F(wider)) * least + unit, alpha
@@ -152,13 +152,13 @@ def test_half_widths_on_a_lattice_are_the_least(parts: tuple[Part, ...]) -> None
 def test_so_many_draws_that_hardly_any_is_not_zero() -> None:
     held((gaussian("0.09", draws=10**6),), ALPHAS, 0)
     held((laplace("0.08", draws=10**6), laplace("0.5", F(1, 2), 10**4)), ALPHAS, 0)
-    assert combined_half((gaussian("0.0001", draws=10**6),), F(1, 10**6)) == 0
+    assert compute_combined_halfwidth((gaussian("0.0001", draws=10**6),), F(1, 10**6)) == 0
 
 
 def test_a_law_that_is_a_little_narrower_is_told_from_the_right_one() -> None:
     right, wrong = (gaussian(400, 1, 4),), (gaussian(400, 1, 3), gaussian(350, 1, 1))
     law, unit = exact_law(right)
-    assert beyond(law, unit, combined_half(wrong, F(1, 20))) > 0.05
+    assert beyond(law, unit, compute_combined_halfwidth(wrong, F(1, 20))) > 0.05
 
 
 def primes(number: int) -> list[int]:
@@ -172,7 +172,7 @@ def test_terms_without_a_lattice_are_smoothed() -> None:
     parts = tuple(part._replace(weight=part.weight + finer) for part in close)
     law, unit = exact_law(close, 1e-18)
     for alpha in (F(1, 2), F(1, 20), F(1, 100)):
-        half, needed = combined_half(parts, alpha), quantile(law, unit, alpha)
+        half, needed = compute_combined_halfwidth(parts, alpha), quantile(law, unit, alpha)
         assert beyond(law, unit, half + 1000 * finer) <= alpha  # so much the weights move it
         assert half <= needed * F(103, 100) + unit
 
@@ -184,7 +184,11 @@ def test_many_gaussian_terms_are_normal(sigma: int) -> None:
     spread = sigma * math.sqrt(3 * sum(weight**2 for weight in weights))
     for alpha in ALPHAS[:3]:
         needed = -NormalDist().inv_cdf(float(alpha) / 2) * spread
-        assert needed * (1 - 1e-6) <= combined_half(combined(parts), alpha) <= needed * 1.01
+        assert (
+            needed * (1 - 1e-6)
+            <= compute_combined_halfwidth(combine_parts(parts), alpha)
+            <= needed * 1.01
+        )
 
 
 @pytest.mark.parametrize("scale", [40, 10**4, 10**7])
@@ -193,7 +197,7 @@ def test_wide_laplace_noise(scale: int, draws: int) -> None:
     """Of one law, whatever its scale, half-widths grow with it; of many draws it is normal."""
     part = laplace(scale, F(1, 3), draws)
     for alpha in ALPHAS[:3]:
-        half = combined_half((part,), alpha)
+        half = compute_combined_halfwidth((part,), alpha)
         if draws == 1:
             needed = -scale * math.log(alpha) / 3
         elif draws == 10**6:
@@ -211,10 +215,13 @@ def test_very_small_chances_are_bounded() -> None:
     law, unit = exact_law(parts, 1e-300)
     for digits in (7, 8, 12, 60, 200):
         alpha = F(1, 10**digits)
-        half = combined_half(parts, alpha)
+        half = compute_combined_halfwidth(parts, alpha)
         assert beyond(law, unit, half) <= alpha
         assert half <= quantile(law, unit, alpha) * F(3, 2)
-    assert combined_half((gaussian(1),), F(1, 10**2000)) >= math.sqrt(2 * 2000 * math.log(10)) - 3
+    assert (
+        compute_combined_halfwidth((gaussian(1),), F(1, 10**2000))
+        >= math.sqrt(2 * 2000 * math.log(10)) - 3
+    )
 
 
 @pytest.mark.parametrize("scale", [40, 10**4, 10**7])
@@ -227,34 +234,34 @@ def test_wide_staircase_noise(scale: int, steep: Fraction | int) -> None:
     wide = staircase(scale, int(stair * times), int(first * times), F(1, 3), 4)
     for alpha in ALPHAS[:3]:
         needed = quantile(law, unit, alpha) * times / 3
-        half = combined_half((wide,), alpha)
+        half = compute_combined_halfwidth((wide,), alpha)
         assert needed * F(97, 100) - 1 <= half <= needed * F(106, 100) + 1
 
 
 def test_half_widths_fall_as_chances_grow() -> None:
     parts = (laplace(7, F(1, 3)), gaussian(50, F(2, 7), 9))
     alphas = [F(1, 10**12), LEAST_ALPHA / 2, LEAST_ALPHA, F(1, 10**4), F(1, 20), F(1, 2), F(1)]
-    halves = [combined_half(parts, alpha) for alpha in alphas]
+    halves = [compute_combined_halfwidth(parts, alpha) for alpha in alphas]
     assert halves == sorted(halves, reverse=True)
     assert halves[-1] == 0
 
 
 def test_what_has_no_noise_adds_none() -> None:
     nothing = Part(Noise(NoiseFamily.NONE, F(0)), F(3), 5)
-    assert combined([nothing, laplace(1, 0)]) == ()
-    assert combined([laplace(1, F(-1, 2)), nothing, laplace(1, F(1, 2), 2)]) == (
+    assert combine_parts([nothing, laplace(1, 0)]) == ()
+    assert combine_parts([laplace(1, F(-1, 2)), nothing, laplace(1, F(1, 2), 2)]) == (
         laplace(1, F(1, 2), 3),
     )
-    assert combined_half((), F(1, 20)) == 0
+    assert compute_combined_halfwidth((), F(1, 20)) == 0
 
 
 def test_what_is_no_chance_or_another_law_is_refused() -> None:
     for alpha in (F(0), F(-1, 2)):
         with pytest.raises(ValueError, match="alpha is positive"):
-            combined_half((laplace(1),), alpha)
+            compute_combined_halfwidth((laplace(1),), alpha)
     choice = Part(Noise(NoiseFamily.EXPONENTIAL, F(1)), F(1), 1)
     with pytest.raises(ValueError, match="only noise of numbers"):
-        combined_half((choice,), F(1, 20))
+        compute_combined_halfwidth((choice,), F(1, 20))
 
 
 def stairs(size: str, weight: Fraction, draws: int) -> Part:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.expressions import ExpressionError
-from dprelease.postprocess.finishing.conditions import holds, never, read
+from dprelease.postprocess.finishing.conditions import evaluate_rows, is_never_true, read
 
 NAMES = ["value", "noise_moe", "visits"]
 ROWS = {"value": [900, 899, None], "noise_moe": [100, None, 5], "visits": [3, -4, 0]}
@@ -18,7 +18,7 @@ ROWS = {"value": [900, 899, None], "noise_moe": [100, None, 5], "visits": [3, -4
 def true_for(text: str) -> list[bool]:
     node = read(text, NAMES)
     places = {"value": 1, "noise_moe": 1, "visits": 0}
-    return holds(node, [(ROWS[name], places[name]) for name in node.columns()])
+    return evaluate_rows(node, [(ROWS[name], places[name]) for name in node.columns()])
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_condition_that_is_none_is_refused(text, said):
     ],
 )
 def test_a_condition_that_never_holds_is_seen(text, hopeless):
-    assert never(read(text, NAMES), {"value": Fraction(0)}) is hopeless
+    assert is_never_true(read(text, NAMES), {"value": Fraction(0)}) is hopeless
 
 
 COMPARED = st.builds(
@@ -104,8 +104,8 @@ CONDITIONS = st.recursive(
 @given(CONDITIONS)
 def test_what_is_said_never_to_hold_holds_nowhere(text):
     node = read(text, NAMES)
-    if never(node, {"value": Fraction(0)}):
+    if is_never_true(node, {"value": Fraction(0)}):
         rows = [(value, visits) for value in range(5) for visits in range(-2, 5)]
         places = {"value": 0, "visits": 1}
         columns = [([row[places[name]] for row in rows], 0) for name in node.columns()]
-        assert not any(holds(node, columns))
+        assert not any(evaluate_rows(node, columns))

@@ -14,10 +14,10 @@ from dprelease.model import ColumnType, Group
 from dprelease.postprocess.intervals.estimate_columns import (
     UNRELIABLE_AT,
     Layout,
-    clipped,
+    clip_intervals,
     estimate_columns,
 )
-from dprelease.postprocess.intervals.fixed_point import ends_on_scale
+from dprelease.postprocess.intervals.fixed_point import scale_ends
 from dprelease.release.bundle import key_columns
 
 LAYOUT = Layout("q", 0, "a figure", Fraction(95, 100))
@@ -50,18 +50,18 @@ def test_a_clipped_interval_holds_what_is_possible_if_it_did_before(
     value: int, half: int, least: int, span: int, place: int
 ) -> None:
     most, true = least + span, least + place * span // 100
-    low, high = (end[0] for end in clipped([value], [half], least, most))
+    low, high = (end[0] for end in clip_intervals([value], [half], least, most))
     assert low is not None
     assert high is not None
     assert least <= low <= high <= most
     if abs(true - value) <= half:
         assert low <= true <= high
-    assert clipped([None], [None], least, most) == ([None], [None])
+    assert clip_intervals([None], [None], least, most) == ([None], [None])
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 10**18))
 def test_ends_are_rounded_outward_and_stay_possible(one: float, other: float, span: int) -> None:
     low, high = sorted((one, other))
-    ends = ends_on_scale(np.array([low]), np.array([high]), span, span)
+    ends = scale_ends(np.array([low]), np.array([high]), span, span)
     assert 0 <= ends[0][0] <= Fraction(low) * span
     assert span >= ends[1][0] >= min(Fraction(high) * span, span)

@@ -18,16 +18,21 @@ from dprelease.model.outputs import is_weak, split_flag
 from dprelease.planning.planner import make_plan
 from dprelease.postprocess.finishing.flags import (
     CountBeside,
+    add_count_flags,
+    add_rank_flags,
+    clip_figures,
     count_beside,
-    judge_of,
-    limits_cut,
-    with_bounded,
-    with_count_flags,
-    with_rank_flags,
-    within_ends,
-    without_empty_groups,
+    find_judge,
+    is_cut_by_limits,
+    mark_bounded,
+    remove_empty_groups,
 )
-from dprelease.postprocess.intervals.estimate_columns import Ends, Layout, clipped, estimate_columns
+from dprelease.postprocess.intervals.estimate_columns import (
+    Ends,
+    Layout,
+    clip_intervals,
+    estimate_columns,
+)
 from dprelease.specfile import load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reports"))
@@ -62,18 +67,18 @@ def column(tables: tuple[OutputTable, ...], name: str) -> OutputColumn:
 
 def flags_of(columns: Sequence[OutputColumn], *queries: dict[str, Any]) -> list[Any]:
     table = OutputTable("by_region", (KEY, *columns))
-    return list(column(with_count_flags([table], plan_of(*queries)), "m_flag").values)
+    return list(column(add_count_flags([table], plan_of(*queries)), "m_flag").values)
 
 
 def test_a_quantile_is_flagged_where_its_ranks_exceed_a_tenth_of_its_values() -> None:
     columns = [*quantile(36), *count([360, 359], "w_count")]
     assert flags_of(columns, MEDIAN, MEAN) == ["ok", "low_reliability"]
-    tables = with_count_flags([OutputTable("by_region", (KEY, *columns))], plan_of(MEDIAN, MEAN))
+    tables = add_count_flags([OutputTable("by_region", (KEY, *columns))], plan_of(MEDIAN, MEAN))
     assert word(column(tables, "m_flag").description) == (
         "ok, or low_reliability where m_rank_moe exceeds a tenth of w_count"
     )
     unknown = OutputTable("by_region", (KEY, *quantile(36)))
-    tables = with_bounded(with_count_flags([unknown], plan_of(MEDIAN)), plan_of(MEDIAN))
+    tables = mark_bounded(add_count_flags([unknown], plan_of(MEDIAN)), plan_of(MEDIAN))
     assert "m_flag" not in {one.name for one in tables[0].columns}
 
 
@@ -83,7 +88,7 @@ def test_a_count_that_may_hold_missing_values_never_makes_a_quantile_reliable() 
     assert flags_of(columns, MEDIAN, COUNT) == [None, "low_reliability"]
     filled = spec(MEDIAN, COUNT)
     filled["columns"]["days"]["nulls"] = 0
-    tables = with_count_flags([OutputTable("by_region", (KEY, *columns))], make_plan(load(filled)))
+    tables = add_count_flags([OutputTable("by_region", (KEY, *columns))], make_plan(load(filled)))
     assert column(tables, "m_flag").values == ["ok", "low_reliability"]
     known = COUNT | {"where": "days IS NOT NULL"}
     assert flags_of(columns, MEDIAN, known) == ["ok", "low_reliability"]
@@ -110,7 +115,7 @@ def test_the_count_is_of_the_same_records_in_the_same_table(
     plan = plan_of(MEDIAN, *others)
     (query,) = [read.query for read in plan.reads if read.query.name == "m"]
     assert count_beside(query, plan) == beside
-    assert judge_of(query, plan) == (beside.name if beside and beside.of_values else None)
+    assert find_judge(query, plan) == (beside.name if beside and beside.of_values else None)
 
 
 def test_a_filter_is_part_of_what_a_count_of_values_counts() -> None:
@@ -121,7 +126,7 @@ def test_a_filter_is_part_of_what_a_count_of_values_counts() -> None:
         "stars > 3 AND days IS NOT NULL": None,
     }.items():
         plan = plan_of(few, COUNT | {"where": where})
-        assert judge_of(plan.reads[0].query, plan) == beside
+        assert find_judge(plan.reads[0].query, plan) == beside
 
 
 MODE: dict[str, Any] = {"name": "m", "statistic": "mode", "column": "region"}
@@ -142,18 +147,18 @@ def chosen(name: str) -> OutputTable:
 def test_a_name_is_judged_by_its_own_count_in_whichever_table(name: str, flag: str) -> None:
     counts = OutputTable("by_region", (KEY, *count([99, 100], "h")))
     plan = plan_of(MODE, COUNT | {"by": []}, BY_NAME)
-    tables = with_count_flags([chosen(name), counts], plan)
+    tables = add_count_flags([chosen(name), counts], plan)
     assert column(tables, "m_flag").values == [flag]
-    assert judge_of(plan.reads[0].query, plan) == "h"
+    assert find_judge(plan.reads[0].query, plan) == "h"
 
 
 def test_a_count_of_all_records_never_makes_a_name_reliable() -> None:
     """They may have other values: it can only be too small."""
     plan = plan_of(MODE, COUNT | {"by": []})
-    assert column(with_count_flags([chosen("north")], plan), "m_flag").values == [None]
+    assert column(add_count_flags([chosen("north")], plan), "m_flag").values == [None]
     few = replace(chosen("north"), columns=(*chosen("north").columns[:3], *count([99])))
-    assert column(with_count_flags([few], plan), "m_flag").values == ["low_reliability"]
-    assert judge_of(plan.reads[0].query, plan) is None
+    assert column(add_count_flags([few], plan), "m_flag").values == ["low_reliability"]
+    assert find_judge(plan.reads[0].query, plan) is None
 
 
 def test_figures_of_groups_that_may_have_no_records_are_empty() -> None:
@@ -166,7 +171,7 @@ def test_figures_of_groups_that_may_have_no_records_are_empty() -> None:
     mean = [replace(one, query="w") for one in mean]
     table = OutputTable("by_region", (KEY, *mean, *quantile(1)))
     plan = plan_of(MEAN, MEDIAN)
-    tables = without_empty_groups(with_count_flags([table], plan), plan)
+    tables = remove_empty_groups(add_count_flags([table], plan), plan)
     for name in ("w", "w_noise_moe", "w_low", "w_high", "m"):
         assert column(tables, name).values[0] is None
         assert column(tables, name).values[1] is not None
@@ -182,18 +187,18 @@ def test_a_quantile_of_a_group_that_may_have_no_units_is_empty() -> None:
     table = OutputTable("by_region", (KEY, *count([7, 8]), *quantile(1)))
     for privacy in ({}, PEOPLE):
         plan = plan_of(units, MEDIAN, **privacy)
-        tables = without_empty_groups(with_count_flags([table], plan), plan)
+        tables = remove_empty_groups(add_count_flags([table], plan), plan)
         assert column(tables, "m").values == [None, 4]
         assert column(tables, "m_flag").values == ["low_reliability", None]
         assert "empty where n is within its noise of 0" in word(column(tables, "m").description)
     other = plan_of({**units, "where": "urgent"}, MEDIAN)
-    assert without_empty_groups([table], other) == (table,)
+    assert remove_empty_groups([table], other) == (table,)
 
 
 def test_what_limits_can_cut_is_bounded_whatever_else_it_is() -> None:
     table = OutputTable("by_region", (KEY, *count([360, 3]), *quantile(9)))
     plan = plan_of(COUNT, MEDIAN, **PEOPLE)
-    tables = with_bounded(with_count_flags([table], plan), plan)
+    tables = mark_bounded(add_count_flags([table], plan), plan)
     assert column(tables, "n_flag").values == ["bounded", "bounded low_reliability"]
     assert column(tables, "m_flag").values == ["bounded", "bounded low_reliability"]
     assert "bounded in place of ok" in word(column(tables, "n_flag").description)
@@ -203,17 +208,17 @@ def test_what_limits_can_cut_is_bounded_whatever_else_it_is() -> None:
     assert limits not in word(column(tables, "n_noise_moe").description)
     judged = OutputTable("by_region", (KEY, *count([360, 3], "w_count")[:2], *quantile(9)))
     plan = plan_of(MEAN, MEDIAN, **PEOPLE)
-    tables = with_bounded(with_count_flags([judged], plan), plan)
+    tables = mark_bounded(add_count_flags([judged], plan), plan)
     assert "bounded in place of ok" in word(column(tables, "m_flag").description)
     alone = plan_of(COUNT, MEDIAN)
-    tables = with_bounded(with_count_flags([table], alone), alone)
+    tables = mark_bounded(add_count_flags([table], alone), alone)
     assert column(tables, "n_flag").values == ["ok", "low_reliability"]
 
 
 def test_what_was_sealed_before_is_judged_as_it_was() -> None:
     table = OutputTable("by_region", (KEY, *count([360, 3]), *quantile(9)))
     plan = plan_of(COUNT, MEDIAN, **PEOPLE)
-    tables = with_bounded(with_rank_flags([table], plan), plan, with_others=False)
+    tables = mark_bounded(add_rank_flags([table], plan), plan, with_others=False)
     assert column(tables, "n_flag").values == ["bounded", "low_reliability"]
     assert column(tables, "m_flag").values == ["bounded", "low_reliability"]
 
@@ -235,10 +240,10 @@ def test_people_are_cut_only_out_of_groups(rows: int, groups: int, cut: bool) ->
     plan = plan_of(people, **PEOPLE | {"bounding": limits})
     (query,) = [read.query for read in plan.reads]
     bounding = plan.release.privacy.bounding
-    assert limits_cut(query, bounding) is cut
-    assert limits_cut(Query("v", "count", "t"), bounding)
-    assert not limits_cut(Query("v", "count_units", "t"), bounding)  # once in all
-    assert not limits_cut(query, None)
+    assert is_cut_by_limits(query, bounding) is cut
+    assert is_cut_by_limits(Query("v", "count", "t"), bounding)
+    assert not is_cut_by_limits(Query("v", "count_units", "t"), bounding)  # once in all
+    assert not is_cut_by_limits(query, None)
 
 
 def test_the_flag_of_a_cell_depends_on_nothing_but_the_spec_and_noisy_figures() -> None:
@@ -246,7 +251,7 @@ def test_the_flag_of_a_cell_depends_on_nothing_but_the_spec_and_noisy_figures() 
     plan = plan_of(COUNT, **PEOPLE)
     for values in ([10**6, 10**6], [100, 5000]):
         table = OutputTable("by_region", (KEY, *count(values)))
-        assert column(with_bounded([table], plan), "n_flag").values == ["bounded"] * 2
+        assert column(mark_bounded([table], plan), "n_flag").values == ["bounded"] * 2
 
 
 def test_a_package_tells_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,9 +275,12 @@ def test_a_figure_that_noise_made_impossible_is_moved_into_its_interval() -> Non
     """A ratio of positive sums is no less than 0: neither is what is published of it."""
     values = [-20, -200, 500]
     ratios = estimate_columns(
-        Layout("r", 2, "quotient", Fraction(95, 100)), values, 50, clipped(values, [50] * 3, 0)
+        Layout("r", 2, "quotient", Fraction(95, 100)),
+        values,
+        50,
+        clip_intervals(values, [50] * 3, 0),
     )
-    tables = within_ends([OutputTable("t", tuple(ratios))])
+    tables = clip_figures([OutputTable("t", tuple(ratios))])
     assert column(tables, "r").values == [0, 0, 500]
     assert column(tables, "r_flag").values == ["low_reliability"] * 2 + ["ok"]
     assert column(tables, "r_low").values == [0, 0, 450]

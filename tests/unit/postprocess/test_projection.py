@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.postprocess.finishing.projection import adjusted, crossed, rounded
+from dprelease.postprocess.finishing.projection import (
+    adjust_to_totals,
+    round_rows,
+    round_to_both_totals,
+)
 
 ROW = st.lists(st.integers(-60, 60), min_size=1, max_size=7)
 
 
 def one(row: list[int], total: int, nonnegative: bool) -> list[int]:
-    return adjusted(np.array([row]), np.array([total]), nonnegative=nonnegative)[0].tolist()
+    return adjust_to_totals(np.array([row]), np.array([total]), nonnegative=nonnegative)[0].tolist()
 
 
 @given(ROW, st.integers(0, 150))
@@ -46,7 +50,7 @@ def test_no_other_integers_of_0_or_more_are_nearer(row, total):
 @given(ROW, st.integers(0, 150))
 def test_long_integers_are_moved_as_short_ones(row, total):
     far = 10**30
-    long = adjusted(
+    long = adjust_to_totals(
         np.array([row], dtype=object) * far, np.array([total * far], dtype=object), nonnegative=True
     )[0]
     assert sum(long) == total * far
@@ -56,7 +60,7 @@ def test_long_integers_are_moved_as_short_ones(row, total):
 @given(st.lists(st.integers(-500, 500), min_size=1, max_size=9), st.integers(1, 50))
 def test_rounding_keeps_the_total_and_moves_less_than_a_unit(row, unit):
     row[0] -= sum(row) % unit
-    result = rounded(np.array([row]), unit)[0]
+    result = round_rows(np.array([row]), unit)[0]
     assert result.sum() == sum(row)
     assert not (result % unit).any()
     assert np.abs(result - row).max() < unit
@@ -73,7 +77,7 @@ def test_rows_and_columns_are_both_met(nonnegative, data):
     truth = np.array(whole).reshape(blocks, height, width) * unit
     cells = truth + np.array(noise).reshape(truth.shape)
     rows, columns = truth.sum(axis=2), truth.sum(axis=1)
-    result = crossed(cells, rows, columns, unit, nonnegative=nonnegative)
+    result = round_to_both_totals(cells, rows, columns, unit, nonnegative=nonnegative)
     assert np.array_equal(result.sum(axis=2), rows)
     assert np.array_equal(result.sum(axis=1), columns)
     assert not (result % unit).any()

@@ -9,8 +9,11 @@ import pytest
 from thorough import for_each
 
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.noise_mixture import quantile_of_mix
-from dprelease.postprocess.intervals.quotient_intervals import ratio_halves, ratios
+from dprelease.postprocess.intervals.noise_mixture import bound_mix_quantile
+from dprelease.postprocess.intervals.quotient_intervals import (
+    compute_ratio_halfwidths,
+    estimate_ratios,
+)
 
 LEVEL = Fraction(95, 100)
 LAPLACE = Noise(NoiseFamily.LAPLACE, Fraction(40))
@@ -19,14 +22,14 @@ NOISES = [LAPLACE, Noise(NoiseFamily.GAUSSIAN, Fraction(1600))]
 
 def quantile(noise: Noise, rho: float) -> float:
     size = abs(rho)
-    return (1 + size) * quantile_of_mix(noise, 1 - LEVEL, max(size, 1) / (1 + size))
+    return (1 + size) * bound_mix_quantile(noise, 1 - LEVEL, max(size, 1) / (1 + size))
 
 
 @for_each("noise", NOISES)
 @for_each("above", [0, 100, -100, 5000, -5000, 10**6])
 @for_each("below", [200, -200, 3000, -3000, 10**7])
 def test_the_ends_solve_the_equation(noise: Noise, above: int, below: int) -> None:
-    half = float(ratio_halves([above], [below], noise, LEVEL)[0])
+    half = float(compute_ratio_halfwidths([above], [below], noise, LEVEL)[0])
     ratio = above / below
     far = ratio + half if ratio >= 0 else ratio - half
     # at the far end, and beyond it, abs(N - rho D) is no smaller than q(rho)
@@ -38,16 +41,16 @@ def test_the_ends_solve_the_equation(noise: Noise, above: int, below: int) -> No
 
 @pytest.mark.parametrize("noise", NOISES, ids=str)
 def test_there_is_none_where_the_denominator_may_be_of_either_sign(noise: Noise) -> None:
-    widest = quantile_of_mix(noise, 1 - LEVEL, 1.0)
+    widest = bound_mix_quantile(noise, 1 - LEVEL, 1.0)
     for below in (0, int(widest), -int(widest)):
-        assert np.isinf(ratio_halves([100], [below], noise, LEVEL)).all()
+        assert np.isinf(compute_ratio_halfwidths([100], [below], noise, LEVEL)).all()
     for below in (int(widest) + 1, -int(widest) - 1):
-        assert np.isfinite(ratio_halves([100], [below], noise, LEVEL)).all()
+        assert np.isfinite(compute_ratio_halfwidths([100], [below], noise, LEVEL)).all()
 
 
 def test_signs_do_not_matter() -> None:
     found = [
-        float(ratio_halves([above], [below], LAPLACE, LEVEL)[0])
+        float(compute_ratio_halfwidths([above], [below], LAPLACE, LEVEL)[0])
         for above in (-700, 700)
         for below in (-900, 900)
     ]
@@ -57,7 +60,7 @@ def test_signs_do_not_matter() -> None:
 def test_values_are_rounded_and_half_widths_widened() -> None:
     silent = Noise(NoiseFamily.NONE, Fraction(0))
     above, below = [1, -1, 10**30, 5, 7], [3, 3, 3 * 10**30, 0, -2]
-    values, halves = ratios(above, below, silent, LEVEL, Fraction(1000))
+    values, halves = estimate_ratios(above, below, silent, LEVEL, Fraction(1000))
     assert values == [333, -333, 333, None, -3500]
     assert halves[3] is None
     for n, d, value, half in zip(above, below, values, halves, strict=True):

@@ -23,7 +23,12 @@ from dprelease.model import (
     Query,
 )
 from dprelease.model import Noise as NoiseLaw
-from dprelease.postprocess.finishing.finished_tables import Finished, Noisy, finished, observed_of
+from dprelease.postprocess.finishing.finished_tables import (
+    Finished,
+    Noisy,
+    collect_observed,
+    finish_tables,
+)
 from dprelease.postprocess.intervals.combined_noise import Part
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
 from dprelease.statistics.shared.two_sums import COUNT_SUFFIXES
@@ -53,7 +58,7 @@ def estimate(values, half, name="visits", places=0) -> list[OutputColumn]:
 
 
 def done(tables, *queries: Query, variance=Fraction(8)) -> Finished:
-    return finished(tables, [Noisy(one, one.name, variance) for one in queries], LEVEL)
+    return finish_tables(tables, [Noisy(one, one.name, variance) for one in queries], LEVEL)
 
 
 def values_of(result: Finished, place=0) -> dict[str, list[object]]:
@@ -208,10 +213,10 @@ def test_totals_further_apart_than_noise_are_remarked():
 def test_a_table_that_a_finer_one_of_the_same_step_repeats_counts_once():
     total, cells = query("total", (), "overall", **WANTED), query(**WANTED)
     read_from_cells = [Noisy(one, "visits", Fraction(9)) for one in (total, cells)]
-    group = observed_of(read_from_cells, [1, 3], [[137], [100, -3, 40]])
+    group = collect_observed(read_from_cells, [1, 3], [[137], [100, -3, 40]])
     assert [counts.axes for counts in group.observed] == [(0,)]
     of_its_own = [Noisy(total, "total", Fraction(9)), read_from_cells[1]]
-    assert [counts.axes for counts in observed_of(of_its_own, [1, 3]).observed] == [(), (0,)]
+    assert [counts.axes for counts in collect_observed(of_its_own, [1, 3]).observed] == [(), (0,)]
 
 
 def test_a_half_width_is_that_of_the_finished_figure_where_that_is_larger():
@@ -228,7 +233,7 @@ def test_a_half_width_is_that_of_the_finished_figure_where_that_is_larger():
         Noisy(one, one.name, Fraction(compute_noise_variance(law)), (Part(law, Fraction(1), 1),))
         for one, law in zip((total, cells), laws, strict=True)
     ]
-    result = finished(tables, noises, level)
+    result = finish_tables(tables, noises, level)
     (of_total,) = values_of(result)["total_noise_moe"]
     assert halves[0] * 100 < of_total < halves[0] * 110
     draws = np.random.default_rng(1).laplace(size=(4, 200_000)) * [[4000], [6000], [6000], [6000]]

@@ -39,16 +39,16 @@ from dprelease.planning.planner import make_plan
 from dprelease.postprocess.finishing.agreement import (
     Counts,
     Fit,
-    entering,
-    least_squares,
-    noise_left,
+    compute_remaining_variance,
+    list_entering,
+    solve_least_squares,
 )
 from dprelease.postprocess.finishing.finished_tables import (
     Noisy,
     Observed,
-    finished,
-    noisy_figures,
-    observed_of,
+    collect_noisy_figures,
+    collect_observed,
+    finish_tables,
 )
 from dprelease.release.bundle import tables_of
 
@@ -118,18 +118,18 @@ def planned(queries: str, law: str, hidden: tuple[str, ...], people: bool = Fals
 def groups_of(plan: Plan) -> list[list[Noisy]]:
     """The figures that agree, by what they count."""
     groups: dict[object, list[Noisy]] = {}
-    for noisy in noisy_figures(plan, plan.reads):
+    for noisy in collect_noisy_figures(plan, plan.reads):
         if noisy.query.finish.consistent:
             groups.setdefault(noisy.query.where, []).append(noisy)
     return list(groups.values())
 
 
 def known(members: Sequence[Noisy]) -> Observed:
-    return observed_of(members, [noisy.query.cells for noisy in members])
+    return collect_observed(members, [noisy.query.cells for noisy in members])
 
 
 def fit_of(group: Observed) -> Fit:
-    return least_squares(group.tables, group.observed, group.sizes)
+    return solve_least_squares(group.tables, group.observed, group.sizes)
 
 
 # --- the oracle: a row for each integer, a column for each cell of all published labels ----------
@@ -243,7 +243,7 @@ def test_figures_err_as_the_best_estimate_does_and_no_more_than_planned(
     plan = planned(queries, law, hidden)
     for members in groups_of(plan):
         group, best = known(members), oracle(plan, members)
-        left = noise_left(fit_of(group))
+        left = compute_remaining_variance(fit_of(group))
         for place, (noisy, spread) in enumerate(zip(members, left, strict=True)):
             assert np.allclose(best.variance(place), spread, rtol=1e-6), noisy.query.name
             assert spread <= float(noisy.variance or 0) * (1 + 1e-4)
@@ -262,7 +262,7 @@ def test_of_people_too(law: str) -> None:
     plan = planned("levels", law, ("a", "b", "c"), people=True)
     for members in groups_of(plan):
         group, best = known(members), oracle(plan, members)
-        left = noise_left(fit_of(group))
+        left = compute_remaining_variance(fit_of(group))
         for place, (noisy, spread) in enumerate(zip(members, left, strict=True)):
             assert np.allclose(best.variance(place), spread, rtol=1e-6)
             assert spread <= float(noisy.variance or 0) * (1 + 1e-4)
@@ -274,7 +274,7 @@ def test_the_finest_table_alone_would_err_more(queries: str) -> None:
     (members,) = groups_of(planned(queries, "laplace", ("a", "b", "c")))
     group, finest = known(members), members[-1]
     alone = [Counts(group.tables[-1], (), finest.variance or Fraction(0))]
-    left = noise_left(least_squares(group.tables, alone, group.sizes))
+    left = compute_remaining_variance(solve_least_squares(group.tables, alone, group.sizes))
     assert left[0] > 4 * float(members[0].variance or 0)
 
 
@@ -294,7 +294,7 @@ def test_figures_are_the_best_estimate_of_what_was_released(
     )
     before = tables_of(plan, released)
     level = plan.release.output.interval
-    after = finished(before, noisy_figures(plan, plan.reads, released), level).tables
+    after = finish_tables(before, collect_noisy_figures(plan, plan.reads, released), level).tables
     for members in groups_of(plan):
         axes, best = published_axes(members), oracle(plan, members)
         integers = []
@@ -325,7 +325,7 @@ def test_what_enters_a_figure_is_what_the_best_estimate_weighs(
     plan = planned(queries, law, hidden)
     for members in groups_of(plan):
         group, best = known(members), oracle(plan, members)
-        for place, entered in enumerate(entering(fit_of(group))):
+        for place, entered in enumerate(list_entering(fit_of(group))):
             assert entered is not None
             sizes = sorted(chain.from_iterable(kinds.elements() for kinds in entered.values()))
             weights = np.sort(abs(best.weights(place)[0]))[-len(sizes) :]
@@ -387,7 +387,7 @@ def errors(plan: Plan, level: Fraction, releases: int, seed: int) -> Errors:
             values[step.query.name] = (tuple(map(int, sums[step.query.name] + noise)),)
         noisy = NoisyTable(values)
         before = tables_of(plan, noisy)
-        after = finished(before, noisy_figures(plan, plan.reads, noisy), level).tables
+        after = finish_tables(before, collect_noisy_figures(plan, plan.reads, noisy), level).tables
         for query in queries:
             old, new = column(before, query), column(after, query)
             half = column(after, query, "_noise_moe")
@@ -443,8 +443,10 @@ def test_records_without_a_published_label_are_remarked(queries: str) -> None:
             noise = noise_drawn(step.noise, len(cells), random)
             values[step.query.name] = (tuple(map(int, cells + noise)),)
         noisy = NoisyTable(values)
-        figures = noisy_figures(plan, plan.reads, noisy)
-        return [*map(word, finished(tables_of(plan, noisy), figures, Fraction(95, 100)).remarks)]
+        figures = collect_noisy_figures(plan, plan.reads, noisy)
+        return [
+            *map(word, finish_tables(tables_of(plan, noisy), figures, Fraction(95, 100)).remarks)
+        ]
 
     assert sum(len(remarks(0)) for _ in range(40)) == 0
     assert len(remarks(2000)) == 1

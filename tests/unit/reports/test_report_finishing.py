@@ -14,7 +14,12 @@ from dprelease.kernel.noise.additive.sample import sample
 from dprelease.kernel.noise.distributions.laws import bound_tail, compute_noise_variance
 from dprelease.kernel.noise.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.finishing.agreement import Counts, Wanted, agreed, least_squares
+from dprelease.postprocess.finishing.agreement import (
+    Counts,
+    Wanted,
+    make_agree,
+    solve_least_squares,
+)
 from dprelease.reports.facts.finished import UPWARD
 from dprelease.reports.plan_facts import describe
 
@@ -41,8 +46,8 @@ def test_an_empty_cell_is_biased_by_less_and_the_total_by_nothing():
     off = []
     for _ in range(draws):
         noisy = (truth + sample(noise, cells, SystemEntropy())).tolist()
-        fit = least_squares([(0,)], [Counts((0,), noisy, Fraction(200))], [cells])
-        off.append(agreed(fit, Wanted(0, 0, nonnegative=True))[0] - truth)
+        fit = solve_least_squares([(0,)], [Counts((0,), noisy, Fraction(200))], [cells])
+        off.append(make_agree(fit, Wanted(0, 0, nonnegative=True))[0] - truth)
     empty = np.mean(off, axis=0)[::2].mean()
     assert 0 < empty <= UPWARD[noise.family] * sqrt(compute_noise_variance(noise))
     # a total has the noise of its cells: a standard deviation of 200

@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.model import Loss
-from dprelease.postprocess.intervals.fixed_point import decimals_of, fixed_point, placed, places_for
-from dprelease.postprocess.intervals.number_text import number, plus_minus
+from dprelease.postprocess.intervals.fixed_point import (
+    choose_places,
+    count_decimals,
+    to_fixed_point,
+    write_fixed_point,
+)
+from dprelease.postprocess.intervals.number_text import number, write_halfwidth
 from dprelease.reports.facts.unit_facts import beliefs, group_privacy, outward, posterior
 from dprelease.reports.markdown.markdown_page import cell
 from dprelease.reports.model.meaning_model import Belief
@@ -69,25 +74,25 @@ def test_json_numbers_for_people() -> None:
 def test_numbers_for_people() -> None:
     assert number(Fraction(12345)) == "12,345"
     assert number(Fraction(1, 3)) == "0.333"
-    assert plus_minus(Fraction(1, 3)) == "± 0.334"
+    assert write_halfwidth(Fraction(1, 3)) == "± 0.334"
     assert number(Fraction(1, 10**9)) == "1.00e-9"
 
 
 @given(st.integers(-(10**20), 10**20), st.integers(0, 9))
 def test_placed_writes_the_fixed_point_exactly(value: int, places: int) -> None:
-    shown = placed(value, places)
+    shown = write_fixed_point(value, places)
     assert Fraction(shown) == Fraction(value, 10**places)
     assert len(shown.partition(".")[2]) == places
 
 
 def test_decimals() -> None:
-    assert [decimals_of(Fraction(each)) for each in ("1", "0.01", "0.25", "20")] == [0, 2, 2, 0]
+    assert [count_decimals(Fraction(each)) for each in ("1", "0.01", "0.25", "20")] == [0, 2, 2, 0]
     with pytest.raises(ValueError, match="finite"):
-        decimals_of(Fraction(1, 3))
-    assert fixed_point(Fraction("1.234"), 3) == 1234
-    assert fixed_point(Fraction("1.234"), 2) == 124
-    assert places_for(Fraction(10**7)) == 0
-    assert places_for(Fraction(1)) == 7
+        count_decimals(Fraction(1, 3))
+    assert to_fixed_point(Fraction("1.234"), 3) == 1234
+    assert to_fixed_point(Fraction("1.234"), 2) == 124
+    assert choose_places(Fraction(10**7)) == 0
+    assert choose_places(Fraction(1)) == 7
 
 
 def test_what_epsilon_means() -> None:

@@ -15,7 +15,7 @@ import dprelease
 from dprelease.kernel.certify.worst_change import bound_worst_change
 from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import Adjacency, CurveAxis, NoiseFamily, Plan, Step
-from dprelease.postprocess.intervals.curves import reader
+from dprelease.postprocess.intervals.curves import build_reader
 from dprelease.privacy.curve_matrices import FINENESS, build_bins, build_waves
 from dprelease.release.payload import sealed_laws
 from dprelease.release.plan import certified_plan, plan_as_charged
@@ -203,7 +203,7 @@ def test_what_errs_less_is_released() -> None:
     axis = alone.query.curve[0]
     errors = {
         matrix.kind if matrix is None else len(matrix.entries): math.sqrt(
-            float((reader(axis, matrix).rows ** 2).sum(axis=1).mean())
+            float((build_reader(axis, matrix).rows ** 2).sum(axis=1).mean())
             * max(sum(v * v for v in column) for column in zip(*matrix.entries, strict=True))
         )
         for matrix in (build_waves(axis), build_bins(axis))

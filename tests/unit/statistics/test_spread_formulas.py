@@ -22,7 +22,12 @@ from dprelease.model import (
     Query,
     Step,
 )
-from dprelease.postprocess.intervals.moment_intervals import Sums, deviations, means, variances
+from dprelease.postprocess.intervals.moment_intervals import (
+    Sums,
+    compute_deviations,
+    estimate_means,
+    estimate_variances,
+)
 from dprelease.statistics.shared.statistic import Released
 from dprelease.statistics.statistic_registry import STATISTICS
 
@@ -101,12 +106,15 @@ def test_without_noise_the_figures_are_those_of_the_records(
 def test_nothing_is_known_where_the_total_is_not_positive() -> None:
     none = np.array([-5.0, 0.0])
     sums = Sums(none, none, none, Noise(NoiseFamily.LAPLACE, Fraction(10)))
-    variance, mean = variances(sums, Fraction(1, 20)), means(sums, Fraction(1, 20))
+    variance, mean = (
+        estimate_variances(sums, Fraction(1, 20)),
+        estimate_means(sums, Fraction(1, 20)),
+    )
     assert variance.value.tolist() == [1 / 8] * 2
     assert variance.half.tolist() == [1 / 8] * 2
     assert mean.value.tolist() == [0.5] * 2
     assert mean.half.tolist() == [0.5] * 2
-    spread = deviations(variance)
+    spread = compute_deviations(variance)
     assert spread.low.tolist() == [0.0] * 2
     assert spread.high.tolist() == [0.5] * 2
 
@@ -116,9 +124,9 @@ def test_figures_stay_within_what_is_possible() -> None:
     draws = [rng.normal(0, 50, 2000) for _ in range(3)]
     sums = Sums(*draws, Noise(NoiseFamily.LAPLACE, Fraction(40)))  # type: ignore[arg-type]
     for found, top in (
-        (variances(sums, Fraction(1, 20)), 0.25),
-        (means(sums, Fraction(1, 20)), 1.0),
-        (deviations(variances(sums, Fraction(1, 20))), 0.5),
+        (estimate_variances(sums, Fraction(1, 20)), 0.25),
+        (estimate_means(sums, Fraction(1, 20)), 1.0),
+        (compute_deviations(estimate_variances(sums, Fraction(1, 20))), 0.5),
     ):
         for each in (found.value, found.low, found.high):
             assert each.min() >= 0
