@@ -57,4 +57,4 @@ def charges(spec: Path) -> int:
         return 0
     with Ledger.read(str(book)) as ledger:
         ledger.verify()
-        return len(list(ledger.entries()))
+        return len(list(ledger.list_runs()))

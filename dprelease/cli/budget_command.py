@@ -158,7 +158,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.cli.views.budget_view import tell_cap
     from dprelease.cli.views.complaints_view import complain
     from dprelease.cli.views.console import remark
-    from dprelease.ledger.ledger_messages import new_dataset
+    from dprelease.ledger.ledger_messages import warn_of_new_dataset
     from dprelease.ledger.store import Ledger
     from dprelease.release.budget_status import ledger_and_witness
 
@@ -175,8 +175,8 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
             raise click.UsageError(f"{what} must be a line of text")
     ledger, witness = ledger_and_witness(ledger, witness)
     with Ledger.open(ledger, witness=witness) as book:
-        is_new = not book.head().seq
-        warnings = new_dataset(book.status(dataset))
+        is_new = not book.read_head().seq
+        warnings = warn_of_new_dataset(book.read_account(dataset))
         account = book.set_cap(dataset, changes, reason)
     complain(warnings, "warning")
     if is_new:
@@ -214,12 +214,12 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     from dprelease.release.budget_status import ledger_and_witness, shown_place
 
     ledger, witness = ledger_and_witness(ledger, witness)
-    with Ledger.unguarded(ledger, witness=witness) as book:
+    with Ledger.open_unguarded(ledger, witness=witness) as book:
         head = book.verify()
-        runs = book.entries()
+        runs = book.list_runs()
         for report in reports:
             if is_database(report):
-                with Ledger.unguarded(report) as copy:
+                with Ledger.open_unguarded(report) as copy:
                     book.check_holds(copy)
             elif is_guard(report):
                 book.check_seen(report)
@@ -259,7 +259,7 @@ def export(ledger: str, out: str | None) -> int:
     from dprelease.ledger.store import Ledger
     from dprelease.release.budget_status import ledger_and_witness
 
-    with Ledger.unguarded(ledger_and_witness(ledger, None)[0]) as book:
+    with Ledger.open_unguarded(ledger_and_witness(ledger, None)[0]) as book:
         lines = lines_of(book.chain())
     write_lines(lines, out)
     return int(ExitCode.DONE)

@@ -15,9 +15,9 @@ from dprelease.comparison.spec_changes import (
 )
 from dprelease.ledger.guarantee import (
     OF_NULLS,
-    differences_in_words,
-    unit_definition,
-    unit_differences,
+    describe_differences,
+    describe_unit,
+    list_unit_differences,
 )
 from dprelease.model import Adjacency, Bounding, Privacy, Query
 
@@ -83,8 +83,8 @@ def _protected(privacy: Privacy) -> str:
 
 def _definition(pair: Pair) -> Iterator[Change]:
     """The unit has the same name: whether the same rows are one unit, as the ledger compares it."""
-    old, new = (unit_definition(release) for release in pair.releases)
-    differences = unit_differences(old or {}, new or {})
+    old, new = (describe_unit(release) for release in pair.releases)
+    differences = list_unit_differences(old or {}, new or {})
     if len({release.privacy.adjacency for release in pair.releases}) > 1:
         # Whether these are part of the definition depends on the neighbours.
         differences = [name for name in differences if name not in OF_NULLS]
@@ -92,7 +92,7 @@ def _definition(pair: Pair) -> Iterator[Change]:
         person = pair.new.release.privacy.unit_column is not None
         what = "who counts as one person" if person else "what counts as one record"
         why = (
-            f"{what} is worked out otherwise ({differences_in_words(differences)}); the losses "
+            f"{what} is worked out otherwise ({describe_differences(differences)}); the losses "
             "can't be compared, and the ledger does not add them up"
         )
         words = ("as the column was defined" if person else "as the file was read", "as it is now")

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.identity import write_canonical_json
 
 GENESIS = hashlib.sha256(b"dprelease/ledger/1").hexdigest()
 
@@ -46,15 +46,15 @@ EMPTY = Head(0, GENESIS)
 def follow(head: Head, kind: str, run_id: str, written_at: str, content: str) -> Entry:
     """The entry that comes after ``head``."""
     seq = head.seq + 1
-    digest = entry_hash(seq, kind, run_id, written_at, content, head.hash)
+    digest = hash_entry(seq, kind, run_id, written_at, content, head.hash)
     return Entry(seq, kind, run_id, written_at, content, head.hash, digest)
 
 
-def entry_hash(  # noqa: PLR0913, PLR0917 - what an entry is made of
+def hash_entry(  # noqa: PLR0913, PLR0917 - what an entry is made of
     seq: int, kind: str, run_id: str, written_at: str, content: str, previous: str
 ) -> str:
     """SHA-256 over a JSON list, in which no two different entries look the same."""
-    text = canonical_json([seq, kind, run_id, written_at, content, previous])
+    text = write_canonical_json([seq, kind, run_id, written_at, content, previous])
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 

@@ -17,13 +17,13 @@ from dprelease.files.system import sync_directory
 from dprelease.ledger.chain import EMPTY, Entry, Head
 from dprelease.ledger.ledger_messages import (
     RESTORE,
-    bad_place,
-    disk_trouble,
+    build_disk_failure,
+    build_place_failure,
     missing,
     moved_ledger,
     not_a_ledger,
     old_sqlite,
-    translated,
+    translate_errors,
     wrong_schema,
 )
 
@@ -98,9 +98,9 @@ class FileDatabase:
         self.connection = connection
         self._path, self._wait, self._moved = path, wait, moved
 
-    def errors(self, *, charged: bool = False) -> AbstractContextManager[None]:
+    def translate_errors(self, *, charged: bool = False) -> AbstractContextManager[None]:
         """Turn every error of SQLite inside into a Failure."""
-        return translated(self._path, self._wait, charged=charged)
+        return translate_errors(self._path, self._wait, charged=charged)
 
     def begin(self, *, again: bool = False) -> None:
         """Open a transaction and take the lock; no connection to a file is lost."""
@@ -117,7 +117,7 @@ class FileDatabase:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
-    def entries(self) -> Iterator[Entry]:
+    def iter_entries(self) -> Iterator[Entry]:
         """All entries in order of the row id, so that no index needs to be trusted."""
         rows = self.connection.execute(
             "SELECT seq, kind, run_id, written_at, content, previous, hash"
@@ -125,7 +125,7 @@ class FileDatabase:
         )
         return (Entry(*row) for row in rows)
 
-    def last(self) -> Head:
+    def read_last(self) -> Head:
         """The number and hash of the last entry."""
         query = "SELECT seq, hash FROM entries NOT INDEXED ORDER BY seq DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
@@ -146,7 +146,7 @@ class FileDatabase:
         """Add the stored numbers of the seal with this number."""
         self.connection.execute("INSERT INTO payloads (seq, bytes) VALUES (?, ?)", (seq, payload))
 
-    def payload(self, seq: int) -> bytes | None:
+    def read_payload(self, seq: int) -> bytes | None:
         """The stored numbers of a seal."""
         query = "SELECT bytes FROM payloads WHERE seq = ?"
         row = self.connection.execute(query, (seq,)).fetchone()
@@ -158,8 +158,8 @@ class FileDatabase:
 
     def is_sound(self) -> bool:
         """Whether SQLite finds no damage in the pages."""
-        said = self.connection.execute("PRAGMA integrity_check").fetchall()
-        return bool(said == [("ok",)])
+        answer = self.connection.execute("PRAGMA integrity_check").fetchall()
+        return bool(answer == [("ok",)])
 
     def close(self) -> None:
         """Close the file."""
@@ -186,9 +186,9 @@ def open_for_writing(path: str, wait: float, *, moved: bool = False) -> FileData
     if not os.path.lexists(path):
         _create(path, wait)
     _check_file(path, os.R_OK | os.W_OK)
-    connection = _connected(path, wait, "rw", moved=moved)
+    connection = _connect(path, wait, "rw", moved=moved)
     try:
-        with translated(path, wait):
+        with translate_errors(path, wait):
             _try_a_write(connection, path)
     except BaseException:
         connection.close()
@@ -204,7 +204,7 @@ def open_for_reading(path: str, wait: float, *, moved: bool = False) -> FileData
     _check_file(path, os.R_OK)
     # With write access a killed run's journal can be rolled back; without it that is refused.
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
-    connection = _connected(path, wait, "rw" if writable else "ro", moved=moved)
+    connection = _connect(path, wait, "rw" if writable else "ro", moved=moved)
     connection.execute("PRAGMA query_only = ON")
     return FileDatabase(connection, path, wait, moved=moved)
 
@@ -230,28 +230,30 @@ def _check_directory(path: str) -> None:
     directory = os.path.dirname(os.path.abspath(path))
     hint = "create it, or set [ledger] path"
     if not os.path.isdir(directory):
-        raise bad_place(path, f"there is no directory {directory}", hint)
+        raise build_place_failure(path, f"there is no directory {directory}", hint)
     if not os.access(directory, os.W_OK | os.X_OK):
         hint = "make it writable, or set [ledger] path"
-        raise bad_place(path, f"the directory {directory} is not writable", hint)
+        raise build_place_failure(path, f"the directory {directory} is not writable", hint)
 
 
 def _check_file(path: str, access: int) -> None:
     if not os.path.isfile(path):
-        raise bad_place(path, "it is not a file", "set [ledger] path to a file")
+        raise build_place_failure(path, "it is not a file", "set [ledger] path to a file")
     if not os.access(path, access):
-        what = "writable" if access & os.W_OK else "readable"
-        raise bad_place(path, f"it is not {what}", f"make it {what} for the user who runs this")
+        permission = "writable" if access & os.W_OK else "readable"
+        raise build_place_failure(
+            path, f"it is not {permission}", f"make it {permission} for the user who runs this"
+        )
     if os.path.getsize(path) == 0:
         raise not_a_ledger(path, "it is empty")
 
 
-def _connected(path: str, wait: float, mode: str, *, moved: bool = False) -> sqlite3.Connection:
-    with translated(path, wait):
+def _connect(path: str, wait: float, mode: str, *, moved: bool = False) -> sqlite3.Connection:
+    with translate_errors(path, wait):
         uri = f"{Path(path).absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None)
     try:
-        with translated(path, wait):
+        with translate_errors(path, wait):
             sync_commits(connection)
             for setting in _SETTINGS:
                 connection.execute(setting)
@@ -260,7 +262,7 @@ def _connected(path: str, wait: float, mode: str, *, moved: bool = False) -> sql
             # switched to it.
             if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
                 hint = "close other programs that have it open, and make it writable"
-                raise bad_place(path, "it was switched to another journal mode", hint)
+                raise build_place_failure(path, "it was switched to another journal mode", hint)
     except BaseException:
         connection.close()
         raise
@@ -281,7 +283,7 @@ def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
         size = connection.execute("PRAGMA page_size").fetchone()[0]
         if os.path.getsize(path) < pages * size:  # SQLite itself reads half a page as zeros
             raise not_a_ledger(path, "it was cut short")
-        connection.execute(f"PRAGMA user_version = {_pragma(connection, 'user_version')}")
+        connection.execute(f"PRAGMA user_version = {_read_pragma(connection, 'user_version')}")
     finally:
         if connection.in_transaction:  # some errors have rolled back already
             connection.execute("ROLLBACK")
@@ -303,7 +305,7 @@ def _create(path: str, wait: float) -> None:
 
 
 def _lay_out_draft(draft: str, path: str, wait: float) -> None:
-    with translated(path, wait), closing(sqlite3.connect(draft, isolation_level=None)) as new:
+    with translate_errors(path, wait), closing(sqlite3.connect(draft, isolation_level=None)) as new:
         sync_commits(new)
         new.execute("BEGIN IMMEDIATE")
         lay_out(new)
@@ -316,12 +318,12 @@ def place_errors(path: str, guard_of: str | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        what = "ledger" if guard_of is None else "ledger's witness"
+        subject = "ledger" if guard_of is None else "ledger's witness"
         if problem.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
-            raise disk_trouble(path, charged=False, what=what) from None
+            raise build_disk_failure(path, charged=False, subject=subject) from None
         key = "path" if guard_of is None else "witness"
         hint = f"put it on a local disk that you can write to ([ledger] {key})"
-        raise bad_place(path, os.strerror(problem.errno or 0), hint, what) from None
+        raise build_place_failure(path, os.strerror(problem.errno or 0), hint, subject) from None
 
 
 def lay_out(connection: sqlite3.Connection) -> None:
@@ -341,7 +343,7 @@ def make_room_for_caps(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA foreign_keys = OFF")  # payloads stay, and find their entries again
     try:
         connection.execute("BEGIN IMMEDIATE")
-        if _pragma(connection, "user_version") == FIRST:
+        if _read_pragma(connection, "user_version") == FIRST:
             rows = connection.execute("SELECT * FROM entries ORDER BY seq").fetchall()
             connection.execute("DROP TABLE entries")  # and its index and triggers
             entries, _, index, *triggers = STATEMENTS[WITH_CAPS]
@@ -367,7 +369,7 @@ def mark_moved(connection: sqlite3.Connection, target: str) -> None:
     connection.execute(_MOVED.format(os.fsencode(target).hex()))
 
 
-def destination(connection: sqlite3.Connection) -> str | None:
+def read_destination(connection: sqlite3.Connection) -> str | None:
     """Where a ledger was moved to; None if it wasn't."""
     row = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'moved'").fetchone()
     if row is None:
@@ -383,14 +385,14 @@ def destination(connection: sqlite3.Connection) -> str | None:
 
 def refuse_moved(connection: sqlite3.Connection, path: str) -> None:
     """Refuse (E619) a ledger that was moved while this process waited for it."""
-    target = destination(connection)
+    target = read_destination(connection)
     if target is not None:
         raise moved_ledger(path, target)
 
 
 def unmark(connection: sqlite3.Connection) -> None:
     """Lets a copy of a moved ledger take entries."""
-    if destination(connection) is not None:
+    if read_destination(connection) is not None:
         connection.execute("DROP TRIGGER moved")
 
 
@@ -402,15 +404,15 @@ def check_schema(connection: sqlite3.Connection, path: str, *, moved: bool = Fal
     rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if not rows:
         raise not_a_ledger(path, "it is empty")
-    if _pragma(connection, "application_id") != APPLICATION_ID:
+    if _read_pragma(connection, "application_id") != APPLICATION_ID:
         raise not_a_ledger(path, "it is the database of another program")
-    version = _pragma(connection, "user_version")
+    version = _read_pragma(connection, "user_version")
     if version not in STATEMENTS:
         hint = "use the version of dprelease that last wrote it, or a newer one"
         reads = f"this dprelease reads {FIRST} and {WITH_CAPS}"
         raise wrong_schema(path, f"has format {version}, {reads}", hint)
     texts = {row[0] for row in rows}
-    target = destination(connection)
+    target = read_destination(connection)
     if target is not None:
         texts.remove(_MOVED.format(os.fsencode(target).hex()))
     if texts == set(STATEMENTS[version]) and target is not None and not moved:
@@ -419,5 +421,5 @@ def check_schema(connection: sqlite3.Connection, path: str, *, moved: bool = Fal
         raise wrong_schema(path, "has had its tables or triggers changed", RESTORE)
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
+def _read_pragma(connection: sqlite3.Connection, name: str) -> int:
     return int(connection.execute(f"PRAGMA {name}").fetchone()[0])

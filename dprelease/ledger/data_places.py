@@ -30,7 +30,7 @@ _ONE_OF = re.compile(r"\[!?.[^\]]*\]")  # of a glob
 _LONGEST = 63  # bytes of a name in PostgreSQL
 
 
-def place_of(source: Source) -> Steps:
+def list_place_steps(source: Source) -> Steps:
     """The steps that lead to the data of a source."""
     if source.database is not None:
         # PostgreSQL cuts longer names; a table that names no schema may lie in any.
@@ -47,9 +47,9 @@ def place_of(source: Source) -> Steps:
     return folded if any(map(_WILD.search, folded)) else (*folded, _MANY)
 
 
-def may_meet(one: Steps, other: Steps) -> bool:
+def may_meet(left: Steps, right: Steps) -> bool:
     """Whether a file or table may be at both places."""
-    return _overlap(one, other, _MANY, _steps_alike)
+    return _is_overlapping(left, right, _MANY, _is_alike)
 
 
 def _resolve(pattern: str) -> str:
@@ -61,28 +61,28 @@ def _resolve(pattern: str) -> str:
     return os.path.join(os.path.realpath(fixed), rest) if rest else os.path.realpath(fixed)
 
 
-def _steps_alike(one: str, other: str) -> bool:
+def _is_alike(left: str, right: str) -> bool:
     """Whether a name may fit two steps. A choice of letters is taken for any letter."""
-    if not _WILD.search(one + other):
-        return one == other
-    first, second = (_ONE_OF.sub("?", step) for step in (one, other))
-    return _overlap(
+    if not _WILD.search(left + right):
+        return left == right
+    first, second = (_ONE_OF.sub("?", step) for step in (left, right))
+    return _is_overlapping(
         first, second, "*", lambda letter, beside: letter == beside or "?" in letter + beside
     )
 
 
-def _overlap(
-    one: Sequence[str], other: Sequence[str], many: str, alike: Callable[[str, str], bool]
+def _is_overlapping(
+    left: Sequence[str], right: Sequence[str], wildcard: str, alike: Callable[[str, str], bool]
 ) -> bool:
     """Whether one sequence may fit two patterns, in which ``many`` is any number of parts."""
     waiting, seen = [(0, 0)], {(0, 0)}
     while waiting:
         at, beside = waiting.pop()
-        first, second = one[at : at + 1], other[beside : beside + 1]
+        first, second = left[at : at + 1], right[beside : beside + 1]
         if not first and not second:
             return True
         further = []
-        if many in (*first, *second):
+        if wildcard in (*first, *second):
             further += [(at + 1, beside)] if first else []
             further += [(at, beside + 1)] if second else []
         elif first and second and alike(*first, *second):

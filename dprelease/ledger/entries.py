@@ -14,16 +14,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.ledger.chain import GENESIS, BrokenChain, Entry, Head, walk
-from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.identity import write_canonical_json
 from dprelease.ledger.privacy_filter import (
     CAPS,
     Caps,
     Terms,
     Total,
-    parts_content,
+    encode_parts,
     read_parts,
 )
-from dprelease.ledger.totals import spent, total_of
+from dprelease.ledger.totals import compute_total, sum_spent
 from dprelease.model import Loss
 from dprelease.model.plan_json import exact, read_exact
 
@@ -128,13 +128,13 @@ class Account(Struct, frozen=True):
         return tuple(run.terms for run in self.runs)
 
     @property
-    def spent(self) -> Loss:
+    def spent_loss(self) -> Loss:
         """Plain sums, of the periods that cost most where they are disjoint: see ``spent``."""
-        return spent(self.terms)
+        return sum_spent(self.terms)
 
-    def total(self, caps: Caps, *more: Terms) -> Total:
+    def compute_total(self, caps: Caps, *extra_runs: Terms) -> Total:
         """What the runs cost together, and ``more`` after them."""
-        return total_of((*self.terms, *more), caps)
+        return compute_total((*self.terms, *extra_runs), caps)
 
 
 class Book(Struct, frozen=True):
@@ -151,13 +151,15 @@ class Book(Struct, frozen=True):
             return GENESIS
         return self.hashes[seq - 1] if seq <= len(self.hashes) else None
 
-    def account(self, dataset: str, before: int | None = None) -> Account:
+    def get_account(self, dataset: str, before: int | None = None) -> Account:
         """The account of a dataset, of charges with an entry number below ``before`` only."""
         runs = [run for run in self.runs.values() if run.dataset == dataset]
         earlier = tuple(run for run in runs if before is None or run.seq < before)
         caps = [cap for cap in self.caps if cap.dataset == dataset]
-        named = [run.dataset for run in self.runs.values()] + [cap.dataset for cap in self.caps]
-        others = tuple(name for name in dict.fromkeys(named) if name != dataset)
+        dataset_names = [run.dataset for run in self.runs.values()] + [
+            cap.dataset for cap in self.caps
+        ]
+        others = tuple(name for name in dict.fromkeys(dataset_names) if name != dataset)
         return Account(dataset, earlier, caps[-1] if caps else None, others)
 
 
@@ -183,19 +185,19 @@ def charge_content(
 ) -> str:
     """The content of a charge's entry. Raises TypeError for a detail that holds a float."""
     loss = terms.loss
-    return canonical_json(
+    return write_canonical_json(
         {
             "dataset": dataset,
             "release": release,
             "epsilon": exact(loss.epsilon),
             "delta": exact(loss.delta),
-            "rho": _optional_text(loss.rho),
-            "parts": parts_content(terms.parts),
+            "rho": _write_optional(loss.rho),
+            "parts": encode_parts(terms.parts),
             "period": terms.period,
             "disjoint_periods": terms.disjoint,
             **({} if terms.data is None else {"data": list(terms.data)}),
-            "epsilon_cap": _optional_text(caps.epsilon),
-            "delta_cap": _optional_text(caps.delta),
+            "epsilon_cap": _write_optional(caps.epsilon),
+            "delta_cap": _write_optional(caps.delta),
             **({} if caps.rho is None else {"rho_cap": exact(caps.rho)}),
             "detail": dict(detail),
         }
@@ -204,8 +206,8 @@ def charge_content(
 
 def cap_content(dataset: str, caps: Caps, reason: str) -> str:
     """The content of a cap's entry."""
-    held = {name: _optional_text(getattr(caps, name)) for name in CAPS}
-    return canonical_json({"dataset": dataset, **held, "reason": reason})
+    cap_texts = {name: _write_optional(getattr(caps, name)) for name in CAPS}
+    return write_canonical_json({"dataset": dataset, **cap_texts, "reason": reason})
 
 
 def _read_cap(entry: Entry) -> SetCap:
@@ -213,7 +215,7 @@ def _read_cap(entry: Entry) -> SetCap:
     dataset, reason = content["dataset"], content["reason"]
     if not isinstance(dataset, str) or not isinstance(reason, str):
         raise ValueError("not a cap")
-    caps = Caps(*(_optional_fraction(content[name]) for name in CAPS))
+    caps = Caps(*(_read_optional(content[name]) for name in CAPS))
     return SetCap(entry.seq, dataset, caps, reason, entry.written_at)
 
 
@@ -222,7 +224,7 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         raise ValueError("charged twice")
     content = json.loads(entry.content)
     rho, epsilon_cap, delta_cap = (
-        _optional_fraction(content[name]) for name in ("rho", "epsilon_cap", "delta_cap")
+        _read_optional(content[name]) for name in ("rho", "epsilon_cap", "delta_cap")
     )
     loss = Loss(read_exact(content["epsilon"]), read_exact(content["delta"]), rho)
     disjoint, period = content["disjoint_periods"], content["period"]
@@ -237,7 +239,7 @@ def _read_charge(entry: Entry, runs: Mapping[str, Run]) -> Run:
         dataset=content["dataset"],
         release=content["release"],
         terms=Terms(loss, read_parts(content["parts"]), period, disjoint, data),
-        caps=Caps(epsilon_cap, delta_cap, _optional_fraction(content.get("rho_cap"))),
+        caps=Caps(epsilon_cap, delta_cap, _read_optional(content.get("rho_cap"))),
         detail=content["detail"],
         charged_at=entry.written_at,
     )
@@ -268,9 +270,9 @@ _READERS = {
 }
 
 
-def _optional_text(value: Fraction | None) -> str | None:
+def _write_optional(value: Fraction | None) -> str | None:
     return None if value is None else exact(value)
 
 
-def _optional_fraction(content: object) -> Fraction | None:
+def _read_optional(content: object) -> Fraction | None:
     return None if content is None else read_exact(content)

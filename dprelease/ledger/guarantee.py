@@ -21,7 +21,7 @@ Definition = Mapping[str, object]
 OF_NULLS = frozenset({"null_values", "fields"})
 
 
-def unit_definition(release: Release) -> dict[str, object] | None:
+def describe_unit(release: Release) -> dict[str, object] | None:
     """State in JSON values what decides which records there are, and which of them are one unit.
 
     Of a unit column that is its type, how its texts are written, its expression with all columns
@@ -36,19 +36,19 @@ def unit_definition(release: Release) -> dict[str, object] | None:
     """
     name = release.privacy.unit_column
     if name is None:
-        return _records(release.data.source.dialect) or None
+        return _describe_records(release.data.source.dialect) or None
     column = release.columns.get(name)
-    used = column is not None and column.null_value is not None
+    has_null = column is not None and column.null_value is not None
     computed = column is not None and column.expression is not None
-    others = release.privacy.adjacency is not Adjacency.ADD_REMOVE
+    is_replaced = release.privacy.adjacency is not Adjacency.ADD_REMOVE
     return {
-        **_values(release, name),
-        "nulls": "one unit" if used else "dropped",
-        **_reading(release, name, nulls=used or computed or others),
+        **_describe_values(release, name),
+        "nulls": "one unit" if has_null else "dropped",
+        **_describe_reading(release, name, nulls=has_null or computed or is_replaced),
     }
 
 
-def _records(dialect: Dialect) -> dict[str, object]:
+def _describe_records(dialect: Dialect) -> dict[str, object]:
     """State what decides where records of CSV begin and end, unless each line is one.
 
     Without a header the first line is a record. Over several lines, quotes about whole fields
@@ -58,17 +58,17 @@ def _records(dialect: Dialect) -> dict[str, object]:
     if dialect.max_lines == 1:
         return facts
     width = {} if dialect.header else {"fields": len(dialect.names or ())}
-    return {**facts, **width, **_stated(dialect, "max_lines", "delimiter", "quote")}
+    return {**facts, **width, **_describe_dialect(dialect, "max_lines", "delimiter", "quote")}
 
 
-def _stated(dialect: Dialect, *names: str) -> dict[str, object]:
+def _describe_dialect(dialect: Dialect, *names: str) -> dict[str, object]:
     """Give what a dialect says under these names."""
     return {name: getattr(dialect, name) for name in names}
 
 
-def unit_differences(one: Definition, other: Definition) -> list[str]:
+def list_unit_differences(left: Definition, right: Definition) -> list[str]:
     """Name what two definitions say differently; nothing if the same rows are one unit to both."""
-    return [name for name in {**one, **other} if one.get(name) != other.get(name)]
+    return [name for name in {**left, **right} if left.get(name) != right.get(name)]
 
 
 _SPEC_WORDS = {
@@ -80,12 +80,12 @@ _SPEC_WORDS = {
 """What a spec calls the facts of a definition, where it is another word."""
 
 
-def differences_in_words(differences: Sequence[str]) -> str:
+def describe_differences(differences: Sequence[str]) -> str:
     """List what two definitions say differently, in the words of a spec."""
     return ", ".join(_SPEC_WORDS.get(name, name) for name in differences)
 
 
-def _values(release: Release, name: str) -> dict[str, object]:
+def _describe_values(release: Release, name: str) -> dict[str, object]:
     """State how the values of a column come about. One that is not declared is read as texts."""
     column = release.columns.get(name)
     if column is None:
@@ -97,35 +97,37 @@ def _values(release: Release, name: str) -> dict[str, object]:
     if column.zone not in {None, "UTC"}:
         facts["zone"] = column.zone
     if column.type in NUMERIC_TYPES and column.expression is None:
-        facts |= _not_default(release.data.source.dialect, "decimal", "thousands")
+        facts |= _describe_nondefault(release.data.source.dialect, "decimal", "thousands")
     if column.expression is not None:
         # Imported here for start-up: most units are columns of the file.
         from dprelease.expressions.canonical import canonical
 
         types = {other: declared.type for other, declared in release.columns.items()}
         facts["expression"] = canonical(column.expression.text, types)
-        facts["reads"] = {source: _values(release, source) for source in column.expression.columns}
+        facts["reads"] = {
+            source: _describe_values(release, source) for source in column.expression.columns
+        }
     return facts
 
 
-def _not_default(dialect: Dialect, *names: str) -> dict[str, object]:
+def _describe_nondefault(dialect: Dialect, *names: str) -> dict[str, object]:
     """Give what a dialect says under these names, as far as that is not the default."""
     default = Dialect()
-    stated = _stated(dialect, *names)
-    return {name: value for name, value in stated.items() if value != getattr(default, name)}
+    options = _describe_dialect(dialect, *names)
+    return {name: value for name, value in options.items() if value != getattr(default, name)}
 
 
-def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
+def _describe_reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
     """State how records of the file become texts, as far as that is not the file's own matter."""
     source = release.data.source
     dialect = source.dialect
     facts: dict[str, object] = {"format": source.format}
     if "encoding" not in SOURCES[source.format].options:
-        return facts | _not_default(dialect, "strip", *(("null_values",) if nulls else ()))
-    facts |= _stated(dialect, "delimiter", "quote", "encoding", "strip", "header")
-    facts |= _not_default(dialect, "max_lines")
+        return facts | _describe_nondefault(dialect, "strip", *(("null_values",) if nulls else ()))
+    facts |= _describe_dialect(dialect, "delimiter", "quote", "encoding", "strip", "header")
+    facts |= _describe_nondefault(dialect, "max_lines")
     if not dialect.header:
-        read = set(_fields(release.columns, name))
+        read = set(_iter_fields(release.columns, name))
         names = dialect.names or ()
         facts["names"] = {field: place for place, field in enumerate(names, 1) if field in read}
         facts |= {"fields": len(names)} if nulls else {}
@@ -134,21 +136,21 @@ def _reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
     return facts
 
 
-def _fields(columns: Mapping[str, Column], name: str) -> Iterator[str]:
+def _iter_fields(columns: Mapping[str, Column], name: str) -> Iterator[str]:
     """Name the columns of the file that a column is made of."""
     column = columns.get(name)
     if column is None or column.expression is None:
         yield name
         return
     for source in column.expression.columns:
-        yield from _fields(columns, source)
+        yield from _iter_fields(columns, source)
 
 
 DEFINITION = "unit_definition"
 DESCRIPTION = "unit_description"
 
 
-def guarantee_of(release: Release) -> dict[str, object]:
+def describe_guarantee(release: Release) -> dict[str, object]:
     """What a release's loss is about, as charges note it.
 
     Bounds on a unit's rows are not part of it: releases with other bounds have the same neighbours.
@@ -156,7 +158,7 @@ def guarantee_of(release: Release) -> dict[str, object]:
     """
     privacy = release.privacy
     unit = privacy.unit if privacy.unit_column is None else f"column {privacy.unit_column}"
-    definition, described = unit_definition(release), privacy.unit_description
+    definition, described = describe_unit(release), privacy.unit_description
     return {
         "unit": unit,
         "adjacency": str(privacy.adjacency),
@@ -165,7 +167,7 @@ def guarantee_of(release: Release) -> dict[str, object]:
     }
 
 
-def definition_in(detail: Mapping[str, object]) -> Definition | None:
+def read_definition(detail: Mapping[str, object]) -> Definition | None:
     """How the unit of a charge is defined; None for rows of which nothing has to be said."""
     definition = detail.get(DEFINITION)
     return definition if isinstance(definition, Mapping) else None
@@ -177,20 +179,20 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
     Losses about different neighbours don't add up: a count that replace-one leaves exact has no
     finite loss under add-remove. What a charge does not note is taken for what most specs have.
     """
-    definition = definition_in(detail) or {}
+    definition = read_definition(detail) or {}
     for run in account.runs:
-        for what in ("unit", "adjacency"):
-            if run.detail.get(what) != detail.get(what):
-                raise _refused(
-                    f'the releases charged to "{account.dataset}" declare another {what}; '
+        for part in ("unit", "adjacency"):
+            if run.detail.get(part) != detail.get(part):
+                raise _build_refusal(
+                    f'the releases charged to "{account.dataset}" declare another {part}; '
                     "such losses do not add up",
-                    f"use one {what} for all releases of a data set",
+                    f"use one {part} for all releases of a data set",
                     place,
                 )
-        if differences := unit_differences(definition_in(run.detail) or {}, definition):
-            raise _refused(
+        if differences := list_unit_differences(read_definition(run.detail) or {}, definition):
+            raise _build_refusal(
                 f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
-                f"defined otherwise ({differences_in_words(differences)}); such losses do not "
+                f"defined otherwise ({describe_differences(differences)}); such losses do not "
                 "add up",
                 "define the unit, and read the file, as in the spec of that entry, or name "
                 "another dataset with a cap that is lower by what was spent on this one",
@@ -198,5 +200,5 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
             )
 
 
-def _refused(message: str, hint: str, place: Place | None) -> Failure:
+def _build_refusal(message: str, hint: str, place: Place | None) -> Failure:
     return Failure(ExitCode.BUDGET, Complaint("E304", message, hint, place))

@@ -93,35 +93,35 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
 
 
 def run_id(release: Release, attempt: int = 0) -> str:
-    """The identity of a run of the release: SHA-256 of ``canonical_form``, as 64 hex digits.
+    """The identity of a run of the release: SHA-256 of ``build_canonical_form``, as 64 hex digits.
 
     ``attempt`` counts the times that new noise was asked (and paid) for on purpose.
     """
-    return hashlib.sha256(canonical_form(release, attempt).encode("ascii")).hexdigest()
+    return hashlib.sha256(build_canonical_form(release, attempt).encode("ascii")).hexdigest()
 
 
-def canonical_form(release: Release, attempt: int = 0) -> str:
+def build_canonical_form(release: Release, attempt: int = 0) -> str:
     """Canonical JSON of what determines the released numbers: sorted keys, ASCII, no floats."""
-    perturbs = tuple(map(_with_shares, release.perturbs))
-    body = _plain(replace(release, perturbs=perturbs))
+    perturbs = tuple(map(_normalize_weights, release.perturbs))
+    body = _make_plain(replace(release, perturbs=perturbs))
     if not isinstance(body, dict):
         raise TypeError("a release is a struct")
     body["dataset"] = release.ledger.dataset
-    body["queries"] = sorted(body.get("queries", []), key=canonical_json)
+    body["queries"] = sorted(body.get("queries", []), key=write_canonical_json)
     if perturbs:
-        body["perturbs"] = sorted(body["perturbs"], key=canonical_json)
+        body["perturbs"] = sorted(body["perturbs"], key=write_canonical_json)
     again = {"attempt": attempt} if attempt else {}
-    return canonical_json({"format": FORMAT, "release": body, **again})
+    return write_canonical_json({"format": FORMAT, "release": body, **again})
 
 
-def _with_shares(perturb: Perturb) -> Perturb:
+def _normalize_weights(perturb: Perturb) -> Perturb:
     """The table with weights that add up to 1: only their ratios count."""
     whole = sum((column.weight for column in perturb.columns), Fraction(0))
     columns = (replace(column, weight=column.weight / whole) for column in perturb.columns)
     return replace(perturb, columns=tuple(columns))
 
 
-def canonical_json(value: object) -> str:
+def write_canonical_json(value: object) -> str:
     """JSON with sorted keys, no blanks and ASCII only: one text for one value.
 
     Raises TypeError for a float: it has no one text that every reader agrees on.
@@ -130,7 +130,7 @@ def canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
-def _plain(value: object) -> object:
+def _make_plain(value: object) -> object:
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
@@ -139,13 +139,15 @@ def _plain(value: object) -> object:
         return exact(value)
     if isinstance(value, tuple | list):
         # Candidates and keys can be a million.
-        return list(value) if _PLAIN.issuperset(map(type, value)) else [_plain(v) for v in value]
+        return (
+            list(value) if _PLAIN.issuperset(map(type, value)) else [_make_plain(v) for v in value]
+        )
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _make_plain(item) for key, item in value.items()}
     if isinstance(value, Struct):
         left_out, defaults = LEFT_OUT.get(type(value), frozenset()), _defaults(type(value))
         return {
-            name: _plain(content)
+            name: _make_plain(content)
             for name, content in asdict(value).items()
             if name not in left_out and not (name in defaults and content == defaults[name])
         }

@@ -25,17 +25,17 @@ EXACT_DIGITS = 15  # longest decimal that a message shows in full
 ROUNDED_DIGITS = 7
 
 
-def shown_up(value: Fraction) -> str:
+def round_spent(value: Fraction) -> str:
     """A spent amount for people: the exact decimal when short, else rounded up."""
-    return _shown(value, ROUND_CEILING)
+    return _format_amount(value, ROUND_CEILING)
 
 
-def shown_down(value: Fraction) -> str:
+def round_remaining(value: Fraction) -> str:
     """An amount still to be had, for people: the exact decimal when short, else rounded down."""
-    return _shown(value, ROUND_FLOOR)
+    return _format_amount(value, ROUND_FLOOR)
 
 
-def _shown(value: Fraction, rounding: str) -> str:
+def _format_amount(value: Fraction, rounding: str) -> str:
     for digits in (EXACT_DIGITS, ROUNDED_DIGITS):
         context = Context(prec=digits, rounding=rounding)
         number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
@@ -56,10 +56,10 @@ FREE = "the budget stays reserved, and running the same release again costs noth
 QUALITY = "-quality"  # ends the name of the first of the two releases of `run --quality-first`
 
 
-def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
+def describe_exceeded_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
     epsilon: Fraction,
     now: Total,
-    then: Total,
+    later: Total,
     caps: Caps,
     dataset: str,
     counting: Sequence[Run],
@@ -67,39 +67,40 @@ def over_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of one sentence
 ) -> Complaint:
     """The charge would lift what is spent over the cap. Losses are rounded up, what's left down."""
     cap = caps.epsilon or Fraction(0)
-    if then.composed:
+    if later.composed:
         message = (
-            f"epsilon {shown_up(epsilon)} would make {shown_up(then.epsilon)} of"
-            f' {shown_up(now.epsilon)} already spent on "{dataset}", composed at delta'
-            f" {shown_up(then.delta)}, over the cap {shown_down(cap)}"
+            f"epsilon {round_spent(epsilon)} would make {round_spent(later.epsilon)} of"
+            f' {round_spent(now.epsilon)} already spent on "{dataset}", composed at delta'
+            f" {round_spent(later.delta)}, over the cap {round_remaining(cap)}"
         )
         hint = _rest(cap - now.epsilon, counting, "{} is left, composed")
         return Complaint("E301", message, hint, place)
     message = (
-        f'epsilon {shown_up(epsilon)} + {shown_up(now.epsilon)} already spent on "{dataset}"'
-        f" exceeds the cap {shown_down(cap)}"
+        f'epsilon {round_spent(epsilon)} + {round_spent(now.epsilon)} already spent on "{dataset}"'
+        f" exceeds the cap {round_remaining(cap)}"
     )
     return Complaint("E301", message, _rest(cap - now.epsilon, counting), place)
 
 
-def over_room(
-    now: Total, then: Total, dataset: str, counting: Sequence[Run], place: Place | None
+def describe_exceeded_delta(
+    now: Total, later: Total, dataset: str, counting: Sequence[Run], place: Place | None
 ) -> Complaint:
     """The same for delta. Some of the cap may be kept for composing epsilons."""
-    room = then.room or Fraction(0)
-    held_back = f", {shown_up(then.reserve)} of the cap is reserved for composition"
-    text = "at most {} is left" + (held_back if then.reserve else "")
+    room = later.room or Fraction(0)
+    held_back = f", {round_spent(later.reserve)} of the cap is reserved for composition"
+    text = "at most {} is left" + (held_back if later.reserve else "")
     hint = _rest(room - now.counted, counting, text)
     return Complaint(
         "E301",
-        f"delta {shown_up(then.counted - now.counted)} + {shown_up(now.counted)} already spent on"
-        f' "{dataset}" exceeds the cap {shown_down(room + then.reserve)}',
+        f"delta {round_spent(later.counted - now.counted)} + {round_spent(now.counted)} already "
+        "spent on"
+        f' "{dataset}" exceeds the cap {round_remaining(room + later.reserve)}',
         hint,
         place,
     )
 
 
-def over_rho(
+def describe_exceeded_rho(
     rho: Fraction | None, cap: Fraction, dataset: str, counting: Sequence[Run], place: Place | None
 ) -> Complaint:
     """The charge would lift the sum of rhos over their cap, or has no rho at all."""
@@ -108,36 +109,36 @@ def over_rho(
         hint = "choose mechanisms that have one: pure epsilon or gaussian noise, no private keys"
         return Complaint("E301", message, hint, place)
     message = (
-        f'the releases of "{dataset}" would come to rho {shown_up(rho)}, over the cap '
-        f"{shown_down(cap)}"
+        f'the releases of "{dataset}" would come to rho {round_spent(rho)}, over the cap '
+        f"{round_remaining(cap)}"
     )
-    return Complaint("E301", message, _remedy(counting), place)
+    return Complaint("E301", message, _suggest_remedy(counting), place)
 
 
-def above_set_cap(name: str, stated: Caps, cap: SetCap) -> Complaint:
+def describe_cap_above_set(name: str, limits: Caps, cap: SetCap) -> Complaint:
     """A spec may lower the cap that is set in the ledger, never raise it."""
     message = (
-        f"{name}_cap {shown_up(getattr(stated, name))} is above the cap that the ledger has for "
-        f'"{cap.dataset}": {shown_down(getattr(cap.caps, name))}, by entry {cap.seq}'
+        f"{name}_cap {round_spent(getattr(limits, name))} is above the cap that the ledger has for "
+        f'"{cap.dataset}": {round_remaining(getattr(cap.caps, name))}, by entry {cap.seq}'
     )
     hint = "leave the cap out of the spec, or lower it; `dprelease budget cap` changes the ledger's"
     return Complaint("E305", message, hint, key=f"ledger.{name}_cap")
 
 
 def _rest(amount: Fraction, counting: Sequence[Run], text: str = "at most {} is left") -> str:
-    rest = text.format(shown_down(amount)) if amount > 0 else "nothing is left"
-    return f"{rest}; {_remedy(counting)}"
+    rest = text.format(round_remaining(amount)) if amount > 0 else "nothing is left"
+    return f"{rest}; {_suggest_remedy(counting)}"
 
 
-def new_dataset(account: Account) -> tuple[Complaint, ...]:
+def warn_of_new_dataset(account: Account) -> tuple[Complaint, ...]:
     """A warning of a dataset of which the ledger knows nothing, though it knows others."""
     if account.runs or account.cap is not None or not account.others:
         return ()
     near = get_close_matches(account.dataset, account.others, MOST_NAMED)
-    named = ", ".join(f'"{name}"' for name in near or account.others[:MOST_NAMED])
-    more = len(account.others) - MOST_NAMED
-    others = named if near or more <= 0 else f"{named} and {more} more"
-    ask = f"did you mean {named}? " if near else f"it has {others}; "
+    names = ", ".join(f'"{name}"' for name in near or account.others[:MOST_NAMED])
+    hidden_count = len(account.others) - MOST_NAMED
+    names_text = names if near or hidden_count <= 0 else f"{names} and {hidden_count} more"
+    ask = f"did you mean {names}? " if near else f"it has {names_text}; "
     hint = f"{ask}use the same dataset name in every spec, otherwise its budget starts again"
     message = f'the dataset "{account.dataset}" is new in a ledger that has others'
     return (Complaint("W601", message, hint),)
@@ -146,16 +147,16 @@ def new_dataset(account: Account) -> tuple[Complaint, ...]:
 MOST_NAMED = 3
 
 
-def _remedy(counting: Sequence[Run]) -> str:
+def _suggest_remedy(counting: Sequence[Run]) -> str:
     """The runs that count, the last first, and what can be done."""
     last = [f"{run.release} (entry {run.seq})" for run in counting[: -MOST_NAMED - 1 : -1]]
-    more = len(counting) - len(last)
-    runs = ", ".join([*last, f"{more} before"] if more else last)
+    hidden_count = len(counting) - len(last)
+    runs = ", ".join([*last, f"{hidden_count} before"] if hidden_count else last)
     counted = f"what counts: {runs}; " if runs else ""
     return f"{counted}ask for less, or have the cap raised (dprelease explain E301)"
 
 
-def paid_in_two(
+def suggest_single_payment(
     complaints: Sequence[Complaint], release: str, runs: Sequence[Run]
 ) -> list[Complaint]:
     """The refusals of a release; with a way out, where both its halves seem to be paid for."""
@@ -165,10 +166,10 @@ def paid_in_two(
         f'; if "{release}{QUALITY}" is of `run --quality-first`, run with that again: it costs '
         "nothing where the spec is the same, and a plain run is another release"
     )
-    return [one._replace(hint=f"{one.hint}{way_out}") for one in complaints]
+    return [complaint._replace(hint=f"{complaint.hint}{way_out}") for complaint in complaints]
 
 
-def one_place_two_periods(run: Run, period: str, place: Place | None) -> Failure:
+def build_overlap_failure(run: Run, period: str, place: Place | None) -> Failure:
     """Under disjoint_periods the same data, or a part of it, was charged as another period."""
     message = (
         f'entry {run.seq} of the ledger charged the data of period "{period}", or a part of it, as '
@@ -181,7 +182,7 @@ def one_place_two_periods(run: Run, period: str, place: Place | None) -> Failure
     return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
 
 
-def charged_elsewhere(run: Run, place: Place | None) -> Failure:
+def build_moved_data_failure(run: Run, place: Place | None) -> Failure:
     """A run of a disjoint period would read another place than it was charged for."""
     message = (
         f"entry {run.seq} of the ledger charged this run for the data of the disjoint period "
@@ -194,7 +195,7 @@ def charged_elsewhere(run: Run, place: Place | None) -> Failure:
     return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
 
 
-def nothing_promised(dataset: str, place: Place | None) -> Complaint:
+def describe_empty_promise(dataset: str, place: Place | None) -> Complaint:
     """The deltas of all releases reach 1: that promises nothing, whatever the caps say."""
     return Complaint(
         "E303",
@@ -204,13 +205,13 @@ def nothing_promised(dataset: str, place: Place | None) -> Complaint:
     )
 
 
-def other_cost(release: str, charged: Loss, cost: Loss, place: Place | None) -> Failure:
+def build_cost_failure(release: str, charged: Loss, cost: Loss, place: Place | None) -> Failure:
     """The run is in the ledger at another price: its claim and its charge would differ."""
     return Failure(
         ExitCode.BUDGET,
         Complaint(
             "E302",
-            f'this run of "{release}" was charged {_cost(charged)} and now costs {_cost(cost)}',
+            f'this run of "{release}" was charged {_format(charged)} and now costs {_format(cost)}',
             "use the version of dprelease that made the charge, "
             "or a new `snapshot` or period to release (and pay) anew",
             place,
@@ -218,10 +219,10 @@ def other_cost(release: str, charged: Loss, cost: Loss, place: Place | None) -> 
     )
 
 
-def _cost(loss: Loss) -> str:
-    parts = [f"epsilon {shown_up(loss.epsilon)}", f"delta {shown_up(loss.delta)}"]
+def _format(loss: Loss) -> str:
+    parts = [f"epsilon {round_spent(loss.epsilon)}", f"delta {round_spent(loss.delta)}"]
     if loss.rho is not None:
-        parts.append(f"rho {shown_up(loss.rho)}")
+        parts.append(f"rho {round_spent(loss.rho)}")
     return ", ".join(parts)
 
 
@@ -303,7 +304,7 @@ can_not_move = Refusal(  # {1}: where to, {2}: the reason
 _REACH = "see that the server runs and can be reached, then run again: "
 
 
-def unreachable(path: str, *, charged: bool) -> Failure:
+def build_unreachable_failure(path: str, *, charged: bool) -> Failure:
     """The ledger's server does not answer, or went away. ``charged``: after the budget was."""
     code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
     tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
@@ -333,28 +334,28 @@ no_report = Refusal(  # {0}: the report
 )
 
 
-def no_export(file: str, reason: str, *, is_of_disk: bool) -> Failure:
+def build_export_failure(file: str, reason: str, *, is_of_disk: bool) -> Failure:
     """Entries can't be written to a file."""
     message = f"the entries can't be written to {file}: {reason}"
     return unwritten("E615", message, "choose another FILE", is_of_disk=is_of_disk)
 
 
-def bad_place(path: str, reason: str, hint: str, what: str = "ledger") -> Failure:
+def build_place_failure(path: str, reason: str, hint: str, subject: str = "ledger") -> Failure:
     """The ledger, or its witness, can't be written (or read) where it is."""
-    message = f"the {what} {path} can't be used: {reason}"
+    message = f"the {subject} {path} can't be used: {reason}"
     return Failure(ExitCode.LEDGER, Complaint("E602", message, hint))
 
 
-def disk_trouble(path: str, *, charged: bool, what: str = "ledger") -> Failure:
+def build_disk_failure(path: str, *, charged: bool, subject: str = "ledger") -> Failure:
     """The disk is full or failed. ``charged``: after the budget was reserved."""
     hint = "make room or mend the disk, then run again: "
     code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
     tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
-    message = f"the {what} {path} can't be written: disk full or failing"
+    message = f"the {subject} {path} can't be written: disk full or failing"
     return Failure(code, Complaint("E606", message, hint + tail))
 
 
-def after_commit(failure: Failure) -> Failure:
+def mark_committed(failure: Failure) -> Failure:
     """What fails once a change is in the ledger: nothing was read, or nothing more is needed."""
     complaints = [
         Complaint(complaint.code, complaint.message, f"{complaint.hint}; {FREE}")
@@ -370,7 +371,7 @@ _PLACE |= {sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS}
 
 
 @contextmanager
-def translated(path: str, wait: float, *, charged: bool = False) -> Iterator[None]:
+def translate_errors(path: str, wait: float, *, charged: bool = False) -> Iterator[None]:
     """Turns every error of SQLite inside into a Failure with a remedy."""
     try:
         yield
@@ -380,8 +381,8 @@ def translated(path: str, wait: float, *, charged: bool = False) -> Iterator[Non
         if code in _BUSY:
             failure = busy(path, wait)
         elif code in _DISK:
-            failure = disk_trouble(path, charged=charged)
+            failure = build_disk_failure(path, charged=charged)
         elif code in _PLACE:
             hint = "make the file and its directory writable, or set [ledger] path"
-            failure = bad_place(path, "it can't be opened for writing", hint)
+            failure = build_place_failure(path, "it can't be opened for writing", hint)
         raise failure from None

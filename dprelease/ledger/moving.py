@@ -18,11 +18,11 @@ from dprelease.files.atomic import draft_of, new_file, remove_dead_drafts
 from dprelease.files.system import replace_file, sync_directory
 from dprelease.ledger.chain import Head
 from dprelease.ledger.connection import (
-    destination,
     mark_moved,
     open_for_reading,
     open_for_writing,
     place_errors,
+    read_destination,
     sync_commits,
     unmark,
 )
@@ -64,7 +64,7 @@ def move_ledger(
     if not os.path.lexists(source):
         if word_left(guard_path(source)) != target:
             raise missing(old)
-        with Ledger.unguarded(target, wait) as moved:
+        with Ledger.open_unguarded(target, wait) as moved:
             head = moved.verify()
     else:
         with place_errors(target), draft_of(target) as draft:
@@ -80,7 +80,7 @@ def move_ledger(
         leave_word(guard_path(source), head, target, source)
         with suppress(FileNotFoundError):
             os.unlink(source)
-        _empty(*folders)
+        _remove_moved(*folders)
         sync_directory(os.path.dirname(source))
     return head
 
@@ -91,16 +91,16 @@ def _turn(  # noqa: PLR0913, PLR0917 - two places and what belongs to them
     """Lay out the copy, and close the old ledger for good; returns its head."""
     database = open_for_writing(source, wait, moved=True)
     connection = database.connection
-    with Ledger(database, source, witness) as ledger, database.errors():
+    with Ledger(database, source, witness) as ledger, database.translate_errors():
         database.begin()  # closing it rolls back
-        head, stopped = ledger.verify(), destination(connection)
+        head, stopped = ledger.verify(), read_destination(connection)
         if stopped not in (None, target):
             raise moved_ledger(source, stopped)
         if stopped is None:
             ledger.check_guard()
             _check_nothing_there(source, target, witness)
         if os.path.lexists(target):
-            with Ledger.unguarded(target, wait) as placed:
+            with Ledger.open_unguarded(target, wait) as placed:
                 placed.check_holds(ledger)
         else:
             _copy_folder(*folders)
@@ -143,7 +143,7 @@ def _copy_folder(old: str, new: str) -> None:
         return
     with suppress(FileExistsError):
         os.mkdir(new, 0o700)
-    for name in _files(old):
+    for name in _list_files(old):
         source, target = os.path.join(old, name), os.path.join(new, name)
         remove_dead_drafts(target)
         with draft_of(target) as draft:
@@ -155,18 +155,18 @@ def _copy_folder(old: str, new: str) -> None:
     sync_directory(os.path.dirname(new))
 
 
-def _empty(old: str, new: str) -> None:
+def _remove_moved(old: str, new: str) -> None:
     """Remove the files of a folder that the other one has, and the folder if it is empty then."""
     if not os.path.isdir(old):
         return
-    for name in _files(old):
+    for name in _list_files(old):
         if os.path.lexists(os.path.join(new, name)):
             os.unlink(os.path.join(old, name))
     with suppress(OSError):
         os.rmdir(old)
 
 
-def _files(folder: str) -> list[str]:
+def _list_files(folder: str) -> list[str]:
     """Names of the plain files in a folder: what is being made has a hidden name, or a longer."""
     return [
         name

@@ -69,7 +69,7 @@ class Parts(Struct, frozen=True):
 _PARTS = tuple(field for field in Parts.__struct_fields__)
 
 
-def parts_of(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
+def split_loss(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
     """The parts of a run that costs ``loss`` and is made of steps with these losses.
 
     A pure step has a rho even if nobody wrote it down. ``sums``: the epsilon and delta of the loss
@@ -88,18 +88,18 @@ def parts_of(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
     return Parts(rho, epsilon, delta, max(loss.delta, delta) if once else loss.delta + delta)
 
 
-def whole(loss: Loss) -> Parts:
+def wrap_loss(loss: Loss) -> Parts:
     """The parts of a run of which nothing but its loss is known."""
-    return parts_of(loss, [loss], sums=True)
+    return split_loss(loss, [loss], sums=True)
 
 
-def parts_content(parts: Parts) -> dict[str, str]:
+def encode_parts(parts: Parts) -> dict[str, str]:
     """Parts as a charge's entry holds them."""
     return {name: exact(getattr(parts, name)) for name in _PARTS}
 
 
 def read_parts(content: Mapping[str, object]) -> Parts:
-    """What ``parts_content`` wrote. Raises KeyError or ValueError for anything else."""
+    """What ``encode_parts`` wrote. Raises KeyError or ValueError for anything else."""
     return Parts(*(read_exact(content[name]) for name in _PARTS))
 
 
@@ -121,23 +121,23 @@ class Caps(Struct, frozen=True):
     delta: Fraction | None = None
     rho: Fraction | None = None
 
-    def lowered(self, stated: Caps) -> Caps:
+    def lower(self, spec_caps: Caps) -> Caps:
         """These caps, where ``stated`` has no lower ones."""
-        pairs = ((getattr(self, name), getattr(stated, name)) for name in CAPS)
+        pairs = ((getattr(self, name), getattr(spec_caps, name)) for name in CAPS)
         return Caps(
             *(min((cap for cap in pair if cap is not None), default=None) for pair in pairs)
         )
 
-    def exceeded_by(self, stated: Caps) -> list[str]:
+    def list_exceeded(self, spec_caps: Caps) -> list[str]:
         """Name what ``stated`` caps more generously than these caps."""
-        return [name for name in CAPS if _above(getattr(stated, name), getattr(self, name))]
+        return [name for name in CAPS if _is_above(getattr(spec_caps, name), getattr(self, name))]
 
 
 CAPS = tuple(field for field in Caps.__struct_fields__)
 
 
-def _above(stated: Fraction | None, cap: Fraction | None) -> bool:
-    return stated is not None and cap is not None and stated > cap
+def _is_above(amount: Fraction | None, cap: Fraction | None) -> bool:
+    return amount is not None and cap is not None and amount > cap
 
 
 class Terms(Struct, frozen=True):
@@ -177,18 +177,18 @@ class Total(Struct, frozen=True):
         """How the runs are added up, as reports and JSON name it."""
         return "zCDP" if self.composed else "plain sums"
 
-    def within(self, caps: Caps) -> bool:
+    def is_within(self, caps: Caps) -> bool:
         """Whether neither cap is exceeded; compared exactly."""
         epsilon = caps.epsilon is None or self.epsilon <= caps.epsilon
         return epsilon and (self.room is None or self.counted <= self.room)
 
 
-def least(runs: Iterable[Terms], caps: Caps) -> Total:
+def compute_least_total(runs: Iterable[Terms], caps: Caps) -> Total:
     """The total of runs, in the order of their charges, under these caps."""
     tally = Tally(caps)
     for run in runs:
         tally.add(run)
-    return tally.total()
+    return tally.compute_total()
 
 
 class Tally:
@@ -198,7 +198,7 @@ class Tally:
         self._caps = caps
         self._reserve = (caps.delta or ZERO) * RESERVE
         self._room = (caps.delta or ZERO) - self._reserve
-        self._orders = _orders(caps.epsilon, self._reserve) if caps.delta else ()
+        self._orders = _list_orders(caps.epsilon, self._reserve) if caps.delta else ()
         self._costs = [once for _, once in self._orders]
         self._epsilon = self._delta = self._either = self._counted = ZERO
         self._plain = True  # the plain way is still within the caps
@@ -220,7 +220,7 @@ class Tally:
             by_rho = parts.epsilon + order * parts.rho
             self._costs[at] += by_rho if loss.delta else min(loss.epsilon, by_rho)
 
-    def total(self) -> Total:
+    def compute_total(self) -> Total:
         """What the runs added so far cost together."""
         cap = self._caps.delta
         if not cap or not self._composes:
@@ -235,7 +235,7 @@ class Tally:
 
 
 @lru_cache(maxsize=64)
-def _orders(cap: Fraction | None, reserve: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
+def _list_orders(cap: Fraction | None, reserve: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
     """Orders with their surcharge."""
     weights = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
     if cap is not None:

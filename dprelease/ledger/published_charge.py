@@ -36,12 +36,12 @@ def check_report(report: str, ledger: str, runs: Iterable[Run]) -> None:
     Raises Failure (exit 2) if it is no report.
     """
     try:
-        named = _read(report)
+        charge = _read(report)
     except OSError as problem:
         raise no_report(report, os.strerror(problem.errno or 0)) from None
     except ValueError:
         raise no_report(report, "it names no entry of a ledger") from None
-    if reason := _missing(named, runs):
+    if reason := _find_missing(charge, runs):
         raise not_in_ledger(ledger, report, reason)
 
 
@@ -55,23 +55,23 @@ def check_output_charge(folder: str, ledger: str, runs: Iterable[Run]) -> None:
     if not os.path.lexists(report):
         return
     try:
-        named = _read(report)
+        charge = _read(report)
     except Rehearsed:
         return
     except (OSError, ValueError):
         raise spoilt_in_output(ledger, report) from None
-    if reason := _missing(named, runs):
+    if reason := _find_missing(charge, runs):
         raise lost_by_output(ledger, report, reason)
 
 
-def _missing(named: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
-    entry = named["entry"]
+def _find_missing(charge: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
+    entry = charge["entry"]
     run = next((run for run in runs if run.seq == entry), None)
     if run is None:
         return f"entry {entry} is not a charge, or is not there"
-    for what, held in (("hash", run.hash), ("dataset", run.dataset), ("run", run.run_id)):
-        if named[what] != held:
-            return f"entry {entry} has another {what}"
+    for noun, value in (("hash", run.hash), ("dataset", run.dataset), ("run", run.run_id)):
+        if charge[noun] != value:
+            return f"entry {entry} has another {noun}"
     return None
 
 
@@ -85,10 +85,10 @@ def _read(report: str) -> Mapping[str, Any]:
         content = json.loads(path.read_bytes())
         if content["schema"] == REHEARSED:
             raise Rehearsed
-        named = {name: content["ledger"][name] for name in ("entry", "hash", "dataset")}
-        named["run"] = content["provenance"]["run_id"]
-        if type(named["entry"]) is not int or content["schema"] != "dprelease/report/1":
+        charge = {name: content["ledger"][name] for name in ("entry", "hash", "dataset")}
+        charge["run"] = content["provenance"]["run_id"]
+        if type(charge["entry"]) is not int or content["schema"] != "dprelease/report/1":
             raise ValueError("not a report")
     except (KeyError, TypeError, RecursionError):
         raise ValueError("not a report") from None
-    return named
+    return charge

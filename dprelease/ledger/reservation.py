@@ -10,17 +10,17 @@ from dprelease.errors import Complaint, ExitCode, Failure, Place
 from dprelease.ledger.entries import Account, Book, Run, State
 from dprelease.ledger.identity import run_id
 from dprelease.ledger.ledger_messages import (
-    above_set_cap,
-    charged_elsewhere,
-    nothing_promised,
-    one_place_two_periods,
-    over_cap,
-    over_rho,
-    over_room,
-    paid_in_two,
+    build_moved_data_failure,
+    build_overlap_failure,
+    describe_cap_above_set,
+    describe_empty_promise,
+    describe_exceeded_cap,
+    describe_exceeded_delta,
+    describe_exceeded_rho,
+    suggest_single_payment,
 )
-from dprelease.ledger.privacy_filter import Caps, Terms, Total, parts_of
-from dprelease.ledger.totals import meets, spent, spent_rho, total_of
+from dprelease.ledger.privacy_filter import Caps, Terms, Total, split_loss
+from dprelease.ledger.totals import compute_total, is_meeting, sum_spent, sum_spent_rho
 from dprelease.model import LedgerSettings, Loss, Plan, Release
 
 
@@ -46,17 +46,17 @@ class Reservation(Struct, frozen=True):
         return self.run.run_id
 
 
-def reservation_of(book: Book, run: Run, *, fresh: bool) -> Reservation:
+def build_reservation(book: Book, run: Run, *, fresh: bool) -> Reservation:
     """The reservation of a run that the book holds."""
-    account = book.account(run.dataset, before=run.seq)
+    account = book.get_account(run.dataset, before=run.seq)
     return Reservation(
         run,
         run.state,
         fresh,
-        account.spent,
-        spent((*account.terms, run.terms)),
-        account.total(run.caps),
-        account.total(run.caps, run.terms),
+        account.spent_loss,
+        sum_spent((*account.terms, run.terms)),
+        account.compute_total(run.caps),
+        account.compute_total(run.caps, run.terms),
     )
 
 
@@ -66,18 +66,18 @@ def check_loss(loss: Loss) -> None:
         raise ValueError("a privacy loss is not negative, and delta is below 1")
 
 
-def terms_of(plan: Plan) -> Terms:
+def build_terms(plan: Plan) -> Terms:
     """What a run of the plan costs, and when its data are from."""
     release = plan.release
     losses = [*(step.loss for step in plan.steps), *(step.loss for step in plan.records)]
-    parts = parts_of(plan.loss, losses, sums=plan.loss == plan.basic)
+    parts = split_loss(plan.loss, losses, sums=plan.loss == plan.basic)
     period, disjoint = release.period, release.ledger.disjoint_periods
     if not disjoint or period is None:
         return Terms(plan.loss, parts, period, disjoint)
     # Imported here for start-up: in most specs no periods are disjoint.
-    from dprelease.ledger.data_places import place_of
+    from dprelease.ledger.data_places import list_place_steps
 
-    return Terms(plan.loss, parts, period, disjoint, place_of(release.data.source))
+    return Terms(plan.loss, parts, period, disjoint, list_place_steps(release.data.source))
 
 
 def check_caps(
@@ -89,31 +89,37 @@ def check_caps(
     another, disjoint period.
     """
     for run in account.runs:
-        if not meets(run.terms, terms) and _same_data(run.terms, terms):
-            raise one_place_two_periods(run, terms.period or "", place)
-    now, then = account.total(caps), account.total(caps, terms)
-    counting = [run for run in account.runs if meets(run.terms, terms)]
+        if not is_meeting(run.terms, terms) and _is_same_data(run.terms, terms):
+            raise build_overlap_failure(run, terms.period or "", place)
+    current, projected = account.compute_total(caps), account.compute_total(caps, terms)
+    counting = [run for run in account.runs if is_meeting(run.terms, terms)]
     near = [run.terms for run in counting]
-    if not total_of((*near, terms), caps).within(caps):
-        now, then = total_of(near, caps), total_of((*near, terms), caps)
+    if not compute_total((*near, terms), caps).is_within(caps):
+        current, projected = compute_total(near, caps), compute_total((*near, terms), caps)
     else:  # another period is over its cap: caps were lowered
         counting = list(account.runs)
     complaints: list[Complaint] = []
-    if caps.epsilon is not None and then.epsilon > caps.epsilon:
+    if caps.epsilon is not None and projected.epsilon > caps.epsilon:
         complaints.append(
-            over_cap(terms.loss.epsilon, now, then, caps, account.dataset, counting, place)
+            describe_exceeded_cap(
+                terms.loss.epsilon, current, projected, caps, account.dataset, counting, place
+            )
         )
-    if then.room is not None and then.counted > then.room:
-        complaints.append(over_room(now, then, account.dataset, counting, place))
+    if projected.room is not None and projected.counted > projected.room:
+        complaints.append(
+            describe_exceeded_delta(current, projected, account.dataset, counting, place)
+        )
     if caps.rho is not None:
-        rho = spent_rho((*account.terms, terms))
+        rho = sum_spent_rho((*account.terms, terms))
         if rho is None or rho > caps.rho:
-            complaints.append(over_rho(rho, caps.rho, account.dataset, account.runs, place))
-    if spent((*account.terms, terms)).delta >= 1:
-        complaints.append(nothing_promised(account.dataset, place))
+            complaints.append(
+                describe_exceeded_rho(rho, caps.rho, account.dataset, account.runs, place)
+            )
+    if sum_spent((*account.terms, terms)).delta >= 1:
+        complaints.append(describe_empty_promise(account.dataset, place))
     if complaints:
         same = [run for run in account.runs if run.terms.period == terms.period]
-        raise Failure(ExitCode.BUDGET, paid_in_two(complaints, release, same))
+        raise Failure(ExitCode.BUDGET, suggest_single_payment(complaints, release, same))
 
 
 def check_data_place(run: Run, terms: Terms, place: Place | None) -> None:
@@ -124,37 +130,39 @@ def check_data_place(run: Run, terms: Terms, place: Place | None) -> None:
     """
     charged_for = run.terms.data
     if run.state is State.CHARGED and charged_for is not None and charged_for != terms.data:
-        raise charged_elsewhere(run, place)
+        raise build_moved_data_failure(run, place)
 
 
-def _same_data(one: Terms, other: Terms) -> bool:
-    if one.data is None or other.data is None:
+def _is_same_data(left: Terms, right: Terms) -> bool:
+    if left.data is None or right.data is None:
         return False
     # Imported here for start-up: in most ledgers no periods are disjoint.
     from dprelease.ledger.data_places import may_meet
 
-    return may_meet(one.data, other.data)
+    return may_meet(left.data, right.data)
 
 
-def stated_caps(settings: LedgerSettings) -> Caps:
+def read_stated_caps(settings: LedgerSettings) -> Caps:
     """The caps that a spec states."""
     return Caps(settings.epsilon_cap, settings.delta_cap, settings.rho_cap)
 
 
-def caps_of(account: Account, stated: Caps) -> Caps:
+def derive_caps(account: Account, spec_caps: Caps) -> Caps:
     """The caps that a run is held to: those set in the ledger, or lower ones that the spec states.
 
     Refuses (exit 3) a spec that states higher ones.
     """
     cap = account.cap
     if cap is None:
-        return stated
-    if higher := cap.caps.exceeded_by(stated):
-        raise Failure(ExitCode.BUDGET, [above_set_cap(name, stated, cap) for name in higher])
-    return cap.caps.lowered(stated)
+        return spec_caps
+    if higher := cap.caps.list_exceeded(spec_caps):
+        raise Failure(
+            ExitCode.BUDGET, [describe_cap_above_set(name, spec_caps, cap) for name in higher]
+        )
+    return cap.caps.lower(spec_caps)
 
 
-def revision_of(release: Release, runs: Iterable[Run], run_id: str) -> int:
+def count_revision(release: Release, runs: Iterable[Run], run_id: str) -> int:
     """How many runs of this name, dataset and period were charged until this one, itself included.
 
     One that is not charged yet comes after all that are.
@@ -169,7 +177,7 @@ def revision_of(release: Release, runs: Iterable[Run], run_id: str) -> int:
     return charged[0] if charged else len(same) + 1
 
 
-def current_run(release: Release, runs: Mapping[str, Run], *, new_noise: bool = False) -> str:
+def find_current_run(release: Release, runs: Mapping[str, Run], *, new_noise: bool = False) -> str:
     """The identity of the run that a run of the release would be.
 
     It is the last one that was sealed, whose numbers are given again. If there is none, or with

@@ -17,7 +17,7 @@ from dprelease.files.atomic import put_file, remove_dead_drafts
 from dprelease.ledger.chain import Head
 from dprelease.ledger.connection import place_errors
 from dprelease.ledger.entries import Book
-from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.identity import write_canonical_json
 from dprelease.ledger.ledger_messages import (
     bad_guard,
     lost_ledger,
@@ -47,7 +47,7 @@ def read_guard(path: str, ledger: str) -> Head | None:
     Raises Failure (exit 6) if it is spoilt, or says that the ledger was moved.
     """
     try:
-        stored = _stored(path)
+        stored = _read_guard(path)
     except OSError as problem:
         raise bad_guard(ledger, path, os.strerror(problem.errno or 0)) from None
     if stored is None:
@@ -68,7 +68,7 @@ def read_guard(path: str, ledger: str) -> Head | None:
 def is_guard(path: str) -> bool:
     """Whether a file is a guard, of any ledger: it has the schema of one."""
     try:
-        return bool(json.loads(_stored(path) or b"{}")["schema"] == SCHEMA)
+        return bool(json.loads(_read_guard(path) or b"{}")["schema"] == SCHEMA)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return False
 
@@ -76,13 +76,13 @@ def is_guard(path: str) -> bool:
 def word_left(path: str) -> str | None:
     """Where a guard says that its ledger was moved to; None if it says nothing of the kind."""
     try:
-        content = json.loads(_stored(path) or b"{}")
+        content = json.loads(_read_guard(path) or b"{}")
         return os.fsdecode(bytes.fromhex(content["moved"]))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return None
 
 
-def _stored(path: str) -> bytes | None:
+def _read_guard(path: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
             return file.read(_LARGEST + 1)
@@ -90,20 +90,20 @@ def _stored(path: str) -> bytes | None:
         return None
 
 
-def check_guard(path: str, ledger: str, said: Head | None, book: Book | None) -> None:
+def check_guard(path: str, ledger: str, guard_head: Head | None, book: Book | None) -> None:
     """Refuse (exit 6) a ledger that is not the one its guard has seen. None: there is none."""
     if book is None:
-        if said is not None and said.seq:
-            raise lost_ledger(ledger, path, said.seq)
+        if guard_head is not None and guard_head.seq:
+            raise lost_ledger(ledger, path, guard_head.seq)
         return
-    if said is None:
+    if guard_head is None:
         if book.head.seq:
             raise no_guard(ledger, path)
         return
-    if said.seq > book.head.seq or said.hash != book.hash_at(said.seq):
+    if guard_head.seq > book.head.seq or guard_head.hash != book.hash_at(guard_head.seq):
         last = book.head.seq
-        held = f"ends with entry {last}" if last < said.seq else "holds another"
-        raise rolled_back(ledger, path, said.seq, held)
+        finding = f"ends with entry {last}" if last < guard_head.seq else "holds another"
+        raise rolled_back(ledger, path, guard_head.seq, finding)
 
 
 def write_guard(path: str, head: Head, ledger: str) -> None:
@@ -120,7 +120,7 @@ def leave_word(path: str, head: Head, target: str, ledger: str) -> None:
 
 
 def _write(path: str, content: Mapping[str, object], ledger: str) -> None:
-    text = canonical_json(content) + "\n"
+    text = write_canonical_json(content) + "\n"
     with place_errors(path, ledger):
         put_file(os.path.realpath(path), text.encode("ascii"), keep_mode=True)
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from dprelease.ledger.chain import EMPTY, Entry, Head
 from dprelease.ledger.ledger_messages import (
     RESTORE,
-    bad_place,
+    build_disk_failure,
+    build_place_failure,
+    build_unreachable_failure,
     busy,
-    disk_trouble,
     not_a_ledger,
-    unreachable,
     wrong_schema,
 )
 from dprelease.model import ON_SERVER
@@ -93,7 +93,7 @@ def exists(path: str, wait: float) -> bool:
     """Whether there is a ledger on the server. Raises Failure (exit 6) when it can't be told."""
     database = ServerDatabase(path, wait)
     try:
-        with database.errors():
+        with database.translate_errors():
             return database.is_laid_out()
     finally:
         database.close()
@@ -103,7 +103,7 @@ def open_for_writing(path: str, wait: float) -> ServerDatabase:
     """A checked database that takes entries; makes the ledger when there is none."""
     database = ServerDatabase(path, wait)
     try:
-        with database.errors():
+        with database.translate_errors():
             if not database.is_laid_out():
                 database.lay_out()
             database.check()
@@ -119,7 +119,7 @@ def open_for_reading(path: str, wait: float) -> ServerDatabase:
     """A checked database that changes nothing, for reports."""
     database = ServerDatabase(path, wait, read_only=True)
     try:
-        with database.errors():
+        with database.translate_errors():
             if not database.is_laid_out():
                 raise not_a_ledger(path, "it is empty")
             database.check()
@@ -129,12 +129,12 @@ def open_for_reading(path: str, wait: float) -> ServerDatabase:
     return database
 
 
-def _driver() -> Any:
+def _import_driver() -> Any:
     try:
         import psycopg as driver
     except ImportError:
         hint = "install the extra: pip install 'dprelease[postgres]'"
-        raise bad_place("on a server", "psycopg is not installed", hint) from None
+        raise build_place_failure("on a server", "psycopg is not installed", hint) from None
     return driver
 
 
@@ -144,10 +144,10 @@ class ServerDatabase:
     def __init__(self, path: str, wait: float, *, read_only: bool = False) -> None:
         self._path, self._wait, self._read_only = path, wait, read_only
         self.variable = path.removeprefix(ON_SERVER)
-        self._driver = _driver()
+        self._driver = _import_driver()
         self._connection: psycopg.Connection[Any] | None = None
         try:
-            with self.errors():
+            with self.translate_errors():
                 self._connect()
         except BaseException:
             self.close()
@@ -157,7 +157,7 @@ class ServerDatabase:
         url = os.environ.get(self.variable, "")
         if not url:
             hint = "set the variable to the URL of the server, as [ledger] url_env says"
-            raise bad_place(self._path, f"the environment has no {self.variable}", hint)
+            raise build_place_failure(self._path, f"the environment has no {self.variable}", hint)
         seconds = max(1, round(self._wait))
         self._connection = self._driver.connect(
             url,
@@ -181,26 +181,26 @@ class ServerDatabase:
         return self._connection.execute(statement, values or None)
 
     @contextmanager
-    def errors(self, *, charged: bool = False) -> Iterator[None]:
+    def translate_errors(self, *, charged: bool = False) -> Iterator[None]:
         """Turn every error of the driver inside into a Failure; its text is never shown."""
         try:
             yield
         except self._driver.Error as problem:
             code = problem.sqlstate or ""
-            lost = self._connection is None or self._connection.closed
+            is_lost = self._connection is None or self._connection.closed
             failure = not_a_ledger(self._path, "the server refuses what a ledger does")
             if code == "55P03":
                 failure = busy(self._path, self._wait)
             elif code.startswith("53"):
-                failure = disk_trouble(self._path, charged=charged)
-            elif lost or not code or code.startswith(("08", "57")):
-                failure = unreachable(self._path, charged=charged)
+                failure = build_disk_failure(self._path, charged=charged)
+            elif is_lost or not code or code.startswith(("08", "57")):
+                failure = build_unreachable_failure(self._path, charged=charged)
             elif code in {"42501", "25006"} or code.startswith(("28", "3D")):
                 hint = "give the user of the URL the right to use and add to the schema dprelease"
-                failure = bad_place(self._path, "the server does not allow it", hint)
+                failure = build_place_failure(self._path, "the server does not allow it", hint)
             raise failure from None
 
-    def setting(self, name: str) -> str:
+    def read_setting(self, name: str) -> str:
         """What a setting of the connection is."""
         return str(self._execute(f"SHOW {name}").fetchone()[0])
 
@@ -251,7 +251,7 @@ class ServerDatabase:
             " JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'dprelease'"
             " AND i.indisunique AND i.indisvalid AND c.relname IN ('entries', 'payloads')"
         ).fetchone()
-        enabled = self.setting("session_replication_role") == "origin"
+        enabled = self.read_setting("session_replication_role") == "origin"
         sound = {(table, kind) for table, kind, on, body in triggers if on in ("O", "A")
                  and body == _GUARD}  # fmt: skip
         if (
@@ -289,7 +289,7 @@ class ServerDatabase:
             if self._connection is not None and self._connection.info.transaction_status:
                 self._execute("ROLLBACK")
 
-    def entries(self) -> Iterator[Entry]:
+    def iter_entries(self) -> Iterator[Entry]:
         """All entries in order."""
         rows = self._execute(
             "SELECT seq, kind, run_id, written_at, content, previous, hash"
@@ -297,7 +297,7 @@ class ServerDatabase:
         )
         return (Entry(*row) for row in rows)
 
-    def last(self) -> Head:
+    def read_last(self) -> Head:
         """The number and hash of the last entry."""
         query = "SELECT seq, hash FROM dprelease.entries ORDER BY seq DESC LIMIT 1"
         row = self._execute(query).fetchone()
@@ -320,7 +320,7 @@ class ServerDatabase:
         insert = "INSERT INTO dprelease.payloads (seq, bytes) VALUES (%s, %s)"
         self._execute(insert, (seq, payload))
 
-    def payload(self, seq: int) -> bytes | None:
+    def read_payload(self, seq: int) -> bytes | None:
         """The stored numbers of a seal."""
         query = "SELECT bytes FROM dprelease.payloads WHERE seq = %s"
         row = self._execute(query, (seq,)).fetchone()

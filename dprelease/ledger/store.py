@@ -28,26 +28,26 @@ from dprelease.ledger.entries import (
     read_book,
 )
 from dprelease.ledger.guarantee import check_guarantee
-from dprelease.ledger.identity import canonical_json
+from dprelease.ledger.identity import write_canonical_json
 from dprelease.ledger.ledger_messages import (
-    after_commit,
     broken_chain,
+    build_cost_failure,
     is_unreachable,
     lost_charge,
+    mark_committed,
     missing,
     not_a_ledger,
     not_in_ledger,
-    other_cost,
     used_up,
 )
-from dprelease.ledger.privacy_filter import Caps, Parts, Terms, whole
+from dprelease.ledger.privacy_filter import Caps, Parts, Terms, wrap_loss
 from dprelease.ledger.reservation import (
     Reservation,
-    caps_of,
+    build_reservation,
     check_caps,
     check_data_place,
     check_loss,
-    reservation_of,
+    derive_caps,
 )
 from dprelease.ledger.rollback_guard import (
     check_guard,
@@ -69,7 +69,7 @@ class Database(Protocol):
     PostgreSQL; the tests of the contract are the same. Its calls are made within ``errors``.
     """
 
-    def errors(self, *, charged: bool = False) -> AbstractContextManager[None]:
+    def translate_errors(self, *, charged: bool = False) -> AbstractContextManager[None]:
         """Turn every error of the database inside into a Failure with a remedy.
 
         ``charged``: after the budget was reserved.
@@ -88,10 +88,10 @@ class Database(Protocol):
     def roll_back(self) -> None:
         """End the transaction, if one is open, without a change."""
 
-    def entries(self) -> Iterator[Entry]:
+    def iter_entries(self) -> Iterator[Entry]:
         """All entries in order."""
 
-    def last(self) -> Head:
+    def read_last(self) -> Head:
         """The number and hash of the last entry."""
 
     def append(self, entry: Entry) -> None:
@@ -100,7 +100,7 @@ class Database(Protocol):
     def keep(self, seq: int, payload: bytes) -> None:
         """Add the stored numbers of the seal with this number."""
 
-    def payload(self, seq: int) -> bytes | None:
+    def read_payload(self, seq: int) -> bytes | None:
         """The stored numbers of a seal."""
 
     def make_room_for_caps(self) -> None:
@@ -146,10 +146,10 @@ class Ledger:
         ledger that is not the one its guard at ``witness`` (by default beside it) has seen.
         """
         refuse_lost(path, witness, wait)
-        opened = cls(kind_of(path).open_for_writing(path, wait), path, witness)
-        with opened._closing():
+        opened = cls(find_database_kind(path).open_for_writing(path, wait), path, witness)
+        with opened._close_after():
             opened.check_guard()
-            with opened._locked() as head:
+            with opened._lock() as head:
                 prepare_guard(opened.witness, head, path)
         return opened
 
@@ -157,15 +157,15 @@ class Ledger:
     def read(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
         """An existing ledger for reports; charging through it fails. Checks the guard too."""
         refuse_lost(path, witness, wait)
-        opened = cls.unguarded(path, wait, witness)
-        with opened._closing():
+        opened = cls.open_unguarded(path, wait, witness)
+        with opened._close_after():
             opened.check_guard()
         return opened
 
     @classmethod
-    def unguarded(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
+    def open_unguarded(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
         """As ``read``, whatever the guard says: to find out what is wrong."""
-        return cls(kind_of(path).open_for_reading(path, wait), path, witness)
+        return cls(find_database_kind(path).open_for_reading(path, wait), path, witness)
 
     def close(self) -> None:
         """Closes the file; what was committed stays."""
@@ -181,8 +181,8 @@ class Ledger:
         """Refuse (exit 6) a ledger that is not the one its guard has seen."""
         # The guard is read first: it is never ahead of a ledger that is read afterwards. But one
         # that was not there yet may have been written in between, so a second look decides.
-        said, book = self._guard_and_book()
-        if said is None or book.hash_at(said.seq) != said.hash:
+        guard_head, book = self._guard_and_book()
+        if guard_head is None or book.hash_at(guard_head.seq) != guard_head.hash:
             check_guard(self.witness, self.path, *self._guard_and_book())
 
     def charge(  # noqa: PLR0913, PLR0917 - the parts of a charge
@@ -210,22 +210,22 @@ class Ledger:
         No value of the data may be read before this returns.
         """
         check_loss(loss)
-        terms = Terms(loss, parts if parts is not None else whole(loss), period, disjoint, data)
-        with self._writing(charged=False) as book:
+        terms = Terms(loss, parts if parts is not None else wrap_loss(loss), period, disjoint, data)
+        with self._open_for_writing(charged=False) as book:
             charged_run = book.runs.get(run_id)
             if charged_run is not None:
                 if charged_run.loss != loss:
-                    raise other_cost(release, charged_run.loss, loss, place)
+                    raise build_cost_failure(release, charged_run.loss, loss, place)
                 check_data_place(charged_run, terms, place)
-                return reservation_of(book, charged_run, fresh=False)
-            before = book.account(dataset)
+                return build_reservation(book, charged_run, fresh=False)
+            before = book.get_account(dataset)
             check_guarantee(before, detail, place)
-            held = caps_of(before, caps)
-            check_caps(before, release, terms, held, place)
-            content = charge_content(dataset, release, terms, held, detail)
+            derived_caps = derive_caps(before, caps)
+            check_caps(before, release, terms, derived_caps, place)
+            content = charge_content(dataset, release, terms, derived_caps, detail)
             self._append(book.head, Kind.CHARGE, run_id, content)
-            charged = self._book()
-        return reservation_of(charged, charged.runs[run_id], fresh=True)
+            charged = self._read_book()
+        return build_reservation(charged, charged.runs[run_id], fresh=True)
 
     def seal(self, reservation: Reservation, payload: bytes) -> bytes:
         """Fixes the noisy numbers of a run for good, and returns the bytes to publish.
@@ -233,15 +233,15 @@ class Ledger:
         Those are ``payload``, or what another process sealed under the same run before. Refuses
         (exit 70) a run that another process burnt meanwhile.
         """
-        content = canonical_json({"sha256": fingerprint(payload), "size": len(payload)})
-        with self._writing(charged=True) as book:
-            run = self._charged(book, reservation)
+        content = write_canonical_json({"sha256": hash_payload(payload), "size": len(payload)})
+        with self._open_for_writing(charged=True) as book:
+            run = self._record_charge(book, reservation)
             if run.seal is not None:
-                return self._payload(run.seal)
+                return self._read_payload(run.seal)
             if run.state is State.BURNT:
                 raise used_up(run.release)
             entry = self._append(book.head, Kind.SEAL, run.run_id, content)
-            self._database.keep(entry.seq, packed(payload))
+            self._database.keep(entry.seq, compress_payload(payload))
         return payload
 
     def burn(self, reservation: Reservation) -> bool:
@@ -250,20 +250,20 @@ class Ledger:
         Whether this call did so: a run that another process has sealed or burnt stays as it is.
         The index that lets a run have one seal makes them exclude each other.
         """
-        with self._writing(charged=True) as book:
-            run = self._charged(book, reservation)
+        with self._open_for_writing(charged=True) as book:
+            run = self._record_charge(book, reservation)
             if run.state is not State.CHARGED:
                 return False
-            self._append(book.head, Kind.SEAL, run.run_id, canonical_json(BURNT))
+            self._append(book.head, Kind.SEAL, run.run_id, write_canonical_json(BURNT))
         return True
 
-    def sealed(self, run_id: str) -> bytes | None:
+    def read_sealed(self, run_id: str) -> bytes | None:
         """The sealed bytes of a run, or None."""
-        with self._database.errors():
-            run = self._book().runs.get(run_id)
-            return self._payload(run.seal) if run and run.seal else None
+        with self._database.translate_errors():
+            run = self._read_book().runs.get(run_id)
+            return self._read_payload(run.seal) if run and run.seal else None
 
-    def published(self, reservation: Reservation, files: Mapping[str, str]) -> None:
+    def record_published(self, reservation: Reservation, files: Mapping[str, str]) -> None:
         """Note which files (name: SHA-256) hold the run's numbers; a repetition adds nothing.
 
         The files are in place. If the connection is lost, it is made again, and the note is looked
@@ -277,10 +277,10 @@ class Ledger:
             self._note_files(reservation, files)
 
     def _note_files(self, reservation: Reservation, files: Mapping[str, str]) -> None:
-        with self._writing(charged=True) as book:
-            run = self._charged(book, reservation)
+        with self._open_for_writing(charged=True) as book:
+            run = self._record_charge(book, reservation)
             if run.files != dict(files):
-                content = canonical_json({"files": dict(files)})
+                content = write_canonical_json({"files": dict(files)})
                 self._append(book.head, Kind.PUBLISH, run.run_id, content)
 
     def set_cap(self, dataset: str, changes: Mapping[str, Fraction | None], reason: str) -> Account:
@@ -288,81 +288,86 @@ class Ledger:
 
         A cap may be lower than what was spent: then nothing is left.
         """
-        with self._database.errors():
-            self._checked()  # what is damaged is not touched
+        with self._database.translate_errors():
+            self._read_checked()  # what is damaged is not touched
             self._database.make_room_for_caps()
-        with self._writing(charged=False) as book:
-            before = book.account(dataset).cap
+        with self._open_for_writing(charged=False) as book:
+            before = book.get_account(dataset).cap
             caps = replace(before.caps if before else Caps(), **changes)
             content = cap_content(dataset, caps, reason)
             self._append(book.head, Kind.CAP, book.head.hash, content)
-        return self.status(dataset)
+        return self.read_account(dataset)
 
-    def caps(self) -> tuple[SetCap, ...]:
+    def list_caps(self) -> tuple[SetCap, ...]:
         """All caps that were set, in order."""
-        return self._checked().caps
+        return self._read_checked().caps
 
-    def status(self, dataset: str) -> Account:
+    def read_account(self, dataset: str) -> Account:
         """What was spent on a dataset, and by which runs."""
-        return self._checked().account(dataset)
+        return self._read_checked().get_account(dataset)
 
-    def entries(self) -> tuple[Run, ...]:
+    def list_runs(self) -> tuple[Run, ...]:
         """All runs, in order of their charge."""
-        return tuple(self._checked().runs.values())
+        return tuple(self._read_checked().runs.values())
 
-    def head(self) -> Head:
+    def read_head(self) -> Head:
         """Number and hash of the last entry, to be kept elsewhere."""
-        return self._checked().head
+        return self._read_checked().head
 
     def verify(self) -> Head:
         """Checks everything: pages, chain, and every sealed payload. Returns the head."""
-        with self._database.errors():
+        with self._database.translate_errors():
             if not self._database.is_sound():
                 raise not_a_ledger(self.path, "its pages are damaged")
-            book = self._book()
+            book = self._read_book()
             for run in book.runs.values():
                 if run.seal is not None:
-                    self._payload(run.seal)
+                    self._read_payload(run.seal)
             return book.head
 
     def check_holds(self, copy: Ledger) -> None:
         """Refuse (exit 6) a ledger that doesn't hold all entries of a copy, which is checked."""
         last = copy.verify()
-        if self._checked().hash_at(last.seq) != last.hash:
+        if self._read_checked().hash_at(last.seq) != last.hash:
             raise not_in_ledger(self.path, copy.path, f"entry {last.seq} is another, or not there")
 
     def check_seen(self, guard: str) -> None:
         """Refuse (exit 6) a ledger without the entry of a guard, such as another machine's."""
-        said = read_guard(guard, self.path)
-        if said is not None and self._checked().hash_at(said.seq) != said.hash:
-            raise not_in_ledger(self.path, guard, f"entry {said.seq} is another, or not there")
+        guard_head = read_guard(guard, self.path)
+        if (
+            guard_head is not None
+            and self._read_checked().hash_at(guard_head.seq) != guard_head.hash
+        ):
+            raise not_in_ledger(
+                self.path, guard, f"entry {guard_head.seq} is another, or not there"
+            )
 
     @classmethod
     def renew_guard(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
         """Writes the guard anew after everything was checked: this ledger counts from now on."""
-        if not kind_of(path).exists(path, wait):
+        if not find_database_kind(path).exists(path, wait):
             raise missing(path)
-        with cls(kind_of(path).open_for_writing(path, wait), path, witness) as ledger:
+        with cls(find_database_kind(path).open_for_writing(path, wait), path, witness) as ledger:
             ledger.verify()
-            with ledger._locked() as head:
+            with ledger._lock() as head:
                 prepare_guard(ledger.witness, head, path)
             return head
 
     def chain(self) -> tuple[Entry, ...]:
         """All entries as they are stored; checked."""
-        with self._database.errors():
-            self._book()
-            return tuple(self._database.entries())
+        with self._database.translate_errors():
+            self._read_book()
+            return tuple(self._database.iter_entries())
 
     @contextmanager
-    def _writing(self, *, charged: bool) -> Iterator[Book]:
-        with self._database.errors(charged=charged):
+    def _open_for_writing(self, *, charged: bool) -> Iterator[Book]:
+        with self._database.translate_errors(charged=charged):
             try:
                 # After a charge it is looked for, so that it may be over another connection.
                 self._database.begin(again=charged)
-                book = self._book()
+                book = self._read_book()
                 yield book
-                last = self._database.last()
+                last = self._database.read_last()
                 self._database.commit()
             finally:
                 self._database.roll_back()
@@ -375,25 +380,25 @@ class Ledger:
         ``last`` is the entry that was added. A connection that was lost since is made again.
         """
         try:
-            with self._locked(again=True) as head:
-                if head != last and self._book().hash_at(last.seq) != last.hash:
+            with self._lock(again=True) as head:
+                if head != last and self._read_book().hash_at(last.seq) != last.hash:
                     raise broken_chain(self.path, f"entry {last.seq} is another, or not there")
                 write_guard(self.witness, head, self.path)
         except Failure as failure:
-            raise after_commit(failure) from None
+            raise mark_committed(failure) from None
 
     @contextmanager
-    def _locked(self, *, again: bool = False) -> Iterator[Head]:
+    def _lock(self, *, again: bool = False) -> Iterator[Head]:
         """Holds the lock without a change: nobody else writes the guard meanwhile."""
-        with self._database.errors():
+        with self._database.translate_errors():
             try:
                 self._database.begin(again=again)
-                yield self._database.last()
+                yield self._database.read_last()
             finally:
                 self._database.roll_back()
 
     @contextmanager
-    def _closing(self) -> Iterator[None]:
+    def _close_after(self) -> Iterator[None]:
         try:
             yield
         except BaseException:
@@ -401,42 +406,42 @@ class Ledger:
             raise
 
     def _guard_and_book(self) -> tuple[Head | None, Book]:
-        said = read_guard(self.witness, self.path)
-        return said, self._checked()
+        guard_head = read_guard(self.witness, self.path)
+        return guard_head, self._read_checked()
 
-    def _checked(self) -> Book:
-        with self._database.errors():
-            return self._book()
+    def _read_checked(self) -> Book:
+        with self._database.translate_errors():
+            return self._read_book()
 
-    def _book(self) -> Book:
+    def _read_book(self) -> Book:
         try:
-            return read_book(self._database.entries())
+            return read_book(self._database.iter_entries())
         except BrokenChain as problem:
             raise broken_chain(self.path, str(problem)) from None
 
     def _append(self, head: Head, kind: Kind, run_id: str, content: str) -> Entry:
-        entry = follow(head, kind.value, run_id, utc_now(), content)
+        entry = follow(head, kind.value, run_id, format_utc_now(), content)
         self._database.append(entry)
         return entry
 
-    def _charged(self, book: Book, reservation: Reservation) -> Run:
+    def _record_charge(self, book: Book, reservation: Reservation) -> Run:
         run = book.runs.get(reservation.run_id)
         if run is None or run.hash != reservation.run.hash:
             raise lost_charge(self.path, reservation.run.release)
         return run
 
-    def _payload(self, seal: Seal) -> bytes:
-        stored = self._database.payload(seal.seq)
+    def _read_payload(self, seal: Seal) -> bytes:
+        stored = self._database.read_payload(seal.seq)
         if stored is None:
             raise broken_chain(self.path, f"the numbers sealed by entry {seal.seq} are missing")
         try:
-            return unpacked(stored, seal.sha256, seal.size)
+            return decompress_payload(stored, seal.sha256, seal.size)
         except ValueError:
             reason = f"the numbers sealed by entry {seal.seq} were changed"
             raise broken_chain(self.path, reason) from None
 
 
-def kind_of(path: str) -> DatabaseKind:
+def find_database_kind(path: str) -> DatabaseKind:
     """The module for a ledger's place. That of servers is imported only where one is named."""
     if is_server(path):
         from dprelease.ledger import server
@@ -447,26 +452,28 @@ def kind_of(path: str) -> DatabaseKind:
     return connection
 
 
-def account(path: str, dataset: str, wait: float = WAIT, witness: str | None = None) -> Account:
+def read_account(
+    path: str, dataset: str, wait: float = WAIT, witness: str | None = None
+) -> Account:
     """What was spent on a dataset; nothing when there is no ledger yet. Changes nothing."""
     refuse_lost(path, witness, wait)
-    if not kind_of(path).exists(path, wait):
+    if not find_database_kind(path).exists(path, wait):
         return Account(dataset, ())
     with Ledger.read(path, wait, witness) as ledger:
-        return ledger.status(dataset)
+        return ledger.read_account(dataset)
 
 
-def utc_now() -> str:
+def format_utc_now() -> str:
     """The time for people, never for the identity of anything."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def packed(payload: bytes) -> bytes:
+def compress_payload(payload: bytes) -> bytes:
     """The payload, compressed."""
     return zlib.compress(payload, level=1)
 
 
-def unpacked(stored: bytes, sha256: str, size: int) -> bytes:
+def decompress_payload(stored: bytes, sha256: str, size: int) -> bytes:
     """The payload again. Raises ValueError unless it has the given SHA-256 and size.
 
     Never expands to more than ``size`` bytes, whatever the stored bytes claim.
@@ -476,12 +483,12 @@ def unpacked(stored: bytes, sha256: str, size: int) -> bytes:
         payload = reader.decompress(stored, size + 1)
     except zlib.error:
         raise ValueError("not a compressed payload") from None
-    if len(payload) != size or fingerprint(payload) != sha256:
+    if len(payload) != size or hash_payload(payload) != sha256:
         raise ValueError("not the payload that was sealed")
     return payload
 
 
-def fingerprint(payload: bytes) -> str:
+def hash_payload(payload: bytes) -> str:
     """SHA-256 as hex."""
     return hashlib.sha256(payload).hexdigest()
 
@@ -489,6 +496,6 @@ def fingerprint(payload: bytes) -> str:
 def refuse_lost(path: str, witness: str | None, wait: float = WAIT) -> None:
     """Refuse (exit 6) a place without a ledger whose guard has seen entries."""
     place = witness if witness is not None else guard_path(path)
-    said = read_guard(place, path)  # before the ledger is looked for, which may be made just now
-    if not kind_of(path).exists(path, wait):
-        check_guard(place, path, said, None)
+    head = read_guard(place, path)  # before the ledger is looked for, which may be made just now
+    if not find_database_kind(path).exists(path, wait):
+        check_guard(place, path, head, None)

@@ -14,22 +14,22 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from dprelease.ledger.privacy_filter import Caps, Tally, Terms, Total, least
+from dprelease.ledger.privacy_filter import Caps, Tally, Terms, Total, compute_least_total
 from dprelease.model import Loss
 from dprelease.model.periods import Span, span_of
 
 
-def meets(one: Terms, other: Terms) -> bool:
+def is_meeting(left: Terms, right: Terms) -> bool:
     """Whether a unit can be in both runs."""
-    if not one.disjoint or not other.disjoint or one.period is None or other.period is None:
+    if not left.disjoint or not right.disjoint or left.period is None or right.period is None:
         return True
-    span, late = span_of(one.period), span_of(other.period)
+    span, late = span_of(left.period), span_of(right.period)
     if span is None or late is None:
-        return one.period.casefold() == other.period.casefold()
+        return left.period.casefold() == right.period.casefold()
     return span.first <= late.last and late.first <= span.last
 
 
-def together(runs: Sequence[Terms]) -> list[list[Terms]]:
+def list_concurrent_runs(runs: Sequence[Terms]) -> list[list[Terms]]:
     """The sets of runs that one unit can be in, each in the order given; at least one set.
 
     The most runs meet at the first day of some span, so those days are all that is looked at.
@@ -44,10 +44,16 @@ def together(runs: Sequence[Terms]) -> list[list[Terms]]:
                 spans[name] = span
             elif name not in others:
                 others.append(name)
-    met = {frozenset([name]) for name in others}
+    name_sets = {frozenset([name]) for name in others}
     for day in {span.first for span in spans.values()}:
-        met.add(frozenset(name for name, span in spans.items() if span.first <= day <= span.last))
-    names = [one for one in met if not any(one < other for other in met)] if len(met) < 50 else met
+        name_sets.add(
+            frozenset(name for name, span in spans.items() if span.first <= day <= span.last)
+        )
+    names = (
+        [name_set for name_set in name_sets if not any(name_set < other for other in name_sets)]
+        if len(name_sets) < 50
+        else name_sets
+    )
     return [
         [
             run
@@ -58,29 +64,36 @@ def together(runs: Sequence[Terms]) -> list[list[Terms]]:
     ] or [list(runs)]
 
 
-def spent(terms: Sequence[Terms]) -> Loss:
+def sum_spent(terms: Sequence[Terms]) -> Loss:
     """Plain sums of epsilon, delta and rho of the runs that a unit can be in, the largest of each.
 
     Valid however the runs were chosen. The rho is None as soon as one run has none.
     """
-    return _largest([total(run.loss for run in met) for met in together(terms)])
+    return _find_largest(
+        [add_losses(run.loss for run in run_set) for run_set in list_concurrent_runs(terms)]
+    )
 
 
-def total_of(terms: Sequence[Terms], caps: Caps) -> Total:
+def compute_total(terms: Sequence[Terms], caps: Caps) -> Total:
     """The total of the runs that a unit can be in, the largest; see ``privacy_filter``."""
-    return _worst([least(met, caps) for met in together(terms)])
+    return _find_worst(
+        [compute_least_total(run_set, caps) for run_set in list_concurrent_runs(terms)]
+    )
 
 
-def spent_rho(terms: Sequence[Terms]) -> Fraction | None:
+def sum_spent_rho(terms: Sequence[Terms]) -> Fraction | None:
     """What the runs that a unit can be in cost in rho, the largest sum; None: no bound is known."""
     if any(run.parts.epsilon or run.parts.delta for run in terms):
         return None
-    return max(sum((run.parts.rho for run in met), Fraction(0)) for met in together(terms))
+    return max(
+        sum((run.parts.rho for run in run_set), Fraction(0))
+        for run_set in list_concurrent_runs(terms)
+    )
 
 
 def remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
     """What the runs leave of each cap; None: no cap. Nothing less than 0 is left."""
-    total, rho = total_of(terms, caps), spent_rho(terms)
+    total, rho = compute_total(terms, caps), sum_spent_rho(terms)
     if rho is None:  # no bound is known: nothing is left
         rho = caps.rho
     pairs = (caps.epsilon, total.epsilon), (total.room, total.counted), (caps.rho, rho)
@@ -92,26 +105,28 @@ def remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
     )
 
 
-def running(terms: Sequence[Terms], caps: Caps) -> Iterator[tuple[Loss, Total]]:
-    """Plain sums and totals after each run, as ``spent`` and ``total_of`` have them."""
+def iter_running_totals(terms: Sequence[Terms], caps: Caps) -> Iterator[tuple[Loss, Total]]:
+    """Plain sums and totals after each run, as ``sum_spent`` and ``compute_total`` have them."""
     if not any(run.disjoint for run in terms):
-        tally, plain = Tally(caps), total(())
+        tally, plain = Tally(caps), add_losses(())
         for run in terms:
             tally.add(run)
-            plain = total((plain, run.loss))
-            yield plain, tally.total()
+            plain = add_losses((plain, run.loss))
+            yield plain, tally.compute_total()
         return
-    plain, most = total(()), total_of((), caps)
+    plain, largest = add_losses(()), compute_total((), caps)
     for at, last in enumerate(terms):
         # Only sets of runs that the last one is in have changed, and none has become cheaper.
-        near = [earlier for earlier in terms[:at] if meets(earlier, last)]
-        sets = [met for met in together([*near, last]) if met[-1] is last]
-        plain = _largest([plain, *(total(run.loss for run in met) for met in sets)])
-        most = _worst([most, *(least(met, caps) for met in sets)])
-        yield plain, most
+        near = [earlier for earlier in terms[:at] if is_meeting(earlier, last)]
+        sets = [run_set for run_set in list_concurrent_runs([*near, last]) if run_set[-1] is last]
+        plain = _find_largest(
+            [plain, *(add_losses(run.loss for run in run_set) for run_set in sets)]
+        )
+        largest = _find_worst([largest, *(compute_least_total(run_set, caps) for run_set in sets)])
+        yield plain, largest
 
 
-def _largest(sums: Sequence[Loss]) -> Loss:
+def _find_largest(sums: Sequence[Loss]) -> Loss:
     rhos = [loss.rho for loss in sums if loss.rho is not None]
     return Loss(
         max(loss.epsilon for loss in sums),
@@ -120,13 +135,13 @@ def _largest(sums: Sequence[Loss]) -> Loss:
     )
 
 
-def _worst(totals: Sequence[Total]) -> Total:
-    most = max(totals, key=lambda candidate: (candidate.epsilon, candidate.counted))
+def _find_worst(totals: Sequence[Total]) -> Total:
+    largest = max(totals, key=lambda candidate: (candidate.epsilon, candidate.counted))
     tight = min(totals, key=lambda candidate: (candidate.room or Fraction(0)) - candidate.counted)
-    return replace(most, counted=tight.counted, room=tight.room)
+    return replace(largest, counted=tight.counted, room=tight.room)
 
 
-def total(losses: Iterable[Loss]) -> Loss:
+def add_losses(losses: Iterable[Loss]) -> Loss:
     """Sum of epsilons, of deltas and of rhos: basic composition, valid under full adaptivity."""
     summands = tuple(losses)
     rhos = [loss.rho for loss in summands if loss.rho is not None]

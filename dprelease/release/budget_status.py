@@ -11,11 +11,11 @@ from typing import Any
 from msgspec import Struct
 
 from dprelease.ledger.entries import Account, Run, SetCap
-from dprelease.ledger.guarantee import DESCRIPTION, definition_in
-from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, whole
-from dprelease.ledger.reservation import stated_caps
+from dprelease.ledger.guarantee import DESCRIPTION, read_definition
+from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, wrap_loss
+from dprelease.ledger.reservation import read_stated_caps
 from dprelease.ledger.store import Ledger
-from dprelease.ledger.totals import meets, remaining, running, total
+from dprelease.ledger.totals import add_losses, is_meeting, iter_running_totals, remaining
 from dprelease.model import LedgerSettings, Loss, Release, is_server
 from dprelease.reports.text.notebook import shown_table
 from dprelease.reports.text.shown_numbers import downward, number_or_none, upward
@@ -119,7 +119,7 @@ def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
         path, place = settings.path, settings.witness if place is None else place
         dataset = settings.dataset if dataset is None else dataset
         if dataset == settings.dataset:
-            caps = stated_caps(settings)
+            caps = read_stated_caps(settings)
             of_period = None if period is None else (period, settings.disjoint_periods)
     with Ledger.read(path, witness=place) as book:
         facts = history(book, dataset, caps, by, last, of_period)
@@ -177,7 +177,7 @@ def history(  # noqa: PLR0913, PLR0917 - what is shown of it
     Sums and what is left are of all, or what is left is for a run of the period that is
     ``of_period``, and whether that is declared disjoint.
     """
-    runs, set_caps, head = book.entries(), book.caps(), book.head()
+    runs, set_caps, head = book.list_runs(), book.list_caps(), book.read_head()
     names = dict.fromkeys([run.dataset for run in runs] + [cap.dataset for cap in set_caps])
     if dataset is not None:
         names = {dataset: None}
@@ -214,13 +214,13 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
         caps = runs[-1].caps if runs else Caps()
         caps = _over(set_caps[-1].caps, caps) if set_caps else caps
     elif set_caps:
-        caps = set_caps[-1].caps.lowered(caps)
-    after = list(running([run.terms for run in runs], caps))
+        caps = set_caps[-1].caps.lower(caps)
+    after = list(iter_running_totals([run.terms for run in runs], caps))
     plain, total = after[-1] if after else (Caps(ZERO, ZERO), None)
     counting = account.terms
     if of_period is not None:
-        planned = Terms(Loss(ZERO), whole(Loss(ZERO)), *of_period)
-        counting = tuple(terms for terms in counting if meets(terms, planned))
+        planned = Terms(Loss(ZERO), wrap_loss(Loss(ZERO)), *of_period)
+        counting = tuple(terms for terms in counting if is_meeting(terms, planned))
     return {
         "dataset": name,
         "runs": [
@@ -291,7 +291,7 @@ def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
         {
             by: name,
             "releases": len(group),
-            **amounts(losses := total(run.loss for run in group)),
+            **amounts(losses := add_losses(run.loss for run in group)),
             "rho": number_or_none(losses.rho),
         }
         for name, group in groups.items()
@@ -329,7 +329,7 @@ def units_of(runs: Sequence[Run]) -> list[dict[str, object]]:
     """Tell the units that charges note, with the entries of each; usually it is one."""
     units: list[dict[str, Any]] = []
     for run in runs:
-        definition = definition_in(run.detail)
+        definition = read_definition(run.detail)
         unit = {
             "unit": run.detail.get("unit"),
             "adjacency": run.detail.get("adjacency"),

@@ -19,7 +19,7 @@ from dprelease.language import say, speaking, word
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import CAPS, Total
 from dprelease.ledger.reservation import Reservation
-from dprelease.ledger.totals import running, spent_rho
+from dprelease.ledger.totals import iter_running_totals, sum_spent_rho
 from dprelease.model import (
     AS_WRITTEN,
     NUMERIC_TYPES,
@@ -396,7 +396,7 @@ def _history(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
     before = [
         charge for charge in ordered if charge.dataset == run.dataset and charge.seq <= run.seq
     ]
-    totals = running([charge.terms for charge in before], run.caps)
+    totals = iter_running_totals([charge.terms for charge in before], run.caps)
     charges = [
         Charge(entry=charge.seq, at=charge.charged_at, epsilon=upward(total.epsilon))
         for charge, (_, total) in zip(before, totals, strict=True)
@@ -418,8 +418,8 @@ def ledger_facts(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -> L
         dataset=plan.release.ledger.dataset,
         entry=run.seq,
         hash=run.hash,
-        before=_spent(reservation.before, spent_rho(earlier) if held else None),
-        after=_spent(reservation.after, spent_rho([*earlier, run.terms]) if held else None),
+        before=_spent(reservation.before, sum_spent_rho(earlier) if held else None),
+        after=_spent(reservation.after, sum_spent_rho([*earlier, run.terms]) if held else None),
         composed=ComposedTotals(
             before=_total(reservation.total_before), after=_total(reservation.total_after)
         ),

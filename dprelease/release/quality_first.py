@@ -16,9 +16,14 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.ledger.entries import Account
 from dprelease.ledger.ledger_messages import QUALITY
 from dprelease.ledger.privacy_filter import Caps, Terms
-from dprelease.ledger.reservation import caps_of, current_run, stated_caps, terms_of
-from dprelease.ledger.store import account
-from dprelease.ledger.totals import spent_rho
+from dprelease.ledger.reservation import (
+    build_terms,
+    derive_caps,
+    find_current_run,
+    read_stated_caps,
+)
+from dprelease.ledger.store import read_account
+from dprelease.ledger.totals import sum_spent_rho
 from dprelease.model import Column, OutputTable, Query, Release
 from dprelease.release.plan import certified_plan
 from dprelease.release.progress import Stage
@@ -99,16 +104,16 @@ def split(release: Release) -> tuple[Release, Release]:
 
 def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
     """Refuse (exit 3) the first release where the cap does not leave enough for the second too."""
-    terms = {one.about.name: terms_of(certified_plan(one).plan) for one in (first, rest)}
+    terms = {one.about.name: build_terms(certified_plan(one).plan) for one in (first, rest)}
     settings = rest.ledger
-    spent = account(settings.path, settings.dataset, witness=settings.witness)
+    spent = read_account(settings.path, settings.dataset, witness=settings.witness)
     runs = {run.run_id: run for run in spent.runs}
     ahead = [
         terms[one.about.name]
         for one in (first, rest)
-        if current_run(one, runs, new_noise=new_noise) not in runs
+        if find_current_run(one, runs, new_noise=new_noise) not in runs
     ]
-    caps = caps_of(spent, stated_caps(settings))
+    caps = derive_caps(spent, read_stated_caps(settings))
     if len(ahead) > 1 and not _within(spent, caps, ahead):
         name = settings.dataset
         message = f'the cap of "{name}" does not leave enough for the quality and the rest together'
@@ -119,8 +124,8 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
 
 def _within(spent: Account, caps: Caps, ahead: Sequence[Terms]) -> bool:
     """Whether the account stays within the caps with these runs too."""
-    rho = spent_rho((*spent.terms, *ahead))
-    return spent.total(caps, *ahead).within(caps) and (
+    rho = sum_spent_rho((*spent.terms, *ahead))
+    return spent.compute_total(caps, *ahead).is_within(caps) and (
         caps.rho is None or (rho is not None and rho <= caps.rho)
     )
 

@@ -25,15 +25,15 @@ from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, build_jobs, list_all_inputs
 from dprelease.ledger.entries import Run, State
-from dprelease.ledger.guarantee import guarantee_of
-from dprelease.ledger.ledger_messages import new_dataset, used_up
+from dprelease.ledger.guarantee import describe_guarantee
+from dprelease.ledger.ledger_messages import used_up, warn_of_new_dataset
 from dprelease.ledger.published_charge import check_output_charge
 from dprelease.ledger.reservation import (
     Reservation,
-    current_run,
-    revision_of,
-    stated_caps,
-    terms_of,
+    build_terms,
+    count_revision,
+    find_current_run,
+    read_stated_caps,
 )
 from dprelease.ledger.store import Ledger
 from dprelease.local.table_store import Unsealed, clear, make_directory
@@ -142,9 +142,9 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
     if certified.plan.records:
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
-        runs = {run.run_id: run for run in book.entries()}
-        warnings = new_dataset(book.status(release.ledger.dataset))
-        name = current_run(release, runs, new_noise=new_noise)
+        runs = {run.run_id: run for run in book.list_runs()}
+        warnings = warn_of_new_dataset(book.read_account(release.ledger.dataset))
+        name = find_current_run(release, runs, new_noise=new_noise)
         target = _target(certified.plan, runs.values(), name, replace_output=replace_output)
         if previous is not None:
             # Imported here for start-up: most specs name none.
@@ -153,7 +153,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
             check_other_run(release, previous, name)
         sealed_before = name in runs and runs[name].seal is not None
         if name in runs:
-            drawn = partial(is_of, payload=book.sealed(name))
+            drawn = partial(is_of, payload=book.read_sealed(name))
             loss = runs[name].loss
             certified = plan_as_charged(certified, loss, drawn, is_sealed=sealed_before)
         elif not fresh_ledger:
@@ -165,9 +165,9 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
         stages.begin("charge the budget")
         reservation = _charge(book, certified, name)
         with _charged():
-            payload = book.sealed(name) if reservation.state is State.SEALED else None
+            payload = book.read_sealed(name) if reservation.state is State.SEALED else None
             # Only now, as another process may have charged a revision in between.
-            revision = revision_of(release, book.entries(), name)
+            revision = count_revision(release, book.list_runs(), name)
             plan = replace(certified.plan, release=revised(release, revision))
             charged = ChargedRun(book, plan, reservation, engine, stages, previous, replace_output)
             sealed = draw_once(charged, entropy) if payload is None else from_bytes(plan, payload)
@@ -178,7 +178,7 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
 def _target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output: bool) -> str:
     """Where the run is to be published, checked once more if it is a folder for each revision."""
     release = plan.release
-    placed = revised(release, revision_of(release, runs, name))
+    placed = revised(release, count_revision(release, runs, name))
     target = placed.output.path
     if target != release.output.path:
         check_target(target, file_names(plan))
@@ -254,7 +254,7 @@ def _charged() -> Iterator[None]:
 def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
     plan = certified.plan
     release = plan.release
-    terms, snapshot = terms_of(plan), release.data.snapshot
+    terms, snapshot = build_terms(plan), release.data.snapshot
     of_data = {} if snapshot is None else {"snapshot": snapshot}
     try:
         return book.charge(
@@ -262,8 +262,8 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
             release.ledger.dataset,
             release.about.name,
             plan.loss,
-            stated_caps(release.ledger),
-            {**guarantee_of(release), **of_data, **charged_json(plan)},
+            read_stated_caps(release.ledger),
+            {**describe_guarantee(release), **of_data, **charged_json(plan)},
             parts=terms.parts,
             period=terms.period,
             disjoint=terms.disjoint,
@@ -337,7 +337,7 @@ def release_records(
     # Imported here for start-up: most releases have no table of records.
     from dprelease.release.record_release import record_all
 
-    clear(plan.release.ledger.path, name, lambda: run.book.sealed(name) is not None)
+    clear(plan.release.ledger.path, name, lambda: run.book.read_sealed(name) is not None)
     read = partial(run.engine.records, share=run.stages.share)
     return record_all(plan, name, read, draw, unsealed, run.stages.begin)
 
@@ -361,7 +361,7 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
     released_at = reservation.run.charged_at
-    runs = run.book.entries()
+    runs = run.book.list_runs()
     made: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
     digests = publish(
         plan.release.output.path,
@@ -369,7 +369,7 @@ def _publish(run: ChargedRun, sealed: Sealed) -> Result:
         replace_other=run.replace_output,
         charged=not plan.release.rehearsal,
     )
-    run.book.published(reservation, digests)
+    run.book.record_published(reservation, digests)
     return Result(
         plan=released_plan(plan),
         report=made.report,

@@ -20,7 +20,7 @@ from typing import Any
 
 from dprelease.errors import Complaint, ExitCode, Failure, unwritten
 from dprelease.files.atomic import LARGEST_TEXT, UnwrittenError, save_file
-from dprelease.ledger.identity import canonical_json, run_id
+from dprelease.ledger.identity import run_id, write_canonical_json
 from dprelease.model import Plan, Release
 from dprelease.model.plan_json import plan_json, step_json
 from dprelease.reports.facts.approval import held_facts
@@ -49,7 +49,7 @@ def digest_of(plan: Plan) -> str:
         "steps": steps,
         **({"lists": to_json(list_files(plan.release))} if plan.release.lists else {}),
     }
-    return hashlib.sha256(canonical_json(body).encode("ascii")).hexdigest()
+    return hashlib.sha256(write_canonical_json(body).encode("ascii")).hexdigest()
 
 
 def save(file: str, described: Mapping[str, object]) -> None:

@@ -124,7 +124,7 @@ def void_charge(book: Ledger, reservation: Reservation, kind: str, advice: str) 
     if burnt:
         hint = f"its charge is used up, and running again is charged again; {advice}"
         raise Failure(ExitCode.INTERNAL, Complaint("E598", what, hint))
-    sealed = book.sealed(reservation.run_id)
+    sealed = book.read_sealed(reservation.run_id)
     if sealed is None:
         raise used_up(reservation.run.release)
     return sealed

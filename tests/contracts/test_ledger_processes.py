@@ -69,7 +69,7 @@ from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss
 with Ledger.open(sys.argv[1], 60) as ledger:
-    for number in itertools.count(len(ledger.entries())):
+    for number in itertools.count(len(ledger.list_runs())):
         run = f"{number:064x}"
         made = ledger.charge(run, "d", "r", Loss(Fraction(1)), Caps(), {})
         print("charge", run, flush=True)
@@ -157,7 +157,7 @@ def test_eight_processes_on_a_cap_for_three(place: str, tmp_path: Path) -> None:
     answers = run_at_once(CHARGE, [[path, run, "1/3", "1"] for run in runs])
     assert sorted(answers) == ["charged"] * 3 + [f"exit {int(ExitCode.BUDGET)}"] * 5
     with Ledger.open(path) as ledger:
-        assert ledger.status("d").spent.epsilon == 1
+        assert ledger.read_account("d").spent_loss.epsilon == 1
         assert ledger.verify().seq == 3
     files = {"TRIED_LEDGER.witness"}
     if path != ON_SERVER:
@@ -170,9 +170,9 @@ def test_one_run_in_several_processes(place: str) -> None:
     answers = run_at_once(SEAL, [[path, "a" * 64]] * (8 if is_thorough() else 3))
     assert len(set(answers)) == 1
     with Ledger.open(path) as ledger:
-        assert ledger.sealed("a" * 64) == answers[0].encode()
+        assert ledger.read_sealed("a" * 64) == answers[0].encode()
         assert ledger.verify().seq == 2
-        assert ledger.status("d").spent.epsilon == 1
+        assert ledger.read_account("d").spent_loss.epsilon == 1
 
 
 def test_killed_at_any_moment_nothing_confirmed_is_lost(place: str) -> None:
@@ -191,10 +191,10 @@ def test_killed_at_any_moment_nothing_confirmed_is_lost(place: str) -> None:
         assert child.wait() == -signal.SIGKILL
         with Ledger.open(path) as ledger:
             ledger.verify()
-            found = {run.run_id: run for run in ledger.entries()}
+            found = {run.run_id: run for run in ledger.list_runs()}
             for what, run in confirmed:
                 assert run in found
-                assert what == "charge" or ledger.sealed(run) == run.encode() * 1000
+                assert what == "charge" or ledger.read_sealed(run) == run.encode() * 1000
             # At most the one charge that was under way is there without having been confirmed.
             extra = found.keys() - {run for _, run in confirmed}
             assert len(extra) <= 4
@@ -255,7 +255,7 @@ def test_a_ledger_locked_between_open_and_charge(tmp_path: Path) -> None:
         for act in (
             lambda: ledger.charge("b" * 64, "d", "r", Loss(Fraction(1)), Caps(), {}),
             lambda: ledger.seal(made, b"x"),
-            lambda: ledger.status("d"),
+            lambda: ledger.read_account("d"),
         ):
             with pytest.raises(Failure, match="E601"):
                 act()
@@ -269,7 +269,7 @@ def test_a_reader_does_not_stop_a_charge(tmp_path: Path) -> None:
     with Ledger.open(path, 0.2) as ledger, Ledger.read(path, 0.2) as reader:
         for run in ("a" * 64, "b" * 64):
             ledger.charge(run, "d", "r", Loss(Fraction(1)), Caps(), {})
-            assert reader.head() == ledger.head()
+            assert reader.read_head() == ledger.read_head()
 
 
 @pytest.mark.thorough

@@ -142,7 +142,7 @@ def runs(folder: Path) -> list[Run]:
         return []
     with Ledger.read(str(folder / "ledger.sqlite")) as book:
         book.verify()
-        return list(book.entries())
+        return list(book.list_runs())
 
 
 def published(folder: Path, name: str = "small") -> Mapping[str, bytes]:

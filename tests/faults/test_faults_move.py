@@ -61,8 +61,8 @@ def check_moved(folder: Path, nursery: Nursery) -> None:
     """The ledger is at the new place, whole, and the old one refuses; nothing else is left."""
     with Ledger.read(str(folder / NEW)) as book:
         book.verify()
-        assert [run.release for run in book.entries()][:2] == ["small", "records"]
-        assert [str(cap.caps.epsilon) for cap in book.caps()] == ["6"]
+        assert [run.release for run in book.list_runs()][:2] == ["small", "records"]
+        assert [str(cap.caps.epsilon) for cap in book.list_caps()] == ["6"]
     assert not takes_charges(folder / OLD)
     assert sorted(os.listdir(folder / "there")) == [
         "moved.sqlite", "moved.sqlite.records", "moved.sqlite.witness"
@@ -182,7 +182,7 @@ def test_one_that_waited_does_not_charge_what_was_moved(tmp_path: Path) -> None:
                 act()
             assert refused.value.exit_code == 6
     with Ledger.open(new, 1) as moved:
-        assert [run.run_id for run in moved.entries()] == ["a" * 64]
+        assert [run.run_id for run in moved.list_runs()] == ["a" * 64]
         assert moved.seal(moved.charge("a" * 64, "d", "r", made.run.loss, Caps(), {}), b"x") == b"x"
 
 

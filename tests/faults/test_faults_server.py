@@ -81,7 +81,7 @@ class Place:
             return []
         with Ledger.read(PLACE, 5, witness) as book:
             book.verify()
-            return list(book.entries())
+            return list(book.list_runs())
 
     def check_recovered(
         self, nursery: Nursery, monkeypatch: pytest.MonkeyPatch, *, twice: bool = True
@@ -276,7 +276,7 @@ def test_a_lost_commit_neither_charges_twice_nor_loses_a_charge(
             with Ledger.open(PLACE, 5) as book:
                 made = book.charge(*RUN)  # type: ignore[arg-type]
                 sealed = book.seal(made, payload)
-                book.published(made, {"a.csv": "0" * 64})
+                book.record_published(made, {"a.csv": "0" * 64})
                 return sealed
 
         if commit == PUBLISHED:  # the files are in place: the note is made over a new connection
@@ -294,8 +294,8 @@ def test_a_lost_commit_neither_charges_twice_nor_loses_a_charge(
     assert whole(b"second") == (b"first" if first else b"second")
     with Ledger.read(PLACE) as book:
         assert book.verify().seq == 3
-        (run,) = book.entries()
-        assert book.status("d").spent.epsilon == 1
+        (run,) = book.list_runs()
+        assert book.read_account("d").spent_loss.epsilon == 1
         assert run.files is not None
 
 
@@ -321,7 +321,7 @@ def test_a_connection_that_was_lost_is_made_again(
             assert book.seal(made, b"second") == (b"first" if when == "after" else b"second")
             own_server.psql(name, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                                   " WHERE application_name = 'dprelease'")  # fmt: skip
-            book.published(made, {"a.csv": "0" * 64})
+            book.record_published(made, {"a.csv": "0" * 64})
             assert book.verify().seq == 3
 
 
@@ -346,7 +346,7 @@ def test_a_connection_that_is_lost_after_a_commit_is_made_again(
     acts = {
         "charge": lambda book: book.charge(*RUN),
         "seal": lambda book: book.seal(book.charge(*RUN), b"first"),
-        "published": lambda book: book.published(book.charge(*RUN), {"a.csv": "0" * 64}),
+        "published": lambda book: book.record_published(book.charge(*RUN), {"a.csv": "0" * 64}),
     }
     with Ledger.open(PLACE, 5) as book:
         for name_of_act, act in acts.items():

@@ -177,7 +177,7 @@ class World:
             patch.setattr(threading, "excepthook", threading.excepthook)
             patch.setattr(sys, "unraisablehook", sys.unraisablehook)
             patch.setattr(pipeline, "SystemEntropy", lambda: HashedEntropy(self.entropy))
-            patch.setattr("dprelease.ledger.store.utc_now", lambda: CLOCK)
+            patch.setattr("dprelease.ledger.store.format_utc_now", lambda: CLOCK)
             patch.setattr(pipeline, "certified_plan", self._plan)
             patch.setattr(pipeline, "privatize", self._privatize)
             patch.setattr(pipeline, "relocated", self._relocated)

@@ -14,7 +14,7 @@ from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import build_jobs
 from dprelease.ledger.entries import Account, Run, State
 from dprelease.ledger.privacy_filter import Caps
-from dprelease.ledger.reservation import Reservation, terms_of
+from dprelease.ledger.reservation import Reservation, build_terms
 from dprelease.model import Loss, NoisyTable, OutputTable, Plan
 from dprelease.release.bundle import assemble, tables_of
 from dprelease.release.payload import Sealed
@@ -79,10 +79,10 @@ class Redrawn:
 
     def facts(self, entropy: Entropy) -> ReportFacts:
         """The report of one release; but for its figures it is that of any."""
-        zero, terms = Loss(Fraction(0)), terms_of(self.plan)
+        zero, terms = Loss(Fraction(0)), build_terms(self.plan)
         run = Run(1, "e" * 64, "f" * 64, "made-up", "made-up", terms, Caps(), {}, "now")
         account = Account("made-up", ())
-        totals = account.total(Caps()), account.total(Caps(), terms)
+        totals = account.compute_total(Caps()), account.compute_total(Caps(), terms)
         reservation = Reservation(run, State.CHARGED, True, zero, self.plan.loss, *totals)
         sealed = Sealed(self.noisy(entropy), {"dprelease": "1"}, {})
         return report_from_json(assemble(self.plan, reservation, sealed, "now").report)

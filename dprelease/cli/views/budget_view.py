@@ -25,7 +25,7 @@ from dprelease.errors import Complaint
 from dprelease.files.atomic import UnwrittenError, save_file
 from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Account
-from dprelease.ledger.ledger_messages import no_export
+from dprelease.ledger.ledger_messages import build_export_failure
 from dprelease.ledger.privacy_filter import CAPS, Caps
 from dprelease.release.budget_status import left_under, shown_place
 from dprelease.reports.text.shown_numbers import number_or_none
@@ -249,7 +249,7 @@ def write_lines(lines: Iterable[str], out: str | None) -> None:
     try:
         save_file(out, text.encode(), _is_export)
     except UnwrittenError as problem:
-        raise no_export(out, problem.reason, is_of_disk=problem.is_of_disk) from None
+        raise build_export_failure(out, problem.reason, is_of_disk=problem.is_of_disk) from None
 
 
 def _is_export(text: str) -> bool:

@@ -6,19 +6,19 @@ from collections.abc import Sequence
 
 from dprelease.cli.views.text_layout import remaining_text, rounded_down, rounded_up
 from dprelease.errors import Complaint, Failure
-from dprelease.ledger.guarantee import check_guarantee, guarantee_of
-from dprelease.ledger.ledger_messages import new_dataset
+from dprelease.ledger.guarantee import check_guarantee, describe_guarantee
+from dprelease.ledger.ledger_messages import warn_of_new_dataset
 from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import (
-    caps_of,
+    build_terms,
     check_caps,
     check_data_place,
-    current_run,
-    stated_caps,
-    terms_of,
+    derive_caps,
+    find_current_run,
+    read_stated_caps,
 )
-from dprelease.ledger.store import account
-from dprelease.ledger.totals import meets, remaining, spent, spent_rho
+from dprelease.ledger.store import read_account
+from dprelease.ledger.totals import is_meeting, remaining, sum_spent, sum_spent_rho
 from dprelease.model import Plan
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import PlannedLedger, PlannedRho, PlannedTotals, Spent
@@ -37,14 +37,14 @@ def standing_of(
     """
     release = plan.release
     settings = release.ledger
-    dataset_account = account(settings.path, settings.dataset, witness=settings.witness)
-    stated = stated_caps(settings)
+    dataset_account = read_account(settings.path, settings.dataset, witness=settings.witness)
+    stated = read_stated_caps(settings)
     set_cap = dataset_account.cap
-    caps = stated if set_cap is None else set_cap.caps.lowered(stated)
+    caps = stated if set_cap is None else set_cap.caps.lower(stated)
     runs = {run.run_id: run for run in dataset_account.runs}
-    earlier_run = runs.get(current_run(release, runs))
+    earlier_run = runs.get(find_current_run(release, runs))
     refusals: list[Complaint] = []
-    run_terms = terms_of(plan)
+    run_terms = build_terms(plan)
     more = () if earlier_run else (run_terms,)
     place = release.place("privacy.epsilon")
     try:
@@ -52,15 +52,15 @@ def standing_of(
             check_data_place(earlier_run, run_terms, place)
         else:
             check_guarantee(
-                dataset_account, guarantee_of(release), release.place("privacy.adjacency")
+                dataset_account, describe_guarantee(release), release.place("privacy.adjacency")
             )
-            caps_of(dataset_account, stated)
+            derive_caps(dataset_account, stated)
             check_caps(dataset_account, release.about.name, run_terms, caps, place)
     except Failure as refused:
         refusals = release.placed(refused).complaints
-    plain, after = dataset_account.spent, spent((*dataset_account.terms, *more))
-    now, then = dataset_account.total(caps), dataset_account.total(caps, *more)
-    in_period = [terms for terms in dataset_account.terms if meets(terms, run_terms)]
+    plain, after = dataset_account.spent_loss, sum_spent((*dataset_account.terms, *more))
+    now, then = dataset_account.compute_total(caps), dataset_account.compute_total(caps, *more)
+    in_period = [terms for terms in dataset_account.terms if is_meeting(terms, run_terms)]
     left = remaining((*in_period, *more), caps)
     ledger = PlannedLedger(
         path=settings.path,
@@ -82,13 +82,13 @@ def standing_of(
         rho=None
         if caps.rho is None
         else PlannedRho(
-            spent=number_or_none(spent_rho(dataset_account.terms)),
-            after=number_or_none(spent_rho((*dataset_account.terms, *more))),
+            spent=number_or_none(sum_spent_rho(dataset_account.terms)),
+            after=number_or_none(sum_spent_rho((*dataset_account.terms, *more))),
             cap=upward(caps.rho),
             left_after=downward(left.rho) or 0,
         ),
     )
-    return ledger, refusals, new_dataset(dataset_account)
+    return ledger, refusals, warn_of_new_dataset(dataset_account)
 
 
 def _total(total: Total) -> Spent:

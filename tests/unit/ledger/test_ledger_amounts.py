@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.ledger.ledger_messages import shown_down, shown_up
+from dprelease.ledger.ledger_messages import round_remaining, round_spent
 from dprelease.model.plan_json import exact, read_exact
 
 AMOUNTS = st.fractions(min_value=0, max_value=10**9)
@@ -39,16 +39,16 @@ def test_other_texts_are_no_rationals(text: object) -> None:
     ],
 )
 def test_short_decimals_are_shown_exactly(value: Fraction, text: str) -> None:
-    assert shown_up(value) == shown_down(value) == text
+    assert round_spent(value) == round_remaining(value) == text
 
 
 def test_long_ones_are_rounded_to_the_safe_side() -> None:
-    assert shown_up(Fraction(1, 3)) == "0.3333334"
-    assert shown_down(Fraction(2, 3)) == "0.6666666"
-    assert shown_up(1 - Fraction(1, 10**30)) == "1.0"
+    assert round_spent(Fraction(1, 3)) == "0.3333334"
+    assert round_remaining(Fraction(2, 3)) == "0.6666666"
+    assert round_spent(1 - Fraction(1, 10**30)) == "1.0"
 
 
 @given(AMOUNTS)
 def test_shown_amounts_enclose_the_value(value: Fraction) -> None:
-    assert Fraction(shown_down(value)) <= value <= Fraction(shown_up(value))
-    assert Fraction(shown_up(value)) - Fraction(shown_down(value)) <= value / 10**6
+    assert Fraction(round_remaining(value)) <= value <= Fraction(round_spent(value))
+    assert Fraction(round_spent(value)) - Fraction(round_remaining(value)) <= value / 10**6

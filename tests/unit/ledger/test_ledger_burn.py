@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from dprelease.errors import ExitCode, Failure
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, follow
 from dprelease.ledger.entries import BURNT, State, charge_content, read_book
-from dprelease.ledger.identity import canonical_json, run_id
-from dprelease.ledger.privacy_filter import Caps, Terms, whole
-from dprelease.ledger.reservation import Reservation, current_run
+from dprelease.ledger.identity import run_id, write_canonical_json
+from dprelease.ledger.privacy_filter import Caps, Terms, wrap_loss
+from dprelease.ledger.reservation import Reservation, find_current_run
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release
 from dprelease.specfile import load
@@ -41,12 +41,12 @@ def pay(ledger: Ledger, run: str = A, caps: Caps = Caps()) -> Reservation:  # no
 def test_a_burnt_run_stays_charged_and_has_no_numbers(path: str, ledger: Ledger) -> None:
     assert ledger.burn(pay(ledger))
     with Ledger.read(path) as other:
-        (run,) = other.entries()
-        assert other.sealed(A) is None
+        (run,) = other.list_runs()
+        assert other.read_sealed(A) is None
         assert other.verify().seq == 2
     assert (run.state, run.seal, run.sealed_at) == (State.BURNT, None, None)
     assert run.burnt_at is not None
-    assert ledger.status("d").spent.epsilon == 1
+    assert ledger.read_account("d").spent_loss.epsilon == 1
     again = pay(ledger, caps=Caps(Fraction(1)))
     assert (again.state, again.fresh) == (State.BURNT, False)
 
@@ -57,7 +57,7 @@ def test_a_burnt_run_is_never_sealed(ledger: Ledger) -> None:
     with pytest.raises(Failure, match=r"E611 .*charged again") as refused:
         ledger.seal(made, b"late")
     assert refused.value.exit_code is ExitCode.INTERNAL
-    assert ledger.sealed(A) is None
+    assert ledger.read_sealed(A) is None
     assert not ledger.burn(made)
     assert ledger.verify().seq == 2
 
@@ -66,14 +66,14 @@ def test_a_sealed_run_is_never_burnt(ledger: Ledger) -> None:
     made = pay(ledger)
     ledger.seal(made, b"numbers")
     assert not ledger.burn(made)
-    assert ledger.sealed(A) == b"numbers"
+    assert ledger.read_sealed(A) == b"numbers"
     assert ledger.verify().seq == 2
 
 
 def test_the_file_itself_lets_a_run_end_once(path: str, ledger: Ledger) -> None:
     ledger.burn(pay(ledger))
-    head = ledger.head()
-    late = follow(head, "seal", A, "now", canonical_json({"sha256": "0" * 64, "size": 0}))
+    head = ledger.read_head()
+    late = follow(head, "seal", A, "now", write_canonical_json({"sha256": "0" * 64, "size": 0}))
     with sqlite3.connect(path) as raw, pytest.raises(sqlite3.IntegrityError, match="appended"):
         raw.execute(
             "INSERT INTO entries (seq, kind, run_id, written_at, content, previous, hash)"
@@ -86,12 +86,16 @@ def test_the_file_itself_lets_a_run_end_once(path: str, ledger: Ledger) -> None:
 def entries(*contents: tuple[str, dict[str, object]]) -> list[Entry]:
     made = [
         follow(
-            EMPTY, "charge", A, "t", charge_content("d", "r", Terms(ONE, whole(ONE)), Caps(), {})
+            EMPTY,
+            "charge",
+            A,
+            "t",
+            charge_content("d", "r", Terms(ONE, wrap_loss(ONE)), Caps(), {}),
         )
     ]
     for kind, content in contents:
         head = replace(EMPTY, seq=made[-1].seq, hash=made[-1].hash)
-        made.append(follow(head, kind, A, "t", canonical_json(content)))
+        made.append(follow(head, kind, A, "t", write_canonical_json(content)))
     return made
 
 
@@ -144,6 +148,6 @@ def test_which_run_comes_next(
             ledger.seal(made, b"x")
         elif state == "b":
             ledger.burn(made)
-    runs = {run.run_id: run for run in ledger.entries()}
-    assert current_run(release, runs) == run_id(release, again)
-    assert current_run(release, runs, new_noise=True) == run_id(release, anew)
+    runs = {run.run_id: run for run in ledger.list_runs()}
+    assert find_current_run(release, runs) == run_id(release, again)
+    assert find_current_run(release, runs, new_noise=True) == run_id(release, anew)

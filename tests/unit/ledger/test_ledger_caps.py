@@ -40,12 +40,12 @@ def pay(
 
 
 def refused(code: str, ledger: Ledger, *given: object, **terms: object) -> str:
-    before = ledger.head()
+    before = ledger.read_head()
     with pytest.raises(Failure) as raised:
         pay(ledger, *given, **terms)  # type: ignore[arg-type]
     assert raised.value.exit_code is ExitCode.BUDGET
     assert [complaint.code for complaint in raised.value.complaints] == [code]
-    assert ledger.head() == before
+    assert ledger.read_head() == before
     return str(raised.value)
 
 
@@ -94,7 +94,7 @@ def test_the_last_entry_counts_and_what_is_not_named_stays(ledger: Ledger) -> No
     ledger.set_cap("payroll", {"epsilon": Fraction(5)}, "raised")
     account = ledger.set_cap("other", {"epsilon": ONE / 9}, "another")
     assert account.dataset == "other"
-    cap = ledger.status("payroll").cap
+    cap = ledger.read_account("payroll").cap
     assert cap is not None
     assert (cap.caps, cap.reason, cap.seq) == (Caps(Fraction(5), Fraction(1, 100)), "raised", 2)
     pay(ledger, 1, Loss(Fraction(4)))
@@ -102,7 +102,7 @@ def test_the_last_entry_counts_and_what_is_not_named_stays(ledger: Ledger) -> No
     assert gone is not None
     assert gone.caps == Caps(None, Fraction(1, 100))
     pay(ledger, 2, Loss(Fraction(99)))
-    assert [cap.reason for cap in ledger.caps()] == ["first", "raised", "another", "lifted"]
+    assert [cap.reason for cap in ledger.list_caps()] == ["first", "raised", "another", "lifted"]
 
 
 def test_rhos_add_up_under_their_cap(ledger: Ledger) -> None:
@@ -142,13 +142,13 @@ def test_what_counts_is_that_of_the_period(ledger: Ledger) -> None:
 def test_the_first_cap_alone_changes_the_format_and_no_entry(path: str, ledger: Ledger) -> None:
     reservation = ledger.charge("a" * 64, "payroll", "pay", Loss(ONE), Caps(), {})
     ledger.seal(reservation, b"numbers" * 1000)
-    ledger.published(reservation, {"t.csv": "0" * 64})
+    ledger.record_published(reservation, {"t.csv": "0" * 64})
     entries = ledger.chain()
     assert form(path) == FIRST  # which versions without caps read
     ledger.set_cap("payroll", {"epsilon": ONE}, "board")
     assert form(path) == WITH_CAPS  # and refuse
     assert ledger.chain()[:-1] == entries
-    assert ledger.sealed("a" * 64) == b"numbers" * 1000
+    assert ledger.read_sealed("a" * 64) == b"numbers" * 1000
     assert ledger.verify().seq == 4
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
@@ -159,7 +159,7 @@ def test_the_first_cap_alone_changes_the_format_and_no_entry(path: str, ledger: 
                 db.execute(change)
     assert made == set(STATEMENTS[WITH_CAPS])
     with Ledger.read(path) as again:
-        assert again.head() == ledger.head()
+        assert again.read_head() == ledger.read_head()
 
 
 def test_a_ledger_that_is_open_meanwhile_learns_of_the_cap(path: str, ledger: Ledger) -> None:
@@ -173,13 +173,13 @@ def test_a_disk_that_fails_at_the_change_of_format_leaves_the_ledger(
     path: str, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pay(ledger)
-    head = ledger.head()
+    head = ledger.read_head()
     broken = (STATEMENTS[WITH_CAPS][0], "", "no statement at all")
     with monkeypatch.context() as patch:
         patch.setitem(STATEMENTS, WITH_CAPS, broken)
         with pytest.raises(Failure):
             ledger.set_cap("payroll", {"epsilon": ONE}, "board")
-    assert (form(path), ledger.head()) == (FIRST, head)
+    assert (form(path), ledger.read_head()) == (FIRST, head)
     ledger.set_cap("payroll", {"epsilon": ONE}, "board")
     assert ledger.verify().seq == 2
 
@@ -199,6 +199,6 @@ def test_a_cap_that_was_edited_or_taken_out_is_noticed(path: str, ledger: Ledger
             for _, sql in stored:
                 db.execute(sql)
             db.commit()
-        with pytest.raises(Failure, match="E605"), Ledger.unguarded(copy) as spoilt:
-            spoilt.head()
+        with pytest.raises(Failure, match="E605"), Ledger.open_unguarded(copy) as spoilt:
+            spoilt.read_head()
         os.unlink(copy)

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from dprelease.ledger.chain import EMPTY, BrokenChain, Entry, Head, follow, walk
 from dprelease.ledger.entries import Kind, charge_content, read_book
-from dprelease.ledger.privacy_filter import Caps, Terms, whole
-from dprelease.ledger.store import fingerprint, packed, unpacked
-from dprelease.ledger.totals import total
+from dprelease.ledger.privacy_filter import Caps, Terms, wrap_loss
+from dprelease.ledger.store import compress_payload, decompress_payload, hash_payload
+from dprelease.ledger.totals import add_losses
 from dprelease.model import Loss
 
 A, B = "a" * 64, "b" * 64
@@ -29,12 +29,12 @@ def chained(*events: tuple[str, str, str]) -> list[Entry]:
 
 def charge(epsilon: Fraction = Fraction(1, 2), dataset: str = "d") -> str:
     loss = Loss(epsilon)
-    terms = Terms(loss, whole(loss))
+    terms = Terms(loss, wrap_loss(loss))
     return charge_content(dataset, "r", terms, Caps(Fraction(2)), {"steps": [1]})
 
 
 def seal(payload: bytes = b"x") -> str:
-    return json.dumps({"sha256": fingerprint(payload), "size": len(payload)})
+    return json.dumps({"sha256": hash_payload(payload), "size": len(payload)})
 
 
 def three() -> list[Entry]:
@@ -93,7 +93,7 @@ def test_a_book_tells_the_runs() -> None:
     assert run.detail == {"steps": [1]}
     assert run.charged_at == run.sealed_at == run.published_at == NOON
     assert run.seal is not None
-    assert run.seal.sha256 == fingerprint(b"x")
+    assert run.seal.sha256 == hash_payload(b"x")
     assert run.files == {"a.csv": "0"}
 
 
@@ -146,30 +146,30 @@ def test_accounts_keep_datasets_apart_and_add_up_exactly() -> None:
             (Kind.CHARGE, "d" * 64, charge(third, "d")),
         )
     )
-    assert book.account("d").spent.epsilon == 1
-    assert book.account("d", before=2).spent.epsilon == third
-    assert book.account("nothing").spent == total(())
+    assert book.get_account("d").spent_loss.epsilon == 1
+    assert book.get_account("d", before=2).spent_loss.epsilon == third
+    assert book.get_account("nothing").spent_loss == add_losses(())
 
 
 def test_a_total_has_a_rho_only_if_all_have() -> None:
     zcdp = Loss(Fraction(1), Fraction(1, 10), Fraction(1, 4))
-    assert total([zcdp, zcdp]) == Loss(Fraction(2), Fraction(1, 5), Fraction(1, 2))
-    assert total([zcdp, Loss(Fraction(1))]) == Loss(Fraction(2), Fraction(1, 10), None)
+    assert add_losses([zcdp, zcdp]) == Loss(Fraction(2), Fraction(1, 5), Fraction(1, 2))
+    assert add_losses([zcdp, Loss(Fraction(1))]) == Loss(Fraction(2), Fraction(1, 10), None)
 
 
 def test_payloads_come_back_only_unchanged() -> None:
     payload = b"noisy numbers " * 1000
-    stored = packed(payload)
+    stored = compress_payload(payload)
     assert len(stored) < len(payload)
-    assert unpacked(stored, fingerprint(payload), len(payload)) == payload
-    changed = packed(payload.replace(b"noisy", b"exact", 1))
+    assert decompress_payload(stored, hash_payload(payload), len(payload)) == payload
+    changed = compress_payload(payload.replace(b"noisy", b"exact", 1))
     for bad in (
         changed,
-        packed(payload + b"!"),
-        packed(payload[:-1]),
+        compress_payload(payload + b"!"),
+        compress_payload(payload[:-1]),
         b"",
         b"junk",
-        packed(b"other"),
+        compress_payload(b"other"),
     ):
         with pytest.raises(ValueError, match="payload"):
-            unpacked(bad, fingerprint(payload), len(payload))
+            decompress_payload(bad, hash_payload(payload), len(payload))

@@ -29,7 +29,9 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
-def refusal(path: Path, act: Callable[[Ledger], object] = lambda ledger: ledger.head()) -> Failure:
+def refusal(
+    path: Path, act: Callable[[Ledger], object] = lambda ledger: ledger.read_head()
+) -> Failure:
     with pytest.raises(Failure) as refused, Ledger.open(str(path), 0.2) as ledger:
         act(ledger)
     assert refused.value.exit_code is ExitCode.LEDGER
@@ -71,7 +73,13 @@ EDITS = {
 def test_an_edited_ledger_charges_nothing(path: Path, what: str) -> None:
     tamper(path, "PRAGMA foreign_keys = OFF", EDITS[what])
     before = path.read_bytes()
-    for act in (charge, Ledger.head, Ledger.verify, Ledger.entries, lambda each: each.sealed(A)):
+    for act in (
+        charge,
+        Ledger.read_head,
+        Ledger.verify,
+        Ledger.list_runs,
+        lambda each: each.read_sealed(A),
+    ):
         assert refusal(path, act).complaints[0].code in ("E603", "E605")
     assert path.read_bytes() == before
 
@@ -81,7 +89,7 @@ def test_an_edited_ledger_charges_nothing(path: Path, what: str) -> None:
 )
 def test_changed_sealed_numbers_are_not_published(path: Path, edit: str) -> None:
     tamper(path, edit)
-    assert "E605" in str(refusal(path, lambda ledger: ledger.sealed(A)))
+    assert "E605" in str(refusal(path, lambda ledger: ledger.read_sealed(A)))
     assert "E605" in str(refusal(path, Ledger.verify))
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dprelease import Failure, load
-from dprelease.ledger.data_places import may_meet, place_of
-from dprelease.ledger.privacy_filter import Caps, Terms, whole
+from dprelease.ledger.data_places import list_place_steps, may_meet
+from dprelease.ledger.privacy_filter import Caps, Terms, wrap_loss
 from dprelease.ledger.store import Ledger
 from dprelease.model import Database, Loss, Source
 
@@ -30,7 +30,7 @@ def test_places_that_share_a_file_may_meet(tmp_path: Path) -> None:
             tmp_path.joinpath(*folder, f"{name}.csv").touch()
     patterns = [os.path.join(tmp_path, *steps) for steps in product(STEPS, STEPS, FILES)]
     found = {pattern: set(glob(pattern, recursive=True)) for pattern in patterns}
-    places = {pattern: place_of(Source(pattern, "csv")) for pattern in patterns}
+    places = {pattern: list_place_steps(Source(pattern, "csv")) for pattern in patterns}
     met = apart = 0
     for one, other in combinations_with_replacement(patterns[::3], 2):
         may = may_meet(places[one], places[other])
@@ -75,7 +75,9 @@ def test_paths_are_held_against_each_other(
     (tmp_path / "x" / "2026.csv").touch()
     (tmp_path / "link.csv").symlink_to(tmp_path / "x" / "2026.csv")
     (tmp_path / "folder").symlink_to(tmp_path / "x")
-    places = [place_of(Source(os.path.join(tmp_path, each), "csv")) for each in (one, other)]
+    places = [
+        list_place_steps(Source(os.path.join(tmp_path, each), "csv")) for each in (one, other)
+    ]
     assert may_meet(*places) is same
 
 
@@ -97,14 +99,14 @@ LONG = "v" * 63
 def test_tables_are_held_against_each_other(
     one: tuple[str, ...], other: tuple[str, ...], same: bool
 ) -> None:
-    places = [place_of(Source("t", "adbc", database=Database("sqlite", "U", table)))
+    places = [list_place_steps(Source("t", "adbc", database=Database("sqlite", "U", table)))
               for table in (one, other)]  # fmt: skip
     assert may_meet(*places) is same
 
 
 def test_uris_are_held_against_each_other() -> None:
     def place(uri: str) -> tuple[str, ...]:
-        return place_of(Source(uri, "parquet"))
+        return list_place_steps(Source(uri, "parquet"))
 
     assert may_meet(place("s3://b/x//1.parquet"), place("s3a://b/x/1.parquet?region=eu"))
     assert may_meet(place("s3://b/x"), place("s3://b/x/1.parquet"))
@@ -116,7 +118,7 @@ def charged(path: Path, *runs: tuple[str, str, bool]) -> list[str]:
     said = []
     with Ledger.open(str(path / "l.sqlite")) as ledger:
         for number, (place, period, disjoint) in enumerate(runs):
-            data = place_of(Source(place, "csv")) if disjoint else None
+            data = list_place_steps(Source(place, "csv")) if disjoint else None
             try:
                 ledger.charge(f"{number:064}", "d", "r", Loss(Fraction(1)), Caps(Fraction(1)), {},
                               period=period, disjoint=disjoint, data=data)  # fmt: skip
@@ -148,8 +150,8 @@ def test_a_charge_keeps_the_place_of_its_data(tmp_path: Path) -> None:
     charged(tmp_path, ("/d/x.csv", "spring", True), ("/d/y.csv", "2026", False))
     loss = Loss(Fraction(1))
     with Ledger.read(str(tmp_path / "l.sqlite")) as ledger:
-        (run,) = ledger.entries()
-    assert run.terms == Terms(loss, whole(loss), "spring", True, ("d", "x.csv", "**"))
+        (run,) = ledger.list_runs()
+    assert run.terms == Terms(loss, wrap_loss(loss), "spring", True, ("d", "x.csv", "**"))
 
 
 def spec(data: dict[str, Any], period: str) -> None:

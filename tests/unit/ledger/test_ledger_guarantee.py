@@ -12,7 +12,7 @@ import builders
 import pytest
 
 from dprelease import Failure, load
-from dprelease.ledger.guarantee import guarantee_of
+from dprelease.ledger.guarantee import describe_guarantee
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.store import Ledger
 from dprelease.model import Loss, Release
@@ -103,12 +103,12 @@ def refusal(tmp_path: Path, first: object, second: object) -> str:
             ledger.charge("b" * 64, "d", "s", Loss(Fraction(1)), Caps(), detail_of(second))
         except Failure as failure:
             said = f"exit {failure.exit_code}: {failure}"
-        assert ledger.status("d").spent.epsilon == (1 if said else 2)
+        assert ledger.read_account("d").spent_loss.epsilon == (1 if said else 2)
     return said
 
 
 def detail_of(what: Any) -> dict[str, object]:
-    return guarantee_of(what) if isinstance(what, Release) else what
+    return describe_guarantee(what) if isinstance(what, Release) else what
 
 
 OTHERS: dict[str, tuple[str, tuple[Change, ...], tuple[Change, ...]]] = {
@@ -336,7 +336,7 @@ def test_a_charge_that_does_not_define_its_unit_adds_up_with_no_other(
 def test_what_a_ledger_notes_of_a_unit_never_changes_between_versions() -> None:
     # If this fails, ledgers refuse whoever goes on with them.
     made = release(BY_HOUSE, {"data": NAMED}, {"privacy": {"unit_description": "one household"}})
-    assert guarantee_of(made) == {
+    assert describe_guarantee(made) == {
         "unit": "column uid",
         "adjacency": "add-remove",
         "unit_definition": {
@@ -356,7 +356,7 @@ def test_what_a_ledger_notes_of_a_unit_never_changes_between_versions() -> None:
         },
         "unit_description": "one household",
     }
-    assert guarantee_of(release({"data": {"path": "t.parquet"}}))["unit_definition"] == {
+    assert describe_guarantee(release({"data": {"path": "t.parquet"}}))["unit_definition"] == {
         "type": "string",
         "nulls": "dropped",
         "format": "parquet",

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.errors import Complaint, Place
-from dprelease.ledger.identity import LEFT_OUT, canonical_form, canonical_json, run_id
+from dprelease.ledger.identity import LEFT_OUT, build_canonical_form, run_id, write_canonical_json
 from dprelease.model import (
     About,
     Accuracy,
@@ -354,7 +354,7 @@ def test_a_table_of_records_keeps_its_id_between_versions() -> None:
 
 def test_the_id_is_a_sha256_of_the_canonical_form() -> None:
     release = a_release()
-    assert run_id(release) == hashlib.sha256(canonical_form(release).encode()).hexdigest()
+    assert run_id(release) == hashlib.sha256(build_canonical_form(release).encode()).hexdigest()
     assert run_id(release) == run_id(a_release())
 
 
@@ -444,4 +444,4 @@ def test_floats_are_refused() -> None:
     with pytest.raises(TypeError):
         run_id(with_query(0, epsilon=0.5))
     with pytest.raises(TypeError):
-        canonical_json({"a": [1, {"b": 0.5}]})
+        write_canonical_json({"a": [1, {"b": 0.5}]})

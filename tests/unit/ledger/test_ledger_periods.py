@@ -8,8 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
-from dprelease.ledger.privacy_filter import Caps, Terms, whole
-from dprelease.ledger.totals import meets, running, spent, together, total_of
+from dprelease.ledger.privacy_filter import Caps, Terms, wrap_loss
+from dprelease.ledger.totals import (
+    compute_total,
+    is_meeting,
+    iter_running_totals,
+    list_concurrent_runs,
+    sum_spent,
+)
 from dprelease.model import Loss
 from dprelease.model.periods import Span, nearly_a_date, span_of
 
@@ -18,7 +24,7 @@ CAPS = Caps(Fraction(10), Fraction(1, 10**5))
 
 def run(period: str | None, epsilon: Fraction = Fraction(1), disjoint: bool = True) -> Terms:
     loss = Loss(epsilon)
-    return Terms(loss, whole(loss), period, disjoint)
+    return Terms(loss, wrap_loss(loss), period, disjoint)
 
 
 @pytest.mark.parametrize(
@@ -52,50 +58,52 @@ def test_any_other_text_is_a_period_of_its_own(period: str) -> None:
 
 def test_disjoint_periods_cost_the_dearest_one() -> None:
     runs = [run("2026-01"), run("2026-02", Fraction(3)), run("2026-03")]
-    assert spent(runs).epsilon == 3
+    assert sum_spent(runs).epsilon == 3
 
 
 def test_overlapping_periods_add_up() -> None:
     runs = [run("2026-Q1"), run("2026-02"), run("2026"), run("2026-04"), run("2025")]
-    assert spent(runs).epsilon == 3
+    assert sum_spent(runs).epsilon == 3
 
 
 def test_a_run_that_declared_nothing_adds_to_all() -> None:
     runs = [run("2026-01"), run("2026-02"), run("2026-01", disjoint=False), run(None)]
-    assert spent(runs).epsilon == 3
-    assert spent([run("2026-01", disjoint=False), run("2026-02", disjoint=False)]).epsilon == 2
+    assert sum_spent(runs).epsilon == 3
+    assert sum_spent([run("2026-01", disjoint=False), run("2026-02", disjoint=False)]).epsilon == 2
 
 
 def test_the_same_period_twice_adds_up_however_it_is_written() -> None:
-    assert spent([run("2026-q1"), run("2026-Q1")]).epsilon == 2
-    assert spent([run("Spring"), run("spring"), run("autumn")]).epsilon == 2
+    assert sum_spent([run("2026-q1"), run("2026-Q1")]).epsilon == 2
+    assert sum_spent([run("Spring"), run("spring"), run("autumn")]).epsilon == 2
 
 
 def test_a_year_of_days_costs_one_day() -> None:
     days = [run((date(2026, 1, 1) + timedelta(day)).isoformat()) for day in range(365)]
-    assert spent(days).epsilon == 1
-    assert total_of([*days, run("2026-06")], CAPS).epsilon == 2
+    assert sum_spent(days).epsilon == 1
+    assert compute_total([*days, run("2026-06")], CAPS).epsilon == 2
 
 
 def test_gaussian_runs_of_one_period_compose_beside_those_of_others() -> None:
     loss = Loss(Fraction(1, 10), Fraction(1, 10**8), Fraction(2, 10**4))
-    january, february = (Terms(loss, whole(loss), each, True) for each in ("2026-01", "2026-02"))
-    alone = total_of([january] * 50, CAPS)
+    january, february = (
+        Terms(loss, wrap_loss(loss), each, True) for each in ("2026-01", "2026-02")
+    )
+    alone = compute_total([january] * 50, CAPS)
     assert alone.composed
-    assert total_of([january, february] * 50, CAPS) == alone
-    assert total_of([*[january, february] * 50, run(None)], CAPS).epsilon > alone.epsilon
+    assert compute_total([january, february] * 50, CAPS) == alone
+    assert compute_total([*[january, february] * 50, run(None)], CAPS).epsilon > alone.epsilon
 
 
 def test_the_deltas_of_the_period_that_has_most_are_held_against_the_cap() -> None:
     """Though another period has the largest epsilon."""
     loss = Loss(Fraction(1), Fraction(1, 2 * 10**5))
-    risky = Terms(loss, whole(loss), "2026-02", True)
+    risky = Terms(loss, wrap_loss(loss), "2026-02", True)
     for runs in ([run("2026-01", Fraction(3)), risky, risky], [risky, risky, run("2026-01")] * 2):
-        found = total_of(runs, CAPS)
+        found = compute_total(runs, CAPS)
         deltas = sum(each.loss.delta for each in runs)
         assert found.counted == deltas
-        assert found.within(CAPS) == (deltas <= Fraction(1, 10**5))
-        assert [total.counted for _, total in running(runs, CAPS)][-1] == deltas
+        assert found.is_within(CAPS) == (deltas <= Fraction(1, 10**5))
+        assert [total.counted for _, total in iter_running_totals(runs, CAPS)][-1] == deltas
 
 
 PERIODS = st.sampled_from(
@@ -132,17 +140,19 @@ def test_the_most_over_all_days_is_found(runs: list[Terms]) -> None:
     expected = max(
         sum((each.loss.epsilon for each in met), Fraction(0)) for met in day_by_day(runs)
     )
-    assert spent(runs).epsilon == expected
-    assert total_of(runs, Caps()).epsilon == expected
-    assert all(meets(one, other) for met in together(runs) for one in met for other in met)
+    assert sum_spent(runs).epsilon == expected
+    assert compute_total(runs, Caps()).epsilon == expected
+    assert all(
+        is_meeting(one, other) for met in list_concurrent_runs(runs) for one in met for other in met
+    )
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(RUNS)
 def test_totals_over_time_are_those_of_the_runs_so_far(runs: list[Terms]) -> None:
-    for at, (plain, total) in enumerate(running(runs, CAPS), start=1):
-        assert plain == spent(runs[:at])
-        assert total.epsilon == total_of(runs[:at], CAPS).epsilon
+    for at, (plain, total) in enumerate(iter_running_totals(runs, CAPS), start=1):
+        assert plain == sum_spent(runs[:at])
+        assert total.epsilon == compute_total(runs[:at], CAPS).epsilon
 
 
 @pytest.mark.parametrize("period", ["2026-1", "2026_02", "2026-02-30", "2026-Q0", "2025-W53",

@@ -18,11 +18,11 @@ from dprelease.ledger.privacy_filter import (
     Parts,
     Tally,
     Terms,
-    least,
-    parts_of,
-    whole,
+    compute_least_total,
+    split_loss,
+    wrap_loss,
 )
-from dprelease.ledger.reservation import terms_of
+from dprelease.ledger.reservation import build_terms
 from dprelease.model import Loss
 from dprelease.planning.planner import make_plan
 from dprelease.privacy.zcdp import bound_pure_rho, order_for
@@ -35,17 +35,17 @@ CAPS = Caps(Fraction(10), DELTA)
 
 def pure(epsilon: Fraction) -> Terms:
     loss = Loss(epsilon)
-    return Terms(loss, whole(loss))
+    return Terms(loss, wrap_loss(loss))
 
 
 def rest(epsilon: Fraction, delta: Fraction) -> Terms:
     loss = Loss(epsilon, delta)
-    return Terms(loss, whole(loss))
+    return Terms(loss, wrap_loss(loss))
 
 
 def gaussian(epsilon: Fraction, delta: Fraction, rho: Fraction) -> Terms:
     loss = Loss(epsilon, delta, rho)
-    return Terms(loss, whole(loss))
+    return Terms(loss, wrap_loss(loss))
 
 
 @pytest.fixture(scope="module")
@@ -55,16 +55,16 @@ def count() -> Terms:
         }, columns={"a": {"type": "integer"}}, query=[
             {"name": "n", "statistic": "count", "where": "a > 1", "mechanism": "gaussian"}
         ],)  # fmt: skip
-    return terms_of(make_plan(load(spec)))
+    return build_terms(make_plan(load(spec)))
 
 
 def test_a_hundred_gaussian_counts_cost_less_than_half_of_their_sum(count: Terms) -> None:
-    found = least([count] * 100, CAPS)
+    found = compute_least_total([count] * 100, CAPS)
     assert sum(each.loss.epsilon for each in [count] * 100) > Fraction(999, 100)
     assert found.composed
     assert found.epsilon < Fraction(13, 10)
     assert found.delta <= DELTA
-    assert found.within(CAPS)
+    assert found.is_within(CAPS)
 
 
 def by_hand(rho: Fraction, order: Fraction, delta: Fraction) -> mpmath.mpf:
@@ -82,7 +82,7 @@ def test_a_composed_total_is_the_formula_rounded_up(count: Terms, runs: int) -> 
         expected = min(
             by_hand(runs * count.parts.rho, order, weight * kept) for weight, order in weights
         )
-        found = least([count] * runs, CAPS).epsilon
+        found = compute_least_total([count] * runs, CAPS).epsilon
         assert 0 <= mpmath.mpf(found.numerator) / found.denominator - expected < 1e-12
 
 
@@ -91,7 +91,7 @@ def test_a_total_is_no_less_than_the_gaussian_law_allows(count: Terms) -> None:
     with mpmath.workdps(30):
         mu = mpmath.sqrt(2 * 100 * mpmath.mpf(count.parts.rho.numerator))
         mu /= mpmath.sqrt(count.parts.rho.denominator)
-        found = least([count] * 100, CAPS)
+        found = compute_least_total([count] * 100, CAPS)
         epsilon = mpmath.mpf(found.epsilon.numerator) / found.epsilon.denominator
         true = mpmath.ncdf(mu / 2 - epsilon / mu)
         true -= mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
@@ -101,58 +101,58 @@ def test_a_total_is_no_less_than_the_gaussian_law_allows(count: Terms) -> None:
 @pytest.mark.parametrize("delta", [None, ZERO])
 def test_without_a_delta_cap_it_is_the_plain_sum(delta: Fraction | None) -> None:
     runs = [pure(Fraction(1, 3)), pure(Fraction(1, 1000))] * 300
-    found = least(runs, Caps(None, delta))
+    found = compute_least_total(runs, Caps(None, delta))
     assert found.epsilon == 300 * (Fraction(1, 3) + Fraction(1, 1000))
     assert (found.counted, found.reserve, found.composed) == (0, 0, False)
 
 
 def test_small_pure_runs_compose_and_large_ones_beside_them_add_up() -> None:
     small, large = [pure(Fraction(1, 100))] * 400, [pure(Fraction(3))]
-    alone, both = least(small, CAPS), least(small + large, CAPS)
+    alone, both = compute_least_total(small, CAPS), compute_least_total(small + large, CAPS)
     assert alone.epsilon < Fraction(3, 2)
     assert both.epsilon - alone.epsilon <= 3
 
 
 def test_an_empty_account_costs_nothing() -> None:
-    assert least([], CAPS).epsilon == 0
-    assert least([], Caps()).within(Caps())
+    assert compute_least_total([], CAPS).epsilon == 0
+    assert compute_least_total([], Caps()).is_within(Caps())
 
 
 def test_a_rest_is_added_to_what_composes() -> None:
     steps = [Loss(ZERO, Fraction(1, 10), Fraction(1, 5000)), Loss(Fraction(1, 20), DELTA / 10**4)]
     loss = Loss(Fraction(2, 10), DELTA / 10**3)
-    parts = parts_of(loss, [*steps, Loss(Fraction(1, 10))], sums=False)
+    parts = split_loss(loss, [*steps, Loss(Fraction(1, 10))], sums=False)
     assert parts.rho == Fraction(1, 5000) + bound_pure_rho(
         Fraction(1, 10)
     )  # the pure step's as well
     assert (parts.epsilon, parts.delta) == (Fraction(1, 20), DELTA / 10**4)
     assert parts.either == DELTA / 10**3 + DELTA / 10**4
-    found = least([Terms(loss, parts)] * 50, CAPS)
+    found = compute_least_total([Terms(loss, parts)] * 50, CAPS)
     assert found.composed
     assert Fraction(50, 20) < found.epsilon < 10
 
 
 def test_deltas_without_a_rho_have_the_whole_cap_until_something_composes() -> None:
     tenth = rest(Fraction(1, 2), DELTA / 10)
-    assert least([tenth] * 10, CAPS).within(CAPS)
-    assert not least([tenth] * 11, CAPS).within(CAPS)
+    assert compute_least_total([tenth] * 10, CAPS).is_within(CAPS)
+    assert not compute_least_total([tenth] * 11, CAPS).is_within(CAPS)
     mixed = [pure(Fraction(1, 2)), *[tenth] * 9]
-    assert least(mixed, CAPS).within(CAPS)
-    assert not least([*mixed, tenth], CAPS).within(CAPS)
+    assert compute_least_total(mixed, CAPS).is_within(CAPS)
+    assert not compute_least_total([*mixed, tenth], CAPS).is_within(CAPS)
 
 
 def test_a_first_run_that_needs_the_whole_delta_cap_has_it() -> None:
     whole_cap = gaussian(ONE, DELTA, Fraction(1, 50))
-    found = least([whole_cap], CAPS)
+    found = compute_least_total([whole_cap], CAPS)
     assert (found.epsilon, found.counted, found.composed) == (1, DELTA, False)
-    assert found.within(CAPS)
-    assert not least([whole_cap, whole_cap], CAPS).within(CAPS)
+    assert found.is_within(CAPS)
+    assert not compute_least_total([whole_cap, whole_cap], CAPS).is_within(CAPS)
 
 
 def test_once_plain_sums_are_over_the_cap_deltas_are_those_of_the_rests() -> None:
     run = gaussian(Fraction(1, 2), DELTA / 20, Fraction(1, 400))
-    found = least([run] * 60, CAPS)
-    assert found.within(CAPS)
+    found = compute_least_total([run] * 60, CAPS)
+    assert found.is_within(CAPS)
     assert found.counted <= DELTA - DELTA * RESERVE
 
 
@@ -174,7 +174,7 @@ def test_runs_that_plain_sums_held_count_with_their_own_delta_too(
     parts = Parts(Fraction(1, 400), Fraction(1, 100), tenth, delta + tenth)
     run = Terms(Loss(epsilon, delta), parts)
     for more in (0, 1, 2):
-        counted = least([run] * (held + more), CAPS).counted
+        counted = compute_least_total([run] * (held + more), CAPS).counted
         assert counted == held * (delta + tenth) + more * tenth
 
 
@@ -182,9 +182,9 @@ def test_what_is_over_the_room_for_deltas_fits_no_cap_of_epsilon() -> None:
     """So it does not matter which epsilon is told then; it is no less than the plain sum."""
     run = gaussian(Fraction(1, 2), DELTA / 5, Fraction(1, 400))
     rested = Terms(run.loss, Parts(run.parts.rho, ZERO, DELTA / 5, DELTA / 5))
-    found = least([rested] * 5, CAPS)
+    found = compute_least_total([rested] * 5, CAPS)
     assert found.epsilon >= Fraction(5, 2)
-    assert not found.within(Caps(None, DELTA))
+    assert not found.is_within(Caps(None, DELTA))
 
 
 def test_near_its_cap_a_total_is_that_of_the_order_made_for_the_cap() -> None:
@@ -192,7 +192,7 @@ def test_near_its_cap_a_total_is_that_of_the_order_made_for_the_cap() -> None:
         run = gaussian(ONE, DELTA / 10**4, Fraction(1, 100))
         order = order_for(Fraction(10), MAIN * DELTA * RESERVE)
         expected = by_hand(140 * run.parts.rho, order, MAIN * DELTA * RESERVE)
-        found = least([run] * 140, CAPS).epsilon
+        found = compute_least_total([run] * 140, CAPS).epsilon
         assert 9 < expected < 10
         assert 0 <= mpmath.mpf(found.numerator) / found.denominator - expected < 1e-12
 
@@ -202,28 +202,28 @@ def test_no_run_with_a_delta_counts_by_its_own_epsilon_beside_a_composed_one() -
     small = gaussian(ONE, DELTA / 1000, Fraction(1, 1000))
     loss, tiny = Loss(Fraction(1, 10), DELTA / 1000, ONE), DELTA / 10**4
     loud = Terms(loss, Parts(ONE, ZERO, tiny, loss.delta + tiny))
-    found = least([small, loud] * 50, Caps(None, DELTA))
+    found = compute_least_total([small, loud] * 50, Caps(None, DELTA))
     assert (found.epsilon, found.composed) == (55, False)
     assert found.delta == 50 * (2 * loss.delta + tiny)
-    many = least([gaussian(loss.epsilon, DELTA / 10, ONE)] * 10, Caps(None, DELTA))
+    many = compute_least_total([gaussian(loss.epsilon, DELTA / 10, ONE)] * 10, Caps(None, DELTA))
     assert many.composed  # though plain sums would be less: they don't hold any more
-    assert many.within(Caps(None, DELTA))
+    assert many.is_within(Caps(None, DELTA))
     silent = Terms(Loss(Fraction(1, 10)), Parts(ONE))
-    assert least([small, silent] * 50, Caps(None, DELTA)).epsilon < 10
+    assert compute_least_total([small, silent] * 50, Caps(None, DELTA)).epsilon < 10
 
 
 def test_a_cap_reached_exactly_is_accepted_and_an_atom_more_refused() -> None:
     runs = [pure(Fraction(1, 100))] * 400
-    total = least(runs, Caps(None, DELTA)).epsilon
+    total = compute_least_total(runs, Caps(None, DELTA)).epsilon
     fixed = Tally(Caps(total, DELTA))
     for run in runs:
         fixed.add(run)
-    exact = fixed.total().epsilon
-    assert fixed.total().within(Caps(exact, DELTA))
-    assert not fixed.total().within(Caps(exact - Fraction(1, 10**60), DELTA))
-    plain = least(runs, Caps(Fraction(4), None))
-    assert plain.within(Caps(Fraction(4), None))
-    assert not plain.within(Caps(Fraction(4) - Fraction(1, 10**60), None))
+    exact = fixed.compute_total().epsilon
+    assert fixed.compute_total().is_within(Caps(exact, DELTA))
+    assert not fixed.compute_total().is_within(Caps(exact - Fraction(1, 10**60), DELTA))
+    plain = compute_least_total(runs, Caps(Fraction(4), None))
+    assert plain.is_within(Caps(Fraction(4), None))
+    assert not plain.is_within(Caps(Fraction(4) - Fraction(1, 10**60), None))
 
 
 epsilons = st.integers(1, 3000).map(lambda each: Fraction(each, 1000))
@@ -244,7 +244,7 @@ def costs(draw: st.DrawFn) -> Terms:
     more = draw(epsilons)
     steps = [Loss(epsilon), Loss(more, delta), Loss(ZERO, delta, draw(rhos))]
     loss = Loss(epsilon + more, 2 * delta)
-    return Terms(loss, parts_of(loss, steps, sums=False))
+    return Terms(loss, split_loss(loss, steps, sums=False))
 
 
 several = st.lists(costs(), max_size=12)
@@ -262,17 +262,17 @@ def sums(runs: Sequence[Terms]) -> Fraction:
 def test_another_run_never_makes_a_total_smaller(
     runs: list[Terms], more: Terms, caps: Caps
 ) -> None:
-    before, after = least(runs, caps), least([*runs, more], caps)
+    before, after = compute_least_total(runs, caps), compute_least_total([*runs, more], caps)
     assert after.epsilon >= before.epsilon
-    assert before.within(caps) or not after.within(caps)
+    assert before.is_within(caps) or not after.is_within(caps)
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(several, some_caps)
 def test_a_total_lies_between_the_dearest_run_and_the_sum(runs: list[Terms], caps: Caps) -> None:
-    found = least(runs, caps)
+    found = compute_least_total(runs, caps)
     for run in runs:
-        assert found.epsilon >= least([run], caps).epsilon
+        assert found.epsilon >= compute_least_total([run], caps).epsilon
     own = sum((run.parts.either for run in runs), ZERO)
     if not caps.delta or own <= caps.delta * (1 - RESERVE):
         assert found.epsilon <= sums(runs)
@@ -285,4 +285,4 @@ def test_the_order_of_runs_does_not_matter(pair: tuple[list[Terms], list[Terms]]
     runs, mixed = pair
     if sum((run.parts.either for run in runs), ZERO) <= DELTA * (1 - RESERVE):
         caps = Caps(None, DELTA)
-        assert least(runs, caps) == least(mixed, caps)
+        assert compute_least_total(runs, caps) == compute_least_total(mixed, caps)

@@ -14,7 +14,7 @@ from postgres_server import Server
 from dprelease.errors import Failure
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.server import ServerDatabase, open_for_reading, open_for_writing
-from dprelease.ledger.store import Ledger, account
+from dprelease.ledger.store import Ledger, read_account
 from dprelease.model import Loss
 
 psycopg = pytest.importorskip("psycopg")
@@ -144,11 +144,11 @@ def test_a_server_that_was_set_back_is_noticed_by_the_witness(server: str, tmp_p
 
 
 def test_an_account_without_a_ledger_is_empty_and_makes_none(server: str) -> None:
-    assert account(server, "d").spent.epsilon == 0
+    assert read_account(server, "d").spent_loss.epsilon == 0
     with pytest.raises(Failure, match="E603"):
         Ledger.read(server)
     charge(server)
-    assert account(server, "d").spent.epsilon == 1
+    assert read_account(server, "d").spent_loss.epsilon == 1
 
 
 def test_what_can_not_be_reached_is_said_without_secrets(
@@ -192,7 +192,7 @@ def test_a_commit_waits_for_the_disk_whatever_the_server_says(server: str) -> No
     sql("ALTER ROLE dprelease SET synchronous_commit = off")
     try:
         database = ServerDatabase(server, 1)
-        shown = database.setting("synchronous_commit")
+        shown = database.read_setting("synchronous_commit")
         database.close()
     finally:
         sql("ALTER ROLE dprelease RESET synchronous_commit")
@@ -207,7 +207,7 @@ def test_who_reads_a_ledger_can_not_add_to_it(
 ) -> None:
     charge(server, "a" * 64)
     database = open_ledger(server, 1)
-    shown = database.setting("default_transaction_read_only")
+    shown = database.read_setting("default_transaction_read_only")
     database.close()
     assert shown == says
 

@@ -15,7 +15,7 @@ from dprelease.ledger.connection import APPLICATION_ID, FIRST, open_for_writing
 from dprelease.ledger.entries import State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
-from dprelease.ledger.store import Ledger, account
+from dprelease.ledger.store import Ledger, read_account
 from dprelease.model import Loss
 
 A, B, C = "a" * 64, "b" * 64, "c" * 64
@@ -51,7 +51,7 @@ def test_a_charge_is_durable_and_reported(path: str, ledger: Ledger) -> None:
     assert made.state is State.CHARGED
     assert (made.before.epsilon, made.after.epsilon) == (0, Fraction(1, 2))
     with Ledger.read(path) as other:
-        (run,) = other.entries()
+        (run,) = other.list_runs()
     assert (run.run_id, run.dataset, run.release, run.loss) == (A, "payroll", "pay", HALF)
     assert run.detail == {"method": "pure"}
     assert run.charged_at.endswith("+00:00")
@@ -62,7 +62,7 @@ def test_the_same_run_is_charged_once(ledger: Ledger) -> None:
     again = pay(ledger)
     assert not again.fresh
     assert again.state is State.CHARGED
-    assert ledger.status("payroll").spent.epsilon == Fraction(1, 2)
+    assert ledger.read_account("payroll").spent_loss.epsilon == Fraction(1, 2)
 
 
 def test_a_repeated_charge_states_the_same_before_and_after(ledger: Ledger) -> None:
@@ -88,7 +88,7 @@ def test_the_same_run_at_another_cost_is_refused(ledger: Ledger, other: Loss) ->
     with pytest.raises(Failure, match=r"E302 .*charged epsilon 0\.5.*now costs") as refused:
         pay(ledger, loss=other)
     assert refused.value.exit_code is ExitCode.BUDGET
-    assert len(ledger.entries()) == 1
+    assert len(ledger.list_runs()) == 1
 
 
 def test_a_cap_is_exact(ledger: Ledger) -> None:
@@ -98,13 +98,13 @@ def test_a_cap_is_exact(ledger: Ledger) -> None:
         pay(ledger, run, third, caps)
     with pytest.raises(Failure, match="nothing is left"):
         pay(ledger, "d" * 64, Loss(Fraction(1, 10**30)), caps)
-    assert ledger.status("payroll").spent.epsilon == 1
+    assert ledger.read_account("payroll").spent_loss.epsilon == 1
 
 
 def test_a_charge_of_nothing_fits_a_full_cap(ledger: Ledger) -> None:
     pay(ledger, caps=Caps(Fraction(1, 2)))
     pay(ledger, B, Loss(Fraction(0)), Caps(Fraction(1, 2)))
-    assert len(ledger.entries()) == 2
+    assert len(ledger.list_runs()) == 2
 
 
 def test_the_message_over_the_cap(ledger: Ledger) -> None:
@@ -120,7 +120,7 @@ def test_the_message_over_the_cap(ledger: Ledger) -> None:
         "exceeds the cap 2.0   hint: at most 0.6 is left; what counts: pay (entry 1); "
         "ask for less, or have the cap raised (dprelease explain E301)"
     )
-    assert len(ledger.entries()) == 1
+    assert len(ledger.list_runs()) == 1
 
 
 def test_the_cap_on_delta_counts_too(ledger: Ledger) -> None:
@@ -163,7 +163,7 @@ def test_a_cap_lowered_later_leaves_nothing(ledger: Ledger) -> None:
 def test_datasets_have_accounts_of_their_own(ledger: Ledger) -> None:
     pay(ledger)
     ledger.charge(B, "other", "pay", HALF, Caps(Fraction(1, 2)), {})
-    assert [each.run_id for each in ledger.status("other").runs] == [B]
+    assert [each.run_id for each in ledger.read_account("other").runs] == [B]
 
 
 @pytest.mark.parametrize(
@@ -173,35 +173,35 @@ def test_datasets_have_accounts_of_their_own(ledger: Ledger) -> None:
 def test_an_impossible_loss_is_a_mistake_of_the_caller(ledger: Ledger, loss: Loss) -> None:
     with pytest.raises(ValueError, match="not negative"):
         pay(ledger, loss=loss)
-    assert ledger.entries() == ()
+    assert ledger.list_runs() == ()
 
 
 def test_a_detail_with_a_float_is_refused_before_the_charge(ledger: Ledger) -> None:
     with pytest.raises(TypeError):
         ledger.charge(A, "payroll", "pay", HALF, NO_CAPS, {"scale": 0.5})
-    assert ledger.entries() == ()
+    assert ledger.list_runs() == ()
 
 
 def test_the_first_seal_stays(path: str, ledger: Ledger) -> None:
     made = pay(ledger)
-    assert ledger.sealed(A) is None
+    assert ledger.read_sealed(A) is None
     assert ledger.seal(made, b"first") == b"first"
     assert ledger.seal(made, b"second") == b"first"
-    assert ledger.sealed(A) == b"first"
+    assert ledger.read_sealed(A) == b"first"
     assert pay(ledger).state is State.SEALED
     with Ledger.open(path) as later:
-        assert later.sealed(A) == b"first"
+        assert later.read_sealed(A) == b"first"
 
 
 def test_an_unknown_run_has_no_seal(ledger: Ledger) -> None:
-    assert ledger.sealed(B) is None
+    assert ledger.read_sealed(B) is None
 
 
 def test_empty_and_large_payloads(ledger: Ledger) -> None:
     large = os.urandom(3_000_000)
     assert ledger.seal(pay(ledger), b"") == b""
     assert ledger.seal(pay(ledger, B), large) == large
-    assert (ledger.sealed(A), ledger.sealed(B)) == (b"", large)
+    assert (ledger.read_sealed(A), ledger.read_sealed(B)) == (b"", large)
     ledger.verify()
 
 
@@ -209,17 +209,17 @@ def test_what_was_published_is_noted_once(ledger: Ledger) -> None:
     made = pay(ledger)
     ledger.seal(made, b"x")
     for files in ({"a.csv": "1"}, {"a.csv": "1"}, {"a.csv": "2"}):
-        ledger.published(made, files)
-    (run,) = ledger.entries()
+        ledger.record_published(made, files)
+    (run,) = ledger.list_runs()
     assert run.files == {"a.csv": "2"}
     assert run.published_at is not None
-    assert ledger.head().seq == 4
+    assert ledger.read_head().seq == 4
 
 
 def test_a_charge_that_is_gone_is_not_sealed(tmp_path: Path, ledger: Ledger) -> None:
     with Ledger.open(str(tmp_path / "other.sqlite")) as other:
         made = pay(other)
-    for step in (lambda: ledger.seal(made, b"x"), lambda: ledger.published(made, {})):
+    for step in (lambda: ledger.seal(made, b"x"), lambda: ledger.record_published(made, {})):
         with pytest.raises(Failure, match="E609") as refused:
             step()
         assert refused.value.exit_code is ExitCode.LEDGER
@@ -242,34 +242,36 @@ def test_verify_gives_the_head(ledger: Ledger) -> None:
     empty = ledger.verify()
     ledger.seal(pay(ledger), b"x")
     assert empty.seq == 0
-    assert ledger.verify() == ledger.head()
-    assert ledger.head().seq == 2
+    assert ledger.verify() == ledger.read_head()
+    assert ledger.read_head().seq == 2
 
 
 def test_reading_changes_nothing(path: str, ledger: Ledger) -> None:
     made = pay(ledger)
-    before = Path(path).read_bytes() if os.path.exists(path) else ledger.head()
+    before = Path(path).read_bytes() if os.path.exists(path) else ledger.read_head()
     with Ledger.read(path) as reader:
-        assert reader.status("payroll").spent.epsilon == Fraction(1, 2)
-        assert reader.verify() == reader.head()
+        assert reader.read_account("payroll").spent_loss.epsilon == Fraction(1, 2)
+        assert reader.verify() == reader.read_head()
         with pytest.raises(Failure):
             pay(reader, B)
         with pytest.raises(Failure):
             reader.seal(made, b"x")
-    assert before == (Path(path).read_bytes() if os.path.exists(path) else ledger.head())
+    assert before == (Path(path).read_bytes() if os.path.exists(path) else ledger.read_head())
 
 
 def test_an_account_without_a_ledger_is_empty(path: str) -> None:
-    assert account(path, "payroll").spent.epsilon == 0
+    assert read_account(path, "payroll").spent_loss.epsilon == 0
     assert not os.path.exists(path)
     with Ledger.open(path) as ledger:
         pay(ledger)
-    assert account(path, "payroll").spent.epsilon == Fraction(1, 2)
+    assert read_account(path, "payroll").spent_loss.epsilon == Fraction(1, 2)
 
 
 def test_the_clock_is_in_no_decision(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     pay(ledger)
-    monkeypatch.setattr("dprelease.ledger.store.utc_now", lambda: "1999-01-01T00:00:00+00:00")
+    monkeypatch.setattr(
+        "dprelease.ledger.store.format_utc_now", lambda: "1999-01-01T00:00:00+00:00"
+    )
     assert not pay(ledger).fresh
     assert pay(ledger, B).run.charged_at.startswith("1999")
     ledger.verify()
@@ -279,7 +281,7 @@ def test_names_of_any_kind_are_kept(tmp_path: Path) -> None:
     path = str(tmp_path / "ünï ?#%20 ledger")
     with Ledger.open(path) as ledger:
         ledger.charge(A, 'data "set" \N{SNOWMAN}', "r'; DROP TABLE entries", HALF, NO_CAPS, {})
-        (run,) = ledger.entries()
+        (run,) = ledger.list_runs()
     assert run.dataset == 'data "set" \N{SNOWMAN}'
     assert sorted(os.listdir(tmp_path)) == ["ünï ?#%20 ledger", "ünï ?#%20 ledger.witness"]
 
@@ -292,7 +294,7 @@ def test_releases_about_other_neighbours_do_not_add_up(tmp_path: Path) -> None:
             ledger.charge("b" * 64, "d", "s", loss, Caps(), {"adjacency": "replace-one"})
         assert refused.value.exit_code is ExitCode.BUDGET
         ledger.charge("c" * 64, "other", "s", loss, Caps(), {"adjacency": "replace-one"})
-        assert ledger.status("d").spent.epsilon == 1
+        assert ledger.read_account("d").spent_loss.epsilon == 1
 
 
 def test_what_is_committed_has_reached_the_disk(tmp_path: Path) -> None:

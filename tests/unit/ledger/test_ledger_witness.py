@@ -16,7 +16,7 @@ from dprelease.ledger.chain import GENESIS
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.rollback_guard import read_guard
-from dprelease.ledger.store import Ledger, account
+from dprelease.ledger.store import Ledger, read_account
 from dprelease.model import Loss
 
 ONE = Loss(Fraction(1))
@@ -43,7 +43,7 @@ def said(path: str) -> dict[str, object]:
 def refused(path: str, witness: str | None = None) -> Failure:
     """Every way to open it is refused, with something to do."""
     failures = []
-    for act in (Ledger.open, Ledger.read, lambda *given: account(given[0], "d", 1, given[2])):
+    for act in (Ledger.open, Ledger.read, lambda *given: read_account(given[0], "d", 1, given[2])):
         with pytest.raises(Failure) as caught:
             act(path, 1, witness)
         assert caught.value.exit_code is ExitCode.LEDGER
@@ -56,11 +56,11 @@ def test_it_follows_every_change(path: str) -> None:
     with Ledger.open(path) as ledger:
         for step in (
             lambda: ledger.seal(pay(ledger, 2), b"x"),
-            lambda: ledger.published(pay(ledger, 2), {"a.csv": "0"}),
+            lambda: ledger.record_published(pay(ledger, 2), {"a.csv": "0"}),
             lambda: ledger.burn(pay(ledger, 1)),
         ):
             step()
-            head = ledger.head()
+            head = ledger.read_head()
             assert said(path) == {
                 "schema": "dprelease/witness/1", "seq": head.seq, "hash": head.hash
             }  # fmt: skip
@@ -94,7 +94,7 @@ def test_a_ledger_ahead_of_it_is_fine_and_puts_it_right(path: str) -> None:
         pay(ledger, 2)
     Path(f"{path}.witness").write_bytes(old)
     with Ledger.read(path) as reader:
-        assert reader.head().seq == 2
+        assert reader.read_head().seq == 2
     assert said(path)["seq"] == 1
     Ledger.open(path).close()
     assert said(path)["seq"] == 2
@@ -155,7 +155,7 @@ def test_a_witness_elsewhere(tmp_path: Path) -> None:
     with Ledger.open(path, witness=place) as ledger:
         pay(ledger, 1)
     assert sorted(os.listdir(tmp_path)) == ["far", "l"]
-    assert account(path, "d", witness=place).spent.epsilon == 1
+    assert read_account(path, "d", witness=place).spent_loss.epsilon == 1
     assert refused(path).complaints[0].code == "E612"  # it is not beside the ledger
 
 
@@ -168,8 +168,8 @@ def test_a_place_that_cannot_hold_it_is_found_before_the_charge(tmp_path: Path, 
         Ledger.open(path, witness=str(place))
     assert caught.value.exit_code is ExitCode.LEDGER
     assert "witness" in str(caught.value)
-    with Ledger.unguarded(path) if os.path.exists(path) else Ledger.open(path) as ledger:
-        assert ledger.head().seq == 0
+    with Ledger.open_unguarded(path) if os.path.exists(path) else Ledger.open(path) as ledger:
+        assert ledger.read_head().seq == 0
 
 
 def test_after_the_charge_a_failure_is_free_to_repeat(
@@ -187,7 +187,7 @@ def test_after_the_charge_a_failure_is_free_to_repeat(
         assert caught.value.exit_code is ExitCode.AFTER_CHARGE
         assert "witness" in str(caught.value)
         assert "costs nothing" in str(caught.value)
-        assert ledger.head().seq == 2
+        assert ledger.read_head().seq == 2
         assert not pay(ledger, 2, Caps(Fraction(2))).fresh
     assert sorted(os.listdir(os.path.dirname(path))) == ["ledger.sqlite", "ledger.sqlite.witness"]
     Ledger.open(path).close()

@@ -113,7 +113,7 @@ def test_a_charge_notes_the_unit_and_neighbours_of_its_plan(spec: Spec, what: st
         del spec["perturb"]
     dprelease.run(spec)
     with Ledger.read(spec["ledger"]["path"]) as book:
-        (run,) = book.entries()
+        (run,) = book.list_runs()
     definition = run.detail.get("unit_definition", {})
     assert isinstance(definition, dict)
     named = ("unit", "adjacency", "unit_description")
@@ -143,7 +143,7 @@ def test_whenever_data_are_read_the_ledger_holds_an_open_charge(
 
     def look() -> None:
         with Ledger.read(spec["ledger"]["path"]) as book:
-            states.extend(run.state for run in book.entries())
+            states.extend(run.state for run in book.list_runs())
 
     engine = Watched(get("reference"), look)
     monkeypatch.setattr(pipeline, "get", lambda _name: engine)

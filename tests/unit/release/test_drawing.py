@@ -21,8 +21,8 @@ from oracle.engine import get
 import dprelease
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.ledger.ledger_messages import busy, disk_trouble
-from dprelease.ledger.store import Ledger, account
+from dprelease.ledger.ledger_messages import build_disk_failure, busy
+from dprelease.ledger.store import Ledger, read_account
 from dprelease.release.payload import to_bytes
 from dprelease.release.single_draw import DrawAborted, NoiseDraw
 from dprelease.sources.shared.data_failures import lost, out_of_memory
@@ -83,7 +83,7 @@ def spec(tmp_path: Path) -> Spec:
 
 
 def spent(spec: Spec) -> int:
-    return int(account(spec["ledger"]["path"], "d").spent.epsilon)
+    return int(read_account(spec["ledger"]["path"], "d").spent_loss.epsilon)
 
 
 def failure_of(spec: Spec) -> Failure:
@@ -120,7 +120,7 @@ def in_ledger(patch: pytest.MonkeyPatch, problem: Exception) -> None:
     def broken(_payload: bytes) -> bytes:
         raise problem
 
-    patch.setattr("dprelease.ledger.store.packed", broken)
+    patch.setattr("dprelease.ledger.store.compress_payload", broken)
 
 
 def after_sealing(patch: pytest.MonkeyPatch, problem: Exception) -> None:
@@ -228,7 +228,7 @@ def before_a_byte(patch: pytest.MonkeyPatch, problem: Exception) -> None:
 
 NOTHING = ValueError(SECRET)
 LOCKED = busy("l.sqlite", 1)
-FULL = disk_trouble("l.sqlite", charged=True)
+FULL = build_disk_failure("l.sqlite", charged=True)
 FREE: dict[str, tuple[Break, Exception, ExitCode, str]] = {
     "files at the first table": (engine_fails(1), lost(), ExitCode.AFTER_CHARGE, "E501"),
     "files at the last table": (engine_fails(4), lost(), ExitCode.AFTER_CHARGE, "E501"),
@@ -300,7 +300,7 @@ def test_what_fails_after_the_seal_gives_the_same_numbers_again(
         patch.setattr("dprelease.release.run.privatize", before_a_byte)  # not called any more
         result = dprelease.run(spec)
     with Ledger.read(spec["ledger"]["path"]) as book:
-        assert book.sealed(result.report["provenance"]["run_id"]) == sealed[0]
+        assert book.read_sealed(result.report["provenance"]["run_id"]) == sealed[0]
 
 
 def test_a_seal_that_fails_when_it_is_done_is_done(

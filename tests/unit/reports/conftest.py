@@ -12,7 +12,7 @@ import pytest
 
 from dprelease.ledger.entries import Account, Run, State
 from dprelease.ledger.privacy_filter import Caps
-from dprelease.ledger.reservation import Reservation, terms_of
+from dprelease.ledger.reservation import Reservation, build_terms
 from dprelease.model import Form, Loss, NoisyTable, Plan, Step
 from dprelease.planning.planner import make_plan
 from dprelease.release.bundle import Publication, assemble
@@ -53,10 +53,10 @@ def published() -> Callable[..., Publication]:
             {table: tuple((key,) for key in keys) for table in tables},
         )
         zero = Loss(Fraction(0))
-        terms = terms_of(plan)
+        terms = build_terms(plan)
         run = Run(1, "e" * 64, "f" * 64, "small", "small", terms, Caps(), {}, "now")
         account = Account("small", ())
-        totals = account.total(Caps()), account.total(Caps(), terms)
+        totals = account.compute_total(Caps()), account.compute_total(Caps(), terms)
         reservation = Reservation(run, State.CHARGED, True, zero, plan.loss, *totals)
         records = {step.perturb.name: drawn(step, rows) for step in plan.records}
         return assemble(plan, reservation, Sealed(noisy, {"dprelease": "1"}, records), "now")

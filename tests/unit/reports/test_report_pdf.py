@@ -195,7 +195,7 @@ def test_the_figures_are_the_sealed_ones(tmp_path, entropy):
     result = run_of("clinic_visits", tmp_path, entropy)
     text = text_of(rendered_again(str(tmp_path / "out"), "pdf"))
     with Ledger.open(str(tmp_path / "ledger.sqlite")) as book:
-        payload = book.sealed(result.report["provenance"]["run_id"])
+        payload = book.read_sealed(result.report["provenance"]["run_id"])
     (sealed,) = from_bytes(result.plan, payload).noisy.values["visits_by_age"]
     table = text[text.index("by_age.csv") :]
     shown = [int(each.replace(",", "")) for each in re.findall(r"([\d,]+) ±", table)]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from report_specs import PEOPLE, spec
 
-from dprelease.ledger.guarantee import guarantee_of
+from dprelease.ledger.guarantee import describe_guarantee
 from dprelease.planning.planner import make_plan
 from dprelease.reports.facts.unit_facts import posterior
 from dprelease.reports.plan_facts import describe
@@ -133,10 +133,10 @@ def test_the_ledger_tells_units_apart(planned):
     others = planned(COUNT, **(PEOPLE | {"unit_column": "family"})).release
     bounds = {"max_rows_per_unit": 9, "max_groups_per_unit": 9}
     wide = planned(COUNT, **(PEOPLE | {"bounding": bounds})).release
-    assert guarantee_of(rows) == {"unit": "row", "adjacency": "add-remove"}
-    assert guarantee_of(people)["unit"] == "column patient"
-    assert guarantee_of(others)["unit"] == "column family"
-    assert guarantee_of(wide) == guarantee_of(people)
+    assert describe_guarantee(rows) == {"unit": "row", "adjacency": "add-remove"}
+    assert describe_guarantee(people)["unit"] == "column patient"
+    assert describe_guarantee(others)["unit"] == "column family"
+    assert describe_guarantee(wide) == describe_guarantee(people)
 
 
 def test_a_plan_states_the_unit(planned):

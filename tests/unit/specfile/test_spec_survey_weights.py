@@ -10,7 +10,7 @@ import builders
 import pytest
 
 from dprelease import Failure, load
-from dprelease.ledger.identity import canonical_form
+from dprelease.ledger.identity import build_canonical_form
 from dprelease.model import Release
 from dprelease.statistics.statistic_registry import STATISTICS
 
@@ -55,7 +55,7 @@ def told(**case: Any) -> tuple[str, str]:
 def test_a_design_effect_is_told_and_changes_nothing(effect: object) -> None:
     stated = survey(effect=effect)
     assert stated.data.design_effect == Fraction(str(effect))
-    assert canonical_form(stated) == canonical_form(survey())
+    assert build_canonical_form(stated) == build_canonical_form(survey())
 
 
 NEEDS: dict[str, dict[str, Any]] = {
@@ -121,11 +121,13 @@ def test_to_weight_without_weights_is_refused() -> None:
 def test_a_spec_without_weights_has_the_identity_that_it_had() -> None:
     """Weights are part of the identity, and nothing else of it is changed by them."""
     plain = survey(name=None)
-    assert canonical_form(plain) == canonical_form(survey(MEAN | {"weight_by_survey": False}))
-    assert "weight" not in canonical_form(plain).replace('"w":', "")
-    weighted = canonical_form(survey())
-    assert weighted != canonical_form(plain)
-    assert weighted != canonical_form(survey(weight=WEIGHT | {"upper": 1000}))
+    assert build_canonical_form(plain) == build_canonical_form(
+        survey(MEAN | {"weight_by_survey": False})
+    )
+    assert "weight" not in build_canonical_form(plain).replace('"w":', "")
+    weighted = build_canonical_form(survey())
+    assert weighted != build_canonical_form(plain)
+    assert weighted != build_canonical_form(survey(weight=WEIGHT | {"upper": 1000}))
 
 
 def test_keys_are_selected_by_a_count_that_is_not_weighted() -> None:
