@@ -107,9 +107,9 @@ MUTANTS = [
     # --- release
     Mutant("if self.reservation.state is not State.CHARGED:", "if False:", "charge before reading: the guard of aggregates and records", RELEASE),
     Mutant("self.taken = True", "self.taken = False", "seal: a failed draw can be repeated free", "unit/release"),
-    Mutant("return drawn if first_sealed == payload else from_bytes(run.plan, first_sealed)", "return drawn", "seal: a second draw is published", f"{RELEASE} contracts/test_ledger_processes.py"),
+    Mutant("return sealed if first_sealed == payload else from_bytes(run.plan, first_sealed)", "return sealed", "seal: a second draw is published", f"{RELEASE} contracts/test_ledger_processes.py"),
     Mutant("salt = read_bits(draw.entropy, 63) if bounded else 0", "salt = 0", "bounding rule: the salt", RELEASE, "release/run"),
-    Mutant('return bool(content.get("form") == FORM and content["steps"] == sealed_laws(plan))', 'return bool(content.get("form") == FORM)', "seal: of another plan", "unit/release"),
+    Mutant('return bool(content.get("form") == FORM and content["steps"] == describe_laws(plan))', 'return bool(content.get("form") == FORM)', "seal: of another plan", "unit/release"),
     # --- ledger
     Mutant("if caps.epsilon is not None and projected.epsilon > caps.epsilon:", "if caps.epsilon is not None and now.epsilon > caps.epsilon:", "ledger: comparison with the cap", LEDGER),
     Mutant("if projected.room is not None and projected.counted > projected.room:", "if False:", "ledger: the delta cap", LEDGER),
@@ -167,9 +167,9 @@ MUTANTS = [
     Mutant("or sound != _TRIGGERS", "or False", "server: triggers that were changed", "unit/ledger/test_ledger_server.py"),
     Mutant('("default_transaction_read_only", "on" if self._read_only else "off"),', '("default_transaction_read_only", "off"),', "server: readers that can write", "unit/ledger/test_ledger_server.py"),
     # --- quality first
-    Mutant("total = None if privacy.epsilon is None else privacy.epsilon - sum(stated)", "total = privacy.epsilon", "quality first: what it costs is taken off the total", "unit/release/test_quality_first.py"),
-    Mutant("if len(ahead) > 1 and not _within(spent, caps, ahead):", "if False:", "quality first: the cap holds both runs", "cli/test_cli_quality.py"),
-    Mutant("if counts.get(state, 0) - noise.get(state, 0) > most * total:", "if counts.get(state, 0) > most * total:", "quality first: noise alone stops no run", "unit/release/test_quality_first.py"),
+    Mutant("total = None if privacy.epsilon is None else privacy.epsilon - sum(epsilons)", "total = privacy.epsilon", "quality first: what it costs is taken off the total", "unit/release/test_quality_first.py"),
+    Mutant("if len(ahead) > 1 and not _is_within(spent, caps, ahead):", "if False:", "quality first: the cap holds both runs", "cli/test_cli_quality.py"),
+    Mutant("if counts.get(state, 0) - noise.get(state, 0) > cap * total:", "if counts.get(state, 0) > cap * total:", "quality first: noise alone stops no run", "unit/release/test_quality_first.py"),
     # --- finishing
     Mutant("union = columns | changed  # conditions look at all figures before any is hidden or rounded", "union = columns", "finishing: conditions look at adjusted figures", "unit/postprocess"),
     Mutant("raw[table, name] = _hide_values(before.values, visible), before.decimals", "raw[table, name] = before.values, before.decimals", "finishing: hidden figures show in no raw column", "unit/postprocess cli/test_cli_finishing.py"),

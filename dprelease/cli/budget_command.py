@@ -160,7 +160,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.cli.views.console import remark
     from dprelease.ledger.ledger_messages import warn_of_new_dataset
     from dprelease.ledger.store import Ledger
-    from dprelease.release.budget_status import ledger_and_witness
+    from dprelease.release.budget_status import find_ledger
 
     given = {"epsilon": epsilon, "delta": delta, "rho": rho}
     changes = {
@@ -173,7 +173,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     for what, text in (("DATASET", dataset), ("--reason", reason)):
         if not text.strip() or not text.isprintable():
             raise click.UsageError(f"{what} must be a line of text")
-    ledger, witness = ledger_and_witness(ledger, witness)
+    ledger, witness = find_ledger(ledger, witness)
     with Ledger.open(ledger, witness=witness) as book:
         is_new = not book.read_head().seq
         warnings = warn_of_new_dataset(book.read_account(dataset))
@@ -211,9 +211,9 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     from dprelease.ledger.published_charge import check_report
     from dprelease.ledger.rollback_guard import is_guard
     from dprelease.ledger.store import Ledger
-    from dprelease.release.budget_status import ledger_and_witness, shown_place
+    from dprelease.release.budget_status import find_ledger, format_place
 
-    ledger, witness = ledger_and_witness(ledger, witness)
+    ledger, witness = find_ledger(ledger, witness)
     with Ledger.open_unguarded(ledger, witness=witness) as book:
         head = book.verify()
         runs = book.list_runs()
@@ -233,7 +233,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
         answer_json(
             {
                 "schema": "dprelease/verified/1",
-                "ledger": shown_place(ledger),
+                "ledger": format_place(ledger),
                 "entries": head.seq,
                 "hash": head.hash,
                 "runs": len(runs),
@@ -257,9 +257,9 @@ def export(ledger: str, out: str | None) -> int:
     """
     from dprelease.cli.views.budget_view import lines_of, write_lines
     from dprelease.ledger.store import Ledger
-    from dprelease.release.budget_status import ledger_and_witness
+    from dprelease.release.budget_status import find_ledger
 
-    with Ledger.open_unguarded(ledger_and_witness(ledger, None)[0]) as book:
+    with Ledger.open_unguarded(find_ledger(ledger, None)[0]) as book:
         lines = lines_of(book.chain())
     write_lines(lines, out)
     return int(ExitCode.DONE)
@@ -280,9 +280,9 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     from dprelease.ledger.moving import move_ledger
     from dprelease.local.table_store import directory_of
     from dprelease.model import is_server
-    from dprelease.release.budget_status import ledger_and_witness
+    from dprelease.release.budget_status import find_ledger
 
-    ledger, witness = ledger_and_witness(ledger, witness)
+    ledger, witness = find_ledger(ledger, witness)
     if is_server(ledger) or is_server(new):
         raise click.UsageError("a ledger on a server is moved by the server's own means")
     folders = (directory_of(os.path.abspath(ledger)), directory_of(os.path.abspath(new)))
@@ -305,9 +305,9 @@ def witness(ledger: str, witness: str | None) -> int:
     from dprelease.cli.views.console import remark
     from dprelease.ledger.rollback_guard import guard_path
     from dprelease.ledger.store import Ledger
-    from dprelease.release.budget_status import ledger_and_witness
+    from dprelease.release.budget_status import find_ledger
 
-    ledger, witness = ledger_and_witness(ledger, witness)
+    ledger, witness = find_ledger(ledger, witness)
     head = Ledger.renew_guard(ledger, witness=witness)
     place = witness if witness is not None else guard_path(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")

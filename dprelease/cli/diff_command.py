@@ -49,7 +49,7 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Compares two versions of a spec, and what they would release at what cost; opens no data.
     Exits with 1 when the guarantee of NEW is weaker than that of OLD.
     """
-    from dprelease.comparison.compared_specs import compared
+    from dprelease.comparison.compared_specs import compare_plans
 
     complaints: list[tuple[str, Complaint]] = []
     plans = [plan for spec in (old, new) if (plan := _planned(spec, period, outside, complaints))]
@@ -59,7 +59,7 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
         for file, complaint in complaints:
             answer(marked("error", file, complaint))
         return int(ExitCode.SPEC)
-    comparison = compared(*plans)
+    comparison = compare_plans(*plans)
     changes, planned = comparison.changes, comparison.plans.new
     facts = comparison.to_dict()
     if as_json or form == "json":

@@ -51,7 +51,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     from dprelease.cli.views.ledger_view import standing_of
     from dprelease.language import word
-    from dprelease.release.saved_plan import digest_of, save
+    from dprelease.release.saved_plan import compute_plan_digest, save
     from dprelease.reports.facts.explanations import plan_warnings
     from dprelease.reports.plan_facts import describe, what_if_facts
 
@@ -59,7 +59,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     planned = dprelease.plan(release, output=output)
     ledger, refusals, warnings = standing_of(planned)
     described = describe(planned, ledger)
-    described["digest"] = digest = digest_of(planned)
+    described["digest"] = digest = compute_plan_digest(planned)
     described["what_if"] = what_if_facts(planned)
     if not quiet:
         complain((*release.warnings, *plan_warnings(planned), *warnings), "warning")

@@ -46,7 +46,7 @@ class Comparison(Struct, frozen=True):
             "exit_code": int(ExitCode.FINDINGS if self.weaker else ExitCode.DONE),
             "weaker": self.weaker,
             "same_release": self.same_release,
-            "changes": [_facts(self.plans.new, change) for change in self.changes],
+            "changes": [_encode_facts(self.plans.new, change) for change in self.changes],
         }
 
     def __repr__(self) -> str:
@@ -56,7 +56,13 @@ class Comparison(Struct, frozen=True):
 
     def _repr_html_(self) -> str:
         rows = [
-            (str(change.kind), change.what, _text(change.old), _text(change.new), change.why)
+            (
+                str(change.kind),
+                change.what,
+                _encode_value(change.old),
+                _encode_value(change.new),
+                change.why,
+            )
             for change in self.changes
         ]
         heads = ("kind", "what", "old", "new", "why")
@@ -68,15 +74,15 @@ def diff(
 ) -> Comparison:
     """Do what the package's ``diff`` says."""
     releases = (
-        one
-        if isinstance(one, Release)
-        else load(one, period=period, allow_outside_lists=allow_outside_lists)
-        for one in (old, new)
+        spec
+        if isinstance(spec, Release)
+        else load(spec, period=period, allow_outside_lists=allow_outside_lists)
+        for spec in (old, new)
     )
-    return compared(*map(plan, releases))
+    return compare_plans(*map(plan, releases))
 
 
-def compared(old: Plan, new: Plan) -> Comparison:
+def compare_plans(old: Plan, new: Plan) -> Comparison:
     """Compare two plans."""
     pair = Pair(old, new)
     changed = [*guarantee_changes(pair), *figure_changes(pair)]
@@ -89,18 +95,18 @@ def compared(old: Plan, new: Plan) -> Comparison:
     return Comparison(weaker, again, tuple(changes), pair)
 
 
-def _text(value: str | int | Fraction | None) -> object:
+def _encode_value(value: str | int | Fraction | None) -> object:
     return upward(value) if isinstance(value, Fraction) else value
 
 
-def _facts(new: Plan, change: Change) -> dict[str, object]:
+def _encode_facts(new: Plan, change: Change) -> dict[str, object]:
     place = new.release.place(change.key)
     return {
         "kind": str(change.kind),
         "mark": change.mark,
         "what": change.what,
-        "old": _text(change.old),
-        "new": _text(change.new),
+        "old": _encode_value(change.old),
+        "new": _encode_value(change.new),
         "why": change.why or None,
         "key": change.key or None,
         "line": place.line if place else None,

@@ -76,23 +76,23 @@ class Budget(Struct, frozen=True):
 
     def __repr__(self) -> str:
         """Each dataset with what was spent and what is left."""
-        spent = "; ".join(
-            f"{one.dataset}: epsilon {one.spent.epsilon} spent, {_text(one.remaining)} left"
-            for one in self.datasets
+        lines = "; ".join(
+            f"{entry.dataset}: epsilon {entry.spent.epsilon} spent, {_format(entry.remaining)} left"
+            for entry in self.datasets
         )
-        return f"<Budget in {self.ledger}: {spent or 'nothing was charged yet'}>"
+        return f"<Budget in {self.ledger}: {lines or 'nothing was charged yet'}>"
 
     def _repr_html_(self) -> str:
         rows = [
-            (one.dataset, len(one.runs), one.spent.epsilon, one.spent.delta,
-             _text(one.cap), _text(one.remaining))
-            for one in self.datasets
+            (dataset.dataset, len(dataset.runs), dataset.spent.epsilon, dataset.spent.delta,
+             _format(dataset.cap), _format(dataset.remaining))
+            for dataset in self.datasets
         ]  # fmt: skip
         heads = ("dataset", "runs", "epsilon spent", "delta spent", "cap", "left")
         return shown_table(f"Budget in {self.ledger}", heads, rows)
 
 
-def _text(amounts: Amounts) -> str:
+def _format(amounts: Amounts) -> str:
     if amounts.epsilon is not None:
         return str(amounts.epsilon)
     return "no cap" if amounts.rho is None else f"rho {amounts.rho}"
@@ -112,7 +112,7 @@ def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
         raise ValueError(f"by is one of {BY}, and last at least 1")
     place = None if witness is None else os.fspath(witness)
     caps = of_period = None
-    settings = _settings(ledger, period)
+    settings = _read_settings(ledger, period)
     if isinstance(settings, str):
         path = settings
     else:
@@ -122,11 +122,11 @@ def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
             caps = read_stated_caps(settings)
             of_period = None if period is None else (period, settings.disjoint_periods)
     with Ledger.read(path, witness=place) as book:
-        facts = history(book, dataset, caps, by, last, of_period)
-    return Budget(path, tuple(map(_budget_of, facts["datasets"])), facts)
+        facts = list_history(book, dataset, caps, by, last, of_period)
+    return Budget(path, tuple(map(_build_budget, facts["datasets"])), facts)
 
 
-def _settings(
+def _read_settings(
     ledger: str | os.PathLike[str] | Mapping[str, Any] | Release, period: str | None
 ) -> LedgerSettings | str:
     """The [ledger] of a spec, else the path of a ledger.
@@ -140,15 +140,15 @@ def _settings(
     return load(ledger, period=period or "any", allow_outside_lists=True).ledger
 
 
-def ledger_and_witness(ledger: str, witness: str | None) -> tuple[str, str | None]:
+def find_ledger(ledger: str, witness: str | None) -> tuple[str, str | None]:
     """The place of a ledger, or of that which a spec names, and its witness if it is elsewhere."""
-    settings = _settings(ledger, None)
+    settings = _read_settings(ledger, None)
     if isinstance(settings, str):
         return settings, witness
     return settings.path, settings.witness if witness is None else witness
 
 
-def _budget_of(facts: Mapping[str, Any]) -> DatasetBudget:
+def _build_budget(facts: Mapping[str, Any]) -> DatasetBudget:
     names = Charged.__struct_fields__
     runs = (Charged(**{name: run[name] for name in names}) for run in facts["runs"])
     amounts = (
@@ -158,12 +158,12 @@ def _budget_of(facts: Mapping[str, Any]) -> DatasetBudget:
     return DatasetBudget(facts["dataset"], tuple(runs), *amounts)
 
 
-def shown_place(ledger: str) -> str:
+def format_place(ledger: str) -> str:
     """A ledger's place, whole: a file's, or the variable with the URL of its server."""
     return ledger if is_server(ledger) else os.path.abspath(ledger)
 
 
-def history(  # noqa: PLR0913, PLR0917 - what is shown of it
+def list_history(  # noqa: PLR0913, PLR0917 - what is shown of it
     book: Ledger,
     dataset: str | None,
     caps: Caps | None,
@@ -183,12 +183,12 @@ def history(  # noqa: PLR0913, PLR0917 - what is shown of it
         names = {dataset: None}
     return {
         "schema": "dprelease/budget/1",
-        "ledger": shown_place(book.path),
+        "ledger": format_place(book.path),
         "witness": os.path.abspath(book.witness),
         "head": {"entries": head.seq, "hash": head.hash},
         "charges": len(runs),
         "datasets": [
-            _dataset(
+            _describe_dataset(
                 Account(name, tuple(run for run in runs if run.dataset == name)),
                 [cap for cap in set_caps if cap.dataset == name],
                 caps,
@@ -201,7 +201,7 @@ def history(  # noqa: PLR0913, PLR0917 - what is shown of it
     }
 
 
-def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
+def _describe_dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
     account: Account,
     set_caps: Sequence[SetCap],
     caps: Caps | None,
@@ -212,7 +212,7 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
     name, runs = account.dataset, account.runs
     if caps is None:
         caps = runs[-1].caps if runs else Caps()
-        caps = _over(set_caps[-1].caps, caps) if set_caps else caps
+        caps = _merge_caps(set_caps[-1].caps, caps) if set_caps else caps
     elif set_caps:
         caps = set_caps[-1].caps.lower(caps)
     after = list(iter_running_totals([run.terms for run in runs], caps))
@@ -224,13 +224,13 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
     return {
         "dataset": name,
         "runs": [
-            _run(run) | {"spent": amounts(sums), "composed": _total(then)}
-            for run, (sums, then) in zip(runs, after, strict=True)
+            _run(run) | {"spent": encode_amounts(sums), "composed": _encode_total(total)}
+            for run, (sums, total) in zip(runs, after, strict=True)
         ][-last:],
-        **({} if by is None else {"by": by, "groups": _groups(runs, by)[-last:]}),
-        "spent": amounts(plain),
-        "composed": _total(total) if total else None,
-        "cap": amounts(caps) | _rho(caps.rho),
+        **({} if by is None else {"by": by, "groups": _group_runs(runs, by)[-last:]}),
+        "spent": encode_amounts(plain),
+        "composed": _encode_total(total) if total else None,
+        "cap": encode_amounts(caps) | _describe_rho(caps.rho),
         "kept": upward(total.reserve) if total else 0,
         "left": {
             name: left
@@ -238,9 +238,9 @@ def _dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is asked of it
             if name != "rho" or caps.rho is not None
         },
         **({} if of_period is None else {"left_for": of_period[0]}),
-        "cap_changes": list(_changes(runs, set_caps, caps)),
+        "cap_changes": list(_iter_changes(runs, set_caps, caps)),
         "caps": [_set_cap(cap) for cap in set_caps],
-        "units": units_of(runs),
+        "units": list_units(runs),
     }
 
 
@@ -253,20 +253,20 @@ def _run(run: Run) -> dict[str, object]:
         "snapshot": run.detail.get("snapshot"),
         "period": run.terms.period,
         "disjoint_periods": run.terms.disjoint,
-        **amounts(run.loss),
+        **encode_amounts(run.loss),
         "rho": number_or_none(run.loss.rho),
         "state": "published" if run.published_at is not None else str(run.state),
-        "cap": amounts(run.caps),
+        "cap": encode_amounts(run.caps),
     }
 
 
-def _over(caps: Caps, others: Caps) -> Caps:
+def _merge_caps(caps: Caps, defaults: Caps) -> Caps:
     """These caps, and the others where there is none."""
-    pairs = ((getattr(caps, name), getattr(others, name)) for name in CAPS)
-    return Caps(*(other if cap is None else cap for cap, other in pairs))
+    pairs = ((getattr(caps, name), getattr(defaults, name)) for name in CAPS)
+    return Caps(*(default if cap is None else cap for cap, default in pairs))
 
 
-def _rho(amount: Fraction | None) -> dict[str, object]:
+def _describe_rho(amount: Fraction | None) -> dict[str, object]:
     """Rho where it has a cap, which is seldom."""
     return {} if amount is None else {"rho": upward(amount)}
 
@@ -277,7 +277,7 @@ def left_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | No
     return {name: downward(getattr(left, name)) for name in CAPS}
 
 
-def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
+def _group_runs(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
     """Add up what runs cost, by the year of their charge, their period or snapshot, in order."""
     keys: Mapping[str, Callable[[Run], Any]] = {
         "year": lambda run: run.charged_at[:4],
@@ -291,7 +291,7 @@ def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
         {
             by: name,
             "releases": len(group),
-            **amounts(losses := add_losses(run.loss for run in group)),
+            **encode_amounts(losses := add_losses(run.loss for run in group)),
             "rho": number_or_none(losses.rho),
         }
         for name, group in groups.items()
@@ -299,33 +299,35 @@ def _groups(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
 
 
 def _set_cap(cap: SetCap) -> dict[str, object]:
-    held = {name: number_or_none(getattr(cap.caps, name)) for name in CAPS}
-    return {"entry": cap.seq, "set_at": cap.set_at, **held, "reason": cap.reason}
+    amounts = {name: number_or_none(getattr(cap.caps, name)) for name in CAPS}
+    return {"entry": cap.seq, "set_at": cap.set_at, **amounts, "reason": cap.reason}
 
 
-def _changes(
+def _iter_changes(
     runs: Sequence[Run], set_caps: Sequence[SetCap], last: Caps
 ) -> Iterator[dict[str, object]]:
     """Where a run or the ledger has other caps than before; ``entry`` None: declared now."""
     declared: list[tuple[int | None, Caps]] = []
-    both: list[Run | SetCap] = [*runs, *set_caps]
-    for one in sorted(both, key=lambda one: one.seq):
-        stands = declared and isinstance(one, SetCap)
-        declared.append((one.seq, _over(one.caps, declared[-1][1]) if stands else one.caps))
+    events: list[Run | SetCap] = [*runs, *set_caps]
+    for event in sorted(events, key=lambda event: event.seq):
+        stands = declared and isinstance(event, SetCap)
+        declared.append(
+            (event.seq, _merge_caps(event.caps, declared[-1][1]) if stands else event.caps)
+        )
     for (_, before), (entry, now) in pairwise([*declared, (None, last)]):
-        for what in CAPS:
-            old, new = getattr(before, what), getattr(now, what)
+        for name in CAPS:
+            old, new = getattr(before, name), getattr(now, name)
             if old != new:
                 yield {
                     "entry": entry,
-                    "cap": what,
+                    "cap": name,
                     "from": number_or_none(old),
                     "to": number_or_none(new),
                     "raised": old is not None and (new is None or new > old),
                 }
 
 
-def units_of(runs: Sequence[Run]) -> list[dict[str, object]]:
+def list_units(runs: Sequence[Run]) -> list[dict[str, object]]:
     """Tell the units that charges note, with the entries of each; usually it is one."""
     units: list[dict[str, Any]] = []
     for run in runs:
@@ -344,10 +346,10 @@ def units_of(runs: Sequence[Run]) -> list[dict[str, object]]:
     return units
 
 
-def amounts(of: Loss | Caps) -> dict[str, object]:
+def encode_amounts(of: Loss | Caps) -> dict[str, object]:
     """Epsilon and delta of a loss or of caps in JSON values."""
     return {"epsilon": number_or_none(of.epsilon), "delta": number_or_none(of.delta)}
 
 
-def _total(total: Total) -> dict[str, object]:
+def _encode_total(total: Total) -> dict[str, object]:
     return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": total.by}

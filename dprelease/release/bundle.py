@@ -57,7 +57,7 @@ from dprelease.postprocess.intervals.estimate_columns import find_blank_figures
 from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
 from dprelease.release.payload import Sealed
-from dprelease.release.saved_plan import digest_of
+from dprelease.release.saved_plan import compute_plan_digest
 from dprelease.reports.facts.release_facts import Outcome, build, table_facts
 from dprelease.reports.model.json_form import report_json
 from dprelease.reports.model.report_model import Cap, Charge, ComposedTotals, Ledger, Spent
@@ -70,16 +70,16 @@ if TYPE_CHECKING:
     from dprelease.reports.facts.change_facts import PreviousRelease
 
 
-def tables_of(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
+def build_tables(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
     """Lay out every table: group columns in declared order, then the queries' columns."""
     by_table: dict[str, list[Read]] = {}
     for read in plan.reads:
         by_table.setdefault(read.query.table, []).append(read)
     counts = counts_together(plan, noisy)
-    return [_table(plan, name, reads, noisy, counts) for name, reads in by_table.items()]
+    return [_build_table(plan, name, reads, noisy, counts) for name, reads in by_table.items()]
 
 
-def _table(
+def _build_table(
     plan: Plan,
     name: str,
     reads: Sequence[Read],
@@ -90,27 +90,29 @@ def _table(
     query = reads[0].query
     groups = get_statistic(query.statistic).list_published_groups(query)
     private = query.private
-    columns = list(_selected_columns(groups, noisy.keys[name]) if private else key_columns(groups))
+    columns = list(
+        _build_selected_columns(groups, noisy.keys[name]) if private else iter_key_columns(groups)
+    )
     names = plan.release.names
     columns = [
-        replace(column, names=_key_names(names, group))
+        replace(column, names=_name_key_column(names, group))
         for column, group in zip(columns, groups, strict=True)
     ]
     figures = [
-        replace(column, names=_figure_names(names, read.query, column))
+        replace(column, names=_name_figure_column(names, read.query, column))
         for read in reads
         for column in build_columns(read, plan, noisy, interval, counts.get(read.query.name))
     ]
-    columns = [*_with_edges(columns, groups, figures), *figures]
+    columns = [*_add_edges(columns, groups, figures), *figures]
     about = plan.release.about
     return OutputTable(name, tuple(columns), names.tables.get(name) or about.title or about.name)
 
 
-def _with_edges(
+def _add_edges(
     keys: Sequence[OutputColumn], groups: Sequence[Group], figures: Sequence[OutputColumn]
 ) -> Iterator[OutputColumn]:
     """The grouping columns; beside one of numeric bins their edges, unless the names are taken."""
-    taken = {column.name.casefold() for column in (*keys, *figures)}
+    used_names = {column.name.casefold() for column in (*keys, *figures)}
     for key, group in zip(keys, groups, strict=True):
         yield key
         if group.edges is None or group.type not in NUMERIC_TYPES:
@@ -125,30 +127,30 @@ def _with_edges(
                 zip(bins, (to_fixed_point(edge, places) for edge in of_bins), strict=True)
             )
             name = f"{group.column}_{end}"
-            if name.casefold() not in taken:
+            if name.casefold() not in used_names:
                 values = [by_bin.get(str(label)) for label in key.values]
                 yield OutputColumn(name, "edge", values, meaning, places)
 
 
-def _key_names(names: Names, group: Group) -> ColumnNames:
+def _name_key_column(names: Names, group: Group) -> ColumnNames:
     """The names of a grouping column; keys of bins are read by the type of their edges."""
-    stated = names.columns.get(group.column, AS_WRITTEN)
-    return replace(stated, bins=None if group.edges is None else group.type)
+    column_names = names.columns.get(group.column, AS_WRITTEN)
+    return replace(column_names, bins=None if group.edges is None else group.type)
 
 
-def _figure_names(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
+def _name_figure_column(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
     """The names of a column of a query; one that holds keys has those of the keys too."""
-    stated = names.queries.get(query.column_name, AS_WRITTEN)
+    query_names = names.queries.get(query.column_name, AS_WRITTEN)
     if column.kind != "text" or column.beside == "_flag":
-        return stated
+        return query_names
     axis = query.groups[-1] if get_statistic(query.statistic).keys.ordered else query.axis
     if axis is None:
-        return stated
-    keys = _key_names(names, axis)
-    return replace(stated, labels=keys.labels, bins=keys.bins)
+        return query_names
+    keys = _name_key_column(names, axis)
+    return replace(query_names, labels=keys.labels, bins=keys.bins)
 
 
-def _selected_columns(
+def _build_selected_columns(
     groups: Sequence[Group], keys: Sequence[Sequence[str]]
 ) -> Iterator[OutputColumn]:
     """Columns of the private keys that were selected."""
@@ -163,7 +165,7 @@ def _selected_columns(
         )
 
 
-def key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
+def iter_key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
     """Columns of the cross product of the labels: the last group moves fastest."""
     rows = prod(len(group.labels) for group in groups)
     inner = rows
@@ -186,7 +188,7 @@ _ENDS = ("_low", "_high", "_mean_low", "_mean_high")
 _OF_QUANTILE = ("", "_noise_moe", "_flag", "_rank_moe")
 
 
-def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
+def restore_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Lay finished tables out as version 0.2 did.
 
     A release is laid out for good as it was when its integers were sealed: who publishes it again
@@ -196,18 +198,18 @@ def in_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTa
     queries = {read.query.name: read.query for read in plan.reads}
     ranked = {name for name, query in queries.items() if get_statistic(query.statistic).in_ranks}
 
-    def columns(table: OutputTable) -> Iterator[OutputColumn]:
-        named = {column.name: column for column in table.columns}
+    def iter_columns(table: OutputTable) -> Iterator[OutputColumn]:
+        columns_by_name = {column.name: column for column in table.columns}
         for column in table.columns:
             if column.query not in ranked:
                 if column.kind == "key" or (column.query and column.suffix not in _ENDS):
                     yield column
-            elif f"{column.name}_rank_moe" in named:
+            elif f"{column.name}_rank_moe" in columns_by_name:
                 half = replace(column, name=f"{column.name}_noise_moe", description="empty")
-                named[half.name] = replace(half, values=[None] * len(column.values))
-                yield from (named[column.name + part] for part in _OF_QUANTILE)
+                columns_by_name[half.name] = replace(half, values=[None] * len(column.values))
+                yield from (columns_by_name[column.name + part] for part in _OF_QUANTILE)
 
-    return tuple(replace(table, columns=tuple(columns(table))) for table in tables)
+    return tuple(replace(table, columns=tuple(iter_columns(table))) for table in tables)
 
 
 class Publication(Struct, frozen=True):
@@ -229,10 +231,10 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
     with speaking(plan.release.report_language):
-        return _assembled(plan, reservation, sealed, released_at, runs, previous)
+        return _assemble(plan, reservation, sealed, released_at, runs, previous)
 
 
-def _assembled(  # noqa: PLR0913, PLR0917 - as above
+def _assemble(  # noqa: PLR0913, PLR0917 - as above
     plan: Plan,
     reservation: Reservation,
     sealed: Sealed,
@@ -241,42 +243,42 @@ def _assembled(  # noqa: PLR0913, PLR0917 - as above
     previous: PreviousRelease | None,
 ) -> Publication:
     release = plan.release
-    flagged = _flagged(plan, tuple(tables_of(plan, sealed.noisy)), sealed.layout)
+    flagged = _flag_tables(plan, tuple(build_tables(plan, sealed.noisy)), sealed.layout)
     figures = collect_noisy_figures(plan, plan.reads, sealed.noisy)
     finish = finish_tables(flagged, figures, release.output.interval)
     if sealed.layout == 1:
-        tables = in_first_layout(finish.tables, plan)
+        tables = restore_first_layout(finish.tables, plan)
     else:
         tables = mark_bounded(finish.tables, plan, with_others=sealed.layout > 2)
     tables = tuple(map(_worded, tables))
-    written = [write_table(table, release.output.format) for table in tables]
-    records = _records(plan, sealed)
+    table_files = [write_table(table, release.output.format) for table in tables]
+    records = _list_record_files(plan, sealed)
     outcome = Outcome(
         run_id=reservation.run_id,
         released_at=released_at,
-        ledger=ledger_facts(plan, reservation, runs),
+        ledger=describe_ledger(plan, reservation, runs),
         versions=sealed.versions,
-        files={table.file: table.sha256 for table in written}
+        files={table.file: table.sha256 for table in table_files}
         | {table.file: table.sha256 for table in records},
-        tables=tuple(table_facts(table.table, table.file, finish.raw) for table in written),
-        plan_digest=None if release.rehearsal else digest_of(plan),
-        flags=_flags(finish.tables),
-        remarks=(*_remarks(plan, flagged), *map(word, finish.remarks)),
+        tables=tuple(table_facts(table.table, table.file, finish.raw) for table in table_files),
+        plan_digest=None if release.rehearsal else compute_plan_digest(plan),
+        flags=_count_flags(finish.tables),
+        remarks=(*_collect_remarks(plan, flagged), *map(word, finish.remarks)),
         records=sealed.records,
     )
     facts = build(plan, outcome)
-    in_files = {table.file: as_in_file(table.table, table.format) for table in written}
+    in_files = {table.file: as_in_file(table.table, table.format) for table in table_files}
     if previous is not None:
         # Imported here for start-up: most releases have none.
         from dprelease.reports.facts.change_facts import with_changes
 
         facts = with_changes(facts, previous, in_files)
-    others = rendered_with_charts(facts, in_files, release.report_formats)
-    files: dict[str, Content] = {table.file: table.content for table in written}
+    report_files = rendered_with_charts(facts, in_files, release.report_formats)
+    files: dict[str, Content] = {table.file: table.content for table in table_files}
     files |= {table.file: table.stored for table in records}
-    files |= others
+    files |= report_files
     files["datapackage.json"] = datapackage_bytes(
-        release, [*written, *records], others, media_types(others)
+        release, [*table_files, *records], report_files, media_types(report_files)
     )
     return Publication(tables, report_json(facts), files, tuple(records))
 
@@ -287,7 +289,9 @@ def _worded(table: OutputTable) -> OutputTable:
     return replace(table, columns=tuple(columns))
 
 
-def _flagged(plan: Plan, tables: tuple[OutputTable, ...], layout: int) -> tuple[OutputTable, ...]:
+def _flag_tables(
+    plan: Plan, tables: tuple[OutputTable, ...], layout: int
+) -> tuple[OutputTable, ...]:
     """Judge figures by others, as was done when the integers of a layout were sealed."""
     if layout == 1:
         return restate_listed_ranks(tables, plan)
@@ -296,7 +300,7 @@ def _flagged(plan: Plan, tables: tuple[OutputTable, ...], layout: int) -> tuple[
     return remove_empty_groups(add_count_flags(clip_figures(tables), plan), plan)
 
 
-def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
+def _list_record_files(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     if not plan.records:
         return []
     # Imported here for start-up: most releases have no table of records.
@@ -312,7 +316,7 @@ def _records(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     ]
 
 
-def _flags(tables: Sequence[OutputTable]) -> Counter[str]:
+def _count_flags(tables: Sequence[OutputTable]) -> Counter[str]:
     """Count how often each flag stands beside a published figure."""
     return Counter(
         str(flag)
@@ -324,7 +328,7 @@ def _flags(tables: Sequence[OutputTable]) -> Counter[str]:
     )
 
 
-def _remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
+def _collect_remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
     """Say of published figures what may be a sign of a spec that misses the data."""
     thresholds = {step.query.table: step.threshold for step in plan.steps if step.threshold}
     empty = [
@@ -356,12 +360,12 @@ def _remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
             remedy=surprise,
         )
         for table in filled
-        if (figures := _guessed(plan, table))
+        if (figures := _find_guessed(plan, table))
     ]
     return [*empty, *blank, *chance]
 
 
-def _guessed(plan: Plan, table: OutputTable) -> list[str]:
+def _find_guessed(plan: Plan, table: OutputTable) -> list[str]:
     """Name the queries of a table that choose names of which all are flagged."""
     choosing = {read.query.name for read in plan.reads if get_statistic(read.query.statistic).names}
     return [
@@ -371,7 +375,7 @@ def _guessed(plan: Plan, table: OutputTable) -> list[str]:
     ]
 
 
-def file_names(plan: Plan) -> list[str]:
+def list_file_names(plan: Plan) -> list[str]:
     """Name every file that the plan will publish."""
     release = plan.release
     tables = dict.fromkeys(read.query.table for read in plan.reads)
@@ -386,7 +390,7 @@ def file_names(plan: Plan) -> list[str]:
 MOST_CHARGES = 200
 
 
-def _history(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
+def _list_charges(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
     """List the dataset's charges up to this one, with the total that was held against the cap.
 
     Of very many the last. Neither names nor numbers of other releases: only when each was charged,
@@ -404,38 +408,45 @@ def _history(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
     return tuple(charges[-MOST_CHARGES:])
 
 
-def ledger_facts(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -> Ledger:
+def describe_ledger(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -> Ledger:
     """State where the ledger stood around this release's charge, under the caps of that time.
 
     ``before`` and ``after`` are plain sums, ``composed`` what is held against the caps. ``entry``
     and ``hash`` name the charge in the ledger: ``dprelease budget verify`` looks it up.
     """
     run = reservation.run
-    of_dataset = [one for one in runs if one.dataset == run.dataset and one.seq <= run.seq]
-    earlier = [one.terms for one in of_dataset if one.seq < run.seq]
-    held = run.caps.rho is not None
+    of_dataset = [
+        candidate
+        for candidate in runs
+        if candidate.dataset == run.dataset and candidate.seq <= run.seq
+    ]
+    earlier = [candidate.terms for candidate in of_dataset if candidate.seq < run.seq]
+    has_rho_cap = run.caps.rho is not None
     return Ledger(
         dataset=plan.release.ledger.dataset,
         entry=run.seq,
         hash=run.hash,
-        before=_spent(reservation.before, sum_spent_rho(earlier) if held else None),
-        after=_spent(reservation.after, sum_spent_rho([*earlier, run.terms]) if held else None),
-        composed=ComposedTotals(
-            before=_total(reservation.total_before), after=_total(reservation.total_after)
+        before=_build_spent(reservation.before, sum_spent_rho(earlier) if has_rho_cap else None),
+        after=_build_spent(
+            reservation.after, sum_spent_rho([*earlier, run.terms]) if has_rho_cap else None
         ),
-        cap=Cap(**{name: _optional(getattr(run.caps, name)) for name in CAPS}),
+        composed=ComposedTotals(
+            before=_format_total(reservation.total_before),
+            after=_format_total(reservation.total_after),
+        ),
+        cap=Cap(**{name: _format_optional(getattr(run.caps, name)) for name in CAPS}),
         disjoint_periods=run.terms.disjoint,
-        history=_history(run, of_dataset),
+        history=_list_charges(run, of_dataset),
     )
 
 
-def _spent(loss: Loss, rho: Fraction | None) -> Spent:
-    return Spent(epsilon=upward(loss.epsilon), delta=upward(loss.delta), rho=_optional(rho))
+def _build_spent(loss: Loss, rho: Fraction | None) -> Spent:
+    return Spent(epsilon=upward(loss.epsilon), delta=upward(loss.delta), rho=_format_optional(rho))
 
 
-def _total(total: Total) -> Spent:
+def _format_total(total: Total) -> Spent:
     return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=total.by)
 
 
-def _optional(value: Fraction | None) -> int | float | None:
+def _format_optional(value: Fraction | None) -> int | float | None:
     return None if value is None else upward(value)

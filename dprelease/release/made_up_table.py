@@ -44,29 +44,31 @@ _FIRST_DAY = date(2020, 7, 1).toordinal()
 HALF_A_YEAR = 182
 
 
-def made_up_table(release: Release, rows: int, distribution: str) -> pa.Table:
+def make_up_table(release: Release, rows: int, distribution: str) -> pa.Table:
     """Make up a table with every column that the release reads, of the declared types.
 
     ``distribution`` is one of ``DISTRIBUTIONS``: "uniform", or "skewed" to the first keys and the
     lowest values.
     """
     unit = release.privacy.unit_column
-    named = _compared(release)
+    constants = _collect_constants(release)
     columns = {}
     for column in list_all_inputs(release):
         if column.expression is not None:
             continue
         declared = release.columns.get(column.name)
         if column.name == unit and (declared is None or declared.keys is None):
-            columns[column.name] = _units(release, column, rows)
+            columns[column.name] = _draw_units(release, column, rows)
             continue
-        values = _domain(column, declared, named.get(column.name, ()))
-        places = _places(column.name, len(values), rows, distribution)
+        values = _list_domain(column, declared, constants.get(column.name, ()))
+        places = _draw_places(column.name, len(values), rows, distribution)
         columns[column.name] = values.take(places)
     return pa.table(columns)
 
 
-def _domain(column: InputColumn, declared: Column | None, named: Iterable[object]) -> pa.Array:
+def _list_domain(
+    column: InputColumn, declared: Column | None, constants: Iterable[object]
+) -> pa.Array:
     """The values that a column may take, in order."""
     kind = _TYPES[column.type]
     if declared is not None and declared.keys is not None:
@@ -77,101 +79,103 @@ def _domain(column: InputColumn, declared: Column | None, named: Iterable[object
         grid = declared.grid
         parts = min(grid.width, POINTS - 1)
         steps = {grid.lower + grid.width * part // parts for part in range(parts + 1)}
-        return _numbers((step * grid.step for step in sorted(steps)), column.type)
+        return _build_numbers((step * grid.step for step in sorted(steps)), column.type)
     if declared is not None and declared.edges is not None:
         if column.type not in _NUMBERS:
             return pa.array(declared.edges[:-1]).cast(kind)
-        return _numbers(_inside([Fraction(edge) for edge in declared.edges]), column.type)
-    return _unbounded(column, [value for value in named if value is not None])
+        return _build_numbers(
+            _iter_bin_values([Fraction(edge) for edge in declared.edges]), column.type
+        )
+    return _make_unbounded(column, [value for value in constants if value is not None])
 
 
-def _inside(edges: Sequence[Fraction]) -> Iterator[Fraction]:
+def _iter_bin_values(edges: Sequence[Fraction]) -> Iterator[Fraction]:
     """Ten values of each bin, its lower edge among them."""
     for lower, upper in pairwise(edges):
         for part in range(10):
             yield lower + (upper - lower) * part / 10
 
 
-def _unbounded(column: InputColumn, named: Sequence[object]) -> pa.Array:
+def _make_unbounded(column: InputColumn, constants: Sequence[object]) -> pa.Array:
     """The values of a column that the spec gives no domain: what it is compared with, and more."""
     kind = _TYPES[column.type]
     match column.type:
         case ColumnType.STRING:
-            texts = [str(value) for value in named]
+            texts = [str(value) for value in constants]
             return pa.array([*texts, *(f"group {number + 1}" for number in range(LABELS))])
         case ColumnType.DATE | ColumnType.TIMESTAMP:
-            days = [value.toordinal() for value in named if isinstance(value, date)]
+            days = [value.toordinal() for value in constants if isinstance(value, date)]
             first = max(min(days, default=_FIRST_DAY) - HALF_A_YEAR, date.min.toordinal())
             last = min(max(days, default=_FIRST_DAY) + HALF_A_YEAR, date.max.toordinal())
             dates = [date.fromordinal(day) for day in range(first, last + 1)]
             return pa.array(dates, pa.date32()).cast(kind)
         case _:
-            numbers = (value for value in named if isinstance(value, int | float))
-            stated = [Fraction(value) for value in numbers if abs(value) < LARGEST]
-            around = {value + more for value in stated for more in (-1, 0, 1)}
-            return _numbers(
+            numbers = (value for value in constants if isinstance(value, int | float))
+            fractions = [Fraction(value) for value in numbers if abs(value) < LARGEST]
+            around = {value + offset for value in fractions for offset in (-1, 0, 1)}
+            return _build_numbers(
                 sorted({Fraction(number) for number in range(101)} | around), column.type
             )
 
 
-def _numbers(values: Iterable[Fraction], kind: ColumnType) -> pa.Array:
+def _build_numbers(values: Iterable[Fraction], kind: ColumnType) -> pa.Array:
     whole = kind is ColumnType.INTEGER
     numbers = [int(value) if whole else value.numerator / value.denominator for value in values]
     return pa.array(numbers, _TYPES[kind])
 
 
-def _places(column: str, values: int, rows: int, distribution: str) -> pa.Array:
+def _draw_places(column: str, values: int, rows: int, distribution: str) -> pa.Array:
     """A place among the values for each row, and none for a null."""
-    chances = even = _hashed(column, rows)
+    chances = even = _hash_rows(column, rows)
     if distribution == "skewed":  # the third power
         chances = (even * even >> _BITS) * even >> _BITS
-    nulls = _hashed(f"nulls of {column}", rows) % NULLS == 0
+    nulls = _hash_rows(f"nulls of {column}", rows) % NULLS == 0
     return pa.array(chances * values >> _BITS, mask=nulls)
 
 
-def _units(release: Release, column: InputColumn, rows: int) -> pa.Array:
+def _draw_units(release: Release, column: InputColumn, rows: int) -> pa.Array:
     """A unit for each row: each has at least one row, and at most as many as count of it."""
     bounding = release.privacy.bounding
-    most = 1 if bounding is None else bounding.rows
-    sizes = 1 + _hashed(column.name, rows) % most
+    row_limit = 1 if bounding is None else bounding.rows
+    sizes = 1 + _hash_rows(column.name, rows) % row_limit
     numbers = np.repeat(np.arange(rows), sizes)[:rows]
     if column.type in _NUMBERS:
         return pa.array(numbers).cast(_TYPES[column.type])
     if column.type is ColumnType.STRING:
         return pa.array([f"unit {number + 1}" for number in numbers.tolist()])
-    values = _unbounded(column, ())
+    values = _make_unbounded(column, ())
     return values.take(pa.array(numbers % len(values)))
 
 
-def _hashed(name: str, rows: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _hash_rows(name: str, rows: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Numbers of 31 bits, one for each row: products of two fit in 64."""
     stream = hashlib.shake_256(name.encode()).digest(4 * rows)
     return np.frombuffer(stream, dtype="<u4").astype(np.int64) >> 1
 
 
-def _compared(release: Release) -> dict[str, tuple[object, ...]]:
+def _collect_constants(release: Release) -> dict[str, tuple[object, ...]]:
     """The constants that stand beside a column in the expressions of the spec."""
     types = {column.name: column.type for column in list_all_inputs(release)}
-    named: dict[str, dict[object, None]] = {}
-    for expression, more in _expressions(release):
-        waiting = [tree(expression.text, types | more)]
+    found_constants: dict[str, dict[object, None]] = {}
+    for expression, names in _iter_expressions(release):
+        waiting = [tree(expression.text, types | names)]
         while waiting:
             node = waiting.pop()
             waiting.extend(node.args)
             constants = [inner.value for inner in node.args if inner.op == "literal"]
-            for column in filter(None, map(_column_of, node.args)):
-                named.setdefault(column, {}).update(dict.fromkeys(constants))
-    return {name: tuple(constants) for name, constants in named.items()}
+            for column in filter(None, map(_find_column, node.args)):
+                found_constants.setdefault(column, {}).update(dict.fromkeys(constants))
+    return {name: tuple(constants) for name, constants in found_constants.items()}
 
 
-def _column_of(node: Node) -> str | None:
+def _find_column(node: Node) -> str | None:
     """The column that a node is, as it is or widened."""
     while node.op in ("to_float", "to_timestamp"):
         (node,) = node.args
     return str(node.value) if node.op == "column" else None
 
 
-def _expressions(release: Release) -> Iterator[tuple[Expression, dict[str, ColumnType]]]:
+def _iter_expressions(release: Release) -> Iterator[tuple[Expression, dict[str, ColumnType]]]:
     """Every expression over records, with the types of names that are no columns."""
     for column in release.columns.values():
         if column.expression is not None and column.expression.state_of is None:

@@ -52,13 +52,13 @@ _FOR_RECORDS = (
 
 def load_modules(plan: Plan) -> None:
     """Import what a run of the plan needs after its charge, and read its sentences."""
-    for name in _needed(plan):
-        for module in _with_modules(name):
+    for name in _iter_needed(plan):
+        for module in _iter_submodules(name):
             import_module(module)
     catalogue(plan.release.report_language)
 
 
-def _needed(plan: Plan) -> Iterator[str]:
+def _iter_needed(plan: Plan) -> Iterator[str]:
     """Give what every run needs, and what some plans do: loading is most of a small run."""
     yield from _FOR_ALL
     if any(step.form is not Form.NUMBERS for step in plan.steps):
@@ -71,7 +71,7 @@ def _needed(plan: Plan) -> Iterator[str]:
         yield from _FOR_RECORDS
 
 
-def _with_modules(name: str) -> Iterator[str]:
+def _iter_submodules(name: str) -> Iterator[str]:
     """The module, and those inside of it if it is a package of ours."""
     yield name
     if name.startswith("dprelease."):

@@ -25,7 +25,7 @@ PACKAGES = ("dprelease", "duckdb", "numpy")
 
 
 @cache
-def versions() -> Mapping[str, str]:
+def list_versions() -> Mapping[str, str]:
     """Name the versions of the tool, of Python and of what counted and drew, in order of name.
 
     Raises Failure (exit 2) where an installation does not say them.
@@ -67,21 +67,21 @@ class Sealed(Struct, frozen=True):
     layout: int = LAYOUT
 
 
-def to_bytes(plan: Plan, drawn: Sealed) -> bytes:
+def to_bytes(plan: Plan, sealed: Sealed) -> bytes:
     """Write the noisy integers of a plan; the same input gives the same bytes.
 
     ``from_bytes`` gives back what was written. Raises TypeError for a figure that is no integer.
     """
-    keys = drawn.noisy.keys
+    keys = sealed.noisy.keys
     tables = [step.perturb.name for step in plan.records]
-    records = {name: _stored(drawn.records[name]) for name in tables}
+    records = {name: _encode_table(sealed.records[name]) for name in tables}
     content = {
         "form": FORM,
-        "layout": drawn.layout,
-        "versions": dict(drawn.versions),
-        "steps": sealed_laws(plan),
+        "layout": sealed.layout,
+        "versions": dict(sealed.versions),
+        "steps": describe_laws(plan),
         "values": {
-            step.query.name: list(map(_integers, drawn.noisy.values[step.query.name]))
+            step.query.name: list(map(_read_integers, sealed.noisy.values[step.query.name]))
             for step in plan.steps
         },
         **({"records": records} if records else {}),
@@ -95,7 +95,7 @@ def is_of(plan: Plan, payload: bytes | None) -> bool:
     if payload is None:
         return True
     content = json.loads(payload)
-    return bool(content.get("form") == FORM and content["steps"] == sealed_laws(plan))
+    return bool(content.get("form") == FORM and content["steps"] == describe_laws(plan))
 
 
 def from_bytes(plan: Plan, payload: bytes) -> Sealed:
@@ -113,44 +113,44 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
             ),
         )
     content = json.loads(payload)
-    values = {name: tuple(map(_integers, rows)) for name, rows in content["values"].items()}
-    keys = {name: tuple(map(_texts, rows)) for name, rows in content.get("keys", {}).items()}
+    values = {name: tuple(map(_read_integers, rows)) for name, rows in content["values"].items()}
+    keys = {name: tuple(map(_read_texts, rows)) for name, rows in content.get("keys", {}).items()}
     records = {name: _read_stored(table) for name, table in content.get("records", {}).items()}
     layout = content.get("layout", 1)
     return Sealed(NoisyTable(values, keys), content["versions"], records, layout)
 
 
-def _integers(row: Sequence[object]) -> tuple[int, ...]:
+def _read_integers(row: Sequence[object]) -> tuple[int, ...]:
     """Refuse whatever is no integer: a text or a decimal is no noisy figure of ours."""
     if not set(map(type, row)) <= {int}:
         raise TypeError("a noisy figure is an integer")
     return tuple(row)  # type: ignore[arg-type]
 
 
-def _texts(key: Sequence[object]) -> tuple[str, ...]:
+def _read_texts(key: Sequence[object]) -> tuple[str, ...]:
     if not set(map(type, key)) <= {str}:
         raise TypeError("a key is made of labels")
     return tuple(key)  # type: ignore[arg-type]
 
 
-def sealed_laws(plan: Plan) -> list[list[object]]:
+def describe_laws(plan: Plan) -> list[list[object]]:
     """State every step's noise, by name: the order of queries in a spec means nothing."""
-    laws = [_law(step) for step in plan.steps]
+    laws = [_describe_law(step) for step in plan.steps]
     laws += [[step.perturb.name, record_json(step)] for step in plan.records]
     return sorted(laws, key=lambda law: str(law[0]))
 
 
-def _law(step: Step) -> list[object]:
-    stated = step_json(step)
-    law = [stated[name] for name in ("query", "mechanism", "parameter", "transform", "cells")]
-    if "stairs" in stated:
-        law.append(stated["stairs"])
-    if "axes" in stated:  # by digest: a matrix may have many entries
-        mixing = json.dumps([stated["groups"], stated["axes"]], sort_keys=True)
+def _describe_law(step: Step) -> list[object]:
+    step_content = step_json(step)
+    law = [step_content[name] for name in ("query", "mechanism", "parameter", "transform", "cells")]
+    if "stairs" in step_content:
+        law.append(step_content["stairs"])
+    if "axes" in step_content:  # by digest: a matrix may have many entries
+        mixing = json.dumps([step_content["groups"], step_content["axes"]], sort_keys=True)
         law.append(hashlib.sha256(mixing.encode()).hexdigest())
-    if "form" in stated or "threshold" in stated:
+    if "form" in step_content or "threshold" in step_content:
         rates = [exact(selection.rate) for selection in step.scheme.steps] if step.scheme else []
-        law += [stated.get("form", str(Form.NUMBERS)), step.threshold, rates]
+        law += [step_content.get("form", str(Form.NUMBERS)), step.threshold, rates]
     return law
 
 
@@ -166,7 +166,7 @@ class StoredJson(TypedDict):
     pairs: list[tuple[str, str, list[list[int]]]]
 
 
-def _stored(table: StoredTable) -> StoredJson:
+def _encode_table(table: StoredTable) -> StoredJson:
     tally = table.tally
     return {
         "format": table.format,
@@ -183,7 +183,7 @@ def _stored(table: StoredTable) -> StoredJson:
 
 
 def _read_stored(content: StoredJson) -> StoredTable:
-    """Read what ``_stored`` wrote; the place is empty."""
+    """Read what ``_encode_table`` wrote; the place is empty."""
     tally = Tally(
         content["rows"],
         {name: tuple(counts) for name, counts in content["labels"].items()},

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dprelease.kernel.certify.certify import CertifiedPlan
 
 
-def certified_plan(
+def plan_and_certify(
     release: Release, *, jointly: bool = True, is_sealed: bool = False
 ) -> CertifiedPlan:
     """Plan a release and certify the plan.
@@ -35,12 +35,12 @@ def certified_plan(
     from dprelease.privacy.composition import MARGINS, PLD
 
     for margin in MARGINS:
-        made = make_plan(release, margin=margin, jointly=jointly)
+        draft_plan = make_plan(release, margin=margin, jointly=jointly)
         try:
-            return certify(made, is_sealed=is_sealed)
+            return certify(draft_plan, is_sealed=is_sealed)
         except Failure:
             last = margin == MARGINS[-1] and release.privacy.accounting != "auto"
-            if made.method != PLD or last:
+            if draft_plan.method != PLD or last:
                 raise
     return certify(make_plan(release, margin=None, jointly=jointly), is_sealed=is_sealed)
 
@@ -61,9 +61,9 @@ def plan_as_charged(
     """
     from dprelease.kernel.certify.certify import certify
 
-    for made in _as_versions_planned(certified, is_sealed=is_sealed):
-        certified = made
-        if is_noise_of(made.plan) and _is_close(made.plan.loss, charged):
+    for candidate in _iter_version_plans(certified, is_sealed=is_sealed):
+        certified = candidate
+        if is_noise_of(candidate.plan) and _is_close(candidate.plan.loss, charged):
             break
     plan = certified.plan
     if plan.loss.epsilon == charged.epsilon or not _is_close(plan.loss, charged):
@@ -72,7 +72,7 @@ def plan_as_charged(
     return certify(replace(plan, loss=loss), is_sealed=is_sealed)
 
 
-def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterator[CertifiedPlan]:
+def _iter_version_plans(certified: CertifiedPlan, *, is_sealed: bool) -> Iterator[CertifiedPlan]:
     """Give the plan, and those that earlier versions made.
 
     Version 0.2 took every share among all records, curves from wide bins, and the number of records
@@ -89,8 +89,8 @@ def _as_versions_planned(certified: CertifiedPlan, *, is_sealed: bool) -> Iterat
         releases += [replace(tried, privacy=privacy) for tried in releases]
     for tried in releases:
         if tried is not release:
-            yield certified_plan(tried, is_sealed=is_sealed)
-        yield certified_plan(tried, jointly=False, is_sealed=is_sealed)
+            yield plan_and_certify(tried, is_sealed=is_sealed)
+        yield plan_and_certify(tried, jointly=False, is_sealed=is_sealed)
 
 
 def _ask_as_0_2(query: Query) -> Query:
@@ -152,9 +152,9 @@ def plan(
 
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
-    return released_plan(certified_plan(relocated(spec, ledger, output)).plan)
+    return build_release_plan(plan_and_certify(relocated(spec, ledger, output)).plan)
 
 
-def released_plan(made: Plan) -> ReleasePlan:
+def build_release_plan(plan: Plan) -> ReleasePlan:
     """The plan with what callers ask of it."""
-    return ReleasePlan(**asdict(made))
+    return ReleasePlan(**asdict(plan))

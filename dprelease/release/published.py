@@ -65,7 +65,7 @@ class ReleasedTable(Struct, frozen=True, dict=True):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows that were asked for, by the names of columns; an empty cell is None."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self._values()]
+        return [dict(zip(self.columns, row, strict=True)) for row in self._list_values()]
 
     def to_dict(self) -> dict[str, Any]:
         """The same in JSON values, as ``dprelease show --json`` prints it."""
@@ -78,14 +78,14 @@ class ReleasedTable(Struct, frozen=True, dict=True):
                 {"name": field.name, "type": field.type, "description": field.description or None}
                 for field in self.described.fields
             ],
-            "values": self._values(),
+            "values": self._list_values(),
             "unchanged": self.warning is None,
         }
 
-    def _values(self) -> list[list[Any]]:
+    def _list_values(self) -> list[list[Any]]:
         fields = self.described.fields
         return [
-            [_value(field, text) for field, text in zip(fields, row, strict=True)]
+            [_convert_value(field, text) for field, text in zip(fields, row, strict=True)]
             for row in self.read.rows
         ]
 
@@ -145,7 +145,7 @@ def report(directory: str | os.PathLike[str], *, format: str = "md") -> Rendered
     return RenderedReport(format, FORMATS[format].media_type, content)
 
 
-def _value(field: Field, text: str | None) -> object:
+def _convert_value(field: Field, text: str | None) -> object:
     if field.type == "boolean":
         return {"true": True, "false": False}.get(text or "", text)
     if text is None or field.type not in NUMBERS or not NUMBER.fullmatch(text):
@@ -199,26 +199,26 @@ def combine(
 ) -> Combination:
     """Do what the package's ``combine`` says."""
     facts, published = read_release(os.fspath(directory))
-    level = _level(facts.provenance.interval if interval is None else interval)
+    level = _parse_level(facts.provenance.interval if interval is None else interval)
     total, result = combined(published, expression, 1 - level)
     return Combination(
-        expression, result.value, result.low, result.high, level, total.cells, _changed(total)
+        expression, result.value, result.low, result.high, level, total.cells, _list_changes(total)
     )
 
 
-def _changed(total: Sum) -> tuple[str, ...]:
+def _list_changes(total: Sum) -> tuple[str, ...]:
     figures = [figures for figures, _ in (*total.weighted, *total.divisor)]
     figures += [pooled.figures for pooled, _ in total.means]
     return tuple(dict.fromkeys(member.name for member in figures if member.raw))
 
 
-def _level(given: str | Fraction) -> Fraction:
+def _parse_level(confidence: str | Fraction) -> Fraction:
     try:
-        level = Fraction(given)
+        level = Fraction(confidence)
     except (ValueError, ZeroDivisionError):
         level = Fraction(0)
     if not 0 < level < 1 or level > 1 - Fraction(1, 10**9):
         hint = "write a level between 0 and 1, such as 0.95"
-        message = f"no level of an interval: {given}"
+        message = f"no level of an interval: {confidence}"
         raise Failure(ExitCode.SPEC, Complaint("E846", message, hint))
     return level

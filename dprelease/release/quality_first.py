@@ -25,7 +25,7 @@ from dprelease.ledger.reservation import (
 from dprelease.ledger.store import read_account
 from dprelease.ledger.totals import sum_spent_rho
 from dprelease.model import Column, OutputTable, Query, Release
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import plan_and_certify
 from dprelease.release.progress import Stage
 from dprelease.release.result import Result
 from dprelease.release.run import check_place, run
@@ -67,7 +67,7 @@ def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
         watcher=watcher,
     )
     checked = again(first)
-    complaints = list(_complaints(checked))
+    complaints = list(_iter_complaints(checked))
     if complaints:
         raise Failure(ExitCode.FINDINGS, complaints)
     return checked, again(rest)
@@ -78,23 +78,27 @@ def split(release: Release) -> tuple[Release, Release]:
 
     Raises Failure (exit 2) where there is nothing to split, or the budget can't be.
     """
-    looks = tuple(query for query in release.queries if _looked_at(release, query) is not None)
+    looks = tuple(
+        query for query in release.queries if _find_state_column(release, query) is not None
+    )
     others = tuple(query for query in release.queries if query not in looks)
     if not looks or not (others or release.perturbs):
         problem = "quality queries and others are needed"
-        raise _refused(release, problem, 'add a [[query]] with statistic = "quality"')
-    stated = [query.epsilon for query in looks if query.epsilon is not None and not query.delta]
+        raise _build_refusal(release, problem, 'add a [[query]] with statistic = "quality"')
+    epsilons = [query.epsilon for query in looks if query.epsilon is not None and not query.delta]
     privacy = release.privacy
-    if len(stated) < len(looks) or any(query.mechanism == "gaussian" for query in looks):
+    if len(epsilons) < len(looks) or any(query.mechanism == "gaussian" for query in looks):
         problem = "a quality query has no epsilon of its own alone"
-        raise _refused(release, problem, "give it an epsilon, no delta, and Laplace noise")
-    total = None if privacy.epsilon is None else privacy.epsilon - sum(stated)
+        raise _build_refusal(release, problem, "give it an epsilon, no delta, and Laplace noise")
+    total = None if privacy.epsilon is None else privacy.epsilon - sum(epsilons)
     if privacy.rho is not None:
         problem = "the total is in rho, of which no epsilon can be taken off"
-        raise _refused(release, problem, "state the total as epsilon and delta")
+        raise _build_refusal(release, problem, "state the total as epsilon and delta")
     if total is not None and total <= 0:
         problem = "nothing is left of the total for the other queries"
-        raise _refused(release, problem, "state a total epsilon above that of the quality queries")
+        raise _build_refusal(
+            release, problem, "state a total epsilon above that of the quality queries"
+        )
     about = replace(release.about, name=f"{release.about.name}{QUALITY}", previous=None)
     pure = replace(privacy, epsilon=None, delta=Fraction(0), accounting="auto")
     first = replace(release, about=about, queries=looks, perturbs=(), privacy=pure)
@@ -104,17 +108,17 @@ def split(release: Release) -> tuple[Release, Release]:
 
 def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
     """Refuse (exit 3) the first release where the cap does not leave enough for the second too."""
-    terms = {one.about.name: build_terms(certified_plan(one).plan) for one in (first, rest)}
+    terms = {half.about.name: build_terms(plan_and_certify(half).plan) for half in (first, rest)}
     settings = rest.ledger
     spent = read_account(settings.path, settings.dataset, witness=settings.witness)
     runs = {run.run_id: run for run in spent.runs}
     ahead = [
-        terms[one.about.name]
-        for one in (first, rest)
-        if find_current_run(one, runs, new_noise=new_noise) not in runs
+        terms[half.about.name]
+        for half in (first, rest)
+        if find_current_run(half, runs, new_noise=new_noise) not in runs
     ]
     caps = derive_caps(spent, read_stated_caps(settings))
-    if len(ahead) > 1 and not _within(spent, caps, ahead):
+    if len(ahead) > 1 and not _is_within(spent, caps, ahead):
         name = settings.dataset
         message = f'the cap of "{name}" does not leave enough for the quality and the rest together'
         hint = "`dprelease plan` says what is left; nothing was charged"
@@ -122,15 +126,15 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
         raise Failure(ExitCode.BUDGET, complaint)
 
 
-def _within(spent: Account, caps: Caps, ahead: Sequence[Terms]) -> bool:
+def _is_within(account: Account, caps: Caps, ahead: Sequence[Terms]) -> bool:
     """Whether the account stays within the caps with these runs too."""
-    rho = sum_spent_rho((*spent.terms, *ahead))
-    return spent.compute_total(caps, *ahead).is_within(caps) and (
+    rho = sum_spent_rho((*account.terms, *ahead))
+    return account.compute_total(caps, *ahead).is_within(caps) and (
         caps.rho is None or (rho is not None and rho <= caps.rho)
     )
 
 
-def _looked_at(release: Release, query: Query) -> Column | None:
+def _find_state_column(release: Release, query: Query) -> Column | None:
     """The column whose fields' states a query counts; None for all other queries."""
     for group in query.groups:
         column = release.columns.get(group.column)
@@ -139,25 +143,25 @@ def _looked_at(release: Release, query: Query) -> Column | None:
     return None
 
 
-def _complaints(result: Result) -> Iterator[Complaint]:
+def _iter_complaints(result: Result) -> Iterator[Complaint]:
     """Name the columns of whose fields too many are unreadable or undeclared, beyond the noise."""
     release = result.plan.release
     tables = {table.name: table for table in result.output_tables}
     for query in release.queries:
-        column, share = _looked_at(release, query), query.max_unreadable
-        most = MOST_UNREADABLE if share is None else share
+        column, share = _find_state_column(release, query), query.max_unreadable
+        cap = MOST_UNREADABLE if share is None else share
         if column is None:
             continue
-        counts = _figures(tables[query.table], query.column_name)
-        noise = _figures(tables[query.table], f"{query.column_name}_noise_moe")
+        counts = _read_figures(tables[query.table], query.column_name)
+        noise = _read_figures(tables[query.table], f"{query.column_name}_noise_moe")
         total = sum(counts.values(), Fraction(0))
         states = ("unreadable",) if column.other is not None else ("unreadable", "undeclared")
         for state in states:
-            if counts.get(state, 0) - noise.get(state, 0) > most * total:
+            if counts.get(state, 0) - noise.get(state, 0) > cap * total:
                 key = dotted(("columns", column.name))
                 yield Complaint(
                     "E870",
-                    f'more than {float(most):.3g} of the fields of "{column.name}" are {state}, by '
+                    f'more than {float(cap):.3g} of the fields of "{column.name}" are {state}, by '
                     f"the noisy counts in {result.output}",
                     "correct the spec, or the data under a new snapshot, or raise max_unreadable; "
                     "only the quality was charged",
@@ -166,14 +170,14 @@ def _complaints(result: Result) -> Iterator[Complaint]:
                 )
 
 
-def _figures(table: OutputTable, name: str) -> dict[str, Fraction]:
+def _read_figures(table: OutputTable, name: str) -> dict[str, Fraction]:
     """The published figures of a column by state; those that are hidden are left out."""
-    (column,) = (one for one in table.columns if one.name == name)
+    (column,) = (candidate for candidate in table.columns if candidate.name == name)
     scale: int = 10**column.decimals
     rows = zip(table.columns[0].values, column.values, strict=True)
     return {str(key): Fraction(value, scale) for key, value in rows if isinstance(value, int)}
 
 
-def _refused(release: Release, problem: str, hint: str) -> Failure:
+def _build_refusal(release: Release, problem: str, hint: str) -> Failure:
     complaint = Complaint("E871", f"--quality-first: {problem}", hint, release.place("query"))
     return Failure(ExitCode.SPEC, complaint)

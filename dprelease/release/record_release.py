@@ -99,7 +99,7 @@ def record(  # noqa: PLR0913, PLR0917 - as above
         path = os.path.join(staging.content, "table")
         with new_file(path) as sink:
             write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
-        stored = _measured(path, form, tallier.tally())
+        stored = _measure_table(path, form, tallier.tally())
         stored = place_of(release.ledger.path, run_id, stored)
         unsealed.keep(path, stored.path)
         sync_directory(directory)
@@ -109,12 +109,12 @@ def record(  # noqa: PLR0913, PLR0917 - as above
 def narrow(columns: Columns, step: RecordStep) -> Columns:
     """The same numbers in as few bytes as hold all that the law can give."""
     return tuple(
-        column.astype(np.uint8) if _fits_a_byte(response.law) else column
+        column.astype(np.uint8) if _is_byte_sized(response.law) else column
         for column, response in zip(columns, step.responses, strict=True)
     )
 
 
-def _fits_a_byte(law: Law) -> bool:
+def _is_byte_sized(law: Law) -> bool:
     if isinstance(law, SubsetLaw):
         return law.labels <= _BYTE
     if isinstance(law, WindowLaw):
@@ -122,13 +122,13 @@ def _fits_a_byte(law: Law) -> bool:
     return False
 
 
-def _measured(path: str, form: str, tally: Tally) -> StoredTable:
+def _measure_table(path: str, form: str, tally: Tally) -> StoredTable:
     with open(path, "rb") as source:
         digest = hashlib.file_digest(source, "sha256").hexdigest()
     return StoredTable("", form, digest, os.path.getsize(path), tally)
 
 
-def located(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
+def locate_tables(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
     """Find the stored tables of a sealed run, in the format that is asked for now.
 
     What killed or overtaken processes have left is removed. Raises Failure where one is gone.
@@ -138,10 +138,12 @@ def located(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
     release, ledger = plan.release, plan.release.ledger.path
     sealed = {name: place_of(ledger, run_id, table) for name, table in sealed_run.records.items()}
     tidy(ledger, run_id, sealed.values())
-    return replace(sealed_run, records=_in_format(plan, sealed, release.output.format))
+    return replace(sealed_run, records=_convert_tables(plan, sealed, release.output.format))
 
 
-def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict[str, StoredTable]:
+def _convert_tables(
+    plan: Plan, sealed: Mapping[str, StoredTable], form: str
+) -> dict[str, StoredTable]:
     release = plan.release
     tables = {}
     for step in plan.records:
@@ -149,31 +151,35 @@ def _in_format(plan: Plan, sealed: Mapping[str, StoredTable], form: str) -> dict
         published = os.path.join(release.output.path, file_name(name, sealed[name].format))
         stored = whole_table(sealed[name], published)
         if stored.path == published:
-            stored = _kept_again(stored, sealed[name], release)
-        tables[name] = stored if stored.format == form else _converted(step, stored, release, form)
+            stored = _restore_table(stored, sealed[name], release)
+        tables[name] = (
+            stored if stored.format == form else _convert_table(step, stored, release, form)
+        )
     return tables
 
 
-def _kept_again(stored: StoredTable, lost: StoredTable, release: Release) -> StoredTable:
+def _restore_table(stored: StoredTable, missing: StoredTable, release: Release) -> StoredTable:
     """Copy a table back to where it was kept: the published one may go, or be in another format."""
     directory = directory_of(release.ledger.path)
     with staged(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
         copy_file(stored, path, 0o600)
-        os.replace(path, lost.path)
+        os.replace(path, missing.path)
     sync_directory(directory)
-    return lost
+    return missing
 
 
-def _converted(step: RecordStep, stored: StoredTable, release: Release, form: str) -> StoredTable:
+def _convert_table(
+    step: RecordStep, stored: StoredTable, release: Release, form: str
+) -> StoredTable:
     """Write the same rows in the other format, beside the ones that are sealed."""
     directory = directory_of(release.ledger.path)
     path = f"{stored.path}.{form}"
     with staged(directory, PREFIX) as staging:
-        made = os.path.join(staging.content, "table")
-        with open(stored.path, "rb") as source, new_file(made) as sink:
+        new_path = os.path.join(staging.content, "table")
+        with open(stored.path, "rb") as source, new_file(new_path) as sink:
             rows = read_columns(source, stored.path, stored.format, step)
             write_records(sink, step, described(step, release.about), rows, form)
-        converted = _measured(made, form, stored.tally)
-        os.replace(made, path)
+        converted = _measure_table(new_path, form, stored.tally)
+        os.replace(new_path, path)
     return replace(converted, path=path)

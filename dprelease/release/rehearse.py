@@ -27,11 +27,11 @@ from dprelease.model import (
     Source,
 )
 from dprelease.output.released_tables import holds_rehearsal
-from dprelease.release.made_up_table import DISTRIBUTIONS, made_up_table
-from dprelease.release.plan import certified_plan
+from dprelease.release.made_up_table import DISTRIBUTIONS, make_up_table
+from dprelease.release.plan import plan_and_certify
 from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import REHEARSED, Result
-from dprelease.release.run import released
+from dprelease.release.run import release_plan
 from dprelease.sources.shared.data_failures import Share
 from dprelease.specfile import load
 from dprelease.specfile.complaints.spec_paths import REVISION, relocated, same
@@ -52,20 +52,20 @@ class MadeUpEngine:
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
         """Check names and types of the made-up table."""
-        self._engine.inspect(self._source, _without_zones(inputs))
+        self._engine.inspect(self._source, _remove_zones(inputs))
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell."""
-        inputs = _without_zones(request.inputs)
+        inputs = _remove_zones(request.inputs)
         return self._engine.aggregate(replace(request, source=self._source, inputs=inputs), share)
 
     def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         """The codes of every made-up record."""
-        inputs = _without_zones(request.inputs)
+        inputs = _remove_zones(request.inputs)
         return self._engine.records(replace(request, source=self._source, inputs=inputs), share)
 
 
-def _without_zones(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
+def _remove_zones(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
     """The columns of the made-up table: its moments are on the clock of their zone already."""
     return tuple(replace(column, zone=None) for column in inputs)
 
@@ -86,16 +86,16 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     stages = Stages(None, watcher)
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
-    written = os.path.abspath(output or f"{spec.output.path}{SUFFIX}")
-    target = written.replace(REVISION, "1")  # a scratch ledger holds no other release
+    output_path = os.path.abspath(output or f"{spec.output.path}{SUFFIX}")
+    target = output_path.replace(REVISION, "1")  # a scratch ledger holds no other release
     _check_place(spec, target)
     with TemporaryDirectory(prefix="dprelease-rehearsal-") as scratch:
-        release = _marked(relocated(spec, os.path.join(scratch, "ledger.sqlite"), target))
+        release = _mark_rehearsal(relocated(spec, os.path.join(scratch, "ledger.sqlite"), target))
         stages.begin("plan")
-        certified = certified_plan(release)
-        engine = MadeUpEngine(_made_up(release, rows, distribution, scratch))
+        certified = plan_and_certify(release)
+        engine = MadeUpEngine(_write_made_up_table(release, rows, distribution, scratch))
         entropy = SystemEntropy()
-        result = released(
+        result = release_plan(
             certified,
             engine,
             stages,
@@ -112,24 +112,24 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     return replace(result, records=tuple(records))
 
 
-def _made_up(release: Release, rows: int, distribution: str, scratch: str) -> Source:
+def _write_made_up_table(release: Release, rows: int, distribution: str, scratch: str) -> Source:
     """Write the made-up table."""
     from pyarrow import parquet
 
     path = os.path.join(scratch, "made-up.parquet")
-    parquet.write_table(made_up_table(release, rows, distribution), path)
+    parquet.write_table(make_up_table(release, rows, distribution), path)
     return Source(path, "parquet")
 
 
-def _marked(release: Release) -> Release:
+def _mark_rehearsal(release: Release) -> Release:
     """The release as a rehearsal: its titles, and the names of its tables and files, say so."""
     with speaking(release.report_language):
 
-        def marked(title: str) -> str:
+        def mark_title(title: str) -> str:
             return say("words.rehearsal_of", title=title)
 
-        about = replace(release.about, title=marked(release.about.title or release.about.name))
-        titles = {name: marked(title) for name, title in release.names.tables.items()}
+        about = replace(release.about, title=mark_title(release.about.title or release.about.name))
+        titles = {name: mark_title(title) for name, title in release.names.tables.items()}
     names = replace(release.names, tables={REHEARSED + name: titles[name] for name in titles})
     queries = [replace(query, table=REHEARSED + query.table) for query in release.queries]
     perturbs = [replace(perturb, name=REHEARSED + perturb.name) for perturb in release.perturbs]

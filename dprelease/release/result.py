@@ -44,14 +44,14 @@ class Result(Struct, frozen=True, eq=False, dict=True):
     def _repr_html_(self) -> str:
         from dprelease.reports.text.notebook import MOST_ROWS, shown_table
 
-        shown = []
+        parts = []
         for name, table in self.tables.items():
             rows = table.slice(0, MOST_ROWS).to_pylist()
             title = f"{self.plan.release.about.name}: {name}, {table.num_rows:,} rows"
             mark = "REHEARSAL: " if self.plan.release.rehearsal else ""
             cells = [list(row.values()) for row in rows]
-            shown.append(shown_table(mark + title, table.column_names, cells))
-        return "".join(shown)
+            parts.append(shown_table(mark + title, table.column_names, cells))
+        return "".join(parts)
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:

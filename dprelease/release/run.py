@@ -40,10 +40,10 @@ from dprelease.local.table_store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
 from dprelease.model.plan_json import charged_json
 from dprelease.output.publish import check_not_anothers, check_target, publish
-from dprelease.release.bundle import Publication, assemble, file_names
+from dprelease.release.bundle import Publication, assemble, list_file_names
 from dprelease.release.needed_modules import load_modules
-from dprelease.release.payload import Sealed, from_bytes, is_of, to_bytes, versions
-from dprelease.release.plan import certified_plan, plan_as_charged, released_plan
+from dprelease.release.payload import Sealed, from_bytes, is_of, list_versions, to_bytes
+from dprelease.release.plan import build_release_plan, plan_and_certify, plan_as_charged
 from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved, check_decision
@@ -96,7 +96,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
         spec = load(spec, allow_outside_lists=allow_outside_lists)
     release = relocated(spec, ledger, output)
     stages.begin("plan")
-    certified = certified_plan(release)
+    certified = plan_and_certify(release)
     if approved is not None:
         check_approved(certified.plan, os.fspath(approved), new_noise=new_noise)
     check_decision(release)
@@ -106,7 +106,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     else:
         engine = get(name) if spark is None else in_session(name, spark)
     entropy = entropy or SystemEntropy()
-    return released(
+    return release_plan(
         certified,
         engine,
         stages,
@@ -118,7 +118,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     )
 
 
-def released(  # noqa: PLR0913 - what a run needs besides its plan
+def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
     certified: CertifiedPlan,
     engine: Engine,
     stages: Stages,
@@ -134,18 +134,18 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
     Raises Failure with every complaint and an exit code.
     """
     release = certified.plan.release
-    check_target(release.output.path, file_names(certified.plan))
+    check_target(release.output.path, list_file_names(certified.plan))
     report_formats.require(release.report_formats)
-    versions()  # an installation that can't say them is found out before the charge
+    list_versions()  # an installation that can't say them is found out before the charge
     load_modules(certified.plan)
-    previous = _previous(release)
+    previous = _find_previous(release)
     if certified.plan.records:
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.list_runs()}
         warnings = warn_of_new_dataset(book.read_account(release.ledger.dataset))
         name = find_current_run(release, runs, new_noise=new_noise)
-        target = _target(certified.plan, runs.values(), name, replace_output=replace_output)
+        target = _choose_target(certified.plan, runs.values(), name, replace_output=replace_output)
         if previous is not None:
             # Imported here for start-up: most specs name none.
             from dprelease.reports.previous import check_other_run
@@ -153,18 +153,18 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
             check_other_run(release, previous, name)
         sealed_before = name in runs and runs[name].seal is not None
         if name in runs:
-            drawn = partial(is_of, payload=book.read_sealed(name))
+            is_drawn = partial(is_of, payload=book.read_sealed(name))
             loss = runs[name].loss
-            certified = plan_as_charged(certified, loss, drawn, is_sealed=sealed_before)
+            certified = plan_as_charged(certified, loss, is_drawn, is_sealed=sealed_before)
         elif not fresh_ledger:
             check_output_charge(target, release.ledger.path, runs.values())
-        stages.expect(_number_of_steps(certified.plan, sealed=sealed_before))
+        stages.expect(_count_steps(certified.plan, sealed=sealed_before))
         if not sealed_before:
             stages.begin("check the structure of the data")
             inspect(engine, release)
         stages.begin("charge the budget")
         reservation = _charge(book, certified, name)
-        with _charged():
+        with _guard_charged():
             payload = book.read_sealed(name) if reservation.state is State.SEALED else None
             # Only now, as another process may have charged a revision in between.
             revision = count_revision(release, book.list_runs(), name)
@@ -175,13 +175,13 @@ def released(  # noqa: PLR0913 - what a run needs besides its plan
             return replace(_publish(charged, sealed), warnings=warnings)
 
 
-def _target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output: bool) -> str:
+def _choose_target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output: bool) -> str:
     """Where the run is to be published, checked once more if it is a folder for each revision."""
     release = plan.release
     placed = revised(release, count_revision(release, runs, name))
     target = placed.output.path
     if target != release.output.path:
-        check_target(target, file_names(plan))
+        check_target(target, list_file_names(plan))
     if not replace_output:
         check_place(placed)
     return target
@@ -195,7 +195,7 @@ def check_place(release: Release) -> None:
         raise release.placed(failure) from None
 
 
-def _previous(release: Release) -> PreviousRelease | None:
+def _find_previous(release: Release) -> PreviousRelease | None:
     """The last release, verified, if the spec names one."""
     if release.about.previous is None:
         return None
@@ -205,7 +205,7 @@ def _previous(release: Release) -> PreviousRelease | None:
     return previous_release(release, release.about.previous)
 
 
-def _number_of_steps(plan: Plan, *, sealed: bool) -> int:
+def _count_steps(plan: Plan, *, sealed: bool) -> int:
     """How many steps a run of the plan takes; one that is sealed reads and draws nothing more."""
     if sealed:
         return len(("plan", "charge", "write"))
@@ -222,7 +222,7 @@ def inspect(engine: Engine, release: Release) -> None:
 
 
 @contextmanager
-def _charged() -> Iterator[None]:
+def _guard_charged() -> Iterator[None]:
     """Turn whatever goes wrong after the charge into a Failure: repeating it is free.
 
     The exception is named by its class alone: its text could hold a value of the data.
@@ -283,10 +283,10 @@ def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
         with Unsealed() as unsealed:
             noisy = _release_queries(run, draw)
             tables = release_records(run, draw, unsealed)
-            drawn = Sealed(noisy, versions(), tables)
+            sealed = Sealed(noisy, list_versions(), tables)
             run.stages.begin("seal")
             unsealed.settle()
-            return seal(run, drawn, draw)
+            return seal(run, sealed, draw)
     except DrawAborted as aborted:
         kind, advice = aborted.kind, aborted.advice
     return from_bytes(run.plan, void_charge(run.book, run.reservation, kind, advice))
@@ -303,9 +303,9 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     for job in build_jobs(release, run.plan.steps, salt):
-        tables = _tables_of(job)
+        tables = _name_tables(job)
         run.stages.begin(f"read the data for {tables}")
-        exact = aggregate(run, job)
+        exact = read_aggregates(run, job)
         run.stages.begin(f"add noise to {tables}")
         with draw.guard():
             noisy = privatize(exact, job, draw, keys)
@@ -314,13 +314,13 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     return NoisyTable(values, keys)
 
 
-def _tables_of(job: Job) -> str:
+def _name_tables(job: Job) -> str:
     """The tables that a job is for: the first by its name, the others by their number."""
     first, *others = dict.fromkeys(step.query.table for step in job.steps)
     return f"{first} and {len(others)} more" if others else first
 
 
-def aggregate(run: ChargedRun, job: Job) -> ExactTable:
+def read_aggregates(run: ChargedRun, job: Job) -> ExactTable:
     """Read the private table. Only a charged run gets here."""
     run.check_open()
     return run.engine.aggregate(job.request, run.stages.share)
@@ -342,42 +342,42 @@ def release_records(
     return record_all(plan, name, read, draw, unsealed, run.stages.begin)
 
 
-def seal(run: ChargedRun, drawn: Sealed, draw: NoiseDraw) -> Sealed:
+def seal(run: ChargedRun, sealed: Sealed, draw: NoiseDraw) -> Sealed:
     """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
     with draw.guard():
-        payload = to_bytes(run.plan, drawn)
+        payload = to_bytes(run.plan, sealed)
     with draw.guard(Failure):  # the disk, or another process
         first_sealed = run.book.seal(run.reservation, payload)
-    return drawn if first_sealed == payload else from_bytes(run.plan, first_sealed)
+    return sealed if first_sealed == payload else from_bytes(run.plan, first_sealed)
 
 
 def _publish(run: ChargedRun, sealed: Sealed) -> Result:
     """Write the sealed numbers as files. Nothing here depends on the private data."""
     plan, reservation = run.plan, run.reservation
     if plan.records:
-        from dprelease.release.record_release import located
+        from dprelease.release.record_release import locate_tables
 
-        sealed = located(plan, sealed, reservation.run_id)
+        sealed = locate_tables(plan, sealed, reservation.run_id)
     # The time of the charge, which is before any value was read: the time of the seal would tell
     # how long reading took, and with it something of the data.
     released_at = reservation.run.charged_at
     runs = run.book.list_runs()
-    made: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
+    publication: Publication = assemble(plan, reservation, sealed, released_at, runs, run.previous)
     digests = publish(
         plan.release.output.path,
-        made.files,
+        publication.files,
         replace_other=run.replace_output,
         charged=not plan.release.rehearsal,
     )
     run.book.record_published(reservation, digests)
     return Result(
-        plan=released_plan(plan),
-        report=made.report,
+        plan=build_release_plan(plan),
+        report=publication.report,
         output=plan.release.output.path,
-        files=tuple(made.files),
+        files=tuple(publication.files),
         already_released=reservation.state is State.SEALED,
         charged=reservation.fresh,
         released_at=released_at,
-        output_tables=made.tables,
-        records=made.records,
+        output_tables=publication.tables,
+        records=publication.records,
     )

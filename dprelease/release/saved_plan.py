@@ -32,7 +32,7 @@ Parts = dict[str, Any]
 """A plan in JSON, without ledger and digest."""
 
 
-def digest_of(plan: Plan) -> str:
+def compute_plan_digest(plan: Plan) -> str:
     """SHA-256 of what a run of the plan does, spends and publishes, as 64 hex digits."""
     steps = []
     for step in plan.steps:
@@ -83,7 +83,7 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
     """Refuse a plan that isn't the saved one, and ``new_noise``. Raises Failure (exit code 2)."""
     digest, saved = read_saved_plan(file)
     if new_noise:
-        raise _refused(
+        raise _build_refusal(
             f"{file} approves one release, and new noise is another one, which is charged again",
             "leave out --new-noise, or have a plan with another snapshot approved",
         )
@@ -91,16 +91,18 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
 
     now: Parts = json.loads(json.dumps({**describe(plan), "what_if": what_if_facts(plan)}))
     del now["ledger"]
-    if digest != digest_of(plan):
-        names = ", ".join(_differences(saved, now)[:5])
-        raise _refused(
+    if digest != compute_plan_digest(plan):
+        names = ", ".join(_list_differences(saved, now)[:5])
+        raise _build_refusal(
             f"what would be run now is not what {file} holds"
             + (f" (differs in {names})" if names else ""),
             "have the new plan approved (dprelease plan -o), or restore spec, options and version",
         )
-    edited = sorted(name for name in {*saved, *now} if _line(saved, name) != _line(now, name))
+    edited = sorted(
+        name for name in {*saved, *now} if _format_line(saved, name) != _format_line(now, name)
+    )
     if edited:
-        raise _refused(
+        raise _build_refusal(
             f"{file} was edited since it was saved, or saved by another version "
             f"(differs in {', '.join(edited[:5])})",
             "have the plan approved as it is saved: dprelease plan -o",
@@ -114,20 +116,22 @@ def read_saved_plan(file: str) -> tuple[str, Parts]:
         status = path.stat()
         if not S_ISREG(status.st_mode) or status.st_size > LARGEST_TEXT:
             raise ValueError("no file, or too large for a plan")
-        content = json.loads(path.read_bytes(), object_pairs_hook=_unique_keys)
+        content = json.loads(path.read_bytes(), object_pairs_hook=_require_unique_keys)
         if content["schema"] != SCHEMA or not isinstance(content["digest"], str):
             raise ValueError("no plan")
         return content.pop("digest"), content
     except OSError as problem:
         reason = problem.strerror or "it can't be read"
-        raise _refused(f"the plan {file} can't be read: {reason}", "see --plan") from None
+        raise _build_refusal(f"the plan {file} can't be read: {reason}", "see --plan") from None
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise _refused(f"{file} is not a saved plan", "save one with dprelease plan -o") from None
+        raise _build_refusal(
+            f"{file} is not a saved plan", "save one with dprelease plan -o"
+        ) from None
 
 
-def _differences(saved: Parts, now: Parts) -> list[str]:
+def _list_differences(saved: Parts, now: Parts) -> list[str]:
     """Name what differs between two plans, as far as their JSON tells."""
-    (old_terms, old_queries), (terms, queries) = map(_terms_and_queries, (saved, now))
+    (old_terms, old_queries), (terms, queries) = map(_split_parts, (saved, now))
     changed = [name for name in terms if old_terms and terms[name] != old_terms.get(name)]
     changed += [name for name in _NAMED if saved.get(name) != now.get(name)]
     changed += [f'query "{name}"' for name in queries if old_queries.get(name) != queries[name]]
@@ -135,7 +139,7 @@ def _differences(saved: Parts, now: Parts) -> list[str]:
     return [*changed, *([f"a query that is gone: {gone}"] if gone else [])]
 
 
-def _terms_and_queries(parts: Parts) -> tuple[Mapping[str, object], Mapping[str, object]]:
+def _split_parts(parts: Parts) -> tuple[Mapping[str, object], Mapping[str, object]]:
     """What a run is held to (nothing in files that are no plan of ours), and the queries by name.
 
     Anybody may have written the file, so nothing is taken for granted of its parts.
@@ -151,7 +155,7 @@ _NAMED = ("release", "unit", "unit_column", "adjacency", "bounding", "declared",
 _PLACE = {"file", "line", "column"}
 
 
-def _line(parts: Parts, name: str) -> str | None:
+def _format_line(parts: Parts, name: str) -> str | None:
     """One part as text: 1 is not true. The spec's place and its lines don't matter."""
     part = parts.get(name)
     if name == "warnings" and isinstance(part, list):
@@ -169,7 +173,7 @@ def _is_plan(text: str) -> bool:
     return isinstance(content, dict) and content.get("schema") == SCHEMA
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys are there once: of two values people could read the wrong one."""
     content = dict(pairs)
     if len(content) != len(pairs):
@@ -177,5 +181,5 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _refused(message: str, hint: str) -> Failure:
+def _build_refusal(message: str, hint: str) -> Failure:
     return Failure(ExitCode.SPEC, Complaint("E320", message, hint))

@@ -53,8 +53,8 @@ class TableEstimates(Struct, frozen=True):
             (mean.column, "mean", float(mean.figure.value), mean.figure.lower, mean.figure.upper)
             for mean in self.figures.means
         ]
-        shown = [(*row[:2], *(f"{number:.4g}" for number in row[2:])) for row in rows]
-        return shown_table(repr(self).strip("<>"), ("column", "of", "share", "low", "high"), shown)
+        cells = [(*row[:2], *(f"{number:.4g}" for number in row[2:])) for row in rows]
+        return shown_table(repr(self).strip("<>"), ("column", "of", "share", "low", "high"), cells)
 
 
 def estimate(
@@ -65,9 +65,9 @@ def estimate(
 ) -> TableEstimates:
     """Do what the package's ``estimate`` says."""
     path = os.fspath(table)
-    with opened(path) as source:
-        table_facts = stated(path, None if report is None else os.fspath(report))
-        pairs = [_pair(cross, table_facts.step) for cross in crosses]
+    with open_plain_file(path) as source:
+        table_facts = find_stated_table(path, None if report is None else os.fspath(report))
+        pairs = [_parse_pair(cross, table_facts.step) for cross in crosses]
         check_digest(source, path, table_facts)
         cross_pairs = dict.fromkeys(pairs or usual_pairs(table_facts.step))
         counted = Tallier(table_facts.step, tuple(cross_pairs))
@@ -76,44 +76,48 @@ def estimate(
     tally = counted.tally()
     if tally.rows != table_facts.rows:
         message = f"{path} has {tally.rows:,} records, and its report says {table_facts.rows:,}"
-        raise _refusal("E833", message)
+        raise _build_refusal("E833", message)
     return TableEstimates(
         path, estimates(table_facts.step, tally, table_facts.interval), table_facts
     )
 
 
-def _pair(cross: str | tuple[str, str], step: RecordStep) -> tuple[str, str]:
+def _parse_pair(cross: str | tuple[str, str], step: RecordStep) -> tuple[str, str]:
     """The two columns, or those of ``A,B``: names may hold commas themselves."""
     columns = [response.column for response in step.responses]
     labelled = [column.name for column in columns if column.group is not None]
     names = [column.name for column in columns]
-    tries = _pairs_in(cross) if isinstance(cross, str) else [cross]
+    tries = _list_pairs(cross) if isinstance(cross, str) else [cross]
     if not tries:
-        raise _refusal("E835", f'--cross needs two columns, and "{cross}" is one', "--cross A,B")
+        raise _build_refusal(
+            "E835", f'--cross needs two columns, and "{cross}" is one', "--cross A,B"
+        )
     first, second = next((pair for pair in tries if set(pair) <= set(names)), tries[0])
     for name in (first, second):
         if name not in names:
-            raise _refusal("E835", f'the table has no column "{name}"', _nearest(name, labelled))
+            raise _build_refusal(
+                "E835", f'the table has no column "{name}"', _find_nearest(name, labelled)
+            )
         if name not in labelled:
             hint = f"those with labels are: {', '.join(labelled)}" if labelled else "none has any"
-            raise _refusal("E835", f'column "{name}" has no labels to be crossed', hint)
+            raise _build_refusal("E835", f'column "{name}" has no labels to be crossed', hint)
     if first == second:
-        raise _refusal("E835", f'column "{first}" is crossed with itself', "name two columns")
+        raise _build_refusal("E835", f'column "{first}" is crossed with itself', "name two columns")
     groups = {column.name: column.group for column in columns}
     sizes = [len(group.labels) for name in (first, second) if (group := groups[name])]
     if sizes[0] * sizes[1] > MOST_CELLS:
-        raise _refusal(
+        raise _build_refusal(
             "E835", f"{sizes[0]:,} x {sizes[1]:,} cells are too many", "cross smaller columns"
         )
     return first, second
 
 
-def _pairs_in(text: str) -> list[tuple[str, str]]:
+def _list_pairs(text: str) -> list[tuple[str, str]]:
     commas = [place for place, char in enumerate(text) if char == ","]
     return [(text[:place].strip(), text[place + 1 :].strip()) for place in commas]
 
 
-def _nearest(name: str, names: Sequence[str]) -> str:
+def _find_nearest(name: str, names: Sequence[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, names, n=1, cutoff=0.5)
@@ -122,7 +126,7 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return f"those with labels are: {', '.join(names)}" if names else "no column has labels"
 
 
-def _refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
+def _build_refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
     return Failure(ExitCode.SPEC, Complaint(code, message, hint))
 
 
@@ -130,7 +134,7 @@ REPORT = "report.json"
 _LARGEST = 256 * 1024 * 1024
 
 
-def opened(path: str, code: str = "E830") -> BufferedReader:
+def open_plain_file(path: str, code: str = "E830") -> BufferedReader:
     """Open a plain file. Raises Failure (exit code 2)."""
     try:
         return open_plain(path)
@@ -144,24 +148,24 @@ def opened(path: str, code: str = "E830") -> BufferedReader:
     raise Failure(ExitCode.SPEC, Complaint(code, f"{path} can't be read: {reason}", hint))
 
 
-def stated(table: str, report: str | None) -> Stated:
+def find_stated_table(table: str, report: str | None) -> Stated:
     """What the report says of the table. Raises Failure (exit code 2)."""
     path = report if report is not None else os.path.join(os.path.dirname(table), REPORT)
-    facts = _report(path)
+    facts = _read_report(path)
     name = os.path.basename(table)
     try:
         return steps_from_report(facts, name)
     except LookupError:
-        raise Failure(ExitCode.SPEC, _unknown(table, name, facts, path)) from None
+        raise Failure(ExitCode.SPEC, _complain_of_unknown_table(table, name, facts, path)) from None
     except ValueError:
         message = f"{path} is not a report of a release that tells of {name}"
-        raise _refusal("E831", message) from None
+        raise _build_refusal("E831", message) from None
 
 
-def _report(path: str) -> Mapping[str, Any]:
+def _read_report(path: str) -> Mapping[str, Any]:
     message = f"{path} is not a report of a release"
     try:
-        with opened(path, "E831") as source:
+        with open_plain_file(path, "E831") as source:
             content = source.read(_LARGEST + 1)
         facts = json.loads(content) if len(content) <= _LARGEST else None
         if isinstance(facts, dict):
@@ -170,21 +174,23 @@ def _report(path: str) -> Mapping[str, Any]:
         pass
     except OSError as problem:
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
-    raise _refusal("E831", message)
+    raise _build_refusal("E831", message)
 
 
-def _unknown(table: str, name: str, facts: Mapping[str, Any], path: str) -> Complaint:
+def _complain_of_unknown_table(
+    table: str, name: str, facts: Mapping[str, Any], path: str
+) -> Complaint:
     """The table is not among the record-level ones: say what it is, and which there are."""
-    if name in _files(facts, "tables"):
+    if name in _list_files(facts, "tables"):
         message = f"{table} is a table of statistics, with its noise beside it: nothing to estimate"
         folder = os.path.dirname(table) or "."
         return Complaint("E832", message, f"dprelease show {folder}")
-    there = _files(facts, "perturb")
-    hint = f"there are: {', '.join(there)}" if there else "such tables come of [[perturb]]"
+    tables = _list_files(facts, "perturb")
+    hint = f"there are: {', '.join(tables)}" if tables else "such tables come of [[perturb]]"
     return Complaint("E832", f"{path} knows no record-level table {name}", hint)
 
 
-def _files(facts: Mapping[str, Any], part: str) -> list[str]:
+def _list_files(facts: Mapping[str, Any], part: str) -> list[str]:
     listed = facts.get(part)
     if not isinstance(listed, list):
         return []
@@ -199,7 +205,7 @@ def check_digest(source: BufferedReader, path: str, table_facts: Stated) -> None
         source.seek(0)
     except OSError as problem:
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
-        raise _refusal("E830", message) from None
+        raise _build_refusal("E830", message) from None
     if digest != table_facts.sha256:
         message = f"{path} is not the file that was released: its SHA-256 is another"
-        raise _refusal("E833", message)
+        raise _build_refusal("E833", message)

@@ -209,7 +209,7 @@ def preload(folder: str) -> None:
         importlib.import_module(name)
     # other users may not be able to read the package's own files
     importlib.import_module("dprelease.reports.html.html_page").prepare()
-    importlib.import_module("dprelease.release.payload").versions()
+    importlib.import_module("dprelease.release.payload").list_versions()
 
 
 def main() -> None:

@@ -374,7 +374,7 @@ def test_the_python_call_shows_nothing_either(
     import dprelease
 
     (folder / "work" / "data.csv").write_bytes(FILES["good"])
-    monkeypatch.setattr("dprelease.release.run.aggregate", raising(ValueError(TEXT)))
+    monkeypatch.setattr("dprelease.release.run.read_aggregates", raising(ValueError(TEXT)))
     with pytest.raises(dprelease.Failure) as caught:
         dprelease.run(folder / "work" / "spec.toml")
     shown = "".join(traceback.format_exception(caught.value))

@@ -178,7 +178,7 @@ class World:
             patch.setattr(sys, "unraisablehook", sys.unraisablehook)
             patch.setattr(pipeline, "SystemEntropy", lambda: HashedEntropy(self.entropy))
             patch.setattr("dprelease.ledger.store.format_utc_now", lambda: CLOCK)
-            patch.setattr(pipeline, "certified_plan", self._plan)
+            patch.setattr(pipeline, "plan_and_certify", self._plan)
             patch.setattr(pipeline, "privatize", self._privatize)
             patch.setattr(pipeline, "relocated", self._relocated)
             patch.setattr(pipeline, "get", get)
@@ -226,7 +226,7 @@ class World:
 
 
 CONFIRMED, PRIVATIZE, RELOCATED = (
-    pipeline.certified_plan,
+    pipeline.plan_and_certify,
     pipeline.privatize,
     pipeline.relocated,
 )

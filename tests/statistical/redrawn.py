@@ -16,9 +16,9 @@ from dprelease.ledger.entries import Account, Run, State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation, build_terms
 from dprelease.model import Loss, NoisyTable, OutputTable, Plan
-from dprelease.release.bundle import assemble, tables_of
+from dprelease.release.bundle import assemble, build_tables
 from dprelease.release.payload import Sealed
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import plan_and_certify
 from dprelease.reports.model.json_form import report_from_json
 from dprelease.reports.model.report_model import ReportFacts
 
@@ -62,7 +62,7 @@ class Redrawn:
         lines = "".join(f"{region},{sex},{days}\n" for region, sex, days in rows())
         (folder / "made_up.csv").write_text(f"region,sex,days\n{lines}", encoding="utf-8")
         release = load(spec_of(queries, privacy or {"epsilon": 1.0}))
-        self.plan: Plan = certified_plan(release).plan
+        self.plan: Plan = plan_and_certify(release).plan
         prepare(self.plan.steps)
         engine = get("duckdb")
         self.jobs = [
@@ -89,4 +89,6 @@ class Redrawn:
 
     def tables(self, entropy: Entropy) -> Mapping[str, OutputTable]:
         """The tables of another release, by file name."""
-        return {f"{table.name}.csv": table for table in tables_of(self.plan, self.noisy(entropy))}
+        return {
+            f"{table.name}.csv": table for table in build_tables(self.plan, self.noisy(entropy))
+        }

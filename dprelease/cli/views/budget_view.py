@@ -27,7 +27,7 @@ from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Account
 from dprelease.ledger.ledger_messages import build_export_failure
 from dprelease.ledger.privacy_filter import CAPS, Caps
-from dprelease.release.budget_status import left_under, shown_place
+from dprelease.release.budget_status import format_place, left_under
 from dprelease.reports.text.shown_numbers import number_or_none
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_js
         answer_json(
             {
                 "schema": "dprelease/cap/1",
-                "ledger": shown_place(ledger),
+                "ledger": format_place(ledger),
                 "dataset": account.dataset,
                 "cap": held,
                 "left": remainders,

@@ -22,7 +22,7 @@ from dprelease.planning.planner import make_plan
 from dprelease.planning.shared_releases import build_drafts
 from dprelease.planning.solve import Solution, choose_best_solution
 from dprelease.planning.total_budget import read_total
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import plan_and_certify
 
 Json = dict[str, Any]
 
@@ -105,7 +105,7 @@ def test_conditions_in_several_pieces_err_as_those_in_one(
     release = release_of(privacy, {}, conditions(10))
     in_one = errors(solution_of(release))
     monkeypatch.setattr(strategy_candidates, "MOST_CONDITIONS", 4)
-    made = certified_plan(release).plan
+    made = plan_and_certify(release).plan
     in_several = errors(solution_of(release))
     sizes = [len(step.transform) for step in made.steps if "conditions" in step.query.name]
     assert sizes == [3, 3, 4]
@@ -150,7 +150,7 @@ def test_a_tree_errs_no_more_than_its_levels_by_themselves() -> None:
 def test_tables_with_one_group_more_each_add_up_to_what_is_asked() -> None:
     """The finer one is released centred along its new group: certification adds up the terms."""
     asked = tables([("g",), ("g", "h")])
-    made = certified_plan(release_of({"rho": 0.1}, {"g": 2, "h": 31}, asked)).plan
+    made = plan_and_certify(release_of({"rho": 0.1}, {"g": 2, "h": 31}, asked)).plan
     assert [step.axes for step in made.steps] == [(), (EACH, CENTRED)]
 
 

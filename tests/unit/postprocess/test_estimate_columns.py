@@ -18,7 +18,7 @@ from dprelease.postprocess.intervals.estimate_columns import (
     estimate_columns,
 )
 from dprelease.postprocess.intervals.fixed_point import scale_ends
-from dprelease.release.bundle import key_columns
+from dprelease.release.bundle import iter_key_columns
 
 LAYOUT = Layout("q", 0, "a figure", Fraction(95, 100))
 
@@ -37,9 +37,9 @@ def test_one_half_width_for_all_gives_the_flags_of_many(half: int) -> None:
 def test_keys_are_the_cross_product_of_the_labels() -> None:
     labels = [("a", "b"), ("x", "y", "z"), ("1",), ("k", "l")]
     groups = [Group(f"g{at}", ColumnType.STRING, each) for at, each in enumerate(labels)]
-    columns = [column.values for column in key_columns(groups)]
+    columns = [column.values for column in iter_key_columns(groups)]
     assert list(zip(*columns, strict=True)) == list(product(*labels))
-    assert list(key_columns([])) == []
+    assert list(iter_key_columns([])) == []
 
 
 @given(

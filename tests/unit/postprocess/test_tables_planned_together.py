@@ -50,7 +50,7 @@ from dprelease.postprocess.finishing.finished_tables import (
     collect_observed,
     finish_tables,
 )
-from dprelease.release.bundle import tables_of
+from dprelease.release.bundle import build_tables
 
 Floats = npt.NDArray[np.float64]
 
@@ -292,7 +292,7 @@ def test_figures_are_the_best_estimate_of_what_was_released(
             for step in plan.steps
         }
     )
-    before = tables_of(plan, released)
+    before = build_tables(plan, released)
     level = plan.release.output.interval
     after = finish_tables(before, collect_noisy_figures(plan, plan.reads, released), level).tables
     for members in groups_of(plan):
@@ -386,7 +386,7 @@ def errors(plan: Plan, level: Fraction, releases: int, seed: int) -> Errors:
             noise = noise_drawn(step.noise, len(sums[step.query.name]), random)
             values[step.query.name] = (tuple(map(int, sums[step.query.name] + noise)),)
         noisy = NoisyTable(values)
-        before = tables_of(plan, noisy)
+        before = build_tables(plan, noisy)
         after = finish_tables(before, collect_noisy_figures(plan, plan.reads, noisy), level).tables
         for query in queries:
             old, new = column(before, query), column(after, query)
@@ -445,7 +445,7 @@ def test_records_without_a_published_label_are_remarked(queries: str) -> None:
         noisy = NoisyTable(values)
         figures = collect_noisy_figures(plan, plan.reads, noisy)
         return [
-            *map(word, finish_tables(tables_of(plan, noisy), figures, Fraction(95, 100)).remarks)
+            *map(word, finish_tables(build_tables(plan, noisy), figures, Fraction(95, 100)).remarks)
         ]
 
     assert sum(len(remarks(0)) for _ in range(40)) == 0

@@ -18,7 +18,7 @@ from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import Approximate
 from dprelease.privacy import composition as accounting
 from dprelease.privacy import zcdp
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import plan_and_certify
 
 DELTA = F("1e-6")
 
@@ -184,9 +184,9 @@ def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_su
     release = dprelease.load(spec)
     if refused == len(accounting.MARGINS) and stated == "pld":
         with pytest.raises(Failure):
-            certified_plan(release)
+            plan_and_certify(release)
         return
-    certified_plan(release)
+    plan_and_certify(release)
     claims = [plan.loss.epsilon for plan in made if plan.method == "pld"]
     assert len(claims) == min(refused + 1, len(accounting.MARGINS))
     for claim, margin in zip(claims, accounting.MARGINS, strict=False):
@@ -210,4 +210,4 @@ def test_weights_far_apart_are_confirmed_by_distributions() -> None:
             *(total | laplace | {"name": f"q{n}", "where": f"x > {n}"} for n in range(3)),
         ],
     )
-    assert certified_plan(dprelease.load(spec)).plan.method == "pld"
+    assert plan_and_certify(dprelease.load(spec)).plan.method == "pld"

@@ -31,7 +31,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.release import run as pipeline
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import plan_and_certify
 from dprelease.release.progress import Stages
 from dprelease.release.single_draw import NoiseDraw
 from dprelease.sources.shared.data_failures import Share
@@ -177,14 +177,14 @@ def test_no_engine_is_asked_under_a_charge_that_is_used(
 ) -> None:
     """Each of the three looks for itself: no order of calls makes one of them superfluous."""
     book, reservation = closed
-    certified = certified_plan(dprelease.load(spec))
+    certified = plan_and_certify(dprelease.load(spec))
     plan, entropy = certified.plan, SystemEntropy()
     engine = Watched(get("reference"))
     draw = NoiseDraw(entropy)
     run = pipeline.ChargedRun(book, plan, reservation, engine, Stages(None, None))
     (job,) = build_jobs(plan.release, plan.steps)
     with pytest.raises(ValueError, match="between its charge and its seal"):
-        pipeline.aggregate(run, job)
+        pipeline.read_aggregates(run, job)
     with Unsealed() as unsealed, pytest.raises(ValueError, match="between its charge and its seal"):
         pipeline.release_records(run, draw, unsealed)
     with pytest.raises(Failure, match="E611"):

@@ -201,7 +201,7 @@ def test_what_has_seen_noise_and_fails_is_used_up(
 
 def engine_fails(call: int) -> Break:
     def broken(patch: pytest.MonkeyPatch, problem: Exception) -> None:
-        later(patch, "dprelease.release.run.aggregate", problem, call)
+        later(patch, "dprelease.release.run.read_aggregates", problem, call)
 
     return broken
 
@@ -397,7 +397,7 @@ def test_a_run_that_is_burnt_before_it_is_charged_reads_nothing(
             return honest(book, *given, **named)
 
         patch.setattr(Ledger, "charge", charge)
-        patch.setattr("dprelease.release.run.aggregate", before_a_byte)
+        patch.setattr("dprelease.release.run.read_aggregates", before_a_byte)
         assert code_of(failure_of(spec)) == "E611"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import builders
 import pytest
 
-from dprelease.release.made_up_table import DISTRIBUTIONS, POINTS, made_up_table
+from dprelease.release.made_up_table import DISTRIBUTIONS, POINTS, make_up_table
 from dprelease.specfile import load
 
 DECLARED: dict[str, dict[str, Any]] = {
@@ -57,7 +57,7 @@ def release(**privacy: object) -> Any:
 
 
 def values(name: str, distribution: str = "uniform", rows: int = 3000) -> list[Any]:
-    return made_up_table(release(), rows, distribution).column(name).to_pylist()
+    return make_up_table(release(), rows, distribution).column(name).to_pylist()
 
 
 def distinct(name: str) -> set[Any]:
@@ -92,17 +92,17 @@ def test_a_column_without_a_domain_has_what_conditions_compare_it_with() -> None
 
 
 def test_only_inputs_are_made_up() -> None:
-    names = made_up_table(release(), 5, "uniform").column_names
+    names = make_up_table(release(), 5, "uniform").column_names
     assert set(names) == DECLARED.keys() - {"double_days", "band"}
 
 
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 def test_some_values_are_null_and_the_same_call_gives_the_same(distribution: str) -> None:
-    table = made_up_table(release(), 2000, distribution)
+    table = make_up_table(release(), 2000, distribution)
     assert table.num_rows == 2000
     for name in table.column_names:
         assert 10 < table.column(name).null_count < 80, name
-    assert table.equals(made_up_table(release(), 2000, distribution))
+    assert table.equals(make_up_table(release(), 2000, distribution))
 
 
 def test_skewed_tables_have_more_of_the_first_keys_and_of_low_values() -> None:
@@ -120,7 +120,7 @@ def test_a_unit_has_as_many_rows_as_count_of_it(unit: str) -> None:
     bounded = release(
         unit="column", unit_column=unit, bounding={"max_rows_per_unit": 4, "max_groups_per_unit": 2}
     )
-    column = made_up_table(bounded, 1000, "uniform").column(unit).to_pylist()
+    column = make_up_table(bounded, 1000, "uniform").column(unit).to_pylist()
     assert len(column) == 1000
     if unit in ("person", "points"):
         sizes = Counter(Counter(column).values())

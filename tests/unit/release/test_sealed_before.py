@@ -14,9 +14,9 @@ from dprelease.engines import get
 from dprelease.errors import Failure
 from dprelease.kernel.certify.certify import CertifiedPlan, certify
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.release.plan import certified_plan, plan_as_charged
+from dprelease.release.plan import plan_and_certify, plan_as_charged
 from dprelease.release.progress import Stages
-from dprelease.release.run import released
+from dprelease.release.run import release_plan
 
 
 @pytest.fixture
@@ -42,12 +42,12 @@ def release(tmp_path: Path) -> dprelease.Release:
 def as_before(release: dprelease.Release) -> CertifiedPlan:
     """The plan of version 0.2, which took the number of records for public."""
     fixed = replace(release.privacy, has_fixed_records=True)
-    return certified_plan(replace(release, privacy=fixed), is_sealed=True)
+    return plan_and_certify(replace(release, privacy=fixed), is_sealed=True)
 
 
 def run_again(release: dprelease.Release, before: CertifiedPlan) -> dprelease.Result:
     """Release what was planned before, then again: at no cost, and with the same tables."""
-    first = released(
+    first = release_plan(
         before, get("duckdb"), Stages(None, None), wait=1, new_noise=False, entropy=SystemEntropy()
     )
     tables = {path: Path(first.output, path).read_bytes() for path in first.files if "csv" in path}
@@ -82,13 +82,13 @@ def test_counts_that_were_planned_apart_are_published_again(tmp_path: Path, delt
         "output": {"path": str(tmp_path / "out")},
     }
     release = dprelease.load(spec)
-    before = certified_plan(release, jointly=False)
-    assert before.plan.steps != certified_plan(release).plan.steps
+    before = plan_and_certify(release, jointly=False)
+    assert before.plan.steps != plan_and_certify(release).plan.steps
     assert not run_again(release, before).plan.alone
 
 
 def test_what_is_only_charged_is_drawn_with_noise(release: dprelease.Release) -> None:
-    certified = certified_plan(release)
+    certified = plan_and_certify(release)
     before = as_before(release).plan
 
     def is_noise_of(plan: object) -> bool:

@@ -9,7 +9,7 @@ from report_specs import spec
 
 from dprelease.ledger.identity import run_id
 from dprelease.planning.planner import make_plan
-from dprelease.release.saved_plan import digest_of
+from dprelease.release.saved_plan import compute_plan_digest
 from dprelease.reports.model.json_form import report_schema
 from dprelease.reports.plan_facts import describe
 from dprelease.reports.rerender import rendered_again
@@ -103,5 +103,5 @@ def test_what_a_release_is_does_not_depend_on_where_a_list_lies(make):
     assert run_id(first.release) != run_id(other.release)
     rewritten = make(b"north\nsouth\n")
     assert run_id(first.release) == run_id(rewritten.release)
-    assert len({digest_of(plan) for plan in (first, make())}) == 1
-    assert len({digest_of(plan) for plan in (first, moved, rewritten)}) == 3
+    assert len({compute_plan_digest(plan) for plan in (first, make())}) == 1
+    assert len({compute_plan_digest(plan) for plan in (first, moved, rewritten)}) == 3

@@ -8,7 +8,7 @@ from report_specs import PEOPLE, spec
 
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
-from dprelease.release.saved_plan import digest_of
+from dprelease.release.saved_plan import compute_plan_digest
 from dprelease.reports.facts.approval import approval_of
 from dprelease.reports.facts.release_facts import planned_facts
 from dprelease.reports.sections.contents import plan_document
@@ -93,7 +93,7 @@ def test_report_json_has_the_words_and_the_digest_of_the_plan(published):
     plan = made(REVIEW)
     report = published(plan).report
     assert report["review"] == REVIEW
-    assert report["provenance"]["plan"] == digest_of(plan)
+    assert report["provenance"]["plan"] == compute_plan_digest(plan)
     assert "review" not in published(made()).report
 
 

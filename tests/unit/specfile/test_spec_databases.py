@@ -10,8 +10,8 @@ import pytest
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.identity import run_id
 from dprelease.model import Database, Release
-from dprelease.release.plan import certified_plan
-from dprelease.release.saved_plan import digest_of
+from dprelease.release.plan import plan_and_certify
+from dprelease.release.saved_plan import compute_plan_digest
 from dprelease.specfile import load
 
 SPEC = """\
@@ -111,8 +111,8 @@ def test_what_is_the_same_release_and_what_an_approval_holds(made: Made) -> None
     ):
         other = made(old, new)
         assert (run_id(other) == run_id(release)) is same
-        plans = (certified_plan(each).plan for each in (release, other))
-        assert digest_of(next(plans)) != digest_of(next(plans))
+        plans = (plan_and_certify(each).plan for each in (release, other))
+        assert compute_plan_digest(next(plans)) != compute_plan_digest(next(plans))
 
 
 def test_a_sheet_is_of_a_workbook(made: Made) -> None:

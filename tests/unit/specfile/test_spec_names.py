@@ -7,7 +7,7 @@ import pytest
 
 from dprelease.ledger.identity import run_id
 from dprelease.model import ColumnNames
-from dprelease.release.saved_plan import digest_of
+from dprelease.release.saved_plan import compute_plan_digest
 from dprelease.specfile import load
 
 KEYS = 'keys = ["north", "south", "east"]'
@@ -70,7 +70,7 @@ def test_names_are_part_of_what_is_approved(good):
     from dprelease import plan
 
     plain, named = good(), good((KEYS, KEYS + '\nlabels = { north = "N" }'))
-    assert digest_of(plan(named)) != digest_of(plan(plain))
+    assert compute_plan_digest(plan(named)) != compute_plan_digest(plan(plain))
 
 
 def loaded(kind, keys, labels):

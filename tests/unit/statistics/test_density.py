@@ -17,8 +17,8 @@ from dprelease.kernel.privatize.mixed_cells import mix_cells
 from dprelease.model import Adjacency, CurveAxis, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.curves import build_reader
 from dprelease.privacy.curve_matrices import FINENESS, build_bins, build_waves
-from dprelease.release.payload import sealed_laws
-from dprelease.release.plan import certified_plan, plan_as_charged
+from dprelease.release.payload import describe_laws
+from dprelease.release.plan import plan_and_certify, plan_as_charged
 from dprelease.statistics.shared.statistic import Neighbours
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -302,12 +302,12 @@ def test_a_density_of_an_earlier_version_is_read_as_it_was_sealed() -> None:
         replace(query, curve=tuple(replace(axis, smooth=False) for axis in query.curve))
         for query in made.release.queries
     )
-    old = certified_plan(replace(made.release, queries=queries)).plan
-    assert sealed_laws(old) != sealed_laws(made)
+    old = plan_and_certify(replace(made.release, queries=queries)).plan
+    assert describe_laws(old) != describe_laws(made)
     found = plan_as_charged(
-        certified_plan(made.release),
+        plan_and_certify(made.release),
         old.loss,
-        lambda plan: sealed_laws(plan) == sealed_laws(old),
+        lambda plan: describe_laws(plan) == describe_laws(old),
         is_sealed=True,
     )
     assert found.plan == old

@@ -23,7 +23,7 @@ from dprelease import Failure, load
 from dprelease.kernel.certify.certify import certify
 from dprelease.kernel.certify.strategy_steps import is_of_strategy
 from dprelease.model import Adjacency, Form, Group, Plan, Query
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import plan_and_certify
 
 SPECS = sorted((Path(__file__).parents[4] / "release_specs").glob("*.toml"))
 
@@ -292,7 +292,7 @@ SMALL: dict[str, tuple[list[dict[str, Any]], dict[str, Any], bool]] = {
 @cache
 def planned(name: str) -> Plan:
     if name not in SMALL:
-        return certified_plan(load(next(path for path in SPECS if path.stem == name))).plan
+        return plan_and_certify(load(next(path for path in SPECS if path.stem == name))).plan
     queries, privacy, is_weighted = SMALL[name]
     spec: dict[str, Any] = builders.spec(
         data={"path": "t.csv"} | ({"weight": "w"} if is_weighted else {}),
@@ -300,7 +300,7 @@ def planned(name: str) -> Plan:
         columns={key: column for key, column in COLUMNS.items() if is_weighted or key != "w"},
         query=[{"name": f"q{at}"} | query for at, query in enumerate(queries)],
     )
-    return certified_plan(load(spec)).plan
+    return plan_and_certify(load(spec)).plan
 
 
 PLANS = [*SMALL, *(path.stem for path in SPECS)]

@@ -11,7 +11,7 @@ from thorough import for_each
 from dprelease import load
 from dprelease.kernel.certify.worst_change import bound_worst_change
 from dprelease.model import Plan
-from dprelease.release.plan import certified_plan
+from dprelease.release.plan import plan_and_certify
 
 ASKED: dict[str, dict[str, Any]] = {
     "count": {},
@@ -57,7 +57,7 @@ def plan(name: str, budget: str, steps: int, adjacency: str, *by: str) -> Plan:
         },
         query=[query | ({"by": list(by)} if by else {})],
     )
-    return certified_plan(load(spec)).plan
+    return plan_and_certify(load(spec)).plan
 
 
 @pytest.mark.one_in(6)
