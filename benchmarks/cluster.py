@@ -42,10 +42,10 @@ from processes import measure, processor_times, verdict
 import dprelease
 from dprelease.engines import get
 from dprelease.engines.engine_interface import Engine
-from dprelease.engines.spark.partial_results import exact_table
-from dprelease.engines.spark.spark_engine import PARTITION, Spark, messages_of
+from dprelease.engines.spark.partial_results import build_exact_table
+from dprelease.engines.spark.spark_engine import PARTITION, Spark, collect_messages
 from dprelease.engines.spark.spark_session import OWN_SETTINGS, SparkCluster
-from dprelease.engines.spark.splits import LARGEST, splits_of
+from dprelease.engines.spark.splits import LARGEST, plan_splits
 from dprelease.model import AggregateRequest, Source
 from dprelease.sources.shared.read_share import ReadShare
 from dprelease.sources.source_format import lay_out
@@ -175,7 +175,7 @@ def ask(engine: Engine, asked: AggregateRequest) -> list[list[int]]:
 def compare(folder: Path, rows: int, rounds: int) -> None:
     """A table of all cases, with targets."""
     files, spark = tables(folder, rows), begin()
-    engine, alone = Spark().on(spark), get("duckdb")
+    engine, alone = Spark().open_in(spark), get("duckdb")
     print(f"{rows:,} rows, {rounds} rounds in turn: median seconds of all cores")
     print(f"{'':22} {'DuckDB':>7} {'SQL':>7} {'Spark':>7} {'Java':>6} {'Python':>6} {'ratio':>6}")
     for case, (_, _, most) in CASES.items():
@@ -234,8 +234,8 @@ def measured(
 
     def once() -> None:
         cluster.check(table.paths)
-        messages = messages_of(cluster, asked, table, finer, ReadShare().read)
-        exact_table(asked, messages)
+        messages = collect_messages(cluster, asked, table, finer, ReadShare().read)
+        build_exact_table(asked, messages)
 
     before = shuffled(spark)
     takes = [spent(once) for _ in range(rounds)]
@@ -252,7 +252,7 @@ def fit(folder: Path, rows: int, rounds: int) -> None:
     session = sum(spent(lambda: begun.append(begin())).values())
     spark = begun[0]
     first = sum(
-        spent(partial(ask, Spark().on(spark), request(all_files[4], "50 keys, CSV"))).values()
+        spent(partial(ask, Spark().open_in(spark), request(all_files[4], "50 keys, CSV"))).values()
     )
     print(f"seconds of all cores: a session {session:.1f}, its first request {first:.1f} in all")
     print(f"{'':22} {'rows':>11} {'tasks':>6} {'CPU':>7} {'driver':>7} {'shuffled':>12}")
@@ -295,7 +295,7 @@ def law_of(points: Sequence[Point]) -> Any:
 
 def read_a_row(asked: AggregateRequest, rows: int) -> float:
     """Bytes a row by which splits are made."""
-    return splits_of(lay_out(asked.source, asked.inputs))[1] / rows
+    return plan_splits(lay_out(asked.source, asked.inputs))[1] / rows
 
 
 def tell(case: str, point: Point) -> None:

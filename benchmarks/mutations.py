@@ -123,7 +123,7 @@ MUTANTS = [
     # --- engines
     Mutant('(value < low, literal(grid.lower)),', '(value < low, value.cast("BIGINT")),', "clamp from below", ENGINES),
     Mutant('((value > high) & ~call("ISNAN", value), literal(grid.upper)),', '((value > high) & ~call("ISNAN", value), value.cast("BIGINT")),', "clamp from above", ENGINES),
-    Mutant("return (_times(place, most) + (most - 1) + count - start) % count < most", "return (_times(place, most) + (most - 1) + count) % count < most", "bounding rule: the start of a cut", ENGINES),
+    Mutant("return (_choose_times(place, limit) + (limit - 1) + count - start) % count < limit", "return (_choose_times(place, limit) + (limit - 1) + count) % count < limit", "bounding rule: the start of a cut", ENGINES),
     # --- certify: strategies, weights, what a query asks for
     Mutant("axis_limit = number if labels > 1 else 0  # so many of these axes can differ", "axis_limit = min(number, 1) if labels > 1 else 0", "certify: two centred axes of one size can't both differ", "contracts/test_strategy_sensitivity.py"),
     Mutant("return max(joint, bound_together(entering, 0), bound_together(0, leaving))", "return joint", "certify: conditions where a row is missing on one side", "contracts/test_strategy_sensitivity.py"),
@@ -183,7 +183,7 @@ MUTANTS = [
     Mutant("_check_offsets(values.dictionary)", "pass", "arrow: places outside of a dictionary", "unit/sources/test_arrow_files.py"),
     Mutant("values = values.view(raw[values.type])", "return", "arrow: offsets outside of a buffer", "unit/sources/test_arrow_files.py", "sources/arrow"),
     Mutant('inside = f"{column} IS NULL OR {column} BETWEEN \'{first}\' AND \'{last}\'"', 'inside = "TRUE"', "postgresql: moments outside of the calendar", "unit/sources/test_databases.py"),
-    Mutant("shown = from_excel(value, self._sheet.epoch) if value >= 0 else None", "shown = from_excel(value) if value >= 0 else None", "xlsx: the epoch of a workbook", "unit/sources/test_xlsx.py"),
+    Mutant("moment = from_excel(value, self._sheet.epoch) if value >= 0 else None", "moment = from_excel(value) if value >= 0 else None", "xlsx: the epoch of a workbook", "unit/sources/test_xlsx.py"),
     Mutant("if len(text) > LONGEST:", "if False:", "xlsx: a text that is too long", "unit/sources/test_xlsx.py", "xlsx"),
     Mutant("inside = f\"{kind} NOT IN ('null', 'real') AND {size} <= {CELL_LIMIT}\"", "inside = f\"{kind} NOT IN ('null', 'real')\"", "sqlite: a text that is too long", "unit/sources/test_databases.py"),
 ]  # fmt: skip

@@ -28,11 +28,11 @@ REGISTERED = "SELECT view_name FROM duckdb_views() WHERE NOT internal"
 
 
 class KeptSessions:
-    """In place of ``session``: the sessions that nobody uses now, by what they were asked for."""
+    """In place of ``open_session``: sessions that nobody uses now, by what they were asked for."""
 
     def __init__(self) -> None:
         self.idle: dict[object, tuple[Opened, DuckDBPyConnection]] = {}
-        self.open = duckdb_session.session
+        self.open = duckdb_session.open_session
 
     @contextmanager
     def session(
@@ -43,7 +43,7 @@ class KeptSessions:
         threads: int | None = None,
         joined: int = 0,
     ) -> Iterator[DuckDBPyConnection]:
-        """See ``session``; after an error, or where files are read, none is kept."""
+        """See ``open_session``; after an error, or where files are read, none is kept."""
         if paths:
             with self.open(paths, integers, room, threads, joined) as connection:
                 yield connection
@@ -75,7 +75,7 @@ class KeptSessions:
         """Every engine takes them, and at the end all are closed."""
         with pytest.MonkeyPatch.context() as patch:
             for module in (duckdb_session, duckdb_engine, record_codes, partial_results, tasks):
-                patch.setattr(module, "session", self.session)
+                patch.setattr(module, "open_session", self.session)
             yield
         while self.idle:
             self.idle.popitem()[1][0].__exit__(None, None, None)

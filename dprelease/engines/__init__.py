@@ -11,7 +11,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 if TYPE_CHECKING:
     from dprelease.engines.engine_interface import Engine
 
-__all__ = ["ENGINES", "get", "in_session", "reading"]
+__all__ = ["ENGINES", "get", "open_for_table", "open_in_session"]
 
 
 def get(name: str) -> Engine:
@@ -22,22 +22,22 @@ def get(name: str) -> Engine:
     return engine
 
 
-def reading(name: str, format: str, table: object) -> Engine:
+def open_for_table(name: str, format: str, table: object) -> Engine:
     """The engine for a table in memory; raises Failure(SPEC) for a spec that has none."""
     if format != "frame" or name in ON_CLUSTERS:
         message = "a table is handed over, but the spec names its data itself"
         hint = 'write format = "frame" in [data], and no path; or hand over none'
         raise Failure(ExitCode.SPEC, Complaint("E432", message, hint, key="data.format"))
-    from dprelease.engines.duckdb.frame_engine import engine_for
+    from dprelease.engines.duckdb.frame_engine import build_engine
 
-    return engine_for(table)
+    return build_engine(table)
 
 
-def in_session(name: str, session: object) -> Engine:
+def open_in_session(name: str, session: object) -> Engine:
     """The engine in a session of a cluster; raises Failure(SPEC) for one that works in none."""
     if name not in ON_CLUSTERS:
         message = f'a session of a cluster is given, but the engine is "{name}"'
         hint = f"write engine = {' or '.join(map(repr, sorted(ON_CLUSTERS)))}"
         raise Failure(ExitCode.SPEC, Complaint("E418", message, hint, key="data.engine"))
-    engine: Engine = import_module(ENGINES[name]).ENGINE.on(session)
+    engine: Engine = import_module(ENGINES[name]).ENGINE.open_in(session)
     return engine

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.engines import get, in_session, reading
+from dprelease.engines import get, open_for_table, open_in_session
 from dprelease.engines.engine_interface import Engine
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
 from dprelease.kernel.certify.certify import CertifiedPlan
@@ -102,9 +102,9 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     check_decision(release)
     name = release.data.engine
     if data is not None:
-        engine = reading(name, release.data.source.format, data)
+        engine = open_for_table(name, release.data.source.format, data)
     else:
-        engine = get(name) if spark is None else in_session(name, spark)
+        engine = get(name) if spark is None else open_in_session(name, spark)
     entropy = entropy or SystemEntropy()
     return release_plan(
         certified,

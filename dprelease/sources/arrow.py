@@ -17,16 +17,16 @@ from dprelease.expressions.sqltext import col
 from dprelease.files.uris import is_uri
 from dprelease.model import InputColumn, Source
 from dprelease.sources.shared.arrow_types import (
-    common_type,
-    declared_type,
-    handed_on,
+    build_unknown_type_failure,
+    choose_type,
+    convert_type,
+    find_common_type,
     is_text,
-    unknown_type,
 )
-from dprelease.sources.shared.column_layout import ColumnLayout, fields_of
-from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
+from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split, resolve
-from dprelease.sources.shared.locations import open_binary, size_of
+from dprelease.sources.shared.locations import get_size, open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
 
 BATCH_ROWS = 1 << 16  # records that are handed on at once
@@ -43,11 +43,11 @@ class ArrowTable(ColumnLayout, frozen=True):
         parts = splits or [Split(path) for path in self.paths]
         columns = {name: col(field) for name, field in self.fields.items()}
         return RecordStream(
-            Fields(col(RECORDS), columns, self.duckdb_types()),
-            lambda count, only: self._opened(parts, count, only),
+            Fields(col(RECORDS), columns, self.list_duckdb_types()),
+            lambda count, only: self._open(parts, count, only),
             lambda: sum(self.batches),
             cheap=True,
-            coded=self.places(),
+            coded=self.list_places(),
         )
 
     def fast(self) -> None:
@@ -56,16 +56,16 @@ class ArrowTable(ColumnLayout, frozen=True):
     def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
         """The batches of each file, as if they had as many bytes each. Raises OSError."""
         return [
-            (path, (max(1, size_of(path) // max(1, number)),) * number)
+            (path, (max(1, get_size(path) // max(1, number)),) * number)
             for path, number in zip(self.paths, self.batches, strict=True)
         ]
 
-    def _opened(
+    def _open(
         self, parts: Iterable[Split], count: Callable[[int], None], only: frozenset[str] | None
     ) -> tuple[Any, Iterator[Any]]:
         """The schema, and batches of it; ``count`` is told of the batches that were read."""
-        layout = self if only is None else self.only(only)
-        schema = layout.schema()
+        layout = self if only is None else self.select_columns(only)
+        schema = layout.build_schema()
         return schema, layout._read(parts, count, schema)
 
     def _read(
@@ -81,10 +81,12 @@ class ArrowTable(ColumnLayout, frozen=True):
                     part.path, [names.index(name) for name in self.types] or [0]
                 ) as file:
                     for place in range(file.num_record_batches)[part.start : part.end]:
-                        batch = _sound(file.get_batch(place))
+                        batch = _check_batch(file.get_batch(place))
                         count(1)
                         for start in range(0, batch.num_rows, BATCH_ROWS):
-                            yield self.batch(batch.slice(start, BATCH_ROWS), part.path, schema)
+                            yield self.build_batch(
+                                batch.slice(start, BATCH_ROWS), part.path, schema
+                            )
         except MemoryError:
             raise
         except (pa.ArrowException, ValueError, KeyError):
@@ -97,22 +99,22 @@ class Arrow:
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> ArrowTable:
         """See ``SourceFormat``; reads footers alone. Raises Failure(DATA)."""
         paths, pattern = resolve(source), source.pattern
-        partitions = find_partitions(source, paths, columns_read(inputs))
-        wanted = [column for column in columns_read(inputs) if column.name not in partitions]
+        partitions = find_partitions(source, paths, list_read_columns(inputs))
+        columns = [column for column in list_read_columns(inputs) if column.name not in partitions]
         kinds: list[dict[str, Any]] = []
         batches: list[int] = []
         coded: set[str] = set()
         for path in paths:
-            schema, number = _footer(path, pattern)
+            schema, number = _read_footer(path, pattern)
             check_apart(partitions, schema.names, pattern)
-            kinds.append({column.name: declared_type(schema, column, pattern) for column in wanted})
+            kinds.append({column.name: choose_type(schema, column, pattern) for column in columns})
             batches.append(number)
             coded |= {name for name in kinds[-1] if _is_coded(schema.field(name).type)}
         types = {}
-        for column in wanted:
-            common = common_type([kind[column.name] for kind in kinds], column, pattern)
-            types[column.name] = handed_on(common, column)
-        fields = fields_of(*types, *partitions)
+        for column in columns:
+            common = find_common_type([kind[column.name] for kind in kinds], column, pattern)
+            types[column.name] = convert_type(common, column)
+        fields = name_fields(*types, *partitions)
         return ArrowTable(types, frozenset(coded), partitions, fields, paths, tuple(batches))
 
 
@@ -132,7 +134,7 @@ def open_file(path: str, included: Sequence[int] = ()) -> Any:
     return ipc.open_file(file, options=options)
 
 
-def _footer(path: str, pattern: str) -> tuple[Any, int]:
+def _read_footer(path: str, pattern: str) -> tuple[Any, int]:
     """The schema of a file, and how many batches it has; raises Failure(DATA)."""
     import pyarrow as pa
 
@@ -142,9 +144,9 @@ def _footer(path: str, pattern: str) -> tuple[Any, int]:
             _ = schema.names  # raises where a name is no text
     except (OSError, ValueError, MemoryError):
         hint = "it may be cut short or damaged, or a stream without a footer: write it as a file"
-        raise bad_data("E409", f"{pattern} is not a readable Arrow file", hint) from None
+        raise build_data_failure("E409", f"{pattern} is not a readable Arrow file", hint) from None
     except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
-        raise unknown_type(pattern) from None
+        raise build_unknown_type_failure(pattern) from None
     return schema, number
 
 
@@ -156,7 +158,7 @@ def _is_coded(physical: Any) -> bool:
     return is_place and is_text(physical.value_type)
 
 
-def _sound(batch: Any) -> Any:
+def _check_batch(batch: Any) -> Any:
     """The batch, whose columns point at nothing outside of it; raises ArrowInvalid for any other.
 
     What texts say is for ``readable``.

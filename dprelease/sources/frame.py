@@ -22,14 +22,14 @@ from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
 from dprelease.sources.shared.arrow_types import (
-    common_type,
-    declared_type,
-    duckdb_type,
-    handed_on,
+    choose_type,
+    convert_type,
+    find_common_type,
     is_number,
+    name_duckdb_type,
 )
-from dprelease.sources.shared.arrow_values import readable
-from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.arrow_values import convert_readable
+from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
 
 ROWS = 1 << 16  # of a batch
@@ -43,11 +43,11 @@ class Frame(Protocol):
 
     records: int
 
-    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
         """The Arrow schema of the wanted columns, as far as they are there. Looks at no value."""
         ...
 
-    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
         """Record batches of these columns of the schema, in order."""
         ...
 
@@ -56,7 +56,7 @@ class Frame(Protocol):
         ...
 
 
-def frame_of(table: object) -> Frame:
+def recognize_frame(table: object) -> Frame:
     """A table of a kind that is known; raises Failure(DATA) for all else, which is not read."""
     import pyarrow as pa
 
@@ -74,7 +74,7 @@ def frame_of(table: object) -> Frame:
         "hand over a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
         "read once only, or is yet to be computed, is made one of these first"
     )
-    raise bad_data("E431", f"a {kind} is not a table that can be read", hint, KEY)
+    raise build_data_failure("E431", f"a {kind} is not a table that can be read", hint, KEY)
 
 
 class ArrowFrame:
@@ -84,11 +84,11 @@ class ArrowFrame:
         self._table = table
         self.records: int = table.num_rows
 
-    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
         """See ``Frame``."""
         return self._table.schema
 
-    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
         """See ``Frame``."""
         yield from self._table.select(list(names)).to_batches(max_chunksize=ROWS)
 
@@ -104,29 +104,29 @@ class PolarsFrame:
         self._table = table.clone()
         self.records: int = table.height
 
-    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
         """See ``Frame``; raises Failure(DATA)."""
         import pyarrow as pa
 
-        columns = {column.name: column for column in wanted}
+        columns = {column.name: column for column in inputs}
         fields = [
-            self._field(columns[name]) if name in columns else pa.field(name, pa.null())
+            self._build_field(columns[name]) if name in columns else pa.field(name, pa.null())
             for name in self._table.columns
         ]
         return pa.schema(fields)
 
-    def _field(self, column: InputColumn) -> Any:
+    def _build_field(self, column: InputColumn) -> Any:
         import pyarrow as pa
 
         stored = self._table.schema[column.name]
         if str(stored) == "Object":  # Arrow would get addresses in memory
-            raise _unreadable(column, "Object")
+            raise _build_unreadable_failure(column, "Object")
         try:
             return pa.table(self._table.select(column.name).clear()).schema.field(0)
         except (pa.ArrowException, TypeError, ValueError, RuntimeError):
-            raise _unreadable(column, str(stored)) from None
+            raise _build_unreadable_failure(column, str(stored)) from None
 
-    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
         """See ``Frame``."""
         import pyarrow as pa
 
@@ -137,13 +137,13 @@ class PolarsFrame:
         return False
 
 
-def _unreadable(column: InputColumn, stored: str) -> Failure:
+def _build_unreadable_failure(column: InputColumn, stored: str) -> Failure:
     """A column of a type that Arrow doesn't have; inner names of types are not shown: values."""
-    wanted = "one value" if column.opaque else column.type.value
+    type_text = "one value" if column.opaque else column.type.value
     name = re.split(r"[\[(<{]", stored)[0]
-    return bad_data(
+    return build_data_failure(
         "E412",
-        f'column "{column.name}" of {WHAT} can\'t be read as {wanted}: its type is {name}',
+        f'column "{column.name}" of {WHAT} can\'t be read as {type_text}: its type is {name}',
         "convert the column to a type of the table in the documentation",
         KEY,
     )
@@ -163,25 +163,25 @@ class PandasFrame:
             self._places.setdefault(name if isinstance(name, str) else "", []).append(place)
         self.records: int = len(table)
 
-    def schema(self, wanted: Sequence[InputColumn]) -> Any:
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
         """See ``Frame``."""
         import pyarrow as pa
 
         fields = []
-        for column in wanted:
+        for column in inputs:
             for place in self._places.get(column.name, ()):
-                kind = self._type(self._table.iloc[:0, place], column)
+                kind = self._choose_type(self._table.iloc[:0, place], column)
                 fields.append(pa.field(column.name, kind))
         return pa.schema(fields)
 
-    def batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
         """See ``Frame``."""
         import pyarrow as pa
 
         fields = [schema.field(name) for name in names]
         for start in range(0, self.records, ROWS):
             columns = [
-                self._values(self._table.iloc[start : start + ROWS, self._places[field.name][0]],
+                self._convert(self._table.iloc[start : start + ROWS, self._places[field.name][0]],
                              field.type)
                 for field in fields
             ]  # fmt: skip
@@ -190,36 +190,36 @@ class PandasFrame:
     def has_number_texts(self, name: str) -> bool:
         """See ``Frame``: objects are read cell by cell, and Python has several kinds of numbers."""
         stored = self._table.iloc[:0, self._places[name][0]]
-        return _stored_as(stored) == _OBJECTS
+        return _name_stored_type(stored) == _OBJECTS
 
-    def _type(self, empty: Any, column: InputColumn) -> Any:
+    def _choose_type(self, empty: Any, column: InputColumn) -> Any:
         import pyarrow as pa
 
-        stored = _stored_as(empty)
+        stored = _name_stored_type(empty)
         if stored in _TEXTS:
             return pa.string()
         if stored == _OBJECTS:
-            return pa.large_string() if column.opaque else _kinds_of_objects()[column.type]
+            return pa.large_string() if column.opaque else _list_object_types()[column.type]
         try:
-            kind = pa.array(_dense(empty), from_pandas=True).type
+            kind = pa.array(_make_dense(empty), from_pandas=True).type
         except (pa.ArrowException, TypeError, ValueError):
-            raise _unreadable(column, str(empty.dtype)) from None
+            raise _build_unreadable_failure(column, str(empty.dtype)) from None
         return kind.value_type if pa.types.is_dictionary(kind) else kind
 
-    def _values(self, values: Any, kind: Any) -> Any:
+    def _convert(self, values: Any, kind: Any) -> Any:
         import pyarrow as pa
 
-        if not _stored_as(values):
-            made = pa.array(_dense(values), from_pandas=True)
-            if isinstance(made, pa.ChunkedArray):
-                made = made.combine_chunks()
-            return made.dictionary_decode() if pa.types.is_dictionary(made.type) else made
+        if not _name_stored_type(values):
+            array = pa.array(_make_dense(values), from_pandas=True)
+            if isinstance(array, pa.ChunkedArray):
+                array = array.combine_chunks()
+            return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
         read = _READ[str(kind)]
-        made = pa.string() if kind == pa.float64() else kind
-        return pa.array([read(value) for value in values.astype(object)], made)
+        array = pa.string() if kind == pa.float64() else kind
+        return pa.array([read(value) for value in values.astype(object)], array)
 
 
-def _kinds_of_objects() -> dict[ColumnType, Any]:
+def _list_object_types() -> dict[ColumnType, Any]:
     """As what objects of Python are read, by the declared type."""
     import pyarrow as pa
 
@@ -231,12 +231,12 @@ def _kinds_of_objects() -> dict[ColumnType, Any]:
     }
 
 
-def _dense(values: Any) -> Any:
+def _make_dense(values: Any) -> Any:
     """The column; of a sparse one all its values."""
     return values.sparse.to_dense() if type(values.dtype).__name__ == "SparseDtype" else values
 
 
-def _stored_as(values: Any) -> str:
+def _name_stored_type(values: Any) -> str:
     """The name of a type of objects or texts, which are read cell by cell; empty for any other."""
     kind = values.dtype
     if str(kind) == "category":
@@ -245,7 +245,7 @@ def _stored_as(values: Any) -> str:
     return name if name in {_OBJECTS, *_TEXTS} and "pyarrow" not in str(kind) else ""
 
 
-def _text(value: object) -> str | None:
+def _read_text(value: object) -> str | None:
     """The text; what is no character of Unicode becomes U+FFFD, as in files."""
     if not isinstance(value, str):
         return None
@@ -257,20 +257,20 @@ def _text(value: object) -> str | None:
     return text
 
 
-def _moment(value: object) -> datetime | None:
+def _read_moment(value: object) -> datetime | None:
     """The moment on its clock; one with a zone is none, for others of the column may have none."""
     if not isinstance(value, datetime) or value.tzinfo is not None or value != value:  # noqa: PLR0124 - NaT
         return None
     return datetime(*value.timetuple()[:6], value.microsecond)
 
 
-def _day(value: object) -> date | None:
+def _read_day(value: object) -> date | None:
     if not isinstance(value, date) or value != value:  # noqa: PLR0124 - NaT
         return None
     return date(value.year, value.month, value.day)
 
 
-def _truth(value: object) -> bool | None:
+def _read_truth(value: object) -> bool | None:
     """The boolean that a cell is: True, False, or a number equal to 1 or 0."""
     if isinstance(value, Decimal) and not value.is_finite():
         return None  # one that signals can't be compared
@@ -294,17 +294,17 @@ def _number(value: object) -> str | None:
     return float.__repr__(value) if isinstance(value, float) else Decimal.__str__(value)
 
 
-def _text_or_number(value: object) -> str | None:
-    return _number(value) if _text(value) is None else _text(value)
+def _read_text_or_number(value: object) -> str | None:
+    return _number(value) if _read_text(value) is None else _read_text(value)
 
 
 _READ: dict[str, Callable[[object], object]] = {
-    "string": _text,
-    "large_string": _text_or_number,  # of a unit that is only compared
+    "string": _read_text,
+    "large_string": _read_text_or_number,  # of a unit that is only compared
     "double": _number,
-    "bool": _truth,
-    "date32[day]": _day,
-    "timestamp[us]": _moment,
+    "bool": _read_truth,
+    "date32[day]": _read_day,
+    "timestamp[us]": _read_moment,
 }
 
 
@@ -329,15 +329,15 @@ class FrameTable(Struct, frozen=True):
             Fields(
                 col(RECORDS),
                 {name: col(place) for name, place in places.items()},
-                {name: duckdb_type(kind) for name, kind in self.types.items()},
+                {name: name_duckdb_type(kind) for name, kind in self.types.items()},
             ),
-            self._opened,
+            self._open,
             lambda: self.frame.records,
             cheap=True,
             record_count=self.frame.records,
         )
 
-    def _opened(
+    def _open(
         self, count: Callable[[int], None], only: Columns = None
     ) -> tuple[Any, Iterator[Any]]:
         import pyarrow as pa
@@ -348,9 +348,9 @@ class FrameTable(Struct, frozen=True):
             if only is None or name in only
         }
         schema = pa.schema(list(fields.values()) or [("f0", pa.null())])
-        return schema, self._batches(tuple(fields), schema, count)
+        return schema, self._iter_batches(tuple(fields), schema, count)
 
-    def _batches(
+    def _iter_batches(
         self, names: Sequence[str], schema: Any, count: Callable[[int], None]
     ) -> Iterator[Any]:
         import pyarrow as pa
@@ -361,10 +361,11 @@ class FrameTable(Struct, frozen=True):
                 count(size)
                 yield pa.record_batch([pa.nulls(size)], schema=schema)
             return
-        for batch in self.frame.batches(names, self.schema):
+        for batch in self.frame.iter_batches(names, self.schema):
             count(batch.num_rows)
             columns = [
-                readable(batch.column(place), self.types[name]) for place, name in enumerate(names)
+                convert_readable(batch.column(place), self.types[name])
+                for place, name in enumerate(names)
             ]
             yield pa.record_batch(columns, schema=schema)
 
@@ -380,20 +381,20 @@ class HandedOver:
     """See ``SourceFormat``: the format, for one table."""
 
     def __init__(self, table: object) -> None:
-        self._frame = frame_of(table)
+        self._frame = recognize_frame(table)
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> FrameTable:
         """See ``SourceFormat``; raises Failure(DATA)."""
         import pyarrow as pa
 
-        wanted = columns_read(inputs)
-        schema = self._frame.schema(wanted)
+        columns = list_read_columns(inputs)
+        schema = self._frame.build_schema(columns)
         types = {}
-        for column in wanted:
-            kind = declared_type(schema, column, WHAT, inferred=True)
+        for column in columns:
+            kind = choose_type(schema, column, WHAT, inferred=True)
             if is_number(kind) and self._frame.has_number_texts(column.name):
                 kind = pa.string()
-            types[column.name] = handed_on(common_type([kind], column, WHAT), column)
+            types[column.name] = convert_type(find_common_type([kind], column, WHAT), column)
         return FrameTable(self._frame, schema, types)
 
 
@@ -404,7 +405,7 @@ class Missing:
         """Raise Failure(DATA)."""
         hint = 'in Python: dprelease.run(spec, data=table); else name a file by path, not "frame"'
         message = "the spec's table is handed over by a program, and was not"
-        raise bad_data("E430", message, hint, KEY)
+        raise build_data_failure("E430", message, hint, KEY)
 
 
 SOURCE = Missing()

@@ -32,7 +32,7 @@ class FastReader(Protocol):
         """How many records there are, if the footers tell; decides nothing but the parts."""
         ...
 
-    def beside(
+    def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
     ) -> tuple[T | None, Callable[[int], bool]]:
         """What ``read`` gives, and whether that is right if it found so many records.

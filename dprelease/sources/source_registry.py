@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-def _endings(suffixes: tuple[str, ...], packed: tuple[str, ...]) -> tuple[str, ...]:
+def _list_endings(suffixes: tuple[str, ...], packed: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(suffix + how for suffix in suffixes for how in ("", *packed))
 
 
@@ -32,7 +32,7 @@ class Listed(NamedTuple):
     @property
     def endings(self) -> tuple[str, ...]:
         """How the names of files end that are read of a folder."""
-        return _endings(self.inside, self.packed)
+        return _list_endings(self.inside, self.packed)
 
 
 # name in [data] format -> what is known of it
@@ -66,7 +66,7 @@ SOURCES = {
 SUFFIXES = {
     ending: name
     for name, listed in SOURCES.items()
-    for ending in _endings(listed.suffixes, listed.packed)
+    for ending in _list_endings(listed.suffixes, listed.packed)
 }
 """The format that the suffix of a path stands for."""
 

@@ -30,7 +30,9 @@ def broken(*_):
 def test_a_statement_that_is_wrong_is_no_damaged_disk(
     probe: Command, cli: Command, name: str
 ) -> None:
-    broken = raising("dprelease.engines.duckdb.execute.exact_answer", f"duckdb.{name}(secret)")
+    broken = raising(
+        "dprelease.engines.duckdb.execute.compute_exact_answer", f"duckdb.{name}(secret)"
+    )
     answer = probe(broken, "run", "small.toml")
     assert answer.code == 70
     assert answer.out == ""

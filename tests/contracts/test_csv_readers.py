@@ -241,7 +241,7 @@ def careful() -> Iterator[list[str]]:
 
     with pytest.MonkeyPatch.context() as patch:
         for module in (duckdb_engine, record_codes):
-            patch.setattr(module, "careful", counting(module.careful))
+            patch.setattr(module, "read_carefully", counting(module.read_carefully))
         yield taken
 
 

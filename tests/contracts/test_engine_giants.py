@@ -117,7 +117,7 @@ def test_looks_account_for_every_record(
         for index in range(2):
             yield run(Part(index, 2))
 
-    monkeypatch.setattr(duckdb_execute, "in_parts", in_two)
+    monkeypatch.setattr(duckdb_execute, "run_in_parts", in_two)
     path = tmp_path / f"t.{form}"
     duckdb.execute(
         "COPY (SELECT 'ann' AS p, 'k' || i % 7 AS g, i::BIGINT AS i FROM range(1000) AS t(i)"

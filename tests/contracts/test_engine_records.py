@@ -152,7 +152,7 @@ def test_both_engines_keep_the_same_records(
     source = written(tmp_path / "t", TYPES, rows, form)
     request = RecordRequest(source, (*inputs(TYPES), *DERIVED), tuple(columns), bound)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(record_codes, "first_parts", lambda *_: parts)
+        patch.setattr(record_codes, "choose_part_count", lambda *_: parts)
         patch.setattr(duckdb_execute, "FRUGAL", frugal[0])
         patch.setattr(duckdb_execute, "VERY_FRUGAL", frugal[1])
         found = codes("duckdb", request)
@@ -215,11 +215,11 @@ def test_any_bytes_mean_the_same_to_every_reader(
     request = RecordRequest(Source(str(path), "csv", Dialect(strip=strip)), TEXTS, OF_TEXTS, bound)
     expected = codes("reference", request)
     layout = lay_out(request.source, request.inputs)
-    assert counted(record_codes.careful(request, layout), 2) == expected
+    assert counted(record_codes.read_carefully(request, layout), 2) == expected
     done: list[bool] = []
 
     def batches() -> Iterator[tuple[np.ndarray, ...]]:
-        done.append((yield from record_codes.fast(request, layout)))
+        done.append((yield from record_codes.read_fast(request, layout)))
 
     found = counted(batches(), 2)
     assert found == (expected if done == [True] else Counter())
@@ -233,7 +233,7 @@ def test_clean_lines_do_not_need_the_careful_reader(
     path.write_bytes(b's,x,n\n1,x,1\n"a",x,\n1,x,abc\n')
     request = RecordRequest(Source(str(path), "csv"), TEXTS, OF_TEXTS)
     expected = codes("reference", request)
-    monkeypatch.delattr(record_codes, "careful")
+    monkeypatch.delattr(record_codes, "read_carefully")
     assert codes("duckdb", request) == expected
 
 
@@ -338,9 +338,9 @@ def test_files_that_change_meanwhile_are_found_out(
     (path,) = (tmp_path / "t").iterdir()
     before = os.stat(path)
     # where batches come from: a stream of DuckDB, or a query of each batch that was read
-    place, name = record_codes, "code_batches"
+    place, name = record_codes, "iter_code_batches"
     if form == "parquet" and not bounded:
-        place, name = record_codes, "codes_now"
+        place, name = record_codes, "fetch_codes"
     honest = getattr(place, name)
 
     def changing(*given: object) -> object:
@@ -352,7 +352,7 @@ def test_files_that_change_meanwhile_are_found_out(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(place, name, changing)
         if same_marks:
-            patch.setattr(record_codes, "file_marks", lambda _: [])
+            patch.setattr(record_codes, "read_file_marks", lambda _: [])
         with pytest.raises(Failure) as caught:
             list(get("duckdb").records(request).reveal())
     assert caught.value.exit_code is ExitCode.AFTER_CHARGE

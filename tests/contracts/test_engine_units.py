@@ -28,7 +28,7 @@ ONE_ROW = Bound("p", 1, 1, 1, leading=0)
 @pytest.fixture(params=[1, 5], autouse=True)
 def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Units are the same in how many parts they may be read."""
-    monkeypatch.setattr(execute, "first_parts", lambda *_: request.param)
+    monkeypatch.setattr(execute, "choose_part_count", lambda *_: request.param)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -73,8 +73,8 @@ def plain(table: ExactTable) -> list[list[int]]:
 def both_paths(asked: AggregateRequest) -> tuple[list[list[int]] | None, list[list[int]]]:
     """The answer of the fast reader, None if it gives none, and the careful one's."""
     layout = lay_out(asked.source, asked.inputs)
-    fast = embedded.fast(asked, layout)
-    careful = embedded.careful(asked, layout)
+    fast = embedded.read_fast(asked, layout)
+    careful = embedded.read_carefully(asked, layout)
     return None if fast is None else plain(fast.table), plain(careful.table)
 
 
@@ -169,7 +169,7 @@ def test_a_blank_among_numbers_does_not_need_the_careful_reader(
     path = tmp_path / "blank.csv"
     path.write_bytes(b"s,x,n\n1,x,1\n1,x,\n1,x,abc\n")
     expected = plain(get("reference").aggregate(request(path)))
-    monkeypatch.delattr(embedded, "careful")
+    monkeypatch.delattr(embedded, "read_carefully")
     assert plain(get("duckdb").aggregate(request(path))) == expected
 
 

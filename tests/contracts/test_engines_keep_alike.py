@@ -24,7 +24,7 @@ from thorough import examples
 
 from dprelease.engines.duckdb import bound_by_arrays
 from dprelease.engines.duckdb import execute as duckdb_execute
-from dprelease.engines.duckdb.bound_by_arrays import SortedBounding, packing_of
+from dprelease.engines.duckdb.bound_by_arrays import SortedBounding, plan_packing
 from dprelease.engines.duckdb.hash_parts import Part
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql
@@ -146,12 +146,12 @@ class Way:
                 yield run(Part(index, self.parts))
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(duckdb_execute, "in_parts", run_all)
+            patch.setattr(duckdb_execute, "run_in_parts", run_all)
             patch.setattr(duckdb_execute, "FRUGAL", 1 if self.frugal else 10**9)
             patch.setattr(duckdb_execute, "VERY_FRUGAL", 1 if self.very else 10**9)
             patch.setattr(bound_by_arrays, "AT_ONCE", self.at_once)
             if not self.packed:
-                patch.setattr(duckdb_execute, "packing_of", lambda *_: None)
+                patch.setattr(duckdb_execute, "plan_packing", lambda *_: None)
             yield
 
 
@@ -267,7 +267,7 @@ def test_units_sorted_some_at_a_time_keep_the_same_rows(
         assert answers("duckdb", request) == expected
 
 
-PLACES = ("_numbered_units", "_packed_rows", "_sorted", "_starts", "_firsts", "_keep")
+PLACES = ("_number_units", "_pack_rows", "_sort_rows", "_compute_starts", "_find_firsts", "_keep")
 
 
 @pytest.mark.one_in(3)
@@ -299,7 +299,7 @@ def test_a_part_that_runs_out_of_memory_is_asked_again_from_nothing(
         return own(self, *args, **named)
 
     monkeypatch.setattr(bound_by_arrays, "AT_ONCE", 20)
-    monkeypatch.setattr(duckdb_execute, "first_parts", lambda *_: 2)
+    monkeypatch.setattr(duckdb_execute, "choose_part_count", lambda *_: 2)
     monkeypatch.setattr(SortedBounding, "sample", sample)
     monkeypatch.setattr(SortedBounding, place, full)
     assert answers("duckdb", request) == expected
@@ -391,7 +391,7 @@ def test_on_both_sides_of_every_width(tmp_path: Path, bits: int, integers: int) 
     request = replace(request, groups=(keyed("g", "abcd"),))
     for bound in (Bound("p", 5, 2, 2, 1), Bound("p", 60, 2, 31, 1, salt=1), Bound("p", 9, 9, 9, 0)):
         asked_for = replace(request, bound=bound)
-        packing = packing_of(asked_for, Rows(Sql(""), (), dict.fromkeys(quantities, "k"), {}))
+        packing = plan_packing(asked_for, Rows(Sql(""), (), dict.fromkeys(quantities, "k"), {}))
         if bound.leading:
             assert packing is not None
             assert packing.bits == bits

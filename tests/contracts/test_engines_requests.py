@@ -156,7 +156,7 @@ def parts(number: int) -> Iterator[None]:
             yield run(Part(index, number))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duckdb_execute, "in_parts", run_all)
+        patch.setattr(duckdb_execute, "run_in_parts", run_all)
         yield
 
 
@@ -170,8 +170,8 @@ def has_nothing_but_nulls(paths: Sequence[str]) -> bool:
 def every_path(request: AggregateRequest) -> dict[str, object]:
     """The answer of each reader."""
     table = lay_out(request.source, request.inputs)
-    fast = embedded.fast(request, table)
-    tables = {"careful": embedded.careful(request, table).table}
+    fast = embedded.read_fast(request, table)
+    tables = {"careful": embedded.read_carefully(request, table).table}
     is_careful = table.fast() is None or has_nothing_but_nulls(table.paths)
     assert (fast is None) == is_careful, "a clean file is not for the careful reader"
     if fast is not None:
@@ -259,7 +259,7 @@ def test_what_does_not_fit_is_asked_in_parts_each_counted_once(
 def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
     """Have memory give out for every part that is not at least one of four, after some rows."""
     attempts: list[int] = []
-    honest = duckdb_execute.in_parts
+    honest = duckdb_execute.run_in_parts
 
     class Cut:
         """An answer that breaks off."""
@@ -295,7 +295,7 @@ def _give_out(patch: pytest.MonkeyPatch) -> list[int]:
 
         return honest(failing)
 
-    patch.setattr(duckdb_execute, "in_parts", in_parts)
+    patch.setattr(duckdb_execute, "run_in_parts", in_parts)
     return attempts
 
 

@@ -19,7 +19,7 @@ from tables import hidden, keyed, sql
 from thorough import some
 
 from dprelease.engines.duckdb import duckdb_engine as embedded
-from dprelease.engines.duckdb.duckdb_session import session
+from dprelease.engines.duckdb.duckdb_session import open_session
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -124,8 +124,8 @@ def test_wrong_statistics_change_nothing(name: str, lies: str, tmp_path: Path) -
     )
     table = lay_out(request.source, request.inputs)
     expected = told(get("reference").aggregate(request))
-    assert told(embedded.careful(request, table).table) == expected
-    fast = embedded.fast(request, table)
+    assert told(embedded.read_carefully(request, table).table) == expected
+    fast = embedded.read_fast(request, table)
     assert (fast is None) == (lies == "all are null")  # then its reader looks at no value
     assert fast is None or told(fast.table) == expected
 
@@ -149,7 +149,7 @@ def test_a_statement_believes_no_statistics(
     """Whatever is asked of a session: filters, joins, orders and aggregates are tried on values."""
     written(tmp_path, LIES[lies])
     paths = sorted(map(str, tmp_path.iterdir()))
-    with session(paths) as connection:
+    with open_session(paths) as connection:
         answer = connection.execute(sql.format(t=f"read_parquet({paths})", low=LOW))
         assert answer.fetchall() == [(expected,)]
 
@@ -177,9 +177,9 @@ def test_a_text_that_is_not_utf8_is_for_the_careful_reader(tmp_path: Path) -> No
         (valid if is_valid else broken).append(each)
     for number, each in enumerate(some(broken, 12)):
         request = texts(tmp_path / f"{number}.parquet", [b"a", each])
-        assert embedded.fast(request, lay_out(request.source, request.inputs)) is None
+        assert embedded.read_fast(request, lay_out(request.source, request.inputs)) is None
     request = texts(tmp_path / "t.parquet", valid)
-    fast = embedded.fast(request, lay_out(request.source, request.inputs))
+    fast = embedded.read_fast(request, lay_out(request.source, request.inputs))
     assert fast is not None
     assert told(fast.table) == told(get("reference").aggregate(request))
 
@@ -191,6 +191,6 @@ def test_texts_of_which_two_are_utf8_only_together_are_for_the_careful_reader(
     halves = ["\u00e9".encode()[:1], "\u00e9".encode()[1:]]
     for raw in ([b"a", b"b"], halves):
         request = texts(path, raw, use_dictionary=False, column_encoding=encoding)
-        assert embedded.fast(request, lay_out(request.source, request.inputs)) is None
+        assert embedded.read_fast(request, lay_out(request.source, request.inputs)) is None
         expected = told(get("reference").aggregate(request))
         assert told(get("duckdb").aggregate(request)) == expected

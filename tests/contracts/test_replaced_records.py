@@ -29,7 +29,7 @@ from oracle.engine import get
 from thorough import is_thorough
 
 import dprelease
-from dprelease.engines.duckdb.frame_engine import engine_for
+from dprelease.engines.duckdb.frame_engine import build_engine
 from dprelease.engines.engine_interface import Engine
 from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
@@ -283,7 +283,7 @@ class World:
         if self.form != "adbc":
             handed_over = self.kept.write(self.path, table)
             name = self.kept.engine
-            return get(name) if handed_over is None else engine_for(handed_over)
+            return get(name) if handed_over is None else build_engine(handed_over)
         patch = self.request.getfixturevalue("monkeypatch")
         if self.kept.data["driver"] == "sqlite":
             uri = databases.in_sqlite(self.path, ["k", "x"], table)

@@ -30,7 +30,7 @@ from csv_lines import Form, forms, lines  # noqa: E402
 from oracle import engine as reference  # noqa: E402
 
 from dprelease.engines.duckdb.duckdb_errors import Stream  # noqa: E402
-from dprelease.engines.duckdb.duckdb_session import session  # noqa: E402
+from dprelease.engines.duckdb.duckdb_session import open_session  # noqa: E402
 from dprelease.engines.duckdb.group_keys import put_labels  # noqa: E402
 from dprelease.engines.duckdb.typed_rows import Fields, build_rows  # noqa: E402
 from dprelease.expressions.sqltext import col, literal  # noqa: E402
@@ -101,7 +101,7 @@ def by_duckdb(connection: Any, asked: Asked) -> Found | None:
     if own is None:
         return None
     with closing(connection.cursor()) as cursor:
-        found, confirms = own.beside(
+        found, confirms = own.read_checked(
             cursor, lambda: by_statement(cursor, asked, own.fields), UNTOLD
         )
     return found if found is not None and confirms(found.total()) else None
@@ -139,7 +139,7 @@ class Comparison:
         """
         for old in self.folder.iterdir():
             old.unlink()
-        with session(
+        with open_session(
             [str(self.folder / f"{number}.csv") for number in range(form.files)]
         ) as opened:
             names = [name for name in form.columns if name != "n"]

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from product_source import FILES, dotted, name_of, nodes, source_of, tree_of
 
-from dprelease.engines.duckdb.duckdb_session import session
+from dprelease.engines.duckdb.duckdb_session import open_session
 
 READS = """
 FROM read_csv('{other}')
@@ -112,7 +112,7 @@ def test_the_connection_can_do_nothing_but_read_what_is_declared(
         path.write_text("x\n1\n")
     before = sorted(tmp_path.rglob("*"))
     done = []
-    with session([str(declared)]) as connection:
+    with open_session([str(declared)]) as connection:
         for line in READS + WRITES + LOADS + UNLOCKS:
             statement = line.format(folder=tmp_path, declared=declared, other=other)
             try:
@@ -131,7 +131,7 @@ def test_the_connection_can_do_nothing_but_read_what_is_declared(
 
 def test_a_connection_for_records_that_we_read_can_open_no_file(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("x\n1\n")
-    with session(()) as connection, pytest.raises(duckdb.Error):
+    with open_session(()) as connection, pytest.raises(duckdb.Error):
         connection.execute(f"FROM read_csv('{tmp_path}/x.csv')")
 
 
@@ -140,7 +140,7 @@ def test_python_variables_are_no_tables() -> None:
 
     secret = pa.table({"x": [1]})
     assert secret.num_rows == 1
-    with session(()) as connection, pytest.raises(duckdb.Error):
+    with open_session(()) as connection, pytest.raises(duckdb.Error):
         connection.execute("FROM secret")
 
 

@@ -15,7 +15,7 @@ from oracle.values import Record, encoded, grid_integer
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import Value
 from dprelease.model import AggregateRequest, Bound
-from dprelease.sources.shared.request_content import content_of
+from dprelease.sources.shared.request_content import collect_content
 
 
 class Row(NamedTuple):
@@ -64,7 +64,7 @@ def kept(own: list[Row], bound: Bound) -> Iterator[Row]:
 
 def _order_of(request: AggregateRequest) -> Callable[[Row], Order]:
     """What puts rows into canonical order: see ``request_content``."""
-    groups, content = request.groups, content_of(request)
+    groups, content = request.groups, collect_content(request)
     types = {each.name: each.type for each in request.inputs}
     conditions = [tree(where.text, types) for where in content.conditions]
 

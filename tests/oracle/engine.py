@@ -30,7 +30,12 @@ from dprelease.model import (
     Source,
 )
 from dprelease.sources import source_format
-from dprelease.sources.shared.data_failures import Share, columns_derived, columns_read, lost
+from dprelease.sources.shared.data_failures import (
+    Share,
+    build_lost_failure,
+    list_derived_columns,
+    list_read_columns,
+)
 from dprelease.sources.shared.files import BOM, LINE_LIMIT, Layout, lay_out
 
 if TYPE_CHECKING:
@@ -53,7 +58,7 @@ class Reference:
         try:
             table = answer(request, _records(request))
         except (OSError, Failure):
-            raise lost() from None
+            raise build_lost_failure() from None
         if share is not None:
             share(1)
         return table
@@ -80,15 +85,15 @@ def _batches(request: RecordRequest, share: Share | None) -> Iterator[tuple[Code
     try:
         yield from batches(request, _records(request))
     except (OSError, Failure):
-        raise lost() from None
+        raise build_lost_failure() from None
     if share is not None:
         share(1)
 
 
 def _records(request: AggregateRequest | RecordRequest) -> Iterator[Record]:
-    read = columns_read(request.inputs)
+    read = list_read_columns(request.inputs)
     types = {each.name: each.type for each in request.inputs}
-    computed = columns_derived(request.inputs)
+    computed = list_derived_columns(request.inputs)
     checked = {
         each.name: each.expression.state_of
         for each in computed

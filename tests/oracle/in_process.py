@@ -55,10 +55,10 @@ class SmallSplits(Spark):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(splits, "SMALLEST", 41)
             patch.setattr(splits, "WANTED", 2)
-            patch.setattr(spark_engine, "splits_of", _as_if_large)
+            patch.setattr(spark_engine, "plan_splits", _as_if_large)
             patch.setattr(spark_engine, "FEW", 50)
             return super().aggregate(request, share)
 
 
 def _as_if_large(table: Table, finer: int) -> tuple[tuple[Split, ...], int]:
-    return splits.splits_of(table, finer)[0], 2 * spark_engine.PARTITION
+    return splits.plan_splits(table, finer)[0], 2 * spark_engine.PARTITION

@@ -18,7 +18,7 @@ from oracle.values import Record, text_record, whole
 
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn, Source
-from dprelease.sources.shared.data_failures import lost
+from dprelease.sources.shared.data_failures import build_lost_failure
 from dprelease.sources.shared.files import LINE_LIMIT, resolve
 
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
@@ -39,7 +39,7 @@ def parquet_records(source: Source, read: Sequence[InputColumn]) -> Iterator[Rec
                     values = {name: columns[name][row] for name in names}
                     yield _joined(_record(values, inside), given, read)
     except pa.ArrowException:
-        raise lost() from None
+        raise build_lost_failure() from None
 
 
 def _batches(path: str, form: str, names: list[str]) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from oracle.cells import placer_of
 from oracle.values import Record, grid_integer
 
 from dprelease.model import Bound, Group, Quantity, RecordRequest
-from dprelease.sources.shared.request_content import NO_LABEL, aggregate_of
+from dprelease.sources.shared.request_content import NO_LABEL, build_aggregate
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -29,7 +29,7 @@ def batches(
     import numpy as np
 
     coders = [_coder_of(column) for column in request.columns]
-    bound = aggregate_of(request).bound
+    bound = build_aggregate(request).bound
     found: Iterator[Codes] = (tuple(code(record) for code in coders) for record in records)
     if bound is not None:
         found = _bounded(bound, coders, records)

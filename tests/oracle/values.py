@@ -15,7 +15,7 @@ from oracle.written import default_form
 
 from dprelease.expressions.nodes import Value
 from dprelease.model import NUMERIC_TYPES, Column, ColumnType, Dialect, Grid, InputColumn, Quantity
-from dprelease.sources.shared.request_content import scale_of
+from dprelease.sources.shared.request_content import compute_scale
 from dprelease.sources.shared.text_values import BLANKS, parse_number, parse_value
 
 
@@ -147,7 +147,7 @@ def grid_integer(quantity: Quantity, numbers: Mapping[str, float | None]) -> int
 
 def on_grid(x: float, grid: Grid) -> int:
     """``clamp(rint(x / step))`` of a double that is not NaN."""
-    times, over = scale_of(grid)
+    times, over = compute_scale(grid)
     scaled = x * times / over
     if math.isinf(scaled):
         return grid.upper if scaled > 0 else grid.lower

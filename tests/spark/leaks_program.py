@@ -110,12 +110,16 @@ def broken(how: str, where: str, task: Any, batches: Any) -> Iterator[Any]:
 
     from dprelease.engines.spark import spark_messages, tasks, workers
 
-    run = workers.begun if task.func.__name__ in ("read", "probe") else workers.continued
+    run = (
+        workers.run_first_task
+        if task.func.__name__ in ("read", "probe")
+        else workers.run_later_task
+    )
     if task.func.__name__ != where:
         yield from run(task, batches)
         return
     limits = resource.getrlimit(resource.RLIMIT_AS)
-    work, inner = task.args[0], tasks.dealt
+    work, inner = task.args[0], tasks.deal_rows
 
     def replaced(*arguments: Any) -> Iterator[Any]:
         yield from inner(*arguments)
@@ -143,21 +147,21 @@ def broken(how: str, where: str, task: Any, batches: Any) -> Iterator[Any]:
         fail("ArrowInvalid")
 
     def packed(_: Any) -> Any:
-        workers.as_batch = kept
+        workers.to_batch = kept
         fail("ValueError")
 
-    kept = workers.as_batch
+    kept = workers.to_batch
     if how == "decoding":
         batches = handed(batches)
     elif how == "encoding":
-        workers.as_batch = packed
+        workers.to_batch = packed
     else:
-        tasks.dealt = replaced
+        tasks.deal_rows = replaced
     try:
         yield from run(task, batches)
     finally:  # the worker is used again
-        tasks.dealt = inner
-        workers.as_batch = kept
+        tasks.deal_rows = inner
+        workers.to_batch = kept
         resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
@@ -166,7 +170,11 @@ def modules(folder: str, task: Any, batches: Any) -> Iterator[Any]:
     from dprelease.engines.spark import workers
 
     before = set(sys.modules)
-    run = workers.begun if task.func.__name__ in ("read", "probe") else workers.continued
+    run = (
+        workers.run_first_task
+        if task.func.__name__ in ("read", "probe")
+        else workers.run_later_task
+    )
     yield from run(task, batches)
     words = {"before": sorted(before), "after": sorted(sys.modules)}
     Path(folder, f"modules-{task.func.__name__}.json").write_text(json.dumps(words))
@@ -221,14 +229,14 @@ def release(folder: Path, case: str) -> dict[str, Any]:
     (work / name).write_bytes(data)
     (work / "spec.toml").write_text(spec.replace("data.csv", name), encoding="utf-8")
     out, err = io.StringIO(), io.StringIO()
-    kept = spark_session.begun, spark_session.continued
+    kept = spark_session.run_first_task, spark_session.run_later_task
     if task is not None:
-        spark_session.begun = spark_session.continued = task  # type: ignore[assignment]
+        spark_session.run_first_task = spark_session.run_later_task = task  # type: ignore[assignment]
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = execute(["run", str(work / "spec.toml")])
     finally:
-        spark_session.begun, spark_session.continued = kept
+        spark_session.run_first_task, spark_session.run_later_task = kept
     return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
 
 

@@ -17,7 +17,7 @@ from visits import charges, write_visits
 
 import dprelease
 from dprelease import ExitCode, Failure
-from dprelease.engines import get, in_session
+from dprelease.engines import get, open_in_session
 from dprelease.engines.spark import spark_engine, spark_session, splits
 from dprelease.engines.spark.spark_messages import Message
 from dprelease.engines.spark.tasks import Work
@@ -138,7 +138,9 @@ def test_executors_that_are_killed_change_no_integer(
     kind: str,
 ) -> None:
     master = LOCAL if kind == "local" else standalone.start()
-    spark = in_session("spark", sessions.get(spark__master=master, spark__executor__memory="1g"))
+    spark = open_in_session(
+        "spark", sessions.get(spark__master=master, spark__executor__memory="1g")
+    )
     spark.inspect(request_of_people.source, request_of_people.inputs)
     expected = get("duckdb").aggregate(request_of_people).reveal()
     flags = deadly(monkeypatch, tmp_path)
@@ -185,7 +187,7 @@ def test_a_task_that_is_run_twice_at_once_is_counted_once(
         "__efficiency__enabled": "false",
     }
     speculation = {f"spark__speculation{key}": value for key, value in speculating.items()}
-    spark = in_session(
+    spark = open_in_session(
         "spark",
         sessions.get(spark__master=standalone.start(), spark__executor__memory="1g", **speculation),
     )

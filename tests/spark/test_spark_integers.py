@@ -24,7 +24,7 @@ from thorough import some
 
 import dprelease
 from dprelease import Stage as Step
-from dprelease.engines import in_session
+from dprelease.engines import open_in_session
 from dprelease.engines.spark import spark_engine, splits
 from dprelease.engines.spark.cluster import Stage
 from dprelease.engines.spark.spark_messages import Message
@@ -145,7 +145,7 @@ def plain(request: AggregateRequest, table: Any) -> Any:
 
 
 def on_spark(session: Any, request: AggregateRequest, share: Share | None = None) -> Any:
-    return plain(request, in_session("spark", session).aggregate(request, share))
+    return plain(request, open_in_session("spark", session).aggregate(request, share))
 
 
 @pytest.fixture
@@ -153,11 +153,11 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some ten splits, and three partitions of each shuffle."""
 
     def as_if_large(table: Table, finer: int) -> tuple[tuple[Split, ...], int]:
-        return splits.splits_of(table, finer)[0], 3 * spark_engine.PARTITION
+        return splits.plan_splits(table, finer)[0], 3 * spark_engine.PARTITION
 
     monkeypatch.setattr(splits, "SMALLEST", 41)
     monkeypatch.setattr(splits, "WANTED", 6)
-    monkeypatch.setattr(spark_engine, "splits_of", as_if_large)
+    monkeypatch.setattr(spark_engine, "plan_splits", as_if_large)
     monkeypatch.setattr(spark_engine, "FEW", 50)
 
 
@@ -247,7 +247,7 @@ def test_a_session_is_left_as_it_was(spark: Any, tmp_path: Path) -> None:
     before = [context.getLocalProperty(name) for name in names]
     try:
         request = request_of("sums of people", tmp_path)
-        in_session("spark", spark).inspect(request.source, request.inputs)
+        open_in_session("spark", spark).inspect(request.source, request.inputs)
         assert on_spark(spark, request)
         assert spark.conf.get(key) == "777"
         assert [context.getLocalProperty(name) for name in names] == before

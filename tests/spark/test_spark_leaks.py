@@ -152,7 +152,7 @@ def test_the_same_noised_figures_leave_the_same_traces(
     name: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of neighbouring tables, as on one machine: files, streams, exit code and ledger."""
-    monkeypatch.setattr("world.get", lambda _: ENGINE.on(spark))
+    monkeypatch.setattr("world.get", lambda _: ENGINE.open_in(spark))
     world = World(tmp_path, name, engine="spark")
     world.write_spec()
     world.write(ROWS)

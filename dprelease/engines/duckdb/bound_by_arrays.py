@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, number_of
-from dprelease.engines.duckdb.duckdb_session import memory_of
+from dprelease.engines.duckdb.bounding_rule import Cut, compute_number, hash_unit
+from dprelease.engines.duckdb.duckdb_session import get_memory_limit
 from dprelease.engines.duckdb.field_reader import FieldReader
-from dprelease.engines.duckdb.record_cells import Cells, firsts_of, public_cells
+from dprelease.engines.duckdb.record_cells import Cells, count_public_cells, name_firsts
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, case, col, drop, literal
 from dprelease.model import AggregateRequest, Bound
-from dprelease.sources.shared.request_content import leading_of
+from dprelease.sources.shared.request_content import count_leading_groups
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -58,7 +58,7 @@ class Field(Struct, frozen=True):
         """The width of the field."""
         return (self.size + self.nullable - 1).bit_length()
 
-    def encoded(self) -> Sql:
+    def encode(self) -> Sql:
         """The bits of the field, as a number that is never negative."""
         value = col(self.column)
         if self.truth:
@@ -95,7 +95,7 @@ class Packing(Struct, frozen=True):
         return tuple(map(tuple, words))
 
     @property
-    def low_of_number(self) -> int:
+    def number_low_bit(self) -> int:
         """The lowest bit of the number in the first integer."""
         return sum(field.bits for field in self.words[0])
 
@@ -114,17 +114,17 @@ class Packing(Struct, frozen=True):
                     return index, low
         raise KeyError(column)
 
-    def packed(self, number: Sql | None = None) -> dict[str, Sql]:
+    def pack(self, number: Sql | None = None) -> dict[str, Sql]:
         """The integers of a row, with the number in the highest bits; null where the cell is."""
-        made = {}
+        columns = {}
         for index, (name, word) in enumerate(zip(self.names, self.words, strict=True)):
             whole = literal(0).cast("BIGINT") if index or number is None else number
             for field in word:
-                whole = (whole << field.bits).bits_or(field.encoded().cast("BIGINT"))
-            made[name] = whole
-        return made
+                whole = (whole << field.bits).bits_or(field.encode().cast("BIGINT"))
+            columns[name] = whole
+        return columns
 
-    def decoded(self, column: str) -> Sql:
+    def decode(self, column: str) -> Sql:
         """The column that a field was made of."""
         (field,) = (field for field in self.fields if field.column == column)
         index, low = self.place(column)
@@ -134,13 +134,13 @@ class Packing(Struct, frozen=True):
             return bits.equals(1)
         return call("NULLIF", bits, 0) + (field.lowest - 1) if field.nullable else bits
 
-    def bits_of(self, column: str, words: Sequence[Integers]) -> Integers:
+    def extract_bits(self, column: str, words: Sequence[Integers]) -> Integers:
         """The bits of a field in each row."""
         (field,) = (field for field in self.fields if field.column == column)
         index, low = self.place(column)
         return (words[index] >> low) & ((1 << field.bits) - 1)
 
-    def begins(self, column: str, words: Sequence[Integers]) -> Integers:
+    def find_beginnings(self, column: str, words: Sequence[Integers]) -> Integers:
         """Whether a row is not like the one before it, from the highest bits to this field."""
         import numpy as np
 
@@ -160,14 +160,14 @@ def forget(connection: DuckDBPyConnection) -> None:
     connection.unregister(SLICE)
 
 
-def packing_of(request: AggregateRequest, rows: Rows) -> Packing | None:
+def plan_packing(request: AggregateRequest, rows: Rows) -> Packing | None:
     """How the rows of a bounded request are packed, or None if they can't be."""
     if request.bound is None or request.private or rows.values:
         return None
-    leading, end = leading_of(request), len(request.groups)
-    fields = [Field("c", 0, public_cells(request, 0, leading), nullable=False)]
+    leading, end = count_leading_groups(request), len(request.groups)
+    fields = [Field("c", 0, count_public_cells(request, 0, leading), nullable=False)]
     if leading < end:
-        fields.append(Field("a", 0, public_cells(request, leading, end)))
+        fields.append(Field("a", 0, count_public_cells(request, leading, end)))
     for quantity, key in rows.quantities.items():
         fields.append(Field(key, quantity.grid.lower, quantity.grid.width + 1))
     for key in rows.conditions.values():
@@ -194,73 +194,75 @@ class SortedBounding(NamedTuple):
 
         readings = self.reader.share.readings
         self.reader.share.begin(readings + 1)
-        count, rows = self._numbered_units()
+        count, rows = self._number_units()
         packing = replace(self.packing, above=count.bit_length())
         self.reader.share.begin(readings)
-        records = self._packed_rows(packing)
+        records = self._pack_rows(packing)
         parts = max(1, -(-rows // AT_ONCE))
         for part in range(parts):
             first, end = part * count // parts, (part + 1) * count // parts
-            words = self._kept(packing, self._sorted(packing, first, end), first, end)
-            columns = dict(zip(packing.names, words, strict=True)) | self._firsts(packing, words)
+            words = self._keep_sampled(packing, self._sort_rows(packing, first, end), first, end)
+            columns = dict(zip(packing.names, words, strict=True)) | self._find_firsts(
+                packing, words
+            )
             if not part and self.reader.everything and records:
                 # one more row, which is none: less the number of all records
                 last = dict.fromkeys(columns, 0) | {"x0": -records}
                 columns = {name: np.append(columns[name], last[name]) for name in columns}
             self._keep(columns, new=not part)
         for table in (UNITS, PACKED):
-            self._now(drop(table))
-        firsts = firsts_of(self.request)
-        made = {field.column: packing.decoded(field.column) for field in packing.fields}
-        made |= {key: col(key).equals(1) for key in firsts.values()}
+            self._query(drop(table))
+        firsts = name_firsts(self.request)
+        decoded = {field.column: packing.decode(field.column) for field in packing.fields}
+        decoded |= {key: col(key).equals(1) for key in firsts.values()}
         if self.reader.everything:
             none = col("x0") < 0
             # null: the bits of what is none may be numbers beyond a grid, whose squares overflow
-            made = {key: case([(~none, value)]) for key, value in made.items()}
-            made["n"] = case([(none, -col("x0"))], 0)
+            decoded = {key: case([(~none, value)]) for key, value in decoded.items()}
+            decoded["n"] = case([(none, -col("x0"))], 0)
         weight = "n" if self.reader.everything else None
-        relation = col(SAMPLE).layer(made, keep=False)
+        relation = col(SAMPLE).layer(decoded, keep=False)
         return replace(self.cells, relation=relation, firsts=firsts, weight=weight)
 
-    def _now(self, sql: Sql) -> DuckDBPyConnection:
+    def _query(self, sql: Sql) -> DuckDBPyConnection:
         """The answer to a statement that reads no records."""
         return self.reader.connection.execute(str(sql))
 
-    def _numbered_units(self) -> tuple[int, int]:
+    def _number_units(self) -> tuple[int, int]:
         """Put each unit with its number into a table; how many units and rows there are."""
         import duckdb
 
         unit, only = col("u"), None
-        source = self.cells.within(col("c").not_null()).relation
+        source = self.cells.filter(col("c").not_null()).relation
         if self.cells.units is not None:
             only = frozenset([self.bound.column])
             source = self.cells.units.only(None if self.bound.null_unit else unit.not_null())
         units = source.select([unit, COUNT_ALL.alias("rows")], [unit]).subquery("inside")
         units = units.layer({"number": call("ROW_NUMBER").over([]) - 1})
-        self.reader.rows(units.select([STAR]).create(UNITS), only)
+        self.reader.fetch_rows(units.select([STAR]).create(UNITS), only)
         sizes = [call("SUM", col("rows")).cast("BIGINT"), call("MAX", col("rows"))]
-        ((count, rows, most),) = self._now(col(UNITS).select([COUNT_ALL, *sizes])).fetchall()
-        memory = memory_of(self.reader.connection)
-        if memory is not None and (most or 0) * SORTED > memory:
+        ((count, rows, largest),) = self._query(col(UNITS).select([COUNT_ALL, *sizes])).fetchall()
+        memory = get_memory_limit(self.reader.connection)
+        if memory is not None and (largest or 0) * SORTED > memory:
             raise duckdb.OutOfMemoryException
         return count, rows or 0
 
-    def _packed_rows(self, packing: Packing) -> int:
+    def _pack_rows(self, packing: Packing) -> int:
         """Put the integers of each row into a table; how many rows there are."""
         columns = {field.column: col(field.column) for field in packing.fields}
         rows = self.cells.relation.layer({**columns, "u": col("u")}, keep=False)
         rows = rows.join("LEFT JOIN", col(UNITS), col("u", "inside").same(col("u", UNITS)))
-        packed = rows.layer(packing.packed(col("number")), keep=False)
-        ((records,),) = self.reader.rows(packed.select([STAR]).create(PACKED))
+        packed = rows.layer(packing.pack(col("number")), keep=False)
+        ((records,),) = self.reader.fetch_rows(packed.select([STAR]).create(PACKED))
         return int(records)
 
-    def _sorted(self, packing: Packing, first: int, end: int) -> list[Integers]:
+    def _sort_rows(self, packing: Packing, first: int, end: int) -> list[Integers]:
         """The rows of the units from ``first`` to before ``end``, sorted."""
         import numpy as np
 
-        low = packing.low_of_number
+        low = packing.number_low_bit
         where = col("x0").between(first << low, (end << low) - 1)
-        table = self._now(col(PACKED).select(map(col, packing.names), where=where)).fetchnumpy()
+        table = self._query(col(PACKED).select(map(col, packing.names), where=where)).fetchnumpy()
         words = [np.asarray(table[name]) for name in packing.names]
         if len(words) == 1:
             words[0].sort()
@@ -268,68 +270,68 @@ class SortedBounding(NamedTuple):
         order = np.lexsort(words[::-1])
         return [word[order] for word in words]
 
-    def _kept(
+    def _keep_sampled(
         self, packing: Packing, words: list[Integers], first: int, end: int
     ) -> list[Integers]:
         """The rows that are kept of sorted ones of these units."""
         import numpy as np
 
-        low, bound = packing.low_of_number, self.bound
-        starts = self._starts(first, end)
+        low, bound = packing.number_low_bit, self.bound
+        starts = self._compute_starts(first, end)
 
-        def unit(some: Integers) -> Integers:
-            return (words[0][some] >> low) - first
+        def find_unit(rows: Integers) -> Integers:
+            return (words[0][rows] >> low) - first
 
-        runs = _runs(np.diff(words[0] >> low, prepend=-1) != 0)
-        index = places_kept(runs, bound.rows, starts[Cut.ROWS][unit(runs[0])])
+        runs = _find_runs(np.diff(words[0] >> low, prepend=-1) != 0)
+        index = choose_places(runs, bound.rows, starts[Cut.ROWS][find_unit(runs[0])])
         words = [word[index] for word in words]
         if bound.groups < min(bound.rows, packing.fields[0].size):
-            cells = _runs(packing.begins("c", words))
-            owners = unit(cells[0])
-            runs = _runs(np.diff(owners, prepend=-1) != 0)
+            cells = _find_runs(packing.find_beginnings("c", words))
+            owners = find_unit(cells[0])
+            runs = _find_runs(np.diff(owners, prepend=-1) != 0)
             chosen = np.zeros(len(owners), bool)
-            chosen[places_kept(runs, bound.groups, starts[Cut.CELLS][owners[runs[0]]])] = True
+            chosen[choose_places(runs, bound.groups, starts[Cut.CELLS][owners[runs[0]]])] = True
             index = np.repeat(chosen, cells[1])
             words = [word[index] for word in words]
         if bound.per_group < bound.rows:
-            cells = _runs(packing.begins("c", words))
-            index = places_kept(cells, bound.per_group, starts[Cut.WITHIN][unit(cells[0])])
+            cells = _find_runs(packing.find_beginnings("c", words))
+            index = choose_places(cells, bound.per_group, starts[Cut.WITHIN][find_unit(cells[0])])
             words = [word[index] for word in words]
         return words
 
-    def _starts(self, first: int, end: int) -> list[Integers]:
+    def _compute_starts(self, first: int, end: int) -> list[Integers]:
         """Three numbers of each of these units of which something may be cut."""
         import numpy as np
 
         bound, number = self.bound, col("number")
-        few = min(bound.rows, bound.groups, bound.per_group)
-        some = (col("rows") > few) & (number >= first) & (number < end)
+        smallest = min(bound.rows, bound.groups, bound.per_group)
+        is_cut = (col("rows") > smallest) & (number >= first) & (number < end)
         units = col(UNITS).select(
-            [number, digest_of(bound.salt, self.cells.rows.unit).alias("d")], where=some
+            [number, hash_unit(bound.salt, self.cells.rows.unit).alias("d")], where=is_cut
         )
-        columns = [number_of(col("d"), cut).alias(f"start{cut:d}") for cut in Cut]
-        table = self._now(units.subquery("inside").select([number, *columns])).fetchnumpy()
+        columns = [compute_number(col("d"), cut).alias(f"start{cut:d}") for cut in Cut]
+        table = self._query(units.subquery("inside").select([number, *columns])).fetchnumpy()
         starts = []
         for cut in Cut:
             starts.append(np.zeros(end - first, np.int64))
             starts[-1][table["number"] - first] = table[f"start{cut:d}"]
         return starts
 
-    def _firsts(self, packing: Packing, words: list[Integers]) -> dict[str, Integers]:
+    def _find_firsts(self, packing: Packing, words: list[Integers]) -> dict[str, Integers]:
         """Of each condition: whether a row is the first of its unit and cell for which it holds."""
         import numpy as np
 
         whole = "a" if self.cells.later else "c"
-        made = {}
-        for where, key in firsts_of(self.request).items():
+        firsts = {}
+        for where, key in name_firsts(self.request).items():
             holds = np.ones(len(words[0]), bool)
             if self.cells.later:
-                holds &= packing.bits_of("a", words) > 0
+                holds &= packing.extract_bits("a", words) > 0
             if where is not None:
-                holds &= packing.bits_of(self.cells.rows.conditions[where], words) > 0
-            made[key] = np.zeros(len(holds), np.int8)
-            made[key][holds] = packing.begins(whole, [word[holds] for word in words])
-        return made
+                holds &= packing.extract_bits(self.cells.rows.conditions[where], words) > 0
+            firsts[key] = np.zeros(len(holds), np.int8)
+            firsts[key][holds] = packing.find_beginnings(whole, [word[holds] for word in words])
+        return firsts
 
     def _keep(self, columns: dict[str, Integers], new: bool) -> None:
         """Put rows into the table of the sample."""
@@ -338,11 +340,11 @@ class SortedBounding(NamedTuple):
         connection = self.reader.connection
         connection.register(SLICE, pa.table(columns))
         rows = col(SLICE).select([STAR])
-        self._now(rows.create(SAMPLE) if new else rows.insert(SAMPLE))
+        self._query(rows.create(SAMPLE) if new else rows.insert(SAMPLE))
         connection.unregister(SLICE)
 
 
-def _runs(begins: Integers) -> tuple[Integers, Integers]:
+def _find_runs(begins: Integers) -> tuple[Integers, Integers]:
     """Where runs begin, and how long they are."""
     import numpy as np
 
@@ -350,7 +352,7 @@ def _runs(begins: Integers) -> tuple[Integers, Integers]:
     return places, np.diff(places, append=len(begins))
 
 
-def places_kept(runs: tuple[Integers, Integers], most: int, numbers: Integers) -> Integers:
+def choose_places(runs: tuple[Integers, Integers], limit: int, numbers: Integers) -> Integers:
     """The places that are kept of each run, no more than ``most``: see ``duckdb.bounding_rule``.
 
     Of a run there are the place where it begins, the number of its items, and that of its unit.
@@ -358,10 +360,10 @@ def places_kept(runs: tuple[Integers, Integers], most: int, numbers: Integers) -
     import numpy as np
 
     places, counts = runs
-    sizes = np.minimum(counts, most)
+    sizes = np.minimum(counts, limit)
     run = np.repeat(np.arange(len(counts)), sizes)
     item = np.arange(len(run)) - (np.cumsum(sizes) - sizes)[run]
     count = counts[run]
-    place = (item * count + (numbers % counts)[run]) // most
-    kept_places: Integers = places[run] + np.where(count > most, place, item)
+    place = (item * count + (numbers % counts)[run]) // limit
+    kept_places: Integers = places[run] + np.where(count > limit, place, item)
     return kept_places

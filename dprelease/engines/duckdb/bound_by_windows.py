@@ -1,8 +1,8 @@
 """Bounding of units by window functions: over their rows, or over counts of alike rows.
 
-``windowed`` is for everything that can't be packed into integers (``by_arrays``). Each unit's rows
-are put in canonical order (``request_content``), and ``rule`` is applied row by row: to all of
-them, then to the cells of the sample, then to the rows in each cell.
+``bound_by_windows`` is for everything that can't be packed into integers (``by_arrays``). Each
+unit's rows are put in canonical order (``request_content``), and ``rule`` is applied row by row: to
+all of them, then to the cells of the sample, then to the rows in each cell.
 
 ``CountedBounding`` is for units with so many rows that those of one don't fit into memory. How many
 rows are taken of a range of rows in canonical order is known once it is known how many rows of the
@@ -25,8 +25,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, is_kept, kept_before, start_of
-from dprelease.engines.duckdb.record_cells import Cells, firsts_of
+from dprelease.engines.duckdb.bounding_rule import (
+    Cut,
+    compute_start,
+    count_kept,
+    hash_unit,
+    is_kept,
+)
+from dprelease.engines.duckdb.record_cells import Cells, name_firsts
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, case, col, literal
 from dprelease.model import AggregateRequest, Bound
 
@@ -39,16 +45,18 @@ DIGIT = 12  # bits of a quantity by which rows are counted at once
 RANGE_COLUMNS = ("low", "n", "d", "j", "q")
 
 
-def windowed(request: AggregateRequest, bound: Bound, cells: Cells, everything: bool) -> Cells:
+def bound_by_windows(
+    request: AggregateRequest, bound: Bound, cells: Cells, everything: bool
+) -> Cells:
     """The rows of the sample; with ``everything`` also the others, in no cell."""
     unit = [col("u"), *([col("c").is_null()] if everything else [])]
-    place, order = [*unit, *map(col, cells.place)], _ordered(cells.content)
+    place, order = [*unit, *map(col, cells.place)], _order_columns(cells.content)
     source = cells.relation.layer(
         {"p0": ROW_NUMBER.over(unit, order), "n0": COUNT_ALL.over(unit)}
     ).layer({"d": _digest(bound, cells, col("n0"))})
     source = _cut(source, Cut.ROWS, bound.rows, everything)
     if bound.groups < bound.rows:
-        source = source.layer({"p1": DENSE_RANK.over(unit, _ordered(cells.place))})
+        source = source.layer({"p1": DENSE_RANK.over(unit, _order_columns(cells.place))})
         source = source.layer({"n1": call("MAX", col("p1")).over(unit)})
         source = _cut(source, Cut.CELLS, bound.groups, everything)
     if bound.per_group < bound.rows:
@@ -60,43 +68,45 @@ def windowed(request: AggregateRequest, bound: Bound, cells: Cells, everything: 
 def _sample(request: AggregateRequest, cells: Cells, source: Sql) -> Cells:
     """The rows of ``source``, with the columns ``firsts``."""
     whole = list(map(col, ("u", *cells.place, *(("a",) if cells.later else ()), *cells.keys)))
-    firsts = firsts_of(request)
-    made = {}
+    firsts = name_firsts(request)
+    columns = {}
     for where, key in firsts.items():
         holds = [] if where is None else [col(cells.rows.conditions[where])]
-        made[key] = ROW_NUMBER.over([*whole, *holds]).equals(1)
+        columns[key] = ROW_NUMBER.over([*whole, *holds]).equals(1)
         if holds:
-            made[key] &= holds[0]
-    return replace(cells, relation=source.layer(made), firsts=firsts)
+            columns[key] &= holds[0]
+    return replace(cells, relation=source.layer(columns), firsts=firsts)
 
 
-def _ordered(columns: tuple[str, ...]) -> list[Sql]:
+def _order_columns(columns: tuple[str, ...]) -> list[Sql]:
     """What to order by, for the canonical order of these columns."""
     return [col(column).nulls_first() for column in columns]
 
 
 def _digest(bound: Bound, cells: Cells, count: Sql) -> Sql:
     """The unit's digest, where one of the cuts may leave out some of so many rows."""
-    few = min(bound.rows, bound.groups, bound.per_group)
-    return case([(count > few, digest_of(bound.salt, cells.rows.unit))])
+    smallest = min(bound.rows, bound.groups, bound.per_group)
+    return case([(count > smallest, hash_unit(bound.salt, cells.rows.unit))])
 
 
-def _cut(source: Sql, cut: Cut, most: int, everything: bool) -> Sql:
+def _cut(source: Sql, cut: Cut, limit: int, everything: bool) -> Sql:
     """The rows that are taken of ``n`` at the places ``p`` from 1."""
-    taken = _taken(col(f"p{cut:d}"), cut, col(f"n{cut:d}"), most)
-    return source.replaced("c", case([(taken, col("c"))])) if everything else source.only(taken)
+    is_taken = _is_taken(col(f"p{cut:d}"), cut, col(f"n{cut:d}"), limit)
+    return (
+        source.replaced("c", case([(is_taken, col("c"))])) if everything else source.only(is_taken)
+    )
 
 
-def _taken(place: Sql, cut: Cut, count: Sql, most: int) -> Sql:
+def _is_taken(place: Sql, cut: Cut, count: Sql, limit: int) -> Sql:
     """Whether the item at a place from 1 is taken; all are where no more are there."""
-    chosen = is_kept(place - 1, count, most, start_of(col("d"), cut, count))
-    return case([(count > most, chosen)], True)
+    chosen = is_kept(place - 1, count, limit, compute_start(col("d"), cut, count))
+    return case([(count > limit, chosen)], True)
 
 
-def _taken_before(place: Sql, cut: Cut, count: Sql, most: int) -> Sql:
+def _count_taken(place: Sql, cut: Cut, count: Sql, limit: int) -> Sql:
     """How many of the first ``place`` items are taken; all where no more are there."""
-    some = kept_before(place, count, most, start_of(col("d"), cut, count))
-    return case([(count > most, some)], place)
+    count_before = count_kept(place, count, limit, compute_start(col("d"), cut, count))
+    return case([(count > limit, count_before)], place)
 
 
 class Level(NamedTuple):
@@ -114,25 +124,27 @@ class CountedBounding(NamedTuple):
     cells: Cells
     everything: bool
 
-    def sample(self, run: Callable[[Sql], object], many: bool) -> Cells:
+    def sample(self, run: Callable[[Sql], object], is_large: bool) -> Cells:
         """The rows of the sample. ``run`` runs a statement at once.
 
         To count at ``many`` levels wants less memory and more time.
         """
         cells = self.cells
-        located = cells.within(col("c").not_null())
-        levels = [Level(cells.place), *(_levels(cells) if many else ())]
-        run(_cells_kept(self.bound, located).create(f"{RANGES}0"))
-        some = self._replace(cells=located, everything=False)
+        located = cells.filter(col("c").not_null())
+        levels = [Level(cells.place), *(_iter_levels(cells) if is_large else ())]
+        run(_bound_cells(self.bound, located).create(f"{RANGES}0"))
+        sampled = self._replace(cells=located, everything=False)
         for index, (old, new) in enumerate(pairwise(levels)):
-            source = some._counted(old, new, f"{RANGES}{index}")
+            source = sampled._merge_equal_rows(old, new, f"{RANGES}{index}")
             columns = map(col, ("u", *new.columns, *RANGE_COLUMNS))
             run(source.select(columns).create(f"{RANGES}{index + 1}"))
-        source = self._counted(levels[-1], Level(cells.content), f"{RANGES}{len(levels) - 1}")
-        cells = _sample(self.request, cells, _copies(source, self.everything))
+        source = self._merge_equal_rows(
+            levels[-1], Level(cells.content), f"{RANGES}{len(levels) - 1}"
+        )
+        cells = _sample(self.request, cells, _expand_copies(source, self.everything))
         return replace(cells, weight="weight" if self.everything else None)
 
-    def _counted(self, old: Level, new: Level, ranges: str) -> Sql:
+    def _merge_equal_rows(self, old: Level, new: Level, ranges: str) -> Sql:
         """The rows in the ranges of which some are taken, alike ones as one row.
 
         With its ``copies`` and how many of them are ``kept``; unless ``everything`` is wanted, only
@@ -147,18 +159,18 @@ class CountedBounding(NamedTuple):
         if self.everything:
             inside = col("low", ranges).not_null()
             columns = {key: case([(inside, value)]) for key, value in columns.items()}
-        base, *others = RANGE_COLUMNS
-        columns |= {"base": col(base, ranges), **{key: col(key, ranges) for key in others}}
+        base, *rest = RANGE_COLUMNS
+        columns |= {"base": col(base, ranges), **{key: col(key, ranges) for key in rest}}
         source = source.layer(columns, keep=False)
         if not self.everything:
             source = source.only(col("base").not_null())
         own = [col(key) for key in ("u", "base", *new.columns)]
-        same = [call("ANY_VALUE", col(key)).alias(key) for key in others]
-        high = col("base") + _total([col("u"), col("base")], _ordered(new.columns))
-        source = _copies_counted(source, own, same, {"high": high})
+        same = [call("ANY_VALUE", col(key)).alias(key) for key in rest]
+        high = col("base") + _sum_copies([col("u"), col("base")], _order_columns(new.columns))
+        source = _count_copies(source, own, same, {"high": high})
         low, high = (
-            _taken_before(
-                _kept_of_unit(self.bound, col(end)) - col("j"),
+            _count_taken(
+                _count_kept(self.bound, col(end)) - col("j"),
                 Cut.WITHIN,
                 col("q"),
                 self.bound.per_group,
@@ -169,9 +181,9 @@ class CountedBounding(NamedTuple):
         return source.only(None if self.everything else col("kept") > 0)
 
 
-def _levels(cells: Cells) -> Iterator[Level]:
+def _iter_levels(cells: Cells) -> Iterator[Level]:
     """After cells: by later cells, then by quantities, the highest bits first."""
-    before = tuple(column for column in cells.content if column not in cells.counted)
+    before = tuple(column for column in cells.content if column not in cells.counted_columns)
     yield Level(before)
     for quantity, key in cells.rows.quantities.items():
         above = col(key) - quantity.grid.lower
@@ -181,20 +193,20 @@ def _levels(cells: Cells) -> Iterator[Level]:
         yield Level(before)
 
 
-def _cells_kept(bound: Bound, located: Cells) -> Sql:
+def _bound_cells(bound: Bound, located: Cells) -> Sql:
     """The first level: the cells that are taken of each unit, with their ``RANGE_COLUMNS``."""
-    unit, order = [col("u")], _ordered(located.place)
-    sums = {"n": _total(unit), "high": _total(unit, order)}
-    source = _copies_counted(located.relation, [*unit, *map(col, located.place)], [], sums)
+    unit, order = [col("u")], _order_columns(located.place)
+    sums = {"n": _sum_copies(unit), "high": _sum_copies(unit, order)}
+    source = _count_copies(located.relation, [*unit, *map(col, located.place)], [], sums)
     source = source.layer({"d": _digest(bound, located, col("n"))})
-    source = source.layer({"j": _kept_of_unit(bound, col("low"))})
-    source = source.layer({"q": _kept_of_unit(bound, col("high")) - col("j")}).only(col("q") > 0)
+    source = source.layer({"j": _count_kept(bound, col("low"))})
+    source = source.layer({"q": _count_kept(bound, col("high")) - col("j")}).only(col("q") > 0)
     source = source.layer({"p": ROW_NUMBER.over(unit, order), "k": COUNT_ALL.over(unit)})
-    source = source.only(_taken(col("p"), Cut.CELLS, col("k"), bound.groups))
+    source = source.only(_is_taken(col("p"), Cut.CELLS, col("k"), bound.groups))
     return source.select(map(col, ("u", *located.place, *RANGE_COLUMNS)))
 
 
-def _copies_counted(
+def _count_copies(
     source: Sql, own: Sequence[Sql], same: Sequence[Sql], sums: Mapping[str, Sql]
 ) -> Sql:
     """Rows alike as one, with its ``copies``; of ``sums`` is ``high``, the end of their places."""
@@ -203,23 +215,23 @@ def _copies_counted(
     return source.layer({"low": col("high") - col("copies")})
 
 
-def _copies(source: Sql, everything: bool) -> Sql:
+def _expand_copies(source: Sql, everything: bool) -> Sql:
     """A row for each copy that is taken; with ``everything`` one of no cell for all others."""
     count = col("kept")
     if not everything:
         return source.layer({"copy": call("UNNEST", call("RANGE", count))})
-    others, mine = col("copies") - count, col("copy") < count
-    rows = call("RANGE", count + call("LEAST", others, 1))
+    copies_before, mine = col("copies") - count, col("copy") < count
+    rows = call("RANGE", count + call("LEAST", copies_before, 1))
     source = source.layer({"copy": call("UNNEST", rows)})
-    source = source.layer({"weight": case([(mine, 1)], others)})
+    source = source.layer({"weight": case([(mine, 1)], copies_before)})
     return source.replaced("c", case([(mine, col("c"))]))
 
 
-def _kept_of_unit(bound: Bound, place: Sql) -> Sql:
+def _count_kept(bound: Bound, place: Sql) -> Sql:
     """How many rows are taken of the first ``place`` of a unit."""
-    return _taken_before(place, Cut.ROWS, col("n"), bound.rows)
+    return _count_taken(place, Cut.ROWS, col("n"), bound.rows)
 
 
-def _total(partition: list[Sql], order: Sequence[Sql] = ()) -> Sql:
+def _sum_copies(partition: list[Sql], order: Sequence[Sql] = ()) -> Sql:
     """How many copies there are, with an order up to this row."""
     return call("SUM", col("copies")).over(partition, order).cast("BIGINT")

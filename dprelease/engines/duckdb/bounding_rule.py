@@ -50,36 +50,36 @@ class Cut(IntEnum):
     WITHIN = 2
 
 
-def digest_of(salt: int, unit: Sql) -> Sql:
+def hash_unit(salt: int, unit: Sql) -> Sql:
     """What the numbers of a unit are taken of; ``unit`` is its text."""
-    named = call("COALESCE", literal("=").concat(unit), "")
-    return call("SHA256", literal(f"{salt}:").concat(named))
+    unit_text = call("COALESCE", literal("=").concat(unit), "")
+    return call("SHA256", literal(f"{salt}:").concat(unit_text))
 
 
-def number_of(digest: Sql, cut: Cut) -> Sql:
+def compute_number(digest: Sql, cut: Cut) -> Sql:
     """The unit's number for a cut."""
     digits = call("SUBSTR", digest, 1 + cut * DIGITS, DIGITS)
     return literal("0x").concat(digits).cast("BIGINT")
 
 
-def start_of(digest: Sql, cut: Cut, count: Sql) -> Sql:
+def compute_start(digest: Sql, cut: Cut, count: Sql) -> Sql:
     """Where the sample of a cut begins."""
-    return number_of(digest, cut) % count
+    return compute_number(digest, cut) % count
 
 
-def is_kept(place: Sql, count: Sql, most: int, start: Sql) -> Sql:
+def is_kept(place: Sql, count: Sql, limit: int, start: Sql) -> Sql:
     """Whether the item at a place from 0 is kept.
 
     That is, whether one of ``most`` whole numbers from ``place * most`` on has the remainder
     ``start``: then the last of them is less than ``most`` above a number that has.
     """
-    return (_times(place, most) + (most - 1) + count - start) % count < most
+    return (_choose_times(place, limit) + (limit - 1) + count - start) % count < limit
 
 
-def kept_before(place: Sql, count: Sql, most: int, start: Sql) -> Sql:
+def count_kept(place: Sql, count: Sql, limit: int, start: Sql) -> Sql:
     """How many of the first ``place`` items are kept."""
-    return ((_times(place, most) + (count - 1 - start)) // count).cast("BIGINT")
+    return ((_choose_times(place, limit) + (count - 1 - start)) // count).cast("BIGINT")
 
 
-def _times(place: Sql, most: int) -> Sql:
-    return (place if most <= NARROW else place.cast("HUGEINT")) * most
+def _choose_times(place: Sql, limit: int) -> Sql:
+    return (place if limit <= NARROW else place.cast("HUGEINT")) * limit

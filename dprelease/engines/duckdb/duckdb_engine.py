@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from typing import TYPE_CHECKING
 
-from dprelease.engines.duckdb.duckdb_errors import Stream, after_charge
+from dprelease.engines.duckdb.duckdb_errors import Stream, translate_after_charge
 from dprelease.engines.duckdb.duckdb_session import (
     ROOM_FOR_POINTS,
     ROOM_FOR_UNITS,
     check_memory,
     check_zones,
-    session,
+    open_session,
 )
 from dprelease.model import (
     AggregateRequest,
@@ -24,7 +24,7 @@ from dprelease.model import (
 )
 from dprelease.sources.shared.data_failures import Share
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
-from dprelease.sources.shared.request_content import held_at_once
+from dprelease.sources.shared.request_content import count_held_integers
 from dprelease.sources.source_format import LaidOut, Table, lay_out
 
 if TYPE_CHECKING:
@@ -53,24 +53,24 @@ class DuckDB:
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
         read = ReadShare(share)
-        with after_charge(request.source):
+        with translate_after_charge(request.source):
             # either reader makes the same of every record
             table = self._laid_out(request.source, request.inputs)
-            answer = fast(request, table, read) or careful(request, table, read)
+            answer = read_fast(request, table, read) or read_carefully(request, table, read)
         read.finish()
         return answer.table
 
     def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
         """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
-        from dprelease.engines.duckdb.record_codes import batches
+        from dprelease.engines.duckdb.record_codes import iter_batches
 
-        return ExactRecords(batches(request, ReadShare(share), self._laid_out))
+        return ExactRecords(iter_batches(request, ReadShare(share), self._laid_out))
 
 
 ENGINE = DuckDB()
 
 
-def _session(
+def _open_session(
     request: AggregateRequest, paths: Sequence[str]
 ) -> AbstractContextManager[DuckDBPyConnection]:
     """A session with memory for all aggregates, for units or points, and for joined texts."""
@@ -80,35 +80,40 @@ def _session(
     room = 0 if request.points is None else ROOM_FOR_POINTS
     room = room if request.bound is None else ROOM_FOR_UNITS
     joined = count_joined_at_once(request)
-    return session(paths, held_at_once(request), room, joined=joined)
+    return open_session(paths, count_held_integers(request), room, joined=joined)
 
 
-def fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer | None:
+def read_fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer | None:
     """The answer by a reader of DuckDB's own, if the format has one and it is right."""
-    from dprelease.engines.duckdb.execute import exact_answer
-    from dprelease.engines.duckdb.field_reader import FieldReader, measured
+    from dprelease.engines.duckdb.execute import compute_exact_answer
+    from dprelease.engines.duckdb.field_reader import FieldReader, measure_progress
 
     own = table.fast()
     if own is None:
         return None
-    with _session(request, table.paths) as connection, measured(connection, table.paths, share):
+    with (
+        _open_session(request, table.paths) as connection,
+        measure_progress(connection, table.paths, share),
+    ):
         reader = FieldReader(
             connection, own.fields, True, cheap=True, record_count=own.record_count, share=share
         )
-        answer, confirms = own.beside(connection, lambda: exact_answer(request, reader), share)
+        answer, confirms = own.read_checked(
+            connection, lambda: compute_exact_answer(request, reader), share
+        )
     if answer is None or answer.records is None or not confirms(answer.records):
         return None
     return answer
 
 
-def careful(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer:
+def read_carefully(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer:
     """The answer from a stream of records, which is opened anew for each statement."""
-    from dprelease.engines.duckdb.execute import exact_answer
+    from dprelease.engines.duckdb.execute import compute_exact_answer
 
     stream = Stream()
     with (
         closing(table.stream()) as records,
-        _session(request, ()) as connection,
-        stream.explained(),
+        _open_session(request, ()) as connection,
+        stream.raise_cause(),
     ):
-        return exact_answer(request, records.read_by(connection, stream, share))
+        return compute_exact_answer(request, records.read_by(connection, stream, share))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.files.system import NoMoreThreads
 from dprelease.model import Source
-from dprelease.sources.shared.data_failures import lost, out_of_memory
+from dprelease.sources.shared.data_failures import build_lost_failure, build_memory_failure
 from dprelease.sources.shared.files import resolve
 
 if TYPE_CHECKING:
@@ -47,29 +47,29 @@ OF_THE_SPEC = frozenset({"E410", "E411", "E413"})
 """Refusals that no change of the files brings about."""
 
 
-def means(problem: duckdb.Error, classes: frozenset[str]) -> bool:
+def is_of_class(problem: duckdb.Error, classes: frozenset[str]) -> bool:
     """Whether the error is of exactly one of the classes of DuckDB."""
     import duckdb
 
     return any(type(problem) is getattr(duckdb, name, None) for name in classes)
 
 
-def explained(problem: duckdb.Error, source: Source) -> Failure | InternalError:
+def explain_error(problem: duckdb.Error, source: Source) -> Failure | InternalError:
     """What to raise for an error that no other reader can help with, ``from None``.
 
     Memory and files that can't be read are a Failure after the charge; all else is a bug.
     """
-    if means(problem, frozenset({"OutOfMemoryException"})):
-        return out_of_memory()
-    if means(problem, frozenset({"IOException"})):
-        return lost()
+    if is_of_class(problem, frozenset({"OutOfMemoryException"})):
+        return build_memory_failure()
+    if is_of_class(problem, frozenset({"IOException"})):
+        return build_lost_failure()
     # DuckDB takes the name of a file that is gone for that of a folder, which it may not look into.
-    if means(problem, frozenset({"PermissionException"})) and not _there(source):
-        return lost()
+    if is_of_class(problem, frozenset({"PermissionException"})) and not _is_there(source):
+        return build_lost_failure()
     return InternalError(type(problem).__name__)
 
 
-def since_inspected(problem: Failure) -> Failure | InternalError:
+def explain_later_error(problem: Failure) -> Failure | InternalError:
     """What to raise after the charge for what the look at the structure should have refused.
 
     The files are not those any more that were looked at; or, where the spec is what is refused,
@@ -78,26 +78,26 @@ def since_inspected(problem: Failure) -> Failure | InternalError:
     if problem.exit_code is ExitCode.AFTER_CHARGE:
         return problem
     of_spec = any(complaint.code in OF_THE_SPEC for complaint in problem.complaints)
-    return InternalError(type(problem).__name__) if of_spec else lost()
+    return InternalError(type(problem).__name__) if of_spec else build_lost_failure()
 
 
 @contextmanager
-def after_charge(source: Source) -> Iterator[None]:
+def translate_after_charge(source: Source) -> Iterator[None]:
     """What comes of reading after the charge: a Failure, an InternalError or an interruption."""
     import duckdb
 
     try:
         yield
     except duckdb.Error as problem:
-        raise explained(problem, source) from None
+        raise explain_error(problem, source) from None
     except Failure as problem:
-        raise since_inspected(problem) from None
+        raise explain_later_error(problem) from None
     except NoMoreThreads:
         raise
     except OSError:
-        raise lost() from None
+        raise build_lost_failure() from None
     except MemoryError:
-        raise out_of_memory() from None
+        raise build_memory_failure() from None
     except RuntimeError as problem:
         # What DuckDB makes of Ctrl-C; Python's own are of other classes, or come of another.
         if type(problem) is RuntimeError and problem.__context__ is None:
@@ -105,7 +105,7 @@ def after_charge(source: Source) -> Iterator[None]:
         raise InternalError(type(problem).__name__) from None
 
 
-def _there(source: Source) -> bool:
+def _is_there(source: Source) -> bool:
     try:
         return bool(resolve(source))
     except Failure:
@@ -121,7 +121,7 @@ class Stream:
     raised: BaseException | None = None
 
     @contextmanager
-    def explained(self) -> Iterator[None]:
+    def raise_cause(self) -> Iterator[None]:
         """Raise what stopped the stream, if anything did, in place of what DuckDB makes of it."""
         try:
             yield
@@ -134,9 +134,9 @@ class Stream:
             if isinstance(problem, Failure):
                 raise problem from None
             if isinstance(problem, MemoryError):
-                raise out_of_memory() from None
+                raise build_memory_failure() from None
             if isinstance(problem, OSError):
-                raise lost() from None
+                raise build_lost_failure() from None
             raise InternalError(type(problem).__name__) from None
 
     def watch(self, batches: Iterator[T]) -> Iterator[T]:

@@ -12,7 +12,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.expressions.growth import LONGEST_JOINED
 from dprelease.expressions.sqltext import Value, array, literal
 from dprelease.model import InputColumn
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.data_failures import build_data_failure
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -42,7 +42,7 @@ ROOM_FOR_POINTS = 600 * 10**6
 
 
 @contextmanager
-def session(
+def open_session(
     paths: Sequence[str],
     integers: int = 0,
     room: int = 0,
@@ -62,11 +62,11 @@ def session(
     import duckdb
 
     connection = duckdb.connect(":memory:")
-    threads = threads or _threads()
+    threads = threads or _count_threads()
     try:
         _disable(connection)
         room += joined * threads * VECTOR * LONGEST_JOINED
-        settings = _settings(paths, integers, room, threads).items()
+        settings = _list_settings(paths, integers, room, threads).items()
         connection.execute("; ".join(f"SET {name} = {literal(value)}" for name, value in settings))
         yield connection
     finally:
@@ -85,14 +85,18 @@ def _disable(connection: DuckDBPyConnection) -> None:
         connection.execute(f"SET disabled_optimizers = {literal(never)}")
 
 
-def _settings(paths: Sequence[str], integers: int, room: int, threads: int) -> dict[str, Value]:
+def _list_settings(
+    paths: Sequence[str], integers: int, room: int, threads: int
+) -> dict[str, Value]:
     """Name and value of each setting; the last two close the door."""
     # A path with pattern characters is both matched and opened.
-    allowed = dict.fromkeys(form for path in paths for form in (path, literal_path(path)))
+    allowed = dict.fromkeys(form for path in paths for form in (path, escape_path(path)))
     return {
         "enable_progress_bar_print": False,
         "enable_progress_bar": True,  # how far a statement is can be asked
-        "memory_limit": os.environ.get("DPRELEASE_MEMORY", _enough(integers * threads, room)),
+        "memory_limit": os.environ.get(
+            "DPRELEASE_MEMORY", _choose_memory(integers * threads, room)
+        ),
         "threads": threads,
         "preserve_insertion_order": False,
         "temp_directory": "",
@@ -109,10 +113,10 @@ def _settings(paths: Sequence[str], integers: int, room: int, threads: int) -> d
     }
 
 
-def memory_of(connection: DuckDBPyConnection) -> int | None:
+def get_memory_limit(connection: DuckDBPyConnection) -> int | None:
     """The connection's limit in bytes, as precisely as it says; None if it doesn't."""
-    ((shown,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
-    match = _SIZE.fullmatch(str(shown).strip())
+    ((text,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    match = _SIZE.fullmatch(str(text).strip())
     if match is None:
         return None
     thousand = 1024 if len(match[2]) == 3 else 1000  # MiB, or MB
@@ -121,8 +125,8 @@ def memory_of(connection: DuckDBPyConnection) -> int | None:
 
 def check_memory() -> None:
     """Refuse, before anything is charged, a limit that is no size; raises Failure(SPEC)."""
-    given = os.environ.get("DPRELEASE_MEMORY", MEMORY)
-    match = _SIZE.fullmatch(given.strip())
+    setting = os.environ.get("DPRELEASE_MEMORY", MEMORY)
+    match = _SIZE.fullmatch(setting.strip())
     if match is None or float(match[1]) * _UNITS[match[2].upper()[0]] < LEAST_MEMORY:
         raise Failure(
             ExitCode.SPEC,
@@ -142,27 +146,27 @@ def check_zones(inputs: Sequence[InputColumn]) -> None:
     if not zones:
         return
     try:
-        with session((), threads=1) as connection:
+        with open_session((), threads=1) as connection:
             rows = connection.execute("SELECT name FROM pg_timezone_names()").fetchall()
     except duckdb.CatalogException:
         rows = []  # built without them
     for zone in sorted(zones - {name for (name,) in rows}):
         hint = 'write another name of it, such as "Europe/Berlin", or leave it out'
-        raise bad_data("E425", f'this DuckDB knows no time zone "{zone}"', hint)
+        raise build_data_failure("E425", f'this DuckDB knows no time zone "{zone}"', hint)
 
 
-def _enough(integers: int, room: int) -> str:
+def _choose_memory(integers: int, room: int) -> str:
     """The usual limit and room for the aggregates that all threads may hold for a while."""
     room += integers * BYTES_AN_INTEGER
     return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
 
 
-def literal_path(path: str) -> str:
+def escape_path(path: str) -> str:
     """The path, with the characters that DuckDB would take for a pattern made literal."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 
-def _threads() -> int:
+def _count_threads() -> int:
     if hasattr(os, "sched_getaffinity"):
         return min(len(os.sched_getaffinity(0)), MOST_THREADS)
     return min(os.cpu_count() or 1, MOST_THREADS)

@@ -11,27 +11,33 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.engines.duckdb.bound_by_arrays import Packing, SortedBounding, forget, packing_of
-from dprelease.engines.duckdb.bound_by_windows import CountedBounding, windowed
+from dprelease.engines.duckdb.bound_by_arrays import Packing, SortedBounding, forget, plan_packing
+from dprelease.engines.duckdb.bound_by_windows import CountedBounding, bound_by_windows
 from dprelease.engines.duckdb.field_reader import FieldReader
-from dprelease.engines.duckdb.group_keys import key_of, put_labels
-from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
+from dprelease.engines.duckdb.group_keys import compute_key, put_labels
+from dprelease.engines.duckdb.hash_parts import (
+    Part,
+    choose_part_count,
+    run_in_parts,
+    select_unit_rows,
+    select_units,
+)
 from dprelease.engines.duckdb.measures import (
-    added_up,
-    candidates_table,
-    cells_of_keys,
-    gathered,
-    grouped_by_keys,
-    measures_of,
+    build_candidates_table,
+    finish_key_cells,
+    group_by_keys,
+    merge_alike_rows,
     probe,
+    sum_measures,
+    sum_request,
 )
 from dprelease.engines.duckdb.record_cells import Cells, locate
-from dprelease.engines.duckdb.results import tallies_of
-from dprelease.engines.duckdb.text_numbers import TextNumbers, only_grouped_by
-from dprelease.engines.duckdb.typed_rows import Rows, build_rows, text_of_field
+from dprelease.engines.duckdb.results import build_tallies
+from dprelease.engines.duckdb.text_numbers import TextNumbers, find_group_columns
+from dprelease.engines.duckdb.typed_rows import Rows, build_rows, read_field
 from dprelease.expressions.sqltext import Sql, col
 from dprelease.model import AggregateRequest, ColumnType, ExactTable, InputColumn
-from dprelease.sources.shared.request_content import additive_places, distinct_places
+from dprelease.sources.shared.request_content import find_additive_places, find_distinct_places
 
 SAMPLE = 20_000  # records looked at to choose how keys are looked up
 MANY = 10_000  # distinct keys among them from which records are looked up one by one
@@ -48,14 +54,14 @@ class Answer(NamedTuple):
     table: ExactTable
 
 
-def exact_answer(request: AggregateRequest, reader: FieldReader) -> Answer:
+def compute_exact_answer(request: AggregateRequest, reader: FieldReader) -> Answer:
     """The exact answer; raises duckdb.Error."""
-    tallies = tallies_of(request)
+    tallies = build_tallies(request)
     execution = Execution(request, reader, lambda sql, places: tallies.add(reader.run(sql), places))
-    return Answer(execution.answer(), tallies.table())
+    return Answer(execution.answer(), tallies.build_table())
 
 
-def bounded_sample(
+def sample_units(
     request: AggregateRequest,
     reader: FieldReader,
     packing: Packing | None,
@@ -72,10 +78,10 @@ def bounded_sample(
     forget(reader.connection)
     if effort >= FRUGAL:
         counted = CountedBounding(request, bound, cells, reader.everything)
-        return counted.sample(reader.rows, many=effort >= VERY_FRUGAL)
+        return counted.sample(reader.fetch_rows, is_large=effort >= VERY_FRUGAL)
     if packing is not None:
         return SortedBounding(request, bound, cells, packing, reader).sample()
-    return windowed(request, bound, cells, reader.everything)
+    return bound_by_windows(request, bound, cells, reader.everything)
 
 
 Take = Callable[[Sql, Sequence[int]], int]
@@ -103,14 +109,14 @@ class Execution:
         self.take = take
         if request.scores is not None:
             texts = list(request.scores.texts)
-            reader.connection.execute(candidates_table(request.scores), [texts])
+            reader.connection.execute(build_candidates_table(request.scores), [texts])
         self.rows = build_rows(request, reader.fields)
         self.cells = None if cells is None else cells(self.rows)
         if self.cells is None:
             put_labels(reader.connection, request.groups)
-        self.packing = packing_of(request, self.rows)
+        self.packing = plan_packing(request, self.rows)
         bounded = request.bound is not None
-        self.parts = first_parts(request, reader, self.rows, self.packing) if bounded else 1
+        self.parts = choose_part_count(request, reader, self.rows, self.packing) if bounded else 1
         self.counts: set[int] = set()  # of records, one for each statement
 
     def answer(self) -> int | None:
@@ -118,35 +124,37 @@ class Execution:
 
         Raises duckdb.Error.
         """
-        places = distinct_places(self.request)
-        self.additive()
-        self.distinct(places, self._counted)
+        places = find_distinct_places(self.request)
+        self.take_sums()
+        self.take_distinct(places, self._count_distinct)
         return self.counts.pop() if len(self.counts) == 1 else None
 
     # --- the statements --------------------------------------------------------------------------
 
-    def additive(self) -> None:
+    def take_sums(self) -> None:
         """Take the answers that are sums over records, if any are asked for."""
-        request, places = self.request, additive_places(self.request)
+        request, places = self.request, find_additive_places(self.request)
         if places is None:
             return
         whole = self.cells is None and request.bound is None and not request.private
         simple = request.points is None and request.scores is None
         simple = simple and len(places) == len(request.measures)
-        if whole and simple and self._probe() and self._quick():
+        if whole and simple and self._probe() and self._is_quick():
             return
-        counted = len(distinct_places(request))
+        counted = len(find_distinct_places(request))
         later = self.parts * (counted + bool(counted and request.bound))
-        self._in_parts(lambda part: added_up(request, self._cells(part), places), places, later)
+        self._collect_in_parts(
+            lambda part: sum_request(request, self._bound_cells(part), places), places, later
+        )
 
-    def _quick(self) -> bool:
+    def _is_quick(self) -> bool:
         """Answer by keys first, if there is memory for them."""
         import duckdb
 
         request = self.request
         self.reader.share.begin(1)
         try:
-            answer = cells_of_keys(request, self._by_keys())
+            answer = finish_key_cells(request, self._aggregate_by_keys())
             self.counts.add(self.take(answer, range(len(request.measures))))
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
@@ -155,36 +163,38 @@ class Execution:
             return False
         return True
 
-    def _by_keys(self) -> Sql:
+    def _aggregate_by_keys(self) -> Sql:
         """Partial answers by the values of keys. Texts become keys when they have been gathered."""
         request, reader = self.request, self.reader
-        texts = only_grouped_by(request)
+        texts = find_group_columns(request)
         numbers = {name: TextNumbers() for name in reader.coded & texts}
-        partial = self._by_numbers(numbers, texts) if numbers else None
+        partial = self._aggregate_by_numbers(numbers, texts) if numbers else None
         if partial is None:
             numbers = {}
-            partial = self._gathered(texts).subquery("p")
+            partial = self._aggregate_by_texts(texts).subquery("p")
         for place, group in enumerate(request.groups):
             if group.column not in texts:
                 continue
             key = text = f"g{place}"
             if group.column in numbers:
                 number, text = f"number{place}", f"text{place}"
-                table = numbers[group.column].table(number, text)
+                table = numbers[group.column].build_table(number, text)
                 reader.connection.register(f"texts{place}", table)
                 match = col(number).equals(col(key))
                 partial = partial.join("LEFT JOIN", col(f"texts{place}"), match).layer({})
             declared = InputColumn(group.column, ColumnType.STRING)
-            value = text_of_field(col(text), declared, reader.fields)
-            partial = partial.replaced(key, key_of(group, value))
+            value = read_field(col(text), declared, reader.fields)
+            partial = partial.replaced(key, compute_key(group, value))
         return partial
 
-    def _gathered(self, texts: frozenset[str]) -> Sql:
+    def _aggregate_by_texts(self, texts: frozenset[str]) -> Sql:
         """SQL of partial answers by texts as they stand in their fields, and by other keys."""
         rows = build_rows(self.request, replace(self.reader.fields, as_they_stand=texts))
-        return grouped_by_keys(self.request, rows, self.reader.everything)
+        return group_by_keys(self.request, rows, self.reader.everything)
 
-    def _by_numbers(self, numbers: Mapping[str, TextNumbers], texts: frozenset[str]) -> Sql | None:
+    def _aggregate_by_numbers(
+        self, numbers: Mapping[str, TextNumbers], texts: frozenset[str]
+    ) -> Sql | None:
         """Partial answers by numbers of texts; None where there are too many.
 
         They are kept in a table: what a number means is known when all records have been read.
@@ -192,83 +202,85 @@ class Execution:
         import duckdb
 
         try:
-            self.reader.run(self._gathered(texts).create(PARTIAL), numbers)
+            self.reader.run(self._aggregate_by_texts(texts).create(PARTIAL), numbers)
         except duckdb.OutOfMemoryException:
             raise
         except duckdb.Error:
-            if any(one.exceeded for one in numbers.values()):
+            if any(texts.is_exceeded for texts in numbers.values()):
                 return None
             raise
         return col(PARTIAL)
 
-    def distinct(self, places: Sequence[int], made: Callable[[Cells, int], Sql]) -> None:
+    def take_distinct(self, places: Sequence[int], count: Callable[[Cells, int], Sql]) -> None:
         """Take what is ``made`` for numbers of distinct values.
 
         They don't add up over units, but over values.
         """
         sample = self._sample(places) if places and self.request.bound is not None else None
-        for done, place in enumerate(places, 1):
+        for number, place in enumerate(places, 1):
             value = self.rows.values[self.request.measures[place].column or ""]
 
-            def of_part(part: Part, place: int = place, value: str = value) -> Sql:
+            def count_part(part: Part, place: int = place, value: str = value) -> Sql:
                 if sample is None:
-                    return made(self._located(part, value), place)
-                return made(sample.within(part.holds(value)), place)
+                    return count(self._locate_rows(part, value), place)
+                return count(sample.filter(part.build_condition(value)), place)
 
-            self._in_parts(of_part, [place], self.parts * (len(places) - done))
+            self._collect_in_parts(count_part, [place], self.parts * (len(places) - number))
 
-    def _counted(self, cells: Cells, place: int) -> Sql:
-        return measures_of(self.request, cells, [self.request.measures[place]])
+    def _count_distinct(self, cells: Cells, place: int) -> Sql:
+        return sum_measures(self.request, cells, [self.request.measures[place]])
 
     def _sample(self, places: Sequence[int]) -> Cells:
         """The bounded sample in a table, those rows as one that are alike in what is counted."""
         rows = self.rows
-        wanted = [rows.values[self.request.measures[place].column or ""] for place in places]
-        wanted += rows.conditions.values()
-        like = self._cells(Part())
-        self._store_sample(list(dict.fromkeys(wanted)), self.parts * len(places))
-        held = replace(rows, quantities={})
-        return replace(like, relation=col(BOUNDED), rows=held, weight="n", firsts={})
+        values = [rows.values[self.request.measures[place].column or ""] for place in places]
+        values += rows.conditions.values()
+        like = self._bound_cells(Part())
+        self._store_sample(list(dict.fromkeys(values)), self.parts * len(places))
+        bare_rows = replace(rows, quantities={})
+        return replace(like, relation=col(BOUNDED), rows=bare_rows, weight="n", firsts={})
 
-    def _store_sample(self, wanted: Sequence[str], later: int) -> None:
+    def _store_sample(self, columns: Sequence[str], later: int) -> None:
         """Put the bounded sample into a table; so many readings come later."""
         stored: list[Part] = []
 
         def store(part: Part) -> None:
-            query = gathered(self.request, self._cells(part), wanted)
+            query = merge_alike_rows(self.request, self._bound_cells(part), columns)
             self.reader.run(query.insert(BOUNDED) if stored else query.create(BOUNDED))
             stored.append(part)
 
         begin = self.reader.share.begin
-        for _ in in_parts(store, self.parts, lambda remaining: begin(remaining + later)):
+        for _ in run_in_parts(store, self.parts, lambda remaining: begin(remaining + later)):
             pass
 
     # --- their rows ------------------------------------------------------------------------------
 
-    def _located(self, part: Part, *columns: str) -> Cells:
+    def _locate_rows(self, part: Part, *columns: str) -> Cells:
         """The rows of a part, by the hash of these columns."""
         if self.cells is not None:
-            return self.cells.within(part.holds(*columns))
-        rows = replace(self.rows, relation=self.rows.relation.only(part.holds(*columns)))
+            return self.cells.filter(part.build_condition(*columns))
+        rows = replace(self.rows, relation=self.rows.relation.only(part.build_condition(*columns)))
         return locate(self.request, rows, self.reader.everything)
 
-    def _of_units(self, part: Part) -> Cells:
+    def _select_units(self, part: Part) -> Cells:
         """The rows of a part's units."""
         if self.cells is not None:
-            return self.cells.within(part.holds("u"))
+            return self.cells.filter(part.build_condition("u"))
         request, reader = self.request, self.reader
-        rows = rows_of_units(part, request, reader.fields, lambda made: build_rows(request, made))
+        rows = select_unit_rows(
+            part, request, reader.fields, lambda fields: build_rows(request, fields)
+        )
         cells = locate(request, rows, reader.everything)
-        return replace(cells, units=units_of(part, request, reader.fields))
+        return replace(cells, units=select_units(part, request, reader.fields))
 
-    def _cells(self, part: Part) -> Cells:
+    def _bound_cells(self, part: Part) -> Cells:
         """The rows of a part, no more of each unit than its bound."""
         if self.request.bound is None:
-            return self._located(part, *self._grouped())
-        cells, effort = self._of_units(part), part.of // self.parts
-        return bounded_sample(self.request, self.reader, self.packing, cells, effort)
+            return self._locate_rows(part, *self._list_grouping())
+        cells, effort = self._select_units(part), part.of // self.parts
+        return sample_units(self.request, self.reader, self.packing, cells, effort)
 
-    def _grouped(self) -> tuple[str, ...]:
+    def _list_grouping(self) -> tuple[str, ...]:
         """What rows are grouped by."""
         rows = self.rows
         points = () if self.request.points is None else (rows.quantities[self.request.points],)
@@ -276,14 +288,18 @@ class Execution:
 
     # --- how they are run ------------------------------------------------------------------------
 
-    def _in_parts(self, made: Callable[[Part], Sql], places: Sequence[int], later: int) -> None:
+    def _collect_in_parts(
+        self, make: Callable[[Part], Sql], places: Sequence[int], later: int
+    ) -> None:
         """Take the answers of statements, each over a part's rows; ``later`` more readings come."""
 
         def add(part: Part) -> int:
-            return self.take(made(part), places)
+            return self.take(make(part), places)
 
         begin = self.reader.share.begin
-        self.counts.add(sum(in_parts(add, self.parts, lambda remaining: begin(remaining + later))))
+        self.counts.add(
+            sum(run_in_parts(add, self.parts, lambda remaining: begin(remaining + later)))
+        )
 
     def _probe(self) -> bool:
         """Whether keys repeat, by the first records."""
@@ -294,5 +310,5 @@ class Execution:
         )
         if not (self.reader.cheap and is_open):
             return not is_open
-        ((keys,),) = self.reader.rows(probe(self.rows, SAMPLE))
+        ((keys,),) = self.reader.fetch_rows(probe(self.rows, SAMPLE))
         return bool(keys < MANY)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from dprelease.engines.duckdb.duckdb_errors import Stream
-from dprelease.engines.duckdb.text_numbers import TextNumbers, numbered
+from dprelease.engines.duckdb.text_numbers import TextNumbers, number_texts
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql
-from dprelease.sources.shared.locations import size_of
+from dprelease.sources.shared.locations import get_size
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class FieldReader(Struct, frozen=True):
         self.share.read(1)
         return answer
 
-    def rows(self, sql: Sql, only: Columns = None) -> list[tuple[Any, ...]]:
+    def fetch_rows(self, sql: Sql, only: Columns = None) -> list[tuple[Any, ...]]:
         """All rows of the answer."""
         return self.run(sql, only=only).fetchall()
 
@@ -81,9 +81,9 @@ class RecordStream(Struct, frozen=True):
     coded: Mapping[str, str] = field(default_factory=dict)
     close: Callable[[], None] = lambda: None
 
-    def batches(self, share: ReadShare, only: Columns = None) -> tuple[Any, Iterator[Any]]:
+    def open_batches(self, share: ReadShare, only: Columns = None) -> tuple[Any, Iterator[Any]]:
         """A schema and the record batches of one reading."""
-        return self.opened(share.counter(self.size), only)
+        return self.opened(share.build_counter(self.size), only)
 
     def read_by(
         self, connection: DuckDBPyConnection, stream: Stream, share: ReadShare = UNTOLD
@@ -92,9 +92,9 @@ class RecordStream(Struct, frozen=True):
         import pyarrow as pa
 
         def renew(numbers: Mapping[str, TextNumbers], only: Columns) -> None:
-            by_field = {self.coded[name]: made for name, made in numbers.items()}
-            schema, records = self.batches(share, only)
-            schema, records = numbered(schema, stream.watch(records), by_field)
+            by_field = {self.coded[name]: texts for name, texts in numbers.items()}
+            schema, records = self.open_batches(share, only)
+            schema, records = number_texts(schema, stream.watch(records), by_field)
             connection.register(RECORDS, pa.RecordBatchReader.from_batches(schema, records))
 
         return FieldReader(
@@ -108,11 +108,11 @@ class RecordStream(Struct, frozen=True):
         )
 
 
-def measured(
+def measure_progress(
     connection: DuckDBPyConnection, paths: Sequence[str], share: ReadShare
 ) -> AbstractContextManager[None]:
     """Meanwhile tell how far DuckDB is with files that it reads by itself, if anybody waits."""
-    if not share.wanted:
+    if not share.is_wanted:
         return nullcontext()
-    size = sum(size_of(path) for path in paths)
-    return share.measured(size, connection.query_progress)
+    size = sum(get_size(path) for path in paths)
+    return share.measure(size, connection.query_progress)

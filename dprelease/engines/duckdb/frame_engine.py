@@ -6,6 +6,6 @@ from dprelease.engines.duckdb.duckdb_engine import DuckDB
 from dprelease.sources.frame import HandedOver
 
 
-def engine_for(table: object) -> DuckDB:
+def build_engine(table: object) -> DuckDB:
     """DuckDB, for this table; raises Failure(DATA) for what is no table that can be read."""
     return DuckDB(HandedOver(table).lay_out)

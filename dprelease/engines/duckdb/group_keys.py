@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Labels = tuple[str, ...]
 
 
-def one_line(value: Sql) -> Sql:
+def write_one_line(value: Sql) -> Sql:
     """The private key of a text: see ``key_normalization``.
 
     Most texts are short and plain, which is quickly seen: bytes are written as text with an escape
@@ -50,20 +50,20 @@ def one_line(value: Sql) -> Sql:
     plain = call("STRLEN", encoded).equals(length)
     short = length <= LONGEST_KEY  # so many bytes are no more characters
     # The normal form again: that of a text with a NUL was not made.
-    shown = call("REGEXP_REPLACE", value, CONTROLS, REPLACEMENT, "g")
-    in_form = composed(shown)
-    whole = case([(is_longer(value, LONGEST_TEXT), shown)], in_form)
+    text = call("REGEXP_REPLACE", value, CONTROLS, REPLACEMENT, "g")
+    in_form = composed(text)
+    whole = case([(is_longer(value, LONGEST_TEXT), text)], in_form)
     cut = call("LEFT", whole, BEGINNING).concat(ELLIPSIS).concat(call("SHA256", whole))
     long = case([(is_longer(whole, LONGEST_KEY), cut)], whole)
     return case([(short & plain, value), (short & is_simple(value), value), (short, in_form)], long)
 
 
-def key_of(group: Group, value: Sql) -> Sql:
+def compute_key(group: Group, value: Sql) -> Sql:
     """The key of a typed value of the group's column that is not null, if it isn't binned."""
-    return one_line(value) if group.private and group.type is ColumnType.STRING else value
+    return write_one_line(value) if group.private and group.type is ColumnType.STRING else value
 
 
-def label_of(value: Any) -> str:
+def format_label(value: Any) -> str:
     """The canonical text of a typed value that is not null.
 
     Integers and dates as they are written, ``true`` and ``false``, a moment with six decimals of a
@@ -74,13 +74,13 @@ def label_of(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
-        return _plain(value)
+        return _write_plain(value)
     if isinstance(value, datetime):
         return value.isoformat(" ")
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _plain(value: float) -> str:
+def _write_plain(value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return str(value)
     if value.is_integer():
@@ -88,38 +88,38 @@ def _plain(value: float) -> str:
     return format(Decimal(repr(value)), "f")
 
 
-def null_key(group: Group) -> Sql | None:
+def find_null_key(group: Group) -> Sql | None:
     """The key whose text is the null label, if there is one: nulls share its cell."""
     value = parse_value(group.null_label, group.type)
-    if group.null_label is None or value is None or label_of(value) != group.null_label:
+    if group.null_label is None or value is None or format_label(value) != group.null_label:
         return None
-    return key_of(group, typed_constant(literal(group.null_label), group.type))
+    return compute_key(group, build_constant(literal(group.null_label), group.type))
 
 
-def typed_constant(text: Sql, kind: ColumnType) -> Sql:
+def build_constant(text: Sql, kind: ColumnType) -> Sql:
     """The typed value of a canonical text of the spec."""
     return normal_form(text) if kind is ColumnType.STRING else text.try_cast(SQL_TYPES[kind])
 
 
-def labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:
+def build_labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:
     """A function that gives the labels of a cell: of its number and its values of private keys.
 
     The number is row-major over the groups that are not private.
     """
 
-    def labels(cell: int, values: Sequence[Any]) -> Labels:
+    def list_labels(cell: int, values: Sequence[Any]) -> Labels:
         texts: list[str] = []
         remaining = list(values)
         for group in reversed(groups):
             if group.private:
                 value = remaining.pop()
-                texts.append((group.null_label or "") if value is None else label_of(value))
+                texts.append((group.null_label or "") if value is None else format_label(value))
             else:
                 cell, place = divmod(cell, len(group.labels))
                 texts.append(group.labels[place])
         return tuple(reversed(texts))
 
-    return labels
+    return list_labels
 
 
 def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
@@ -133,7 +133,7 @@ def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
             )
         elif not group.private:
             # Two texts of one key would count a record twice: the first one has it.
-            key = key_of(group, typed_constant(col("t"), group.type))
+            key = compute_key(group, build_constant(col("t"), group.type))
             connection.execute(
                 f"CREATE TEMP TABLE keys{index} AS SELECT v, MIN(i) AS i FROM ("  # noqa: S608
                 f"SELECT {key} AS v, i FROM ("
@@ -152,7 +152,7 @@ def look_up(source: Sql, groups: Sequence[Group]) -> Sql:
     return source
 
 
-def numbered(groups: Sequence[Group], places: Sequence[int]) -> Sql:
+def number_labels(groups: Sequence[Group], places: Sequence[int]) -> Sql:
     """Row-major number of the labels of the groups at ``places``; NULL if one has none.
 
     A private group adds nothing to the number, but it has no label for a null without a null label.
@@ -164,12 +164,12 @@ def numbered(groups: Sequence[Group], places: Sequence[int]) -> Sql:
         if group.private:
             present += [col(f"s{index}")] if group.null_label is None else []
         else:
-            total = total * len(group.labels) + place_of_label(index, group)
+            total = total * len(group.labels) + find_label(index, group)
     total = total.cast("BIGINT")
     return case([(reduce(operator.and_, present), total)]) if present else total
 
 
-def place_of_label(index: int, group: Group) -> Sql:
+def find_label(index: int, group: Group) -> Sql:
     """Position of the record's label in the group, or NULL."""
     value = col(f"g{index}")
     if group.edges is not None:
@@ -179,7 +179,7 @@ def place_of_label(index: int, group: Group) -> Sql:
     return case(pairs, _place(group.other, group))
 
 
-def binned(query: Sql, index: int, group: Group, place: int) -> Sql:
+def add_bin(query: Sql, index: int, group: Group, place: int) -> Sql:
     """Add ``b``: the label's position of the bin, ``other`` or null label that a value takes.
 
     Binary search by halving steps over the list of lower edges, which ``edges<index>`` holds.

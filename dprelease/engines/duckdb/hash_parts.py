@@ -2,8 +2,8 @@
 
 What doesn't fit is asked again in two parts, each with the rows of half the hashes: of the unit
 where units are bounded, so that each unit is in one part, else of what is grouped. The answers of
-parts are added up, so the integers never depend on the number of parts. What ``first_parts`` finds
-only decides how long it takes.
+parts are added up, so the integers never depend on the number of parts. What ``choose_part_count``
+finds only decides how long it takes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dprelease.engines.duckdb.bound_by_arrays import Packing
-from dprelease.engines.duckdb.duckdb_session import memory_of
+from dprelease.engines.duckdb.duckdb_session import get_memory_limit
 from dprelease.engines.duckdb.field_reader import FieldReader
 from dprelease.engines.duckdb.record_cells import locate
-from dprelease.engines.duckdb.typed_rows import Fields, Rows, unit_of_fields
+from dprelease.engines.duckdb.typed_rows import Fields, Rows, read_unit
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, col
 from dprelease.model import AggregateRequest
 
@@ -43,18 +43,20 @@ class Part(Struct, frozen=True):
         """Two parts that are this one together."""
         return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
 
-    def holds(self, *values: str | Sql) -> Sql | None:
+    def build_condition(self, *values: str | Sql) -> Sql | None:
         """The condition that a row with these values is in the part; None if all are.
 
         A text is the name of a column.
         """
         if self.of == 1:
             return None
-        mixed = call("HASH", *(col(one) if isinstance(one, str) else one for one in values), "part")
+        mixed = call(
+            "HASH", *(col(value) if isinstance(value, str) else value for value in values), "part"
+        )
         return (mixed % self.of).equals(self.index)
 
 
-def in_parts(
+def run_in_parts(
     run: Callable[[Part], T], first: int = 1, begin: Callable[[int], None] = lambda _readings: None
 ) -> Iterator[T]:
     """Run everything, in as many parts as there must be for each to fit into memory.
@@ -78,29 +80,29 @@ def in_parts(
             yield outcome
 
 
-def rows_of_units(
+def select_unit_rows(
     part: Part, request: AggregateRequest, fields: Fields, build: Callable[[Fields], Rows]
 ) -> Rows:
     """The rows of a part's units; if it can be, those of others are left out of the fields."""
-    unit = unit_of_fields(request, fields)
+    unit = read_unit(request, fields)
     if unit is not None:
-        return build(replace(fields, relation=fields.relation.only(part.holds(unit))))
+        return build(replace(fields, relation=fields.relation.only(part.build_condition(unit))))
     rows = build(fields)
-    return replace(rows, relation=rows.relation.only(part.holds("u")))
+    return replace(rows, relation=rows.relation.only(part.build_condition("u")))
 
 
-def units_of(part: Part, request: AggregateRequest, fields: Fields) -> Sql | None:
+def select_units(part: Part, request: AggregateRequest, fields: Fields) -> Sql | None:
     """One row a record of a part with nothing but its unit; None if no other column is left out.
 
     Records that don't pass a filter are no reason to hold their units in memory.
     """
-    unit = None if request.where else unit_of_fields(request, fields)
+    unit = None if request.where else read_unit(request, fields)
     if unit is None:
         return None
-    return fields.relation.only(part.holds(unit)).layer({"u": unit}, keep=False)
+    return fields.relation.only(part.build_condition(unit)).layer({"u": unit}, keep=False)
 
 
-def first_parts(
+def choose_part_count(
     request: AggregateRequest, reader: FieldReader, rows: Rows, packing: Packing | None
 ) -> int:
     """In how many parts to begin, so that each is likely to fit.
@@ -113,12 +115,12 @@ def first_parts(
     size = IN_WINDOW
     if packing is not None:
         size = IN_ARRAYS + OTHERS * (len(packing.words) - 1)
-    memory = memory_of(reader.connection)
+    memory = get_memory_limit(reader.connection)
     if memory is None or records * size <= memory:
         return 1
-    some = rows.relation.select([STAR], limit=SAMPLE).subquery("some")
-    cells = locate(request, replace(rows, relation=some), everything=True)
+    head = rows.relation.select([STAR], limit=SAMPLE).subquery("some")
+    cells = locate(request, replace(rows, relation=head), everything=True)
     counts = [COUNT_ALL, call("COUNT", col("c"))]
-    ((seen, counted),) = reader.rows(cells.relation.select(counts))
-    parts: int = -(-records * counted * size // (memory * max(seen, 1)))
+    ((row_count, counted),) = reader.fetch_rows(cells.relation.select(counts))
+    parts: int = -(-records * counted * size // (memory * max(row_count, 1)))
     return min(max(parts, 1), MOST_FIRST)

@@ -11,9 +11,9 @@ import operator
 from collections.abc import Sequence
 from functools import reduce
 
-from dprelease.engines.duckdb.group_keys import look_up, numbered, typed_constant
-from dprelease.engines.duckdb.record_cells import Cells, cell_number
-from dprelease.engines.duckdb.typed_rows import Rows, grid_integer
+from dprelease.engines.duckdb.group_keys import build_constant, look_up, number_labels
+from dprelease.engines.duckdb.record_cells import Cells, compute_cell_number
+from dprelease.engines.duckdb.typed_rows import Rows, compute_grid_integer
 from dprelease.expressions import tree
 from dprelease.expressions.growth import count_joined
 from dprelease.expressions.sql import compile_sql
@@ -32,7 +32,7 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
     if measure.column is not None:
         value = distinct(col(rows.values[measure.column]))
     elif measure.survey_weight is not None:
-        value = call("SUM", _weighted(measure, measure.survey_weight, rows))
+        value = call("SUM", _apply_weight(measure, measure.survey_weight, rows))
     elif measure.quantity is not None:
         k = col(rows.quantities[measure.quantity])
         if measure.kind is MeasureKind.VALUES:
@@ -46,7 +46,7 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
     return value if where is None else value.filter(where)
 
 
-def _weighted(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
+def _apply_weight(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
     """What a record adds: its weight, or that times its value; null where it has none of them."""
     weight = col(rows.quantities[survey_weight])
     if measure.quantity is None:
@@ -59,24 +59,24 @@ def _weighted(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
     return (weight.cast("HUGEINT") if wide else weight) * k
 
 
-def added_up(request: AggregateRequest, cells: Cells, places: Sequence[int]) -> Sql:
+def sum_request(request: AggregateRequest, cells: Cells, places: Sequence[int]) -> Sql:
     """SQL of what is asked for and adds up over records: points, scores or measures."""
     if request.points is not None:
-        return points_of(request, cells)
+        return count_points(request, cells)
     if request.scores is not None:
-        return scores_of(request, cells)
-    return measures_of(request, cells, [request.measures[place] for place in places])
+        return sum_scores(request, cells)
+    return sum_measures(request, cells, [request.measures[place] for place in places])
 
 
-def measures_of(request: AggregateRequest, cells: Cells, measures: Sequence[Measure]) -> Sql:
+def sum_measures(request: AggregateRequest, cells: Cells, measures: Sequence[Measure]) -> Sql:
     """SQL of the measures: cell, records, one column each, private keys."""
     counted = [aggregate(measure, cells.rows, cells) for measure in measures]
     own = [CELL, *map(col, cells.keys)]
-    columns = [CELL, _records(cells).alias("records"), *counted, *own[1:]]
-    return _numbered(request, cells).select(columns, own)
+    columns = [CELL, _count_records(cells).alias("records"), *counted, *own[1:]]
+    return _number_cells(request, cells).select(columns, own)
 
 
-def points_of(request: AggregateRequest, cells: Cells) -> Sql:
+def count_points(request: AggregateRequest, cells: Cells) -> Sql:
     """SQL of how often each grid integer occurs: cell, records, grid integer, how often, keys.
 
     With survey weights it occurs with the sum of those above 0; a record of another has no place.
@@ -86,7 +86,7 @@ def points_of(request: AggregateRequest, cells: Cells) -> Sql:
     if request.points is None:
         raise ValueError("no points are asked for")
     k = col(cells.rows.quantities[request.points])
-    source, often = _numbered(request, cells), COUNT_ALL
+    source, often = _number_cells(request, cells), COUNT_ALL
     if request.survey_weight is not None:
         heavy = col(cells.rows.quantities[request.survey_weight])
         source = source.layer({"k": case([(heavy > 0, k)]), "w": call("COALESCE", heavy, 0)})
@@ -100,7 +100,7 @@ def points_of(request: AggregateRequest, cells: Cells) -> Sql:
             columns["w"] = col("w")
         source, k = source.layer(columns, keep=False), col("k")
     keys = list(map(col, cells.keys))
-    records, point = _records(cells).alias("records"), k.alias("point")
+    records, point = _count_records(cells).alias("records"), k.alias("point")
     return source.select([CELL, records, point, often.alias("often"), *keys], [CELL, k, *keys])
 
 
@@ -110,7 +110,7 @@ NARROW = 2**23
 """Scores below this add up in 64 bits over 2^40 records, more than any file will hold."""
 
 
-def scores_of(request: AggregateRequest, cells: Cells) -> Sql:
+def sum_scores(request: AggregateRequest, cells: Cells) -> Sql:
     """SQL of the candidates' scores: cell, records, sum, number of the candidate, keys.
 
     Rows that are alike in what the score reads are gathered before each candidate has a go at them,
@@ -119,7 +119,7 @@ def scores_of(request: AggregateRequest, cells: Cells) -> Sql:
     candidates = request.scores
     if candidates is None:
         raise ValueError("no scores are asked for")
-    source = _abreast(request, cells).join("CROSS JOIN", col(CANDIDATES)).layer({})
+    source = _pack_abreast(request, cells).join("CROSS JOIN", col(CANDIDATES)).layer({})
     scores = {
         f"score_{place}": _score(request, candidates, cells, place).cast("DOUBLE")
         for place in range(ABREAST)
@@ -129,7 +129,7 @@ def scores_of(request: AggregateRequest, cells: Cells) -> Sql:
     gains = []
     for place in range(ABREAST):
         rows = col(f"rows_{place}")
-        gain = grid_integer(col(f"score_{place}"), quantity)
+        gain = compute_grid_integer(col(f"score_{place}"), quantity)
         gains.append(call("COALESCE", (rows if small else rows.cast("HUGEINT")) * gain, 0))
     source = source.layer(scores).layer({"total": reduce(operator.add, gains)})
     records = call("SUM", col("stands")).filter(col("j").equals(0))
@@ -139,7 +139,7 @@ def scores_of(request: AggregateRequest, cells: Cells) -> Sql:
     return source.select(columns, [CELL, *keys])
 
 
-def _abreast(request: AggregateRequest, cells: Cells) -> Sql:
+def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
     """Up to ``ABREAST`` of a cell's rows as one, each with ``_<place>`` after its columns.
 
     ``rows_<place>`` is how many there are alike, null where there is none.
@@ -147,18 +147,18 @@ def _abreast(request: AggregateRequest, cells: Cells) -> Sql:
     values = list(cells.rows.values.values())
     cell = [CELL, *map(col, cells.keys)]
     own = [*cell, *map(col, values)]
-    counts = [COUNT_ALL.alias("rows"), _records(cells).alias("stands")]
-    source = _numbered(request, cells).select([*own, *counts], own).subquery("inside")
+    counts = [COUNT_ALL.alias("rows"), _count_records(cells).alias("stands")]
+    source = _number_cells(request, cells).select([*own, *counts], own).subquery("inside")
     source = source.layer({"place": call("ROW_NUMBER").over(cell) - 1})
     source = source.layer({"bundle": col("place") >> 3})
-    made = [*cell, call("SUM", col("stands")).alias("stands")]
+    columns = [*cell, call("SUM", col("stands")).alias("stands")]
     for at in range(ABREAST):
-        here = col("place").bits_and(ABREAST - 1).equals(at)
-        made += [
-            call("ANY_VALUE", col(key)).filter(here).alias(f"{key}_{at}")
+        is_here = col("place").bits_and(ABREAST - 1).equals(at)
+        columns += [
+            call("ANY_VALUE", col(key)).filter(is_here).alias(f"{key}_{at}")
             for key in ("rows", *values)
         ]
-    return source.select(made, [*cell, col("bundle")]).subquery("inside")
+    return source.select(columns, [*cell, col("bundle")]).subquery("inside")
 
 
 def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
@@ -185,9 +185,9 @@ def count_joined_at_once(request: AggregateRequest) -> int:
     return joined
 
 
-def candidates_table(candidates: Candidates) -> str:
+def build_candidates_table(candidates: Candidates) -> str:
     """The statement of the table of candidates: ``j`` and ``candidate``; wants the texts."""
-    candidate = typed_constant(col("t"), candidates.type)
+    candidate = build_constant(col("t"), candidates.type)
     return (
         f"CREATE TEMP TABLE {CANDIDATES} AS "  # noqa: S608
         f"SELECT j, {candidate} AS candidate FROM ("
@@ -195,13 +195,13 @@ def candidates_table(candidates: Candidates) -> str:
     )
 
 
-def gathered(request: AggregateRequest, cells: Cells, wanted: Sequence[str]) -> Sql:
+def merge_alike_rows(request: AggregateRequest, cells: Cells, kept_columns: Sequence[str]) -> Sql:
     """SQL of rows alike in their cell and the columns ``wanted``, as one row; column ``n``.
 
     The columns are those of ``Cells``, so that they can be counted again.
     """
-    has_cell = cell_number(request, cells).not_null()
-    own = ["c", *(["a"] if cells.later else []), *cells.keys, *wanted]
+    has_cell = compute_cell_number(request, cells).not_null()
+    own = ["c", *(["a"] if cells.later else []), *cells.keys, *kept_columns]
     columns: dict[str, Value] = {key: case([(has_cell, col(key))]) for key in own}
     columns["n"] = 1 if cells.weight is None else col(cells.weight)
     names = [col(key) for key in own]
@@ -209,25 +209,27 @@ def gathered(request: AggregateRequest, cells: Cells, wanted: Sequence[str]) -> 
     return source.select([*names, call("SUM", col("n")).alias("n")], names)
 
 
-def _numbered(request: AggregateRequest, cells: Cells) -> Sql:
+def _number_cells(request: AggregateRequest, cells: Cells) -> Sql:
     """The rows with the number of their cell; what is of no cell has nothing else."""
-    source = cells.relation.layer({"cell": call("COALESCE", cell_number(request, cells), -1)})
+    source = cells.relation.layer(
+        {"cell": call("COALESCE", compute_cell_number(request, cells), -1)}
+    )
     alone = (*cells.keys, *cells.rows.values.values())  # what rows may be grouped by
     weight = [] if cells.weight is None else [cells.weight]
-    columns = {key: col(key) for key in ("cell", *cells.counted)}
+    columns = {key: col(key) for key in ("cell", *cells.counted_columns)}
     columns |= {key: case([(CELL >= 0, col(key))]) for key in alone}
     columns |= {key: col(key) for key in (*weight, *cells.firsts.values())}
     return source.layer(columns, keep=False)
 
 
-def _records(cells: Cells) -> Sql:
+def _count_records(cells: Cells) -> Sql:
     """How many records the rows stand for."""
     if cells.weight is None:
         return COUNT_ALL
     return call("SUM", col(cells.weight)).cast("BIGINT")
 
 
-def grouped_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sql:
+def group_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sql:
     """The SQL of partial answers by the values of the keys: ``total`` records, and ``m0..``.
 
     To look these up is faster than to look up each record, where values repeat. Records that don't
@@ -242,7 +244,7 @@ def grouped_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> 
     return rows.relation.select([*keys, *partial], keys, where=where)
 
 
-def cells_of_keys(request: AggregateRequest, partial: Sql) -> Sql:
+def finish_key_cells(request: AggregateRequest, partial: Sql) -> Sql:
     """The SQL of the answer, from partial answers as a relation.
 
     Records that don't pass the filter are in cell -1.
@@ -253,7 +255,7 @@ def cells_of_keys(request: AggregateRequest, partial: Sql) -> Sql:
         is_sum = measure.kind in (MeasureKind.SUM, MeasureKind.SQUARES)
         is_sum = is_sum or measure.survey_weight is not None
         counted.append(total if is_sum else total.cast("BIGINT"))
-    cell = numbered(request.groups, range(len(request.groups)))
+    cell = number_labels(request.groups, range(len(request.groups)))
     if request.where is not None:
         cell = case([(col("f"), cell)])
     measures = [col(f"m{index}") for index in range(len(request.measures))]
@@ -265,5 +267,5 @@ def cells_of_keys(request: AggregateRequest, partial: Sql) -> Sql:
 def probe(rows: Rows, size: int) -> Sql:
     """SQL that counts the distinct keys among ``size`` of the records; there must be a key."""
     keys = [col(key) for key in rows.groups]
-    some = rows.relation.select([STAR], limit=size).subquery("s")
-    return some.select(keys, keys).subquery("d").select([COUNT_ALL])
+    head = rows.relation.select([STAR], limit=size).subquery("s")
+    return head.select(keys, keys).subquery("d").select([COUNT_ALL])

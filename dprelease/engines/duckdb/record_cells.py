@@ -15,11 +15,11 @@ from math import prod
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from dprelease.engines.duckdb.group_keys import look_up, numbered
+from dprelease.engines.duckdb.group_keys import look_up, number_labels
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql, call, case, col
 from dprelease.model import AggregateRequest, Expression, MeasureKind
-from dprelease.sources.shared.request_content import content_of, leading_of
+from dprelease.sources.shared.request_content import collect_content, count_leading_groups
 
 
 class Cells(Struct, frozen=True):
@@ -43,7 +43,7 @@ class Cells(Struct, frozen=True):
     units: Sql | None = None
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def counted_columns(self) -> tuple[str, ...]:
         """The columns that are counted in cells."""
         rows = self.rows
         return (*rows.quantities.values(), *rows.conditions.values(), *rows.values.values())
@@ -57,51 +57,51 @@ class Cells(Struct, frozen=True):
     def content(self) -> tuple[str, ...]:
         """All that is counted of a row, in canonical order: see ``request_content``."""
         later = tuple(key for key in self.keys if key not in self.leading)
-        return (*self.place, *(("a",) if self.later else ()), *later, *self.counted)
+        return (*self.place, *(("a",) if self.later else ()), *later, *self.counted_columns)
 
-    def within(self, condition: Sql | None) -> Cells:
+    def filter(self, condition: Sql | None) -> Cells:
         """Only the rows for which the condition is true."""
         return replace(self, relation=self.relation.only(condition))
 
 
-def firsts_of(request: AggregateRequest) -> dict[Expression | None, str]:
+def name_firsts(request: AggregateRequest) -> dict[Expression | None, str]:
     """The column ``firsts`` of each condition under which units are counted."""
     wheres = (measure.where for measure in request.measures if measure.kind is MeasureKind.UNITS)
     return {where: f"z{place}" for place, where in enumerate(dict.fromkeys(wheres))}
 
 
-def public_cells(request: AggregateRequest, start: int, end: int) -> int:
+def count_public_cells(request: AggregateRequest, start: int, end: int) -> int:
     """Number of combinations of the public labels of some groups."""
     return prod(len(group.labels) for group in request.groups[start:end] if not group.private)
 
 
 def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
     """The rows with their cells; with ``everything`` also those that lie in none."""
-    groups, content = request.groups, content_of(request)
+    groups, content = request.groups, collect_content(request)
     places = range(len(groups))
-    cell = numbered(groups, places[: content.leading])
+    cell = number_labels(groups, places[: content.leading])
     if request.where is not None:
         cell = case([(col("f"), cell)])
     if request.bound is not None and not request.bound.null_unit:
         cell = case([(col("u").not_null(), cell)])
     columns = {"c": cell}
     if content.later:
-        columns["a"] = numbered(groups, places[content.leading :])
+        columns["a"] = number_labels(groups, places[content.leading :])
     leading, later = (
         tuple(f"g{place}" for place in keys) for keys in (content.leading_keys, content.later_keys)
     )
     cells = Cells(rows.relation, rows, content.later, (*leading, *later), leading)
-    copied = [*cells.keys, *cells.counted, *(["u"] if request.bound is not None else [])]
+    copied = [*cells.keys, *cells.counted_columns, *(["u"] if request.bound is not None else [])]
     columns.update({key: col(key) for key in copied})
     for key in rows.conditions.values():
         columns[key] = call("COALESCE", col(key), False)
     cells = replace(cells, relation=look_up(rows.relation, groups).layer(columns, keep=False))
-    return cells if everything else cells.within(col("c").not_null())
+    return cells if everything else cells.filter(col("c").not_null())
 
 
-def cell_number(request: AggregateRequest, cells: Cells) -> Sql:
+def compute_cell_number(request: AggregateRequest, cells: Cells) -> Sql:
     """The number of the whole cell, NULL for rows of none."""
     if not cells.later:
         return col("c")
-    later = public_cells(request, leading_of(request), len(request.groups))
+    later = count_public_cells(request, count_leading_groups(request), len(request.groups))
     return col("c") * later + col("a")

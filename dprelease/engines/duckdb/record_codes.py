@@ -19,21 +19,27 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from dprelease.engines.duckdb.bound_by_arrays import packing_of
-from dprelease.engines.duckdb.duckdb_errors import Stream, after_charge
-from dprelease.engines.duckdb.duckdb_session import ROOM_FOR_UNITS, session
-from dprelease.engines.duckdb.execute import BOUNDED, bounded_sample
-from dprelease.engines.duckdb.field_reader import RECORDS, FieldReader, measured
-from dprelease.engines.duckdb.group_keys import look_up, place_of_label, put_labels
-from dprelease.engines.duckdb.hash_parts import Part, first_parts, in_parts, rows_of_units, units_of
+from dprelease.engines.duckdb.bound_by_arrays import plan_packing
+from dprelease.engines.duckdb.duckdb_errors import Stream, translate_after_charge
+from dprelease.engines.duckdb.duckdb_session import ROOM_FOR_UNITS, open_session
+from dprelease.engines.duckdb.execute import BOUNDED, sample_units
+from dprelease.engines.duckdb.field_reader import RECORDS, FieldReader, measure_progress
+from dprelease.engines.duckdb.group_keys import find_label, look_up, put_labels
+from dprelease.engines.duckdb.hash_parts import (
+    Part,
+    choose_part_count,
+    run_in_parts,
+    select_unit_rows,
+    select_units,
+)
 from dprelease.engines.duckdb.measures import count_joined_at_once
 from dprelease.engines.duckdb.record_cells import locate
 from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, col, drop
 from dprelease.model import Grid, Group, Quantity, RecordRequest
-from dprelease.sources.shared.data_failures import lost, out_of_memory
+from dprelease.sources.shared.data_failures import build_lost_failure, build_memory_failure
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
-from dprelease.sources.shared.request_content import NO_LABEL, aggregate_of
+from dprelease.sources.shared.request_content import NO_LABEL, build_aggregate
 from dprelease.sources.source_format import LaidOut, Table, lay_out
 
 if TYPE_CHECKING:
@@ -47,23 +53,23 @@ INTEGER = 2**31  # magnitudes below it are four bytes wide
 WRAP = 1 << 64  # sums are compared in 64 bits
 
 
-def batches(
+def iter_batches(
     request: RecordRequest, share: ReadShare, laid_out: LaidOut = lay_out
 ) -> Iterator[Batch]:
     """The codes of all records, or of those within the bound; raises Failure(AFTER_CHARGE)."""
-    with after_charge(request.source):
+    with translate_after_charge(request.source):
         table = laid_out(request.source, request.inputs)
-        with unchanged(table.paths):
+        with require_unchanged(table.paths):
             # either reader makes the same of every record
-            if not (yield from fast(request, table, share)):
-                yield from careful(request, table, share)
+            if not (yield from read_fast(request, table, share)):
+                yield from read_carefully(request, table, share)
     share.finish()
 
 
 # --- by which reader -----------------------------------------------------------------------------
 
 
-def fast(
+def read_fast(
     request: RecordRequest, table: Table, share: ReadShare = UNTOLD
 ) -> Generator[Batch, None, bool]:
     """By a reader of DuckDB's own, if the format has one and it is right. Whether it is done.
@@ -75,50 +81,57 @@ def fast(
         return False
     bounded = request.bound is not None
     paths, room = table.paths, ROOM_FOR_UNITS if bounded else 0
-    joined = count_joined_at_once(aggregate_of(request))
-    with session(paths, room=room, joined=joined) as connection, measured(connection, paths, share):
+    joined = count_joined_at_once(build_aggregate(request))
+    with (
+        open_session(paths, room=room, joined=joined) as connection,
+        measure_progress(connection, paths, share),
+    ):
         reader = FieldReader(connection, own.fields, share=share)
 
         def read() -> AllCodes:
-            put_labels(connection, aggregate_of(request).groups)
+            put_labels(connection, build_aggregate(request).groups)
             return AllCodes(request, reader)
 
-        all_codes, confirms = own.beside(connection, read, share)
+        all_codes, confirms = own.read_checked(connection, read, share)
         if all_codes is None or not confirms(all_codes.records):
             return False
-        yield from (BoundedCodes(request, reader) if bounded else all_codes).batches()
+        yield from (BoundedCodes(request, reader) if bounded else all_codes).iter_batches()
     return True
 
 
-def careful(request: RecordRequest, table: Table, share: ReadShare = UNTOLD) -> Iterator[Batch]:
+def read_carefully(
+    request: RecordRequest, table: Table, share: ReadShare = UNTOLD
+) -> Iterator[Batch]:
     """The codes of a stream of records, which are total: they are read once, batch by batch."""
     import pyarrow as pa
 
     stream, bounded = Stream(), request.bound is not None
     with (
         closing(table.stream()) as source,
-        session(
+        open_session(
             (),
             room=ROOM_FOR_UNITS if bounded else 0,
-            joined=count_joined_at_once(aggregate_of(request)),
+            joined=count_joined_at_once(build_aggregate(request)),
         ) as connection,
-        stream.explained(),
+        stream.raise_cause(),
     ):
-        put_labels(connection, aggregate_of(request).groups)
+        put_labels(connection, build_aggregate(request).groups)
         if bounded:
-            yield from BoundedCodes(request, source.read_by(connection, stream, share)).batches()
+            yield from BoundedCodes(
+                request, source.read_by(connection, stream, share)
+            ).iter_batches()
             return
-        query = codes(request, coded(request, source.fields).relation)
+        query = select_codes(request, encode_records(request, source.fields).relation)
         share.begin(1)
-        schema, records = source.batches(share)
+        schema, records = source.open_batches(share)
         for batch in stream.watch(records):
             if batch.num_rows:
                 connection.register(RECORDS, pa.Table.from_batches([batch], schema))
-                yield codes_now(connection, query)
+                yield fetch_codes(connection, query)
 
 
 @contextmanager
-def unchanged(paths: Sequence[str]) -> Iterator[None]:
+def require_unchanged(paths: Sequence[str]) -> Iterator[None]:
     """Raise Failure(AFTER_CHARGE) at the end if a file is not as it was at the beginning.
 
     Files that are read more than once must be the same files each time. What DuckDB makes of a file
@@ -126,18 +139,18 @@ def unchanged(paths: Sequence[str]) -> Iterator[None]:
     """
     import duckdb
 
-    before = file_marks(paths)
+    before = read_file_marks(paths)
     try:
         yield
     except duckdb.Error:
-        if file_marks(paths) == before:
+        if read_file_marks(paths) == before:
             raise
-        raise _changed() from None
-    if file_marks(paths) != before:
-        raise _changed()
+        raise _build_changed_failure() from None
+    if read_file_marks(paths) != before:
+        raise _build_changed_failure()
 
 
-def file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
+def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
     """What changes with a file's content; raises OSError when one is gone."""
     return [
         (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -145,9 +158,9 @@ def file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
     ]
 
 
-def _changed() -> Exception:
+def _build_changed_failure() -> Exception:
     """What to raise where two readings of the files did not see the same."""
-    return lost("the files changed while they were read")
+    return build_lost_failure("the files changed while they were read")
 
 
 # --- from a connection ---------------------------------------------------------------------------
@@ -159,19 +172,19 @@ class AllCodes:
     def __init__(self, request: RecordRequest, reader: FieldReader) -> None:
         """Read everything once; raises duckdb.Error."""
         self._connection, self._share = reader.connection, reader.share
-        relation = coded(request, reader.fields).relation
-        self._query = codes(request, relation)
+        relation = encode_records(request, reader.fields).relation
+        self._query = select_codes(request, relation)
         # all rows, not one: a result that isn't read to its end keeps the connection busy
         self._share.begin(2)
-        ((records, *sums),) = reader.rows(totals(request, relation))
+        ((records, *sums),) = reader.fetch_rows(select_totals(request, relation))
         self.records = int(records)
         self._sums = [int(total or 0) % WRAP for total in sums[: len(request.columns)]]
 
-    def batches(self) -> Iterator[Batch]:
+    def iter_batches(self) -> Iterator[Batch]:
         """The codes; raises Failure at the end if they aren't those that were added up."""
         self._share.begin(1)
         records, sums = 0, [0] * len(self._sums)
-        for batch in code_batches(self._connection, self._query):
+        for batch in iter_code_batches(self._connection, self._query):
             records += len(batch[0])
             sums = [
                 (total + int(column.sum())) % WRAP
@@ -179,7 +192,7 @@ class AllCodes:
             ]
             yield batch
         if records != self.records or sums != self._sums:
-            raise _changed()
+            raise _build_changed_failure()
 
 
 class BoundedCodes:
@@ -188,36 +201,38 @@ class BoundedCodes:
     def __init__(self, request: RecordRequest, reader: FieldReader) -> None:
         """Find the rows of the first part; raises duckdb.Error."""
         self._request, self._reader = request, reader
-        self._parts = self._sampled()
+        self._parts = self._sample_parts()
         next(self._parts)
 
-    def batches(self) -> Iterator[Batch]:
+    def iter_batches(self) -> Iterator[Batch]:
         """Their codes, part by part."""
-        query = codes(self._request, col(BOUNDED))
-        yield from code_batches(self._reader.connection, query)
+        query = select_codes(self._request, col(BOUNDED))
+        yield from iter_code_batches(self._reader.connection, query)
         for _ in self._parts:
-            yield from code_batches(self._reader.connection, query)
+            yield from iter_code_batches(self._reader.connection, query)
 
-    def _sampled(self) -> Iterator[None]:
+    def _sample_parts(self) -> Iterator[None]:
         """Put the sample of one part after the other into the table."""
         reader, fields = self._reader, self._reader.fields
-        rows = coded(self._request, fields)
-        request = replace(aggregate_of(self._request), groups=(), measures=())
-        packing = packing_of(request, rows)
-        first = first_parts(request, reader, rows, packing)
+        rows = encode_records(self._request, fields)
+        request = replace(build_aggregate(self._request), groups=(), measures=())
+        packing = plan_packing(request, rows)
+        first = choose_part_count(request, reader, rows, packing)
 
         def store(part: Part) -> None:
-            some = rows_of_units(part, request, fields, lambda made: coded(self._request, made))
-            cells = locate(request, some, everything=False)
+            rows = select_unit_rows(
+                part, request, fields, lambda fields2: encode_records(self._request, fields2)
+            )
+            cells = locate(request, rows, everything=False)
             reader.connection.execute(str(drop(BOUNDED))).fetchall()
-            cells = replace(cells, units=units_of(part, request, fields))
-            sample = bounded_sample(request, reader, packing, cells, part.of // first)
-            reader.rows(codes(self._request, sample.relation).create(BOUNDED))
+            cells = replace(cells, units=select_units(part, request, fields))
+            sample = sample_units(request, reader, packing, cells, part.of // first)
+            reader.fetch_rows(select_codes(self._request, sample.relation).create(BOUNDED))
 
-        return in_parts(store, first, reader.share.begin)
+        return run_in_parts(store, first, reader.share.begin)
 
 
-def codes_now(connection: DuckDBPyConnection, query: Sql) -> Batch:
+def fetch_codes(connection: DuckDBPyConnection, query: Sql) -> Batch:
     """The codes that a query gives, all at once; raises duckdb.Error."""
     import numpy as np
 
@@ -225,38 +240,38 @@ def codes_now(connection: DuckDBPyConnection, query: Sql) -> Batch:
     return tuple(np.asarray(column).astype(np.int64) for column in columns.values())
 
 
-def code_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[Batch]:
+def iter_code_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[Batch]:
     """The codes that a query gives, as they come; raises Failure, or duckdb.Error at once."""
     import numpy as np
 
-    for batch in _arrow(connection, query):
+    for batch in _iter_arrow_batches(connection, query):
         yield tuple(column.to_numpy().astype(np.int64) for column in batch.columns)
 
 
-def _arrow(connection: DuckDBPyConnection, query: Sql) -> Iterator[Any]:
+def _iter_arrow_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[Any]:
     """Arrow batches. An error within the stream has lost its class, and its text is never read."""
     import pyarrow as pa
 
     try:
         yield from connection.sql(str(query)).to_arrow_reader(BATCH)
     except MemoryError:
-        raise out_of_memory() from None
+        raise build_memory_failure() from None
     except (OSError, pa.ArrowException):
-        raise lost() from None
+        raise build_lost_failure() from None
 
 
 # --- in SQL --------------------------------------------------------------------------------------
 
 
-def coded(request: RecordRequest, fields: Fields) -> Rows:
+def encode_records(request: RecordRequest, fields: Fields) -> Rows:
     """One row a record: the codes, as quantities on their grids, and the unit ``u`` if bounded."""
-    aggregate = aggregate_of(request)
+    aggregate = build_aggregate(request)
     rows = build_rows(aggregate, fields)
     columns: dict[str, Sql] = {}
     labelled = 0
     for index, column in enumerate(request.columns):
         if isinstance(column, Group):
-            label = place_of_label(labelled, column)
+            label = find_label(labelled, column)
             columns[f"x{index}"] = call("COALESCE", label, NO_LABEL)
             labelled += 1
         else:
@@ -265,14 +280,14 @@ def coded(request: RecordRequest, fields: Fields) -> Rows:
         columns["u"] = col("u")
     relation = look_up(rows.relation, aggregate.groups).layer(columns, keep=False)
     quantities = {
-        Quantity(f"x{index}", grid): f"x{index}" for index, grid in enumerate(_grids(request))
+        Quantity(f"x{index}", grid): f"x{index}" for index, grid in enumerate(_list_grids(request))
     }
     return Rows(relation, (), quantities, {}, unit=rows.unit)
 
 
-def codes(request: RecordRequest, relation: Sql) -> Sql:
+def select_codes(request: RecordRequest, relation: Sql) -> Sql:
     """The query of the codes, no wider than they have to be."""
-    wide = [grid.magnitude >= INTEGER for grid in _grids(request)]
+    wide = [grid.magnitude >= INTEGER for grid in _list_grids(request)]
     columns = [
         col(f"x{index}").cast("BIGINT" if is_wide else "INTEGER").alias(f"x{index}")
         for index, is_wide in enumerate(wide)
@@ -280,14 +295,14 @@ def codes(request: RecordRequest, relation: Sql) -> Sql:
     return relation.select(columns)
 
 
-def totals(request: RecordRequest, relation: Sql) -> Sql:
+def select_totals(request: RecordRequest, relation: Sql) -> Sql:
     """The query of the number of records and of the sum of each code, which reads all of them."""
     sums = [call("SUM", col(f"x{index}")) for index in range(len(request.columns))]
     units = [call("COUNT", col("u"))] if request.bound is not None else []
     return relation.select([COUNT_ALL, *sums, *units])
 
 
-def _grids(request: RecordRequest) -> Sequence[Grid]:
+def _list_grids(request: RecordRequest) -> Sequence[Grid]:
     """The bounds of each code."""
     return [
         Grid(Fraction(1), NO_LABEL, len(column.labels) - 1)

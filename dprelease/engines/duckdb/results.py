@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dprelease.engines.duckdb.group_keys import Labels, labeller
+from dprelease.engines.duckdb.group_keys import Labels, build_labeller
 from dprelease.model import AggregateRequest, ExactTable
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ class Tallies(Protocol):
         """Fetch an answer whose counts are those of the measures at ``places``; its records."""
         ...
 
-    def table(self) -> ExactTable:
+    def build_table(self) -> ExactTable:
         """Everything that was added."""
         ...
 
 
-def tallies_of(request: AggregateRequest) -> Tallies:
+def build_tallies(request: AggregateRequest) -> Tallies:
     """What the answers to the request are added up in."""
     if request.points is not None:
         return KeyedPoints(request) if request.private else Points()
@@ -47,7 +47,7 @@ class Counts:
     def __init__(self, request: AggregateRequest) -> None:
         self.scored = request.scores is not None
         self.candidates = 1 if request.scores is None else len(request.scores.texts)
-        self.labels = labeller(request.groups) if request.private else None
+        self.labels = build_labeller(request.groups) if request.private else None
         self.places: dict[Labels, int] = {}
         size = 0 if request.private else request.cells * self.candidates
         columns = 1 if self.scored else len(request.measures)
@@ -81,7 +81,7 @@ class Counts:
                     column.extend([0] * self.candidates)
         return int(place * self.candidates + (row[end] if self.scored else 0))
 
-    def table(self) -> ExactTable:
+    def build_table(self) -> ExactTable:
         """See ``Tallies``."""
         return ExactTable(self.columns, list(self.places))
 
@@ -101,16 +101,16 @@ class Points:
             column.append(fetched[name][real])
         return int(fetched["records"].sum()) if len(cells) else 0
 
-    def table(self) -> ExactTable:
+    def build_table(self) -> ExactTable:
         """See ``Tallies``."""
-        return ExactTable(_sorted_points(*self.columns))
+        return ExactTable(_sort_points(*self.columns))
 
 
 class KeyedPoints:
     """Points in the cells of the labels that occur, in the order in which these were met."""
 
     def __init__(self, request: AggregateRequest) -> None:
-        self.labels = labeller(request.groups)
+        self.labels = build_labeller(request.groups)
         self.places: dict[Labels, int] = {}
         self.columns = tuple(array("q") for _ in range(3))
 
@@ -130,15 +130,15 @@ class KeyedPoints:
             total.extend(column)
         return records
 
-    def table(self) -> ExactTable:
+    def build_table(self) -> ExactTable:
         """See ``Tallies``."""
         import numpy as np
 
         columns = [[np.frombuffer(column, np.int64)] for column in self.columns]
-        return ExactTable(_sorted_points(*columns), list(self.places))
+        return ExactTable(_sort_points(*columns), list(self.places))
 
 
-def _sorted_points(
+def _sort_points(
     cells: list[Any], points: list[Any], counts: list[Any]
 ) -> tuple[Sequence[int], ...]:
     """Points in rising order, those met several times added up; empties the lists."""
@@ -156,11 +156,11 @@ def _sorted_points(
         new = np.concatenate([[True], (np.diff(cell) != 0) | (np.diff(point) != 0)])
         starts = np.flatnonzero(new)
         cell, point, often = cell[starts], point[starts], np.add.reduceat(often, starts)
-    return tuple(_integers(column) for column in (cell, point, often))
+    return tuple(_pack_integers(column) for column in (cell, point, often))
 
 
-def _integers(column: Any) -> Sequence[int]:
+def _pack_integers(column: Any) -> Sequence[int]:
     """Eight bytes an integer, and plain integers when asked for one."""
-    made = array("q")
-    made.frombytes(memoryview(column).cast("B"))
-    return made
+    integers = array("q")
+    integers.frombytes(memoryview(column).cast("B"))
+    return integers

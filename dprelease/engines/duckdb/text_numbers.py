@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dprelease.model import AggregateRequest, ColumnType
-from dprelease.sources.shared.data_failures import columns_read
-from dprelease.sources.shared.request_content import content_of
+from dprelease.sources.shared.data_failures import list_read_columns
+from dprelease.sources.shared.request_content import collect_content
 
 MOST_TEXTS = 1 << 17
 MOST_CHARACTERS = 1 << 24  # of all texts
@@ -32,11 +32,11 @@ class TextNumbers:
         self._of_dictionary: Any = None
 
     @property
-    def exceeded(self) -> bool:
+    def is_exceeded(self) -> bool:
         """Whether there were too many texts."""
         return len(self._numbers) > MOST_TEXTS or self._characters > MOST_CHARACTERS
 
-    def of(self, places: Any) -> Any:
+    def number_places(self, places: Any) -> Any:
         """The numbers of a column of places in a dictionary; raises TooManyTextsError."""
         import pyarrow as pa
 
@@ -46,7 +46,7 @@ class TextNumbers:
             self._dictionary, self._of_dictionary = dictionary, pa.array(numbers, pa.int32())
         return self._of_dictionary.take(places.indices)
 
-    def table(self, number: str, text: str) -> Any:
+    def build_table(self, number: str, text: str) -> Any:
         """A table of the texts that were met, with these names of its columns."""
         import pyarrow as pa
 
@@ -57,12 +57,12 @@ class TextNumbers:
         number = self._numbers.setdefault(text, len(self._numbers))
         if number == len(self._numbers) - 1:
             self._characters += len(text)
-            if self.exceeded:
+            if self.is_exceeded:
                 raise TooManyTextsError
         return number
 
 
-def numbered(
+def number_texts(
     schema: Any, batches: Iterator[Any], numbers: Mapping[str, TextNumbers]
 ) -> tuple[Any, Iterator[Any]]:
     """Schema and batches with the numbers of the texts in place of some columns."""
@@ -73,26 +73,26 @@ def numbered(
     for name in numbers:
         schema = schema.set(schema.get_field_index(name), pa.field(name, pa.int32()))
 
-    def made() -> Iterator[Any]:
+    def convert_batches() -> Iterator[Any]:
         for batch in batches:
             columns = {
-                name: numbers[name].of(column) if name in numbers else column
+                name: numbers[name].number_places(column) if name in numbers else column
                 for name, column in zip(batch.schema.names, batch.columns, strict=True)
             }
             yield pa.record_batch(columns, schema=schema)
 
-    return schema, made()
+    return schema, convert_batches()
 
 
-def only_grouped_by(request: AggregateRequest) -> frozenset[str]:
+def find_group_columns(request: AggregateRequest) -> frozenset[str]:
     """The columns of texts in the file that nothing reads but groups of declared keys."""
-    content = content_of(request)
+    content = collect_content(request)
     computed = (column.expression for column in request.inputs)
     expressions = (request.where, *content.conditions, *computed)
     read = {name for expression in expressions if expression for name in expression.columns}
     texts = {
         column.name
-        for column in columns_read(request.inputs)
+        for column in list_read_columns(request.inputs)
         if column.type is ColumnType.STRING and not column.opaque
     }
     grouped = {group.column for group in request.groups if not group.private}

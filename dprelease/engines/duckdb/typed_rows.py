@@ -20,13 +20,13 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from dprelease.engines.duckdb.group_keys import binned, key_of, null_key, typed_constant
+from dprelease.engines.duckdb.group_keys import add_bin, build_constant, compute_key, find_null_key
 from dprelease.engines.duckdb.written_forms import (
-    default_form,
+    has_moments,
     is_default,
-    moment_of_text,
-    reads_moments,
-    wall_clock,
+    parse_moment,
+    read_wall_clock,
+    write_default_form,
 )
 from dprelease.expressions import tree
 from dprelease.expressions.nodes import BLANKS
@@ -56,33 +56,35 @@ from dprelease.model import (
     InputColumn,
     Quantity,
 )
-from dprelease.sources.shared.data_failures import columns_derived, columns_read
-from dprelease.sources.shared.request_content import content_of, scale_of
+from dprelease.sources.shared.data_failures import list_derived_columns, list_read_columns
+from dprelease.sources.shared.request_content import collect_content, compute_scale
 from dprelease.sources.shared.text_values import parse_number, parse_value
 
 
-def field_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool = False) -> Sql:
+def read_field_text(
+    field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool = False
+) -> Sql:
     """The text of a field, or null if the field is missing or holds a declared null text.
 
     A null text that has no value of the type anyway is compared only if ``exact`` is asked for.
     """
-    return _without_nulls(
-        _stripped(field, dialect, declared, exact=exact), dialect, declared, exact
+    return _replace_null_texts(
+        _strip_text(field, dialect, declared, exact=exact), dialect, declared, exact
     )
 
 
-def _stripped(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool) -> Sql:
+def _strip_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool) -> Sql:
     """The text of a field in which null texts are looked for."""
     value = call("TRIM", field, " \t") if dialect.strip else field
     return normal_form(value) if exact or is_text(declared) else value
 
 
-def _without_nulls(value: Sql, dialect: Dialect, declared: InputColumn, exact: bool) -> Sql:
+def _replace_null_texts(value: Sql, dialect: Dialect, declared: InputColumn, exact: bool) -> Sql:
     """The text, or null if it is one of those that mean null."""
     nulls = [
         normalize(null)
         for null in dialect.null_values
-        if exact or _means_something(null, dialect, declared)
+        if exact or _is_meaningful(null, dialect, declared)
     ]
     if not nulls:
         return value
@@ -96,7 +98,7 @@ def is_text(declared: InputColumn) -> bool:
     return declared.opaque or declared.type is ColumnType.STRING
 
 
-def _means_something(null: str, dialect: Dialect, declared: InputColumn) -> bool:
+def _is_meaningful(null: str, dialect: Dialect, declared: InputColumn) -> bool:
     """Whether a null text could otherwise be read as a value: if not, it is null anyway."""
     kind = declared.type
     if is_text(declared) or not is_default(declared, dialect):
@@ -106,37 +108,37 @@ def _means_something(null: str, dialect: Dialect, declared: InputColumn) -> bool
     return parse_value(null, kind) is not None
 
 
-def number_of_typed(value: Sql) -> Sql:
+def convert_typed_to_double(value: Sql) -> Sql:
     """The DOUBLE of a typed number or boolean."""
-    made = value.cast("DOUBLE")
-    return when(~call("ISNAN", made), made)
+    number = value.cast("DOUBLE")
+    return when(~call("ISNAN", number), number)
 
 
-def integer_of_typed(value: Sql, physical: str) -> Sql:
+def convert_typed_to_bigint(value: Sql, physical: str) -> Sql:
     """The BIGINT that a number is exactly, or null."""
     if physical in ("FLOAT", "DOUBLE"):
-        return integer_of_double(number_of_typed(value))
+        return integer_of_double(convert_typed_to_double(value))
     if physical == "VARCHAR" or physical.startswith("DECIMAL"):
-        return integer_of_text(value.cast("VARCHAR"), number_of_typed(value))
+        return integer_of_text(value.cast("VARCHAR"), convert_typed_to_double(value))
     return value.try_cast("BIGINT")
 
 
-def value_of_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None = None) -> Sql:
+def convert_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None = None) -> Sql:
     """The declared typed value of a Parquet column of the given DuckDB type."""
     if physical == "TIMESTAMPTZ":
-        return wall_clock(value, zone).cast(SQL_TYPES[kind])
+        return read_wall_clock(value, zone).cast(SQL_TYPES[kind])
     if kind is ColumnType.INTEGER:
-        return integer_of_typed(value, physical)
+        return convert_typed_to_bigint(value, physical)
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
-        return number_of_typed(value)
+        return convert_typed_to_double(value)
     if kind is ColumnType.BOOLEAN and physical not in ("", "BOOLEAN"):
         return truth_of_number(value.cast("DOUBLE"))
     # a timestamp in milliseconds can be beyond those in microseconds: null then
-    made = value.try_cast(SQL_TYPES[kind])
-    return in_calendar(made, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else made
+    result = value.try_cast(SQL_TYPES[kind])
+    return in_calendar(result, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else result
 
 
-def value_of_opaque(value: Sql, physical: str) -> Sql:
+def convert_opaque(value: Sql, physical: str) -> Sql:
     """What stands for the text of a value in comparisons.
 
     It is the value itself where equal values have equal texts. 0.0 and -0.0 are equal and have
@@ -144,17 +146,17 @@ def value_of_opaque(value: Sql, physical: str) -> Sql:
     """
     if physical not in ("FLOAT", "DOUBLE"):
         return value
-    return case([(call("ISNAN", value), "nan")], bits_of(value))
+    return case([(call("ISNAN", value), "nan")], format_bits(value))
 
 
-def one_zero(value: Sql, kind: ColumnType) -> Sql:
+def unify_zeros(value: Sql, kind: ColumnType) -> Sql:
     """The typed value, in which 0.0 and -0.0 are one and the same."""
     if kind not in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return value
     return case([(value.equals(0.0), 0.0)], value)
 
 
-def text_of_unit(column: InputColumn, physical: str | None) -> Sql:
+def format_unit(column: InputColumn, physical: str | None) -> Sql:
     """The text of column ``u``, the unit's; ``physical`` is the DuckDB type of an opaque one.
 
     Opaque bytes as hexadecimal digits; other opaque values as DuckDB writes them.
@@ -163,7 +165,7 @@ def text_of_unit(column: InputColumn, physical: str | None) -> Sql:
     if column.opaque:
         return call("HEX", unit) if physical == "BLOB" else unit.cast("VARCHAR")
     if column.type in (ColumnType.FLOAT, ColumnType.DECIMAL):
-        return bits_of(unit)
+        return format_bits(unit)
     if column.type is ColumnType.TIMESTAMP:
         return call("EPOCH_US", unit).cast("VARCHAR")
     if column.type is ColumnType.DATE:
@@ -171,7 +173,7 @@ def text_of_unit(column: InputColumn, physical: str | None) -> Sql:
     return unit.cast("VARCHAR")
 
 
-def bits_of(value: Sql) -> Sql:
+def format_bits(value: Sql) -> Sql:
     """The text of a number as a DOUBLE."""
     return value.cast("DOUBLE").cast("BIT").cast("VARCHAR")
 
@@ -209,45 +211,45 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     places = {column.name: place for place, column in enumerate(request.inputs)}
     types = {column.name: column.type for column in request.inputs}
     inside = {key: col(f"v{place}") for key, place in places.items()}
-    derived_columns = columns_derived(request.inputs)
+    derived_columns = list_derived_columns(request.inputs)
     bases = (column.expression and column.expression.state_of for column in derived_columns)
     checked = {base.name for base in bases if base}
-    query = _typed(columns_read(request.inputs), places, fields, checked)
+    query = _convert_columns(list_read_columns(request.inputs), places, fields, checked)
     for derived in derived_columns:
-        query = _derived(query, derived, places, types)
+        query = _add_derived_column(query, derived, places, types)
     columns: dict[str, Sql] = {}
     for index, group in enumerate(request.groups):
         place = places[group.column]
         if group.edges is not None:
-            query = binned(query, index, group, place)
+            query = add_bin(query, index, group, place)
             columns[f"g{index}"] = col(f"b{index}")
         elif group.column in fields.as_they_stand:
             columns[f"g{index}"] = col(f"t{place}")
         elif group.private:
-            columns[f"g{index}"] = _private_key(group, place)
+            columns[f"g{index}"] = _compute_private_key(group, place)
             # A key is null where its value is: to filter by that, no key need be made.
             columns[f"s{index}"] = col(f"v{place}").not_null()
         else:
-            columns[f"g{index}"] = key_of(group, col(f"v{place}"))
-    content = content_of(request)
+            columns[f"g{index}"] = compute_key(group, col(f"v{place}"))
+    content = collect_content(request)
     quantities = {quantity: f"k{index}" for index, quantity in enumerate(content.quantities)}
-    read = {column.name for column in columns_read(request.inputs)}
+    read = {column.name for column in list_read_columns(request.inputs)}
     for quantity, key in quantities.items():
         raw = quantity.column in read and types[quantity.column] is not ColumnType.BOOLEAN
         letter = "r" if raw else "n"
-        columns[key] = grid_integer(col(f"{letter}{places[quantity.column]}"), quantity)
+        columns[key] = compute_grid_integer(col(f"{letter}{places[quantity.column]}"), quantity)
     conditions = {where: f"w{index}" for index, where in enumerate(content.conditions)}
     for where, key in conditions.items():
         columns[key] = compile_sql(tree(where.text, types), inside)
     counted = {column: f"d{index}" for index, column in enumerate(content.values)}
     for column, key in counted.items():
-        columns[key] = one_zero(inside[column], types[column])
+        columns[key] = unify_zeros(inside[column], types[column])
     unit_text = NULL
     if request.bound is not None:
         unit = request.bound.column
-        columns["u"] = one_zero(inside[unit], types[unit])
+        columns["u"] = unify_zeros(inside[unit], types[unit])
         (unit_column,) = (column for column in request.inputs if column.name == unit)
-        unit_text = text_of_unit(unit_column, fields.types.get(unit))
+        unit_text = format_unit(unit_column, fields.types.get(unit))
     if request.where is not None:
         condition = compile_sql(tree(request.where.text, types), inside)
         columns["f"] = call("COALESCE", condition, False)
@@ -258,17 +260,17 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
     )
 
 
-def _private_key(group: Group, place: int) -> Sql:
+def _compute_private_key(group: Group, place: int) -> Sql:
     """The key of the typed value; a null has the key that is the null label, if one is.
 
     A function of the record alone, whatever else is in the table: see ``key_normalization``.
     """
-    value = key_of(group, one_zero(col(f"v{place}"), group.type))
-    null = null_key(group)
+    value = compute_key(group, unify_zeros(col(f"v{place}"), group.type))
+    null = find_null_key(group)
     return value if null is None else call("COALESCE", value, null)
 
 
-def state_of_field(column: Column, place: int) -> Sql:
+def compute_field_state(column: Column, place: int) -> Sql:
     """The state of a record in a column, as ``STATES`` has it."""
     kind = SQL_TYPES[column.type]
     value = number = col(f"v{place}")
@@ -278,20 +280,20 @@ def state_of_field(column: Column, place: int) -> Sql:
     if column.expression is None:
         pairs = [(col(f"z{place}"), "null"), (number.is_null(), "unreadable")]
     if column.keys is not None:
-        keys = [typed_constant(literal(key), column.type) for key in column.keys]
+        keys = [build_constant(literal(key), column.type) for key in column.keys]
         pairs.append((~call("COALESCE", within(value, keys), False), "undeclared"))
     elif column.edges is not None:
         first, last = (literal(edge).cast(kind) for edge in (column.edges[0], column.edges[-1]))
         pairs.append((~number.between(first, last), "undeclared"))
     if column.grid is not None:
-        times, over = scale_of(column.grid)
+        times, over = compute_scale(column.grid)
         position = number * times / over
         inside = position.between(float(column.grid.lower), float(column.grid.upper))
         pairs.append((~inside, "clamped"))
     return case(pairs, "ok")
 
 
-def unit_of_fields(request: AggregateRequest, fields: Fields) -> Sql | None:
+def read_unit(request: AggregateRequest, fields: Fields) -> Sql | None:
     """The unit of a record by its field alone, the same as ``u``; None if it is computed."""
     if request.bound is None:
         raise ValueError("units are bounded")
@@ -299,28 +301,28 @@ def unit_of_fields(request: AggregateRequest, fields: Fields) -> Sql | None:
     (declared,) = (column for column in request.inputs if column.name == unit)
     if declared.expression is not None:
         return None
-    raw, physical = _raw(declared, fields), fields.types.get(unit)
+    raw, physical = _read_raw(declared, fields), fields.types.get(unit)
     if physical is None:
-        raw = default_form(raw, declared, fields.dialect)
+        raw = write_default_form(raw, declared, fields.dialect)
     number = _number(raw, physical) if _has_number(declared) else NULL
-    return one_zero(_value(declared, raw, number, physical), declared.type)
+    return unify_zeros(_convert_value(declared, raw, number, physical), declared.type)
 
 
-def _raw(declared: InputColumn, fields: Fields) -> Sql:
+def _read_raw(declared: InputColumn, fields: Fields) -> Sql:
     """The raw value of a column: of a file of text the text that it means, or null."""
     column = fields.columns[declared.name]
     if declared.name in fields.as_they_stand:
         return column
     if declared.name in fields.types:
-        return text_of_field(column, declared, fields)
-    return field_text(column, fields.dialect, declared)
+        return read_field(column, declared, fields)
+    return read_field_text(column, fields.dialect, declared)
 
 
-def text_of_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
+def read_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
     """The text of a field, or the value of a column with a type; null if the field is missing."""
     physical = fields.types.get(declared.name)
     if physical is None:
-        return field_text(field, fields.dialect, declared, exact=True)
+        return read_field_text(field, fields.dialect, declared, exact=True)
     if physical != "VARCHAR":
         return field
     text = normal_form(field)
@@ -334,21 +336,21 @@ def _has_number(declared: InputColumn) -> bool:
 
 
 def _number(raw: Sql, physical: str | None) -> Sql:
-    return number_of_typed(raw) if physical else number_of_text(raw)
+    return convert_typed_to_double(raw) if physical else number_of_text(raw)
 
 
-def _value(declared: InputColumn, raw: Sql, number: Sql, physical: str | None) -> Sql:
+def _convert_value(declared: InputColumn, raw: Sql, number: Sql, physical: str | None) -> Sql:
     """The typed value of a raw one that has this number, if it has any."""
     if declared.opaque:
-        return value_of_opaque(raw, physical or "VARCHAR")
+        return convert_opaque(raw, physical or "VARCHAR")
     if physical is not None:
-        return value_of_typed(raw, declared.type, physical, declared.zone)
-    if reads_moments(declared):
-        return wall_clock(moment_of_text(raw), declared.zone).cast(SQL_TYPES[declared.type])
+        return convert_typed(raw, declared.type, physical, declared.zone)
+    if has_moments(declared):
+        return read_wall_clock(parse_moment(raw), declared.zone).cast(SQL_TYPES[declared.type])
     return value_of_text(raw, declared.type, number if _has_number(declared) else None)
 
 
-def _typed(
+def _convert_columns(
     read: Sequence[InputColumn],
     places: Mapping[str, int],
     fields: Fields,
@@ -369,26 +371,26 @@ def _typed(
         if physical is None and is_text(declared) and declared.name not in fields.as_they_stand:
             # The normal form is made once, and then compared with null texts.
             field = fields.columns[declared.name]
-            raw[f"x{place}"] = _stripped(field, fields.dialect, declared, exact=True)
-            texts[f"t{place}"] = _without_nulls(
+            raw[f"x{place}"] = _strip_text(field, fields.dialect, declared, exact=True)
+            texts[f"t{place}"] = _replace_null_texts(
                 col(f"x{place}"), fields.dialect, declared, exact=True
             )
         else:
-            raw[f"t{place}"] = _raw(declared, fields)
+            raw[f"t{place}"] = _read_raw(declared, fields)
         if physical is None and not is_default(declared, fields.dialect):
-            plain[f"p{place}"] = default_form(raw_value, declared, fields.dialect)
+            plain[f"p{place}"] = write_default_form(raw_value, declared, fields.dialect)
             raw_value = col(f"p{place}")
         if declared.name in checked and is_text(declared):
             numbers[f"z{place}"] = raw_value.is_null()
         elif declared.name in checked:
-            text = text_of_field(fields.columns[declared.name], declared, fields)
+            text = read_field(fields.columns[declared.name], declared, fields)
             raw[f"z{place}"] = text.is_null()
         if _has_number(declared):
             numbers[f"n{place}"] = _number(raw_value, physical)
             # the raw number may be NaN; what is put on a grid sorts that out by itself
             double = raw_value.cast("DOUBLE") if physical else double_of_text(raw_value)
             numbers[f"r{place}"] = double
-        typed[f"v{place}"] = _value(declared, raw_value, col(f"n{place}"), physical)
+        typed[f"v{place}"] = _convert_value(declared, raw_value, col(f"n{place}"), physical)
     query = fields.relation.layer(raw or {"nothing": 0}, keep=False)
     query = query.layer(texts) if texts else query
     query = query.layer(plain) if plain else query
@@ -401,36 +403,36 @@ def _typed(
     return query.layer(truths) if truths else query
 
 
-def _derived(
+def _add_derived_column(
     query: Sql, column: InputColumn, places: Mapping[str, int], types: Mapping[str, ColumnType]
 ) -> Sql:
     """Add the typed value and the number of a computed column."""
     place = places[column.name]
     if column.expression is not None and column.expression.state_of is not None:
         base = column.expression.state_of
-        return query.layer({f"v{place}": state_of_field(base, places[base.name])})
+        return query.layer({f"v{place}": compute_field_state(base, places[base.name])})
     node = tree(column.expression.text if column.expression else "NULL", types)
     inside = {key: col(f"v{index}") for key, index in places.items()}
-    made = query.layer({f"d{place}": compile_sql(node, inside)})
+    layer = query.layer({f"d{place}": compile_sql(node, inside)})
     result = col(f"d{place}")
     if column.type not in NUMERIC_TYPES:
-        value = value_of_typed(result, column.type, "")
+        value = convert_typed(result, column.type, "")
         if column.type is ColumnType.STRING:
             value = normal_form(result)
-        return made.layer({f"v{place}": value})
-    made = made.layer({f"n{place}": number_of_typed(result)})
+        return layer.layer({f"v{place}": value})
+    layer = layer.layer({f"n{place}": convert_typed_to_double(result)})
     physical = "DOUBLE" if node.type is ColumnType.FLOAT else ""
-    return made.layer({f"v{place}": value_of_typed(result, column.type, physical)})
+    return layer.layer({f"v{place}": convert_typed(result, column.type, physical)})
 
 
-def grid_integer(value: Sql, quantity: Quantity) -> Sql:
+def compute_grid_integer(value: Sql, quantity: Quantity) -> Sql:
     """``clamp(rint(x / step))``, as rint of the clamp: the same, since the bounds are integers.
 
     Casting a DOUBLE to BIGINT rounds half to even, and the bounds are exact in a DOUBLE. NaN,
     which DuckDB sorts above everything, and null take what nulls take.
     """
     grid = quantity.grid
-    times, over = scale_of(grid)
+    times, over = compute_scale(grid)
     if times != 1.0:
         value = value * times
     if over != 1.0:

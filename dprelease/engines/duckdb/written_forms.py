@@ -24,7 +24,7 @@ def is_default(declared: InputColumn, dialect: Dialect) -> bool:
     return not (_has_format(declared) or _has_marks(declared, dialect))
 
 
-def default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> Sql:
+def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> Sql:
     """The text as the default form writes it, or null."""
     if _has_format(declared):
         pattern = date_pattern((declared.format or "").strip(BLANKS))
@@ -44,17 +44,17 @@ def default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> Sql:
     return value
 
 
-def reads_moments(declared: InputColumn) -> bool:
+def has_moments(declared: InputColumn) -> bool:
     """Whether the texts of the column have a zone."""
     return _has_format(declared) and date_pattern(declared.format or "").zoned
 
 
-def moment_of_text(value: Sql) -> Sql:
+def parse_moment(value: Sql) -> Sql:
     """The TIMESTAMPTZ of a text in ISO form with an offset."""
     return value.try_cast("TIMESTAMPTZ")
 
 
-def wall_clock(moment: Sql, zone: str | None) -> Sql:
+def read_wall_clock(moment: Sql, zone: str | None) -> Sql:
     """The TIMESTAMP that clocks of a zone, or of UTC, show at a TIMESTAMPTZ.
 
     It is null where that, or what UTC shows, is outside of the years 1 to 9999. The zone of the

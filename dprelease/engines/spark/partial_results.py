@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from dprelease.engines.duckdb.duckdb_session import session
-from dprelease.engines.duckdb.results import tallies_of
-from dprelease.engines.spark.spark_messages import BUCKET, ROWS, Message, rows_in
+from dprelease.engines.duckdb.duckdb_session import open_session
+from dprelease.engines.duckdb.results import build_tallies
+from dprelease.engines.spark.spark_messages import BUCKET, ROWS, Message, read_rows
 from dprelease.expressions.sqltext import Sql, call, col, literal
 from dprelease.model import AggregateRequest, ExactTable
-from dprelease.sources.shared.request_content import additive_places
+from dprelease.sources.shared.request_content import find_additive_places
 
 
 class Answer:
@@ -34,7 +34,7 @@ class Answer:
             self.own.append("j")
             self.names = ["cell", "records", *self.wide, "j", *keys]
 
-    def handed_on(self, sql: Sql, bucket: Sql) -> Sql:
+    def hand_on(self, sql: Sql, bucket: Sql) -> Sql:
         """SQL of the rows of cells in the answer to a statement, to be sent somewhere."""
         source = sql.subquery("answer", self.names)
         columns = [
@@ -43,7 +43,7 @@ class Answer:
         ]
         return source.select([*columns, bucket], where=col("cell") >= 0)
 
-    def added_up(self, source: Sql) -> Sql:
+    def add_up(self, source: Sql) -> Sql:
         """SQL that adds up rows that were sent, to be sent to the driver."""
         columns = []
         for name in self.names:
@@ -56,7 +56,7 @@ class Answer:
                 columns.append(call("SUM", col(name)).cast("BIGINT").alias(name))
         return source.select([*columns, literal(0).alias(BUCKET)], [col(name) for name in self.own])
 
-    def received(self, relation: str) -> Sql:
+    def read_received(self, relation: str) -> Sql:
         """SQL of the rows that were sent, as ``measures`` writes them."""
         return col(relation).select(
             [
@@ -66,13 +66,15 @@ class Answer:
         )
 
 
-def exact_table(request: AggregateRequest, messages: Iterable[Message]) -> ExactTable:
+def build_exact_table(request: AggregateRequest, messages: Iterable[Message]) -> ExactTable:
     """What the answers of all buckets add up to."""
-    tallies = tallies_of(request)
-    with session((), threads=1) as connection:
+    tallies = build_tallies(request)
+    with open_session((), threads=1) as connection:
         for message in messages:
-            places = (additive_places(request) or ()) if message.kind == ROWS else (message.kind,)
-            connection.register("answer", rows_in([message.body]))
-            sql = Answer(request, places).received("answer")
+            places = (
+                (find_additive_places(request) or ()) if message.kind == ROWS else (message.kind,)
+            )
+            connection.register("answer", read_rows([message.body]))
+            sql = Answer(request, places).read_received("answer")
             tallies.add(connection.execute(str(sql)), places)
-    return tallies.table()
+    return tallies.build_table()

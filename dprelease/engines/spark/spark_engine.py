@@ -9,14 +9,14 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from dprelease.engines.duckdb.duckdb_errors import after_charge
+from dprelease.engines.duckdb.duckdb_errors import translate_after_charge
 from dprelease.engines.duckdb.duckdb_session import check_memory, check_zones
 from dprelease.engines.spark.cluster import Cluster, ClusterError, Stage
-from dprelease.engines.spark.partial_results import exact_table
+from dprelease.engines.spark.partial_results import build_exact_table
 from dprelease.engines.spark.spark_messages import DONE, FAILED, Message
-from dprelease.engines.spark.splits import splits_of
+from dprelease.engines.spark.splits import plan_splits
 from dprelease.engines.spark.tasks import Work, bound, merge, read
-from dprelease.engines.spark.versions import versions
+from dprelease.engines.spark.versions import list_versions
 from dprelease.errors import Failure, InternalError
 from dprelease.model import (
     AggregateRequest,
@@ -29,13 +29,13 @@ from dprelease.model import (
 from dprelease.sources.shared.data_failures import (
     OUT_OF_MEMORY,
     Share,
-    cluster_failed,
-    lost,
-    out_of_memory,
-    unended,
+    build_cluster_failure,
+    build_lost_failure,
+    build_memory_failure,
+    build_unended_failure,
 )
 from dprelease.sources.shared.read_share import ReadShare
-from dprelease.sources.shared.request_content import distinct_places, held_at_once
+from dprelease.sources.shared.request_content import count_held_integers, find_distinct_places
 from dprelease.sources.source_format import Table, lay_out
 
 PARTITION = 1 << 26  # bytes of the table for each partition of a shuffle
@@ -53,7 +53,7 @@ class Spark:
     def __init__(self, cluster: Cluster | None = None) -> None:
         self._cluster = self._given = cluster
 
-    def on(self, session: object) -> Spark:
+    def open_in(self, session: object) -> Spark:
         """The engine in a Spark session of the caller's."""
         from dprelease.engines.spark.spark_session import SparkCluster
 
@@ -63,30 +63,32 @@ class Spark:
         """Check names and types, and that all executors can do the work; raises Failure(DATA)."""
         check_memory()
         check_zones(inputs)
-        self._ready().check(lay_out(source, inputs).paths)
+        self._get_cluster().check(lay_out(source, inputs).paths)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
         """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
-        with after_charge(request.source):
-            table, cluster = lay_out(request.source, request.inputs), self._ready()
-            problem: Failure = out_of_memory(TASK_MEMORY)
-            done = ReadShare(share)
+        with translate_after_charge(request.source):
+            table, cluster = lay_out(request.source, request.inputs), self._get_cluster()
+            problem: Failure = build_memory_failure(TASK_MEMORY)
+            progress = ReadShare(share)
             for attempt in range(ATTEMPTS):
-                done.begin(1)
+                progress.begin(1)
                 try:
-                    messages = messages_of(cluster, request, table, 1 << attempt, done.read)
+                    messages = collect_messages(
+                        cluster, request, table, 1 << attempt, progress.read
+                    )
                 except ClusterError:
-                    problem = cluster_failed()
+                    problem = build_cluster_failure()
                     if not cluster.answers():
                         self._cluster = self._given  # another run looks for another session
                         break
                     continue
                 codes = {word.body.decode() for word in messages if word.kind == FAILED}
                 if not codes:
-                    answer = exact_table(request, messages)
-                    done.finish()
+                    answer = build_exact_table(request, messages)
+                    progress.finish()
                     return answer
-                problem = failure_of(codes)
+                problem = build_failure(codes)
                 if problem.complaints[0].code != OUT_OF_MEMORY:
                     break
             raise problem
@@ -95,29 +97,29 @@ class Spark:
         """No such table is read here: a spec with one is refused."""
         raise InternalError("records")
 
-    def _ready(self) -> Cluster:
+    def _get_cluster(self) -> Cluster:
         if self._cluster is not None:
             return self._cluster
         # Not kept: whoever has begun the machine's session may have stopped it since.
-        from dprelease.engines.spark.spark_session import cluster_of_machine
+        from dprelease.engines.spark.spark_session import find_cluster
 
-        return cluster_of_machine()
+        return find_cluster()
 
 
 ENGINE = Spark()
 
 
-def failure_of(codes: set[str]) -> Failure:
+def build_failure(codes: set[str]) -> Failure:
     """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
-    of_tasks = (out_of_memory(TASK_MEMORY), lost(), unended())
+    of_tasks = (build_memory_failure(TASK_MEMORY), build_lost_failure(), build_unended_failure())
     failures = {failure.complaints[0].code: failure for failure in of_tasks}
-    failures["E416"] = cluster_failed()
+    failures["E416"] = build_cluster_failure()
     for code in sorted(codes - set(failures)):
         raise InternalError(code)
     return failures[max(codes)]
 
 
-def messages_of(
+def collect_messages(
     cluster: Cluster,
     request: AggregateRequest,
     table: Table,
@@ -128,14 +130,14 @@ def messages_of(
 
     Raises ClusterError, also for tasks that were not done, or were done twice.
     """
-    splits, size = splits_of(table, finer)
+    splits, size = plan_splits(table, finer)
     if not splits:
         return ()
     partitions = finer * -(-size // PARTITION)
-    integers = held_at_once(request) * (len(splits) if request.bound is None else partitions)
-    few = request.points is None and not request.private and not distinct_places(request)
-    adding = 1 if few and integers <= FEW else partitions
-    work = Work(request, table, splits, BUCKETS * partitions, versions())
+    integers = count_held_integers(request) * (len(splits) if request.bound is None else partitions)
+    is_small = request.points is None and not request.private and not find_distinct_places(request)
+    adding = 1 if is_small and integers <= FEW else partitions
+    work = Work(request, table, splits, BUCKETS * partitions, list_versions())
     answering = replace(work, buckets=1 if adding == 1 else BUCKETS * adding)
     later = [Stage(adding, partial(merge, answering))]
     if request.bound is not None:
@@ -152,10 +154,10 @@ def check_complete(messages: Sequence[Message], splits: int) -> None:
 
     And that as many messages arrived as were sent. Raises ClusterError.
     """
-    done = [json.loads(message.body) for message in messages if message.kind == DONE]
-    places = Counter((task["stage"], place) for task in done for place in task["places"])
+    reports = [json.loads(message.body) for message in messages if message.kind == DONE]
+    places = Counter((task["stage"], place) for task in reports for place in task["places"])
     moved: Counter[str] = Counter()
-    for task in done:
+    for task in reports:
         moved["sent"] += task["sent"]
         moved["received"] += task["received"]
     last = sum(message.kind not in (DONE, FAILED) for message in messages)

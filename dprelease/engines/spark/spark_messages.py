@@ -29,7 +29,7 @@ class Message(NamedTuple):
     body: bytes
 
 
-def dealt(tables: Iterable[pa.Table], kind: int) -> Iterator[Message]:
+def deal_rows(tables: Iterable[pa.Table], kind: int) -> Iterator[Message]:
     """The rows of tables, by the number in their column ``bucket``."""
     import numpy as np
     import pyarrow.compute as pc
@@ -45,10 +45,10 @@ def dealt(tables: Iterable[pa.Table], kind: int) -> Iterator[Message]:
         starts = np.flatnonzero(np.diff(buckets, prepend=-1)).tolist()
         for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
             bucket = int(buckets[start])
-            yield from (Message(bucket, kind, body) for body in _blobs(own[start:end]))
+            yield from (Message(bucket, kind, body) for body in _iter_blobs(own[start:end]))
 
 
-def _blobs(table: pa.Table) -> Iterator[bytes]:
+def _iter_blobs(table: pa.Table) -> Iterator[bytes]:
     import pyarrow as pa
 
     pieces = table.nbytes // BLOB + 1
@@ -61,7 +61,7 @@ def _blobs(table: pa.Table) -> Iterator[bytes]:
         yield sink.getvalue().to_pybytes()
 
 
-def rows_in(bodies: Iterable[bytes]) -> Any:
+def read_rows(bodies: Iterable[bytes]) -> Any:
     """The rows of blobs of one kind as one table."""
     import pyarrow as pa
 

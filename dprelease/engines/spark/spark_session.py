@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.spark_messages import FAILED, Message
-from dprelease.engines.spark.workers import begun, continued, probe
+from dprelease.engines.spark.workers import probe, run_first_task, run_later_task
 from dprelease.errors import Failure, InternalError, kind_of
 from dprelease.files.system import start, wait_for
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.data_failures import build_data_failure
 
 if TYPE_CHECKING:
     from dprelease.sources.shared.data_failures import Share
@@ -68,27 +68,27 @@ OF_ONE_MACHINE = {
 _NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are stopped by their name
 
 
-def cluster_of_machine() -> SparkCluster:
+def find_cluster() -> SparkCluster:
     """That of the active session, or of a new one of the machine; raises Failure(DATA)."""
     since = time.monotonic()
-    return SparkCluster(_session_of_machine(since), since)
+    return SparkCluster(_open_session(since), since)
 
 
-def _session_of_machine(since: float) -> Any:
+def _open_session(since: float) -> Any:
     try:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
     except ImportError:
-        raise _not_installed() from None
+        raise _build_missing_failure() from None
     active = SparkSession.getActiveSession()
     if active is not None:
         if not _is_over(active):
             return active
         active.stop()
     remote = os.environ.get("SPARK_REMOTE", "")
-    is_served = remote != "" and not begins_here(remote)
+    is_served = remote != "" and not is_begun_here(remote)
     if not is_served and not _has_java():
-        raise bad_data(
+        raise build_data_failure(
             "E414",
             "Spark needs Java, and there is none",
             "install Java 17 or a later one, or set JAVA_HOME",
@@ -99,22 +99,22 @@ def _session_of_machine(since: float) -> Any:
     builder = SparkSession.builder
     # A session that another thread has begun would take them for its own, without heeding them.
     if is_served or SparkContext._active_spark_context is not None:
-        return _in_time(builder.getOrCreate, since)
+        return _call_in_time(builder.getOrCreate, since)
 
     def begin() -> Any:
-        for key, value in settings_to_begin_with(remote or _master_of_machine()).items():
+        for key, value in choose_first_settings(remote or _find_master()).items():
             builder.config(key, value)
         return builder.getOrCreate()
 
-    return _in_time(begin, since)
+    return _call_in_time(begin, since)
 
 
-def settings_to_begin_with(master: str) -> dict[str, str]:
+def choose_first_settings(master: str) -> dict[str, str]:
     """The settings of a session that we begin, by the master that the machine names."""
     return OWN_SETTINGS | (OF_ONE_MACHINE if is_one_machine(master) else {})
 
 
-def begins_here(remote: str) -> bool:
+def is_begun_here(remote: str) -> bool:
     """Whether what ``SPARK_REMOTE`` names is no server, but a master of one that is begun here."""
     return not remote.startswith("sc://")
 
@@ -124,7 +124,7 @@ def is_one_machine(master: str) -> bool:
     return re.match(r"local(\[|$)", master) is not None
 
 
-def _master_of_machine() -> str:
+def _find_master() -> str:
     """The master that Spark's own files and variables name; Java is begun, but no session."""
     from pyspark import SparkConf, SparkContext
 
@@ -133,8 +133,8 @@ def _master_of_machine() -> str:
     return str(SparkConf(_jvm=SparkContext._jvm).get("spark.master", "") or "")
 
 
-def _not_installed() -> Failure:
-    return bad_data(
+def _build_missing_failure() -> Failure:
+    return build_data_failure(
         "E414",
         "the Spark engine is not installed, or not all of it",
         "pip install 'dprelease[spark]'",
@@ -155,18 +155,18 @@ def _has_java() -> bool:
     return shutil.which(os.path.join(home, "bin", "java") if home else "java") is not None
 
 
-def _in_time(call: Callable[[], T], since: float | None = None) -> T:
+def _call_in_time(call: Callable[[], T], since: float | None = None) -> T:
     """What a call to the cluster gives; raises Failure(DATA) if it fails or takes too long.
 
     ``since`` is when the waiting began, if not now. The text of what the call raises is not shown:
     it is long, and may name what is the machine's.
     """
-    given: list[T] = []
+    results: list[T] = []
     raised: list[Exception] = []
 
     def answer() -> None:
         try:
-            given.append(call())
+            results.append(call())
         except Exception as problem:
             raised.append(problem)
 
@@ -174,22 +174,24 @@ def _in_time(call: Callable[[], T], since: float | None = None) -> T:
     start(thread)
     waited = 0.0 if since is None else time.monotonic() - since
     thread.join(max(0.0, PATIENCE - waited))
-    if given:
-        return given[0]
+    if results:
+        return results[0]
     for problem in raised:
         if isinstance(problem, Failure | InternalError):
             raise problem
         if isinstance(problem, ImportError):  # Spark Connect needs more packages
-            raise _not_installed()
-    what = f"it failed ({kind_of(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
-    raise bad_data(
+            raise _build_missing_failure()
+    reason = (
+        f"it failed ({kind_of(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
+    )
+    raise build_data_failure(
         "E415",
-        f"Spark can't be used: {what}",
+        f"Spark can't be used: {reason}",
         "check its master, its workers and the versions of Java and Python there",
     )
 
 
-def _new_name() -> str:
+def _make_name() -> str:
     """The name of jobs of one purpose, that no others have in this session."""
     return f"dprelease-{os.getpid()}-{next(_NUMBERS)}"
 
@@ -204,29 +206,31 @@ class SparkCluster:
     def check(self, paths: Sequence[str]) -> None:
         """See ``Cluster``. A session that would write down what it moves is refused."""
         since = time.monotonic() if self._since is None else self._since
-        self._in_time(lambda: check_settings(self._setting_of()), since)
+        self._call_in_time(lambda: check_settings(self._build_setting_lookup()), since)
         ends = [*paths[:1], *paths[1:][-1:]]
-        probes = self._in_time(lambda: self._probed(ends), since)
+        probes = self._call_in_time(lambda: self._probe(ends), since)
         own = json.loads(probe(ends, 0)[0].body)
         for answer in probes:
-            there = json.loads(answer.body)
+            remote = json.loads(answer.body)
             for name, version in own["versions"].items():
-                if there["versions"].get(name) != version:
-                    raise bad_data(
+                if remote["versions"].get(name) != version:
+                    raise build_data_failure(
                         "E416",
                         f"executors have another {name} than this process has",
                         "install the same versions on all machines",
                     )
-            if there["hash"] != own["hash"]:
-                raise bad_data("E416", "executors compute other hashes", "use machines of one kind")
-            if not there["opened"]:
-                raise bad_data(
+            if remote["hash"] != own["hash"]:
+                raise build_data_failure(
+                    "E416", "executors compute other hashes", "use machines of one kind"
+                )
+            if not remote["opened"]:
+                raise build_data_failure(
                     "E402",
                     "executors can't read the data at its path",
                     "put it where all machines reach it, such as a URI or a mounted folder",
                 )
 
-    def _probed(self, paths: Sequence[str]) -> list[Message]:
+    def _probe(self, paths: Sequence[str]) -> list[Message]:
         context = getattr(self._spark, "_sc", None)
         cores = 0 if context is None else context.defaultParallelism
         tasks = max(FEWEST_PROBES, min(cores, MOST_PROBES))
@@ -239,7 +243,7 @@ class SparkCluster:
     def answers(self) -> bool:
         """See ``Cluster``."""
         try:
-            return self._in_time(lambda: bool(self._spark.range(1).count() == 1))
+            return self._call_in_time(lambda: bool(self._spark.range(1).count() == 1))
         except Failure:
             return False
 
@@ -252,9 +256,9 @@ class SparkCluster:
     ) -> Sequence[Message]:
         """See ``Cluster``."""
         total = tasks + sum(stage.partitions for stage in later)
-        name = _new_name()
+        name = _make_name()
         try:
-            with self._named(name), self._watched(name, total, share), self._small_batches():
+            with self._name_jobs(name), self._watch(name, total, share), self._limit_batches():
                 return self._collect(tasks, first, later)
         except Exception as problem:
             # its text has that of Java's exceptions, and logs of tasks
@@ -263,7 +267,7 @@ class SparkCluster:
             self._stop(name)
             raise
 
-    def _setting_of(self) -> Callable[[str], str]:
+    def _build_setting_lookup(self) -> Callable[[str], str]:
         """What each setting is; one that is not of SQL is as the context was begun with.
 
         A builder that is told such a setting of a session that is there notes it, and no more.
@@ -278,22 +282,22 @@ class SparkCluster:
 
         return setting
 
-    def _in_time(self, call: Callable[[], T], since: float | None = None) -> T:
-        """See ``_in_time``; what is late, or is interrupted, is stopped."""
-        name = _new_name()
+    def _call_in_time(self, call: Callable[[], T], since: float | None = None) -> T:
+        """See ``_call_in_time``; what is late, or is interrupted, is stopped."""
+        name = _make_name()
 
-        def named() -> T:
-            with self._named(name):
+        def call_named() -> T:
+            with self._name_jobs(name):
                 return call()
 
         try:
-            return _in_time(named, since)
+            return _call_in_time(call_named, since)
         except BaseException:
             self._stop(name)
             raise
 
     @contextmanager
-    def _named(self, name: str) -> Iterator[None]:
+    def _name_jobs(self, name: str) -> Iterator[None]:
         """Give jobs of this thread a name meanwhile, by which they can be stopped."""
         context = getattr(self._spark, "_sc", None)
         if context is None:
@@ -335,14 +339,16 @@ class SparkCluster:
         first: Callable[[int], Iterable[Message]],
         later: Sequence[Stage],
     ) -> list[Message]:
-        frame = self._spark.range(0, tasks, 1, tasks).mapInArrow(partial(begun, first), SCHEMA)
+        frame = self._spark.range(0, tasks, 1, tasks).mapInArrow(
+            partial(run_first_task, first), SCHEMA
+        )
         for stage in later:
             frame = frame.repartition(stage.partitions, "bucket")
-            frame = frame.mapInArrow(partial(continued, stage.task), SCHEMA)
+            frame = frame.mapInArrow(partial(run_later_task, stage.task), SCHEMA)
         return [Message(row.bucket, row.kind, bytes(row.body)) for row in frame.collect()]
 
     @contextmanager
-    def _small_batches(self) -> Iterator[None]:
+    def _limit_batches(self) -> Iterator[None]:
         """Hand tasks few messages at a time: an Arrow column has at most 2 GiB."""
         before = self._spark.conf.get(BATCH_ROWS)
         self._spark.conf.set(BATCH_ROWS, str(AT_ONCE))
@@ -352,7 +358,7 @@ class SparkCluster:
             self._spark.conf.set(BATCH_ROWS, before)
 
     @contextmanager
-    def _watched(self, name: str, tasks: int, share: Share) -> Iterator[None]:
+    def _watch(self, name: str, tasks: int, share: Share) -> Iterator[None]:
         """Tell the share of tasks that are done, each second; give up where nobody does them.
 
         Spark itself would wait for executors without end. Spark Connect tells of neither.
@@ -378,12 +384,12 @@ def _watch(context: Any, name: str, ended: threading.Event, tasks: int, share: S
     tracker = context.statusTracker()
     elsewhere = not is_one_machine(context.master)
     finished: dict[int, int] = {}
-    seen = time.monotonic()
+    last_time = time.monotonic()
     while not ended.wait(1):
         with suppress(Exception):  # a session that is gone: Python would print all of it
             if not elsewhere or context._jsc.sc().getExecutorMemoryStatus().size() > 1:
-                seen = time.monotonic()  # besides the driver there is one
-            elif time.monotonic() > seen + DESERTED:
+                last_time = time.monotonic()  # besides the driver there is one
+            elif time.monotonic() > last_time + DESERTED:
                 context.cancelJobGroup(name)
             for job in tracker.getJobIdsForGroup(name):
                 info = tracker.getJobInfo(job)
@@ -397,29 +403,29 @@ def check_settings(get: Callable[[str], str]) -> None:
     """Refuse a session that would write values of the data somewhere; raises Failure(DATA)."""
     own_shuffle = get(SHUFFLE).lower() in _OWN_SHUFFLES
     if get(ENCRYPTION).lower() != "true" or not own_shuffle:
-        what = f"{ENCRYPTION} is not on" if own_shuffle else f"{SHUFFLE} is not Spark's own"
+        problem = f"{ENCRYPTION} is not on" if own_shuffle else f"{SHUFFLE} is not Spark's own"
         if os.environ.get(PLAIN_SHUFFLE) != "1":
-            raise bad_data(
+            raise build_data_failure(
                 "E417",
-                f"{what}: rows would lie readable where executors keep them",
+                f"{problem}: rows would lie readable where executors keep them",
                 f"change that, or set {PLAIN_SHUFFLE}=1 if the data may lie there",
             )
         if get(FALLBACK):
-            raise bad_data(
+            raise build_data_failure(
                 "E417",
-                f"{what}, and {FALLBACK} would copy rows to another place",
+                f"{problem}, and {FALLBACK} would copy rows to another place",
                 "leave that setting out",
             )
     for key, own in OWN_PROGRAMS.items():
         if get(key) not in ("", own):
-            raise bad_data(
+            raise build_data_failure(
                 "E417",
                 f"{key} has tasks run by another program than Spark's, which may report values",
                 "leave that setting out",
             )
     for key, words in WRITES_VALUES.items():
         if any(word in get(key).lower() for word in words):
-            raise bad_data(
+            raise build_data_failure(
                 "E417", f"{key} would write values of the data down", "leave that setting out"
             )
 

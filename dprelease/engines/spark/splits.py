@@ -11,38 +11,38 @@ SMALLEST, LARGEST = 1 << 25, 1 << 27  # bytes of a split; a task costs some 60 m
 WANTED = 64  # splits of a table that is neither small nor large
 
 
-def splits_of(table: Table, finer: int = 1) -> tuple[tuple[Split, ...], int]:
+def plan_splits(table: Table, finer: int = 1) -> tuple[tuple[Split, ...], int]:
     """The splits, and the bytes of them all; ``finer`` says by how much they are smaller.
 
     Raises OSError.
     """
     pieces = table.pieces()
     total = sum(sum(bytes_) if isinstance(bytes_, tuple) else bytes_ for _, bytes_ in pieces)
-    size = _size_of_split(total, finer)
+    size = _choose_split_size(total, finer)
     return tuple(
         Split(path, start, end)
         for path, bytes_ in pieces
         for start, end in (
-            _together(bytes_, size) if isinstance(bytes_, tuple) else _anywhere(bytes_, size)
+            _iter_runs(bytes_, size) if isinstance(bytes_, tuple) else _iter_ranges(bytes_, size)
         )
     ), total
 
 
-def _size_of_split(total: int, finer: int) -> int:
+def _choose_split_size(total: int, finer: int) -> int:
     return max(1, max(SMALLEST, min(LARGEST, total // WANTED)) // finer)
 
 
-def _anywhere(bytes_: int, size: int) -> Iterator[tuple[int, int]]:
+def _iter_ranges(bytes_: int, size: int) -> Iterator[tuple[int, int]]:
     return ((start, min(start + size, bytes_)) for start in range(0, bytes_, size))
 
 
-def _together(sizes: tuple[int, ...], most: int) -> Iterator[tuple[int, int]]:
+def _iter_runs(sizes: tuple[int, ...], limit: int) -> Iterator[tuple[int, int]]:
     """Runs of parts, each of about so many bytes; at least one part."""
-    start = held = 0
+    start = total = 0
     for place, size in enumerate(sizes):
-        if held and held + size > most:
+        if total and total + size > limit:
             yield start, place
-            start, held = place, 0
-        held += size
+            start, total = place, 0
+        total += size
     if start < len(sizes):
         yield start, len(sizes)

@@ -6,21 +6,24 @@ import platform
 from functools import cache
 from importlib.metadata import distributions
 
-from dprelease.engines.duckdb.duckdb_session import session
+from dprelease.engines.duckdb.duckdb_session import open_session
 
 PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy", "isal")
 
 
 @cache
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     """The versions of Python and of the packages that read and count; "" if one is not there."""
-    own = {name: next((one.version for one in distributions(name=name)), "") for name in PACKAGES}
+    own = {
+        name: next((package.version for package in distributions(name=name)), "")
+        for name in PACKAGES
+    }
     return {"Python": ".".join(platform.python_version_tuple()[:2]), **own}
 
 
 @cache
-def hash_of_text() -> int:
+def compute_text_hash() -> int:
     """A number by which rows are dealt to tasks: it must be the same everywhere."""
-    with session((), threads=1) as connection:
+    with open_session((), threads=1) as connection:
         ((number,),) = connection.execute("SELECT HASH('dprelease', 1, NULL)").fetchall()
     return int(number)

@@ -15,7 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from dprelease.engines.spark.spark_messages import FAILED, Message
-from dprelease.engines.spark.versions import hash_of_text, versions
+from dprelease.engines.spark.versions import compute_text_hash, list_versions
 from dprelease.errors import kind_of
 from dprelease.sources.shared.data_failures import OUT_OF_MEMORY
 from dprelease.sources.shared.locations import open_binary
@@ -34,19 +34,19 @@ def probe(paths: Sequence[str], number: int) -> list[Message]:
         opened = False
     else:
         opened = True
-    here = {"versions": versions(), "hash": hash_of_text(), "opened": opened}
-    return [Message(number, 0, json.dumps(here).encode())]
+    facts = {"versions": list_versions(), "hash": compute_text_hash(), "opened": opened}
+    return [Message(number, 0, json.dumps(facts).encode())]
 
 
-def begun(
+def run_first_task(
     task: Callable[[int], Iterable[Message]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """What a first task gives for the numbers that it is handed."""
     numbers = (number for batch in batches for number in batch.column(0).to_pylist())
-    return _guarded(message for number in numbers for message in task(number))
+    return _guard_messages(message for number in numbers for message in task(number))
 
 
-def continued(
+def run_later_task(
     task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """What a later task gives for the messages that it is handed."""
@@ -55,10 +55,10 @@ def continued(
         for batch in batches
         for row in zip(*(batch.column(place).to_pylist() for place in range(3)), strict=True)
     )
-    return _guarded(task(messages))
+    return _guard_messages(task(messages))
 
 
-def _guarded(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
+def _guard_messages(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
     """One message a batch, as they are large; at last a code, if anything was raised.
 
     What a worker raises or warns of, and what Python's last resorts print, goes to logs, with its
@@ -71,7 +71,7 @@ def _guarded(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for message in messages:
-                yield as_batch(message)
+                yield to_batch(message)
             return
     except GeneratorExit:
         del messages  # so that it is closed while nothing is printed
@@ -83,7 +83,7 @@ def _guarded(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
     finally:
         sys.unraisablehook, threading.excepthook = hooks
         _spare_imports()
-    yield as_batch(Message(0, FAILED, code.encode()))
+    yield to_batch(Message(0, FAILED, code.encode()))
 
 
 @cache
@@ -95,7 +95,7 @@ def _spare_imports() -> None:
     gc.freeze()
 
 
-def as_batch(message: Message) -> pa.RecordBatch:
+def to_batch(message: Message) -> pa.RecordBatch:
     """A message as Spark moves it."""
     import pyarrow as pa
 

@@ -23,13 +23,13 @@ from dprelease.sources.adbc.driver import (
     URI_KEY,
     Driver,
     Selected,
-    driver_errors,
-    of_table,
-    unreachable,
+    build_unreachable_failure,
+    list_driver_errors,
+    select_table,
 )
 from dprelease.sources.adbc.postgresql import PostgreSQL
 from dprelease.sources.adbc.sqlite import SQLite
-from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
 from dprelease.sources.source_registry import DRIVERS
 
@@ -58,10 +58,10 @@ class DatabaseTable(Struct, frozen=True):
             Fields(
                 col(RECORDS),
                 {name: col(f"f{place}") for place, name in enumerate(self.columns)},
-                {name: made.type for name, made in self.columns.items() if made.type},
+                {name: column.type for name, column in self.columns.items() if column.type},
                 AS_STORED,
             ),
-            snapshot.opened,
+            snapshot.open,
             lambda: 0,
             close=snapshot.close,
         )
@@ -82,14 +82,14 @@ class Adbc:
         database = source.database
         if database is None:
             raise InternalError("database")
-        driver = _driver(database)
-        wanted = list({column.name: column for column in columns_read(inputs)}.values())
+        driver = _import_driver(database)
+        inputs_read = list({column.name: column for column in list_read_columns(inputs)}.values())
         try:
-            with _connected(driver, database) as connection, connection.cursor() as cursor:
+            with _connect(driver, database) as connection, connection.cursor() as cursor:
                 driver.begin(cursor)
-                columns = driver.select(cursor, database, wanted)
-        except driver_errors():
-            raise unreachable(database) from None
+                columns = driver.select(cursor, database, inputs_read)
+        except list_driver_errors():
+            raise build_unreachable_failure(database) from None
         return DatabaseTable(database, columns)
 
 
@@ -101,42 +101,42 @@ class Snapshot:
 
     def __init__(self, database: Database, columns: dict[str, Selected]) -> None:
         self._database, self._columns = database, columns
-        self._driver = _driver(database)
+        self._driver = _import_driver(database)
         self._connection: Any = None
         self._transaction = ExitStack()
         self._reading = ExitStack()
 
-    def opened(
+    def open(
         self, _count: Callable[[int], None], only: Columns = None
     ) -> tuple[Any, Iterator[Any]]:
         """A schema, and batches of it: see ``RecordStream``. Raises OSError."""
         import pyarrow as pa
 
-        wanted = {
-            f"f{place}": made
-            for place, (name, made) in enumerate(self._columns.items())
+        requested = {
+            f"f{place}": column
+            for place, (name, column) in enumerate(self._columns.items())
             if only is None or name in only
         }
-        fields = [(name, _arrow_type(made)) for name, made in wanted.items()]
+        fields = [(name, _choose_arrow_type(column)) for name, column in requested.items()]
         schema = pa.schema(fields or [("f0", pa.null())])
-        return schema, self._batches(list(wanted.values()), schema)
+        return schema, self._iter_batches(list(requested.values()), schema)
 
     def close(self) -> None:
         """End the transaction. Whether the server hears of it changes nothing."""
         for context in (self._reading, self._transaction):
-            with suppress(*driver_errors()):
+            with suppress(*list_driver_errors()):
                 context.close()
         self._connection = None
 
-    def _batches(self, wanted: Sequence[Selected], schema: Any) -> Iterator[Any]:
+    def _iter_batches(self, selection: Sequence[Selected], schema: Any) -> Iterator[Any]:
         import pyarrow as pa
 
-        parts = [part for made in wanted for part in made.parts] or ["0"]
-        for batch in self._read(of_table(self._database, parts)):
+        parts = [part for column in selection for part in column.parts] or ["0"]
+        for batch in self._read(select_table(self._database, parts)):
             columns, rest = [], list(batch.columns)
-            for made in wanted:
-                of_it, rest = rest[: len(made.parts)], rest[len(made.parts) :]
-                columns.append(self._driver.handed_on(of_it, made))
+            for column in selection:
+                of_it, rest = rest[: len(column.parts)], rest[len(column.parts) :]
+                columns.append(self._driver.join_parts(of_it, column))
             yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
 
     def _read(self, statement: str) -> Iterator[Any]:
@@ -145,7 +145,7 @@ class Snapshot:
             self._reading.close()  # a statement that was not read to its end
             if self._connection is None:
                 self._begin()
-            cursor = self._reading.enter_context(self._driver.cursor(self._connection))
+            cursor = self._reading.enter_context(self._driver.open_cursor(self._connection))
             cursor.execute(statement)
             reader = self._reading.enter_context(cursor.fetch_record_batch())
             yield from reader
@@ -153,20 +153,20 @@ class Snapshot:
             raise
         except Failure:
             raise OSError("no connection was begun anew") from None
-        except driver_errors():
+        except list_driver_errors():
             raise OSError("the database gave no answer") from None
 
     def _begin(self) -> None:
-        connection = self._transaction.enter_context(_connected(self._driver, self._database))
+        connection = self._transaction.enter_context(_connect(self._driver, self._database))
         with connection.cursor() as cursor:
             self._driver.begin(cursor)
         self._connection = connection
 
 
-def _arrow_type(made: Selected) -> Any:
+def _choose_arrow_type(column: Selected) -> Any:
     import pyarrow as pa
 
-    if made.type is None:
+    if column.type is None:
         return pa.string()
     return {
         "SMALLINT": pa.int16(),
@@ -177,34 +177,34 @@ def _arrow_type(made: Selected) -> Any:
         "DATE": pa.date32(),
         "TIMESTAMP": pa.timestamp("us"),
         "TIMESTAMPTZ": pa.timestamp("us", "UTC"),
-    }[made.type]
+    }[column.type]
 
 
-def _driver(database: Database) -> Driver:
+def _import_driver(database: Database) -> Driver:
     """The driver; raises Failure(DATA) where its packages are not installed."""
     packages = ("adbc_driver_manager", f"adbc_driver_{database.driver}")
     if any(find_spec(package) is None for package in packages):
         message = f"the ADBC driver of {DRIVERS[database.driver]} is not installed"
         hint = f"pip install 'dprelease[adbc-{database.driver}]'"
-        raise bad_data("E426", message, hint, "data.driver")
+        raise build_data_failure("E426", message, hint, "data.driver")
     return OF_DRIVERS[database.driver]
 
 
 @contextmanager
-def _connected(driver: Driver, database: Database) -> Iterator[Any]:
+def _connect(driver: Driver, database: Database) -> Iterator[Any]:
     """A connection; raises Failure(DATA) where none comes about."""
     uri = os.environ.get(database.uri_env)
     if not uri:
         message = f"the environment variable {database.uri_env} is not set"
         title = DRIVERS[database.driver]
         hint = f"set it to the URI of the {title} database, which no file should hold"
-        raise bad_data("E427", message, hint, URI_KEY)
+        raise build_data_failure("E427", message, hint, URI_KEY)
     try:
         connection = driver.connect(uri)
-    except driver_errors():
-        raise unreachable(database) from None
+    except list_driver_errors():
+        raise build_unreachable_failure(database) from None
     try:
         yield connection
     finally:
-        with suppress(*driver_errors()):  # what is gone is closed
+        with suppress(*list_driver_errors()):  # what is gone is closed
             connection.close()

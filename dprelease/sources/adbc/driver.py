@@ -15,7 +15,7 @@ from msgspec import Struct
 from dprelease.errors import Failure
 from dprelease.model import Database, InputColumn
 from dprelease.sources.shared.column_names import hint_at_name
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.data_failures import build_data_failure
 
 URI_KEY, TABLE_KEY = "data.uri_env", "data.table"
 
@@ -37,7 +37,7 @@ class Driver(Protocol):
         """A connection that commits by itself; raises the driver's errors."""
         ...
 
-    def cursor(self, connection: Any) -> Any:
+    def open_cursor(self, connection: Any) -> Any:
         """A cursor that gives records in batches of a few thousand."""
         ...
 
@@ -51,12 +51,12 @@ class Driver(Protocol):
         """How each declared column is read, by the catalogue; raises Failure(DATA)."""
         ...
 
-    def handed_on(self, parts: Sequence[Any], selected: Selected) -> Any:
+    def join_parts(self, parts: Sequence[Any], selected: Selected) -> Any:
         """The Arrow column that is handed on, of those that the database gave for the parts."""
         ...
 
 
-def driver_errors() -> tuple[type[Exception], ...]:
+def list_driver_errors() -> tuple[type[Exception], ...]:
     """What a driver raises, the reading of its batches and of its own messages included."""
     import pyarrow as pa
     from adbc_driver_manager import Error
@@ -64,46 +64,46 @@ def driver_errors() -> tuple[type[Exception], ...]:
     return Error, OSError, pa.ArrowException, UnicodeError
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as SQL, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 
 
-def of_table(database: Database, parts: Sequence[str], end: str = "") -> str:
+def select_table(database: Database, parts: Sequence[str], end: str = "") -> str:
     """The statement that reads these parts of every record."""
-    table = ".".join(map(quoted, database.table))
+    table = ".".join(map(quote_name, database.table))
     return f"SELECT {', '.join(parts)} FROM {table} AS t{end}"  # noqa: S608 - names in quotes
 
 
-def field(name: str) -> str:
+def name_field(name: str) -> str:
     """A column of the table: with the table's name, for else SQLite makes a text of a misspelt."""
-    return f"t.{quoted(name)}"
+    return f"t.{quote_name(name)}"
 
 
-def unreachable(database: Database) -> Failure:
+def build_unreachable_failure(database: Database) -> Failure:
     """The database can't be read; why, is between its user and it."""
     hint = "check the URI, the server, the user and the password with the database's own client"
     message = f"the database that {database.uri_env} leads to can't be reached or read"
-    return bad_data("E428", message, hint, URI_KEY)
+    return build_data_failure("E428", message, hint, URI_KEY)
 
 
-def no_table(database: Database) -> Failure:
+def build_no_table_failure(database: Database) -> Failure:
     """There is no such table or view, or its user may not read it."""
     name = ".".join(database.table)
     message = f'the database has no table or view "{name}" that may be read'
     hint = "write its name exactly, upper and lower case included; and grant SELECT on it"
-    return bad_data("E429", message, hint, TABLE_KEY)
+    return build_data_failure("E429", message, hint, TABLE_KEY)
 
 
-def no_column(database: Database, name: str, names: Iterable[str] = ()) -> Failure:
+def build_no_column_failure(database: Database, name: str, names: Iterable[str] = ()) -> Failure:
     """The table has no such column among its ``names``."""
     message = f'{".".join(database.table)} has no column "{name}"'
     usual = "it must have exactly this name, upper and lower case included"
     hint = hint_at_name(names, name, usual)
-    return bad_data("E405", message, hint, TABLE_KEY)
+    return build_data_failure("E405", message, hint, TABLE_KEY)
 
 
-def twice(database: Database, name: str) -> Failure:
+def build_duplicate_failure(database: Database, name: str) -> Failure:
     """The table has two such columns."""
     message = f'{".".join(database.table)} has several columns "{name}"'
-    return bad_data("E406", message, "rename one of them", TABLE_KEY)
+    return build_data_failure("E406", message, "rename one of them", TABLE_KEY)

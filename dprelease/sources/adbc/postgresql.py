@@ -16,16 +16,16 @@ from dprelease.sources.adbc.driver import (
     TABLE_KEY,
     URI_KEY,
     Selected,
-    driver_errors,
-    field,
-    no_column,
-    no_table,
-    of_table,
-    quoted,
-    unreachable,
+    build_no_column_failure,
+    build_no_table_failure,
+    build_unreachable_failure,
+    list_driver_errors,
+    name_field,
+    quote_name,
+    select_table,
 )
-from dprelease.sources.shared.arrow_values import readable
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.arrow_values import convert_readable
+from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.files import CELL_LIMIT
 
 SETTINGS = {
@@ -78,7 +78,7 @@ class PostgreSQL:
 
         return dbapi.connect(uri, autocommit=True)
 
-    def cursor(self, connection: Any) -> Any:
+    def open_cursor(self, connection: Any) -> Any:
         """See ``Driver``. Batches are small, so that one is read while others are worked on."""
         size = {"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)}
         return connection.cursor(adbc_stmt_kwargs=size)
@@ -88,59 +88,61 @@ class PostgreSQL:
         cursor.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         for name, value in SETTINGS.items():
             cursor.execute(f"SET LOCAL {name} = '{value}'")
-        sent_as = SENT_AS.get(_encoding(cursor))
+        sent_as = SENT_AS.get(_read_encoding(cursor))
         if sent_as is None:
             message = "the database has an encoding that is not read"
-            raise bad_data("E408", message, f"use one in {', '.join(SENT_AS)}", URI_KEY)
+            raise build_data_failure("E408", message, f"use one in {', '.join(SENT_AS)}", URI_KEY)
         cursor.execute(f"SET LOCAL client_encoding = '{sent_as}'")
 
     def select(
         self, cursor: Any, database: Database, inputs: Sequence[InputColumn]
     ) -> dict[str, Selected]:
         """See ``Driver``."""
-        names = _names(cursor, database)
-        types = {column.name: _type(cursor, database, column.name, names) for column in inputs}
+        names = _read_names(cursor, database)
+        types = {column.name: _read_type(cursor, database, column.name, names) for column in inputs}
         for column in inputs:
             if column.name not in names:
-                raise no_column(database, column.name, names)
+                raise build_no_column_failure(database, column.name, names)
             _check(database, column, *types[column.name])
-        made = {column.name: _selected(column, types[column.name][0]) for column in inputs}
+        choices = {column.name: _select_column(column, types[column.name][0]) for column in inputs}
         try:
-            parts = [part for selected in made.values() for part in selected.parts]
+            parts = [part for selected in choices.values() for part in selected.parts]
             # No record is made for it, but the right to read is checked.
-            cursor.execute(of_table(database, parts or ["0"], " LIMIT 0"))
-        except driver_errors() as problem:
-            raise _refused(problem, database) from None
-        return made
+            cursor.execute(select_table(database, parts or ["0"], " LIMIT 0"))
+        except list_driver_errors() as problem:
+            raise _explain_error(problem, database) from None
+        return choices
 
-    def handed_on(self, parts: Sequence[Any], selected: Selected) -> Any:
+    def join_parts(self, parts: Sequence[Any], selected: Selected) -> Any:
         """See ``Driver``."""
         import pyarrow as pa
 
-        return parts[0] if selected.type else readable(parts[0], pa.string())
+        return parts[0] if selected.type else convert_readable(parts[0], pa.string())
 
 
-def _encoding(cursor: Any) -> str:
+def _read_encoding(cursor: Any) -> str:
     cursor.execute("SELECT pg_catalog.current_setting('server_encoding')")
     return str(cursor.fetchone()[0])
 
 
-def _type(cursor: Any, database: Database, name: str, names: frozenset[str]) -> tuple[str, bool]:
+def _read_type(
+    cursor: Any, database: Database, name: str, names: frozenset[str]
+) -> tuple[str, bool]:
     """The type of a column, and whether it is one of texts; raises Failure(DATA)."""
     from pyarrow import types
 
     try:
-        schema = cursor.adbc_execute_schema(of_table(database, [field(name)]))
-    except driver_errors() as problem:
+        schema = cursor.adbc_execute_schema(select_table(database, [name_field(name)]))
+    except list_driver_errors() as problem:
         if getattr(problem, "sqlstate", None) == UNDEFINED_COLUMN:
-            raise no_column(database, name, names) from None
-        raise _refused(problem, database) from None
+            raise build_no_column_failure(database, name, names) from None
+        raise _explain_error(problem, database) from None
     (stored,) = schema
     kind = (stored.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")
     return kind, types.is_string(stored.type)  # an enumeration is one of texts too
 
 
-def _names(cursor: Any, database: Database) -> frozenset[str]:
+def _read_names(cursor: Any, database: Database) -> frozenset[str]:
     """The names of the table's columns.
 
     The server takes ``t."count"`` for ``count(t)`` where there is no such column, and so each
@@ -149,21 +151,23 @@ def _names(cursor: Any, database: Database) -> frozenset[str]:
     cursor.execute(
         "SELECT a.attname FROM pg_catalog.pg_attribute AS a "
         "WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped",
-        (".".join(map(quoted, database.table)),),
+        (".".join(map(quote_name, database.table)),),
     )
     return frozenset(str(name) for (name,) in cursor.fetchall())
 
 
-def _refused(problem: Exception, database: Database) -> Exception:
+def _explain_error(problem: Exception, database: Database) -> Exception:
     of_table_alone = getattr(problem, "sqlstate", None) in NO_TABLE
-    return no_table(database) if of_table_alone else unreachable(database)
+    return (
+        build_no_table_failure(database) if of_table_alone else build_unreachable_failure(database)
+    )
 
 
 def _check(database: Database, declared: InputColumn, kind: str, is_text: bool) -> None:
     """Refuse a column whose values can't be of the declared type; raises Failure(DATA)."""
     table = ".".join(database.table)
     if declared.zone is not None and kind != _MOMENT:
-        raise bad_data(
+        raise build_data_failure(
             "E412",
             f'column "{declared.name}" of {table} has no zone: its type is not timestamptz',
             f"leave zone out of [columns.{declared.name}]: what is stored is read as it is",
@@ -171,18 +175,18 @@ def _check(database: Database, declared: InputColumn, kind: str, is_text: bool) 
         )
     anything = declared.opaque or declared.type is ColumnType.STRING or is_text
     if not anything and kind not in _READ_AS[declared.type]:
-        shown = "".join(char if char.isprintable() else "?" for char in kind[:80])
-        raise bad_data(
+        kind_text = "".join(char if char.isprintable() else "?" for char in kind[:80])
+        raise build_data_failure(
             "E412",
             f'column "{declared.name}" of {table} can\'t be read as {declared.type.value}: '
-            f"its type is {shown}",
+            f"its type is {kind_text}",
             "declare the type that the column has, or read a view that casts it",
             TABLE_KEY,
         )
 
 
-def _selected(declared: InputColumn, kind: str) -> Selected:
-    column = field(declared.name)
+def _select_column(declared: InputColumn, kind: str) -> Selected:
+    column = name_field(declared.name)
     if kind in _TYPED and not declared.opaque and kind in _READ_AS.get(declared.type, ()):
         if kind in _IN_CALENDAR:
             first, last, outside = _IN_CALENDAR[kind]

@@ -17,16 +17,16 @@ from dprelease.model import Database, InputColumn
 from dprelease.sources.adbc.driver import (
     TABLE_KEY,
     Selected,
-    driver_errors,
-    field,
-    no_column,
-    no_table,
-    of_table,
-    twice,
-    unreachable,
+    build_duplicate_failure,
+    build_no_column_failure,
+    build_no_table_failure,
+    build_unreachable_failure,
+    list_driver_errors,
+    name_field,
+    select_table,
 )
-from dprelease.sources.shared.arrow_values import number_texts, readable
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.arrow_values import convert_readable, number_texts
+from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.files import CELL_LIMIT
 
 READ_ONLY = "mode=ro"  # an option of URIs
@@ -42,7 +42,7 @@ class SQLite:
 
         return dbapi.connect(read_only(uri), autocommit=True)
 
-    def cursor(self, connection: Any) -> Any:
+    def open_cursor(self, connection: Any) -> Any:
         """See ``Driver``; these are the driver's own 1024."""
         return connection.cursor()
 
@@ -55,12 +55,12 @@ class SQLite:
         self, cursor: Any, database: Database, inputs: Sequence[InputColumn]
     ) -> dict[str, Selected]:
         """See ``Driver``."""
-        names = _names(cursor, database)
+        names = _read_names(cursor, database)
         for column in inputs:
             _check(database, column, names)
-        return {column.name: _selected(field(column.name)) for column in inputs}
+        return {column.name: _select_column(name_field(column.name)) for column in inputs}
 
-    def handed_on(self, parts: Sequence[Any], selected: Selected) -> Any:
+    def join_parts(self, parts: Sequence[Any], selected: Selected) -> Any:
         """See ``Driver``."""
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -70,7 +70,7 @@ class SQLite:
             return pa.array([], pa.string())
         of_doubles = number_texts(doubles).cast(pa.large_binary())
         texts = pc.if_else(pc.equal(places, TEXT), texts.cast(pa.large_binary()), None)
-        return readable(pc.if_else(pc.equal(places, REAL), of_doubles, texts), pa.string())
+        return convert_readable(pc.if_else(pc.equal(places, REAL), of_doubles, texts), pa.string())
 
 
 def read_only(uri: str) -> str:
@@ -83,32 +83,32 @@ def read_only(uri: str) -> str:
     return f"{place}?{urlencode([*pairs, *only], quote_via=quote)}"
 
 
-def _names(cursor: Any, database: Database) -> list[str]:
+def _read_names(cursor: Any, database: Database) -> list[str]:
     """The names of the table's columns; raises Failure(DATA)."""
     try:
         cursor.execute("SELECT name FROM pragma_database_list LIMIT 1")
         cursor.fetchall()
         cursor.execute("SELECT name FROM sqlite_schema LIMIT 0")  # whether it is a database at all
-    except driver_errors():
-        raise unreachable(database) from None
+    except list_driver_errors():
+        raise build_unreachable_failure(database) from None
     try:
-        cursor.execute(of_table(database, ["*"], " LIMIT 0"))
+        cursor.execute(select_table(database, ["*"], " LIMIT 0"))
         return list(cursor.fetch_record_batch().schema.names)
-    except driver_errors():
-        raise no_table(database) from None
+    except list_driver_errors():
+        raise build_no_table_failure(database) from None
 
 
 def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> None:
     """Refuse a column that isn't there once, and a zone; raises Failure(DATA)."""
     name = declared.name
     if name not in names:
-        raise no_column(database, name, names)
+        raise build_no_column_failure(database, name, names)
     # SQLite tells columns of one name in a view apart by numbers
     numbered = re.compile(f"{re.escape(name)}:[0-9]+", re.IGNORECASE)
     if any(map(numbered.fullmatch, names)):
-        raise twice(database, name)
+        raise build_duplicate_failure(database, name)
     if declared.zone is not None:
-        raise bad_data(
+        raise build_data_failure(
             "E412",
             f'column "{name}" of {".".join(database.table)} has no zone: SQLite has no such type',
             f"leave zone out of [columns.{name}]: what is stored is read as it is",
@@ -116,7 +116,7 @@ def _check(database: Database, declared: InputColumn, names: Sequence[str]) -> N
         )
 
 
-def _selected(column: str) -> Selected:
+def _select_column(column: str) -> Selected:
     kind, text = f"typeof({column})", f"CAST({column} AS TEXT)"
     hexadecimal = f"'\\x' || lower(hex({column}))"  # as PostgreSQL writes bytes
     size = f"length(CAST({column} AS BLOB))"

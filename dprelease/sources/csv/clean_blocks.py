@@ -39,7 +39,7 @@ def clean_records(block: bytes, dialect: Dialect) -> int | None:
         starts, ends = starts[:-1], ends[:-1]
     if dialect.quote and dialect.quote.encode() in block:
         quotes = np.flatnonzero(content == ord(dialect.quote))
-        if not _paired(content, quotes, dialect):
+        if not _has_paired_quotes(content, quotes, dialect):
             return None
         outside = np.searchsorted(quotes, starts) % 2 == 0  # the lines with which a record begins
         places = np.append(np.flatnonzero(outside), len(starts))
@@ -52,7 +52,7 @@ def clean_records(block: bytes, dialect: Dialect) -> int | None:
     return len(starts)
 
 
-def _paired(content: Any, quotes: Places, dialect: Dialect) -> bool:
+def _has_paired_quotes(content: Any, quotes: Places, dialect: Dialect) -> bool:
     """Whether each quote begins or ends a whole field, or is one of two inside of one.
 
     The first of a pair has a delimiter, or the beginning of a line, before it; the second has a

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 from dprelease.sources.csv.clean_blocks import clean_records
-from dprelease.sources.shared.data_failures import unended
+from dprelease.sources.shared.data_failures import build_unended_failure
 from dprelease.sources.shared.files import BOM, LINE_LIMIT, Layout, Split
-from dprelease.sources.shared.locations import open_unpacked, packed
+from dprelease.sources.shared.locations import find_packing, open_unpacked
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,7 +35,7 @@ _ODD = ("\r", "\0", "\ufeff")
 CHUNK = 1 << 20  # bytes read at once
 
 
-def blocks(
+def iter_blocks(
     split: Split,
     header: bool,
     count: Callable[[int], None] | None = None,
@@ -49,12 +49,12 @@ def blocks(
     it ``must_end``.
     """
     with open_unpacked(split.path, count) as stream:
-        begun, at = _to_first_line(stream, split.start, header)
+        begun, at = _seek_first_line(stream, split.start, header)
         if split.end is not None and begun >= split.end:
             return
         rest = b""
         skipping = False  # inside an over-long line
-        for chunk in _chunks(stream, at, split.end):
+        for chunk in _iter_chunks(stream, at, split.end):
             data = rest + chunk
             overlong = 0
             if skipping:
@@ -68,11 +68,11 @@ def blocks(
                 rest, skipping = b"", True
             yield data[:end], overlong
         if must_end and (rest or skipping):
-            raise unended()
+            raise build_unended_failure()
         yield rest, int(skipping)
 
 
-def _to_first_line(stream: BufferedReader, start: int, header: bool) -> tuple[int, int]:
+def _seek_first_line(stream: BufferedReader, start: int, header: bool) -> tuple[int, int]:
     """Go to the first line that begins at ``start`` or after it: where it begins, and its text."""
     if start:
         stream.seek(start - 1)
@@ -92,7 +92,7 @@ def _skip_line(stream: BufferedReader) -> None:
         pass
 
 
-def _chunks(stream: BufferedReader, at: int, end: int | None) -> Iterator[bytes]:
+def _iter_chunks(stream: BufferedReader, at: int, end: int | None) -> Iterator[bytes]:
     """The bytes from ``at`` to the end of the line that holds the last byte before ``end``.
 
     Raises OSError where the file is shorter than it was when it was split.
@@ -114,19 +114,19 @@ def _chunks(stream: BufferedReader, at: int, end: int | None) -> Iterator[bytes]
 class Splitter:
     """Splits blocks of lines into columns of text, keeping only the wanted fields."""
 
-    def __init__(self, dialect: Dialect, layout: Layout, wanted: Sequence[int]) -> None:
+    def __init__(self, dialect: Dialect, layout: Layout, places: Sequence[int]) -> None:
         self.dialect = dialect
         self.width = layout.width
         self.encoding = layout.encoding
         self.must_end = layout.must_end
-        self.wanted = wanted
+        self.wanted = places
 
-    def columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
+    def iter_columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
         """The wanted fields of all records of some blocks, a list of columns at a time."""
         for block, overlong in blocks:
-            yield from self.tables(block, overlong)
+            yield from self.iter_tables(block, overlong)
 
-    def tables(self, block: bytes, broken: int) -> Iterator[list[pyarrow.Array]]:
+    def iter_tables(self, block: bytes, broken: int) -> Iterator[list[pyarrow.Array]]:
         """The wanted fields of a block's lines, a list of columns at a time.
 
         ``broken`` more records are all null. The order of the records is not kept.
@@ -137,10 +137,10 @@ class Splitter:
         if clean := self.clean_columns(block):
             yield clean
         else:
-            lines, overlong = self.lines(block)
+            lines, overlong = self.decode_lines(block)
             plain, odd = self._sort(lines)
             if plain:
-                yield self._plain(plain)
+                yield self._split_plain(plain)
             for column in columns:
                 column.extend([None] * overlong)
             for line in odd:
@@ -163,7 +163,7 @@ class Splitter:
         if self.encoding != "utf-8":
             data = data.decode(self.encoding, "replace").encode()
         try:
-            columns = self._by_arrow(data, self.dialect.quote)
+            columns = self._read_by_arrow(data, self.dialect.quote)
         except pa.ArrowInvalid:
             return None  # another number of fields somewhere, or bytes that are not UTF-8
         return columns if len(columns[0]) == records else None
@@ -182,21 +182,21 @@ class Splitter:
             (plain if easy else odd).append(line)
         return plain, odd
 
-    def _plain(self, lines: list[str]) -> list[pyarrow.Array]:
+    def _split_plain(self, lines: list[str]) -> list[pyarrow.Array]:
         """The columns of lines in which there is nothing to misread."""
         import pyarrow as pa
 
         if self.width == 1:
             return [pa.array(lines, pa.string()) for _ in self.wanted]
-        return self._by_arrow("\n".join(lines).encode(), "")
+        return self._read_by_arrow("\n".join(lines).encode(), "")
 
-    def _by_arrow(self, data: bytes, quote: str) -> list[pyarrow.Array]:
+    def _read_by_arrow(self, data: bytes, quote: str) -> list[pyarrow.Array]:
         """The columns by the Arrow reader; raises ArrowInvalid."""
         import pyarrow as pa
         from pyarrow import csv
 
         names = [str(place) for place in range(self.width)]
-        wanted = [str(place) for place in self.wanted]
+        field_names = [str(place) for place in self.wanted]
         table = csv.read_csv(
             pa.BufferReader(data),
             csv.ReadOptions(use_threads=False, column_names=names, block_size=len(data) + 1),
@@ -207,13 +207,13 @@ class Splitter:
             ),
             csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
-                include_columns=wanted,
+                include_columns=field_names,
                 strings_can_be_null=False,
             ),
         )
-        return [table.column(name).combine_chunks() for name in wanted]
+        return [table.column(name).combine_chunks() for name in field_names]
 
-    def lines(self, block: bytes) -> tuple[list[str], int]:
+    def decode_lines(self, block: bytes) -> tuple[list[str], int]:
         """The decoded lines of a block, and the number of over-long ones left out."""
         raw = block.split(b"\n")
         if not raw[-1]:
@@ -230,7 +230,7 @@ class Splitter:
         return b"\n".join(raw).decode(self.encoding, "replace").split("\n"), overlong
 
 
-def opened(
+def open_table(
     splitter: Splitter, splits: Iterable[Split], count: Callable[[int], None]
 ) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
     """The schema, and Arrow batches of it: the wanted fields as text, one row for each record.
@@ -240,10 +240,10 @@ def opened(
     import pyarrow as pa
 
     schema = pa.schema([(f"f{place}", pa.string()) for place in splitter.wanted])
-    return schema, _batches(splitter, splits, schema, count)
+    return schema, _iter_batches(splitter, splits, schema, count)
 
 
-def _batches(
+def _iter_batches(
     splitter: Splitter,
     splits: Iterable[Split],
     schema: pyarrow.Schema,
@@ -252,14 +252,14 @@ def _batches(
     import pyarrow as pa
 
     for split in splits:
-        read = blocks(split, splitter.dialect.header, count, must_end=splitter.must_end)
-        if not packed(split.path):
-            read = _counted(read, count)
-        for columns in splitter.columns(read):
+        read = iter_blocks(split, splitter.dialect.header, count, must_end=splitter.must_end)
+        if not find_packing(split.path):
+            read = _count_bytes(read, count)
+        for columns in splitter.iter_columns(read):
             yield pa.record_batch(columns, schema=schema)
 
 
-def _counted(
+def _count_bytes(
     read: Iterator[tuple[bytes, int]], count: Callable[[int], None]
 ) -> Iterator[tuple[bytes, int]]:
     for block, overlong in read:

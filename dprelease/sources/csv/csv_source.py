@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from dprelease.engines.duckdb.duckdb_session import literal_path
+from dprelease.engines.duckdb.duckdb_session import escape_path
 from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
 from dprelease.files.packed import PACKED
 from dprelease.model import Dialect, InputColumn, Source
-from dprelease.sources.csv.line_check import beside_a_scan, may_be_fast
-from dprelease.sources.shared.data_failures import columns_read
+from dprelease.sources.csv.line_check import may_be_fast, read_with_scan
+from dprelease.sources.shared.data_failures import list_read_columns
 from dprelease.sources.shared.files import Layout, Split, lay_out
-from dprelease.sources.shared.locations import packed, size_of
+from dprelease.sources.shared.locations import find_packing, get_size
 from dprelease.sources.shared.read_share import ReadShare
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ class CsvTable(Struct, frozen=True):
         kind = multiline.MultilineSplitter if dialect.max_lines > 1 else csv_reader.Splitter
         splitter = kind(dialect, layout, self.wanted)
         parts = splits or [Split(path) for path in layout.paths]
-        parts = [Split(part.path) if self._in_one(part.path) else part for part in parts]
+        parts = [Split(part.path) if self._is_read_whole(part.path) else part for part in parts]
         return RecordStream(
-            Fields(col(RECORDS), _fields(layout), {}, dialect),
-            lambda count, _only: csv_reader.opened(splitter, parts, count),
-            lambda: sum(size_of(path) for path in layout.paths),
+            Fields(col(RECORDS), _name_fields(layout), {}, dialect),
+            lambda count, _only: csv_reader.open_table(splitter, parts, count),
+            lambda: sum(get_size(path) for path in layout.paths),
             # a look at the first records costs little; and records are not unpacked twice
-            cheap=all(map(packed, layout.paths)),
+            cheap=all(map(find_packing, layout.paths)),
         )
 
     def fast(self) -> ByDuckDB | None:
@@ -65,13 +65,14 @@ class CsvTable(Struct, frozen=True):
     def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
         """See ``Table``; a packed file is one part, as large as what may be in it."""
         sizes = (
-            (path, size_of(path) * (UNPACKED if packed(path) else 1)) for path in self.layout.paths
+            (path, get_size(path) * (UNPACKED if find_packing(path) else 1))
+            for path in self.layout.paths
         )
-        return [(path, (size,) if self._in_one(path) else size) for path, size in sizes]
+        return [(path, (size,) if self._is_read_whole(path) else size) for path, size in sizes]
 
-    def _in_one(self, path: str) -> bool:
+    def _is_read_whole(self, path: str) -> bool:
         """Whether a file is read from its beginning: which lines are a record is known then."""
-        return bool(packed(path)) or self.dialect.max_lines > 1
+        return bool(find_packing(path)) or self.dialect.max_lines > 1
 
 
 class ByDuckDB(Struct, frozen=True):
@@ -95,21 +96,21 @@ class ByDuckDB(Struct, frozen=True):
             "strict_mode": True,
             # otherwise a folder named f1=x would take the place of the second field
             "hive_partitioning": False,
-            "compression": PACKED.get(packed(self.layout.paths[0]), "none"),
+            "compression": PACKED.get(find_packing(self.layout.paths[0]), "none"),
             # With a null text the reader lets surplus fields pass that hold it. No field of one
             # line can be a line feed.
             "nullstr": "\n",
         }
-        files = array(map(literal_path, self.layout.paths))
+        files = array(map(escape_path, self.layout.paths))
         relation = call("read_csv", files, *(option(key, value) for key, value in options.items()))
-        return Fields(relation, _fields(self.layout), {}, self.dialect)
+        return Fields(relation, _name_fields(self.layout), {}, self.dialect)
 
-    def beside(
+    def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
     ) -> tuple[T | None, Callable[[int], bool]]:
         """See ``FastReader``; raises duckdb.Error."""
-        answer, scan = beside_a_scan(connection, self.layout, self.dialect, read, share)
-        return answer, scan.confirms
+        answer, scan = read_with_scan(connection, self.layout, self.dialect, read, share)
+        return answer, scan.is_confirming
 
 
 class Csv:
@@ -118,12 +119,12 @@ class Csv:
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> CsvTable:
         """See ``SourceFormat``; raises Failure(DATA)."""
         layout = lay_out(source, inputs)
-        wanted = sorted(layout.position[column.name] for column in columns_read(inputs)) or [0]
-        return CsvTable(layout, source.dialect, tuple(wanted))
+        places = sorted(layout.position[column.name] for column in list_read_columns(inputs)) or [0]
+        return CsvTable(layout, source.dialect, tuple(places))
 
 
 SOURCE = Csv()
 
 
-def _fields(layout: Layout) -> dict[str, Sql]:
+def _name_fields(layout: Layout) -> dict[str, Sql]:
     return {name: col(f"f{place}") for name, place in layout.position.items()}

@@ -15,11 +15,11 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, PACKED_LINES, means
+from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, PACKED_LINES, is_of_class
 from dprelease.files.system import start, wait_for
 from dprelease.model import Dialect
 from dprelease.sources.shared.files import LINE_LIMIT, Layout
-from dprelease.sources.shared.locations import open_unpacked, packed
+from dprelease.sources.shared.locations import find_packing, open_unpacked
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class LineScan(threading.Thread):
         # Blanks about quotes: the fast reader keeps or joins what the careful one doesn't.
         blanks = [blank for blank in (b" ", b"\t") if blank != dialect.delimiter.encode()]
         self._odd = [
-            one + other + self._quote for one in (*blanks, self._quote) for other in blanks
+            before + after + self._quote for before in (*blanks, self._quote) for after in blanks
         ]
         if b"\t" in blanks:
             self._odd.append(b"\t" + self._quote)
@@ -66,7 +66,7 @@ class LineScan(threading.Thread):
         """End the scan early: its answer is no longer wanted."""
         self._stopped = True
 
-    def confirms(self, records: int) -> bool:
+    def is_confirming(self, records: int) -> bool:
         """Whether a reader that raised nothing and found this many records is right."""
         return self._records == records
 
@@ -95,13 +95,13 @@ class LineScan(threading.Thread):
         buffer = bytearray(CHUNK)
         content = np.frombuffer(buffer, np.uint8)
         at_feed, at_other = np.empty((2, CHUNK), np.bool_)
-        is_packed = bool(packed(path))
-        count = self._share.beside
+        is_packed = bool(find_packing(path))
+        count = self._share.exclude
         with open_unpacked(path, count) if is_packed else open(path, "rb", buffering=0) as stream:
             while size := stream.readinto(buffer):
                 if not is_packed:
                     count(size)
-                begun = self._begun(buffer, size, begun)
+                begun = self._count_open_bytes(buffer, size, begun)
                 start = buffer.find(b"\n", 0, size) + 1 if self._header and not feeds else 0
                 self._look_at_quotes(before + bytes(buffer[: min(size, 2)]), buffer, start, size)
                 np.equal(content, _FEED, out=at_feed)
@@ -119,7 +119,7 @@ class LineScan(threading.Thread):
         records = feeds + unended - self._header
         return records, bool(returns) if feeds else None
 
-    def _begun(self, buffer: bytearray, size: int, begun: int) -> int:
+    def _count_open_bytes(self, buffer: bytearray, size: int, begun: int) -> int:
         """Bytes of the line that the chunk leaves open; raises _DoubtError for one too long."""
         if self._stopped or buffer.find(b"\0", 0, size) >= 0:
             raise _DoubtError
@@ -145,12 +145,12 @@ def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
 
     Blanks about quotes must not be delimiters, and all files be packed alike.
     """
-    if len({packed(path) for path in layout.paths}) > 1:
+    if len({find_packing(path) for path in layout.paths}) > 1:
         return False
     return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
 
 
-def beside_a_scan(
+def read_with_scan(
     connection: DuckDBPyConnection,
     layout: Layout,
     dialect: Dialect,
@@ -176,7 +176,9 @@ def beside_a_scan(
         if not scan.refuted:  # nobody else interrupts it
             raise
     except duckdb.Error as problem:
-        if not means(problem, PACKED_LINES if any(map(packed, layout.paths)) else CSV_LINES):
+        if not is_of_class(
+            problem, PACKED_LINES if any(map(find_packing, layout.paths)) else CSV_LINES
+        ):
             raise
     finally:
         scan.stop()  # also where Ctrl-C has ended the wait

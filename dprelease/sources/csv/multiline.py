@@ -47,30 +47,30 @@ if TYPE_CHECKING:
 class MultilineSplitter(Splitter):
     """Splits blocks of lines into columns of text, as ``Splitter`` does, by the rule above."""
 
-    def __init__(self, dialect: Dialect, layout: Layout, wanted: Sequence[int]) -> None:
-        super().__init__(dialect, layout, wanted)
+    def __init__(self, dialect: Dialect, layout: Layout, places: Sequence[int]) -> None:
+        super().__init__(dialect, layout, places)
         self._quote = dialect.quote.encode()
-        self._single = Splitter(replace(dialect, max_lines=1), layout, wanted)
+        self._single = Splitter(replace(dialect, max_lines=1), layout, places)
 
-    def columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
+    def iter_columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
         """The wanted fields of all records, a list of columns at a time."""
         waiting = b""  # from an odd line on whose record may go on
         for block, overlong in blocks:
             if overlong:  # a line longer than any record was left out
-                yield from self._by_lines(waiting, ended=True)
-                yield from self._single.tables(b"", overlong)
+                yield from self._split_by_lines(waiting, ended=True)
+                yield from self._single.iter_tables(b"", overlong)
                 waiting = b""
             lines = waiting + block
-            sure = self._last_odd(lines)
+            sure = self._find_last_odd(lines)
             clean = self.clean_columns(lines[:sure]) if self._may_go_on(lines[sure:]) else None
             if clean is None:
-                waiting = yield from self._by_lines(lines, ended=False)
+                waiting = yield from self._split_by_lines(lines, ended=False)
             else:
                 yield clean
                 waiting = lines[sure:]
-        yield from self._by_lines(waiting, ended=True)
+        yield from self._split_by_lines(waiting, ended=True)
 
-    def _last_odd(self, block: bytes) -> int:
+    def _find_last_odd(self, block: bytes) -> int:
         """Where the last odd line begins if the number of them is odd, else the end."""
         end = len(block)
         if block.count(self._quote) % 2 == 0:
@@ -84,7 +84,7 @@ class MultilineSplitter(Splitter):
         """Whether these lines and one more could be a record."""
         return block.count(b"\n") < self.dialect.max_lines and len(block) <= LINE_LIMIT
 
-    def _by_lines(
+    def _split_by_lines(
         self, block: bytes, *, ended: bool
     ) -> Generator[list[pyarrow.Array], None, bytes]:
         """The records of a block, and what is left of it: a record that may go on behind it.
@@ -99,30 +99,30 @@ class MultilineSplitter(Splitter):
         odd = [place for place, line in enumerate(lines) if line.count(self._quote) % 2]
         columns: list[list[str]] = [[] for _ in self.wanted]
         single: list[bytes] = []
-        done, end, at = 0, len(lines), 0
+        start, end, at = 0, len(lines), 0
         while at + 1 < len(odd):
             first, last = odd[at], odd[at + 1]
             fields = self._record(lines[first : last + 1])
             if fields is not None:
                 for column, place in zip(columns, self.wanted, strict=True):
                     column.append(fields[place])
-                single += lines[done:first]
-                done, at = last + 1, at + 1
+                single += lines[start:first]
+                start, at = last + 1, at + 1
             at += 1
-        if at < len(odd) and not ended and self._may_go_on(_joined(lines[odd[at] :])):
+        if at < len(odd) and not ended and self._may_go_on(_join_lines(lines[odd[at] :])):
             end = odd[at]
-        yield from self._single.tables(_joined(single + lines[done:end]), 0)
+        yield from self._single.iter_tables(_join_lines(single + lines[start:end]), 0)
         yield [pa.array(column, pa.string()) for column in columns]
-        return _joined(lines[end:])
+        return _join_lines(lines[end:])
 
     def _record(self, lines: Sequence[bytes]) -> list[str] | None:
         """The fields of a record that has these lines; None if they are none."""
-        if len(lines) > self.dialect.max_lines or len(_joined(lines)) > LINE_LIMIT + 1:
+        if len(lines) > self.dialect.max_lines or len(_join_lines(lines)) > LINE_LIMIT + 1:
             return None
         text = b"\n".join(lines).removesuffix(b"\r").decode(self.encoding, "replace")
         fields = split_line(text, self.dialect.delimiter, self.dialect.quote, strict=True)
         return fields if fields is not None and len(fields) == self.width else None
 
 
-def _joined(lines: Sequence[bytes]) -> bytes:
+def _join_lines(lines: Sequence[bytes]) -> bytes:
     return b"\n".join((*lines, b""))

@@ -17,7 +17,7 @@ TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the 
 ENOUGH = 1 << 22  # bytes of records that are looked through together
 
 
-def opened(
+def open_table(
     layout: ParquetLayout,
     splits: Iterable[Split],
     count: Callable[[int], None],
@@ -29,43 +29,45 @@ def opened(
     raises OSError where a file can't be read. ``count`` is told of the records that were read.
     """
     if only is not None:
-        layout = layout.only(only)
-    schema = layout.schema()
-    return schema, _batches(layout, splits, schema, count)
+        layout = layout.select_columns(only)
+    schema = layout.build_schema()
+    return schema, _iter_batches(layout, splits, schema, count)
 
 
-def _batches(
+def _iter_batches(
     layout: ParquetLayout, splits: Iterable[Split], schema: Any, count: Callable[[int], None]
 ) -> Iterator[Any]:
     for split in splits:
-        for stored in _stored(layout, split):
+        for stored in _read_batches(layout, split):
             count(stored.num_rows)
-            yield layout.batch(stored, split.path, schema)
+            yield layout.build_batch(stored, split.path, schema)
 
 
-def _stored(layout: ParquetLayout, split: Split) -> Iterator[Any]:
+def _read_batches(layout: ParquetLayout, split: Split) -> Iterator[Any]:
     """Batches as the file has them; raises OSError where it is damaged."""
     import pyarrow as pa
 
     try:
         with open_file(split.path, sorted(layout.coded)) as file:
-            many = _at_once(layout, file.schema_arrow)
+            batch_size = _count_batch_records(layout, file.schema_arrow)
             groups = range(file.num_row_groups)[split.start : split.end]
             # One by one: the reader of several holds on to some of each. No threads: they would
             # wait for each other, beside those that take the batches.
             batches = (
                 batch
                 for group in groups
-                for batch in file.iter_batches(many, [group], list(layout.types), use_threads=False)
+                for batch in file.iter_batches(
+                    batch_size, [group], list(layout.types), use_threads=False
+                )
             )
-            yield from _gathered(batches, layout.batch_rows // 2)
+            yield from _merge_batches(batches, layout.batch_rows // 2)
     except MemoryError:
         raise
     except pa.ArrowException:
         raise OSError("a page or footer can't be decoded") from None
 
 
-def _gathered(batches: Iterable[Any], records: int) -> Iterator[Any]:
+def _merge_batches(batches: Iterable[Any], records: int) -> Iterator[Any]:
     """The batches of a file, put together until they have so many records or ``ENOUGH``.
 
     To look through a batch takes nearly as long for few records as for many; to put dictionaries of
@@ -95,7 +97,7 @@ def _join(batches: list[Any]) -> list[Any]:
     return joined
 
 
-def _at_once(layout: ParquetLayout, schema: Any) -> int:
+def _count_batch_records(layout: ParquetLayout, schema: Any) -> int:
     """How many records are read at once, whatever their texts say.
 
     A file may hold a long text once that many records have. It is held in memory once if it comes

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from dprelease.files.uris import is_uri
 from dprelease.model import InputColumn, Source
 from dprelease.sources.shared.arrow_types import (
-    common_type,
-    declared_type,
-    duckdb_type,
-    handed_on,
-    unknown_type,
+    build_unknown_type_failure,
+    choose_type,
+    convert_type,
+    find_common_type,
+    name_duckdb_type,
 )
-from dprelease.sources.shared.column_layout import ColumnLayout, fields_of
-from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.column_layout import ColumnLayout, name_fields
+from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import resolve
 from dprelease.sources.shared.locations import open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
@@ -48,25 +48,27 @@ class ParquetLayout(ColumnLayout, frozen=True):
 def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLayout:
     """Find the files and the columns that are read from them; raises Failure(DATA)."""
     paths = resolve(source)
-    partitions = find_partitions(source, paths, columns_read(inputs))
-    wanted = [column for column in columns_read(inputs) if column.name not in partitions]
-    sizes = dict.fromkeys((column.name for column in wanted), 0)
+    partitions = find_partitions(source, paths, list_read_columns(inputs))
+    columns = [column for column in list_read_columns(inputs) if column.name not in partitions]
+    sizes = dict.fromkeys((column.name for column in columns), 0)
     types_of_files: list[dict[str, Any]] = []
     row_groups: list[tuple[int, ...]] = []
     without_dictionary: set[str] = set()
     records = 0
     plain = not partitions
     for path in paths:
-        with _opened(path, source.pattern) as file:
+        with _open_file(path, source.pattern) as file:
             check_apart(partitions, file.schema_arrow.names, source.pattern)
             types_of_files.append(
-                {column.name: _type_of(file, column, source.pattern) for column in wanted}
+                {column.name: _get_type(file, column, source.pattern) for column in columns}
             )
-            for column in wanted:
-                kind = handed_on(types_of_files[-1][column.name], column)
-                plain = plain and _is_plain(file, column.name, duckdb_type(kind))
+            for column in columns:
+                kind = convert_type(types_of_files[-1][column.name], column)
+                plain = plain and _is_plain(file, column.name, name_duckdb_type(kind))
             records += file.metadata.num_rows
-            chunks = {column.name: _chunks(file, column.name, source.pattern) for column in wanted}
+            chunks = {
+                column.name: _list_chunks(file, column.name, source.pattern) for column in columns
+            }
             for name, of_groups in chunks.items():
                 sizes[name] += sum(chunk.size for chunk in of_groups)
                 if not all(chunk.has_dictionary for chunk in of_groups):
@@ -75,13 +77,13 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
             groups = zip([1] * file.num_row_groups, *of_columns, strict=True)
             row_groups.append(tuple(map(sum, groups)))
     common = {
-        column.name: common_type(
+        column.name: find_common_type(
             [types[column.name] for types in types_of_files], column, source.pattern
         )
-        for column in wanted
+        for column in columns
     }
     plain = plain and all(types == common for types in types_of_files)
-    types = {column.name: handed_on(common[column.name], column) for column in wanted}
+    types = {column.name: convert_type(common[column.name], column) for column in columns}
     coded = {
         name
         for name in set(types) - without_dictionary
@@ -93,7 +95,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
         types,
         frozenset(coded),
         partitions,
-        fields_of(*types, *partitions),
+        name_fields(*types, *partitions),
         paths,
         records,
         max(1, min(batch, BATCH_ROWS)),
@@ -119,7 +121,7 @@ def _is_plain(file: Any, name: str, kind: str) -> bool:
 
     It doesn't tell upper from lower case in names.
     """
-    leaf, folded = _leaf(file, name), name.casefold()
+    leaf, folded = _find_leaf(file, name), name.casefold()
     alike = [other for other in file.schema_arrow.names if other.casefold() == folded]
     if leaf is None or len(alike) > 1:
         return False
@@ -142,18 +144,18 @@ def open_file(path: str, coded: Sequence[str] = ()) -> Any:
     )
 
 
-def _opened(path: str, pattern: str) -> Any:
+def _open_file(path: str, pattern: str) -> Any:
     import pyarrow as pa
 
     try:
         file = open_file(path)
         file.schema_arrow.names  # noqa: B018 - raises where a name is no text
     except (OSError, ValueError, MemoryError):
-        raise bad_data(
+        raise build_data_failure(
             "E409", f"{pattern} is not a readable Parquet file", "it may be cut short or damaged"
         ) from None
     except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
-        raise unknown_type(pattern) from None
+        raise build_unknown_type_failure(pattern) from None
     return file
 
 
@@ -174,11 +176,11 @@ class _Chunk(NamedTuple):
     has_dictionary: bool
 
 
-def _chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
+def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
     """What the footer says of a column in each row group; raises Failure(DATA)."""
     from pyarrow import types
 
-    leaf, chunks = _leaf(file, name), []
+    leaf, chunks = _find_leaf(file, name), []
     readable = _ENCODINGS
     if leaf is not None and types.is_dictionary(file.schema_arrow.field(name).type):
         readable = _ENCODINGS - _NOT_OF_A_DICTIONARY
@@ -186,7 +188,7 @@ def _chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
         chunk = file.metadata.row_group(place).column(leaf)
         encodings = set(chunk.encodings)
         for form in sorted(encodings - readable) + sorted({chunk.compression} - _COMPRESSIONS):
-            raise bad_data(
+            raise build_data_failure(
                 "E412",
                 f'column "{name}" of {pattern} can\'t be read: it is stored as {form}',
                 "write the file with another encoding or compression, or name another column",
@@ -196,20 +198,20 @@ def _chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
     return chunks
 
 
-def _leaf(file: Any, name: str) -> int | None:
+def _find_leaf(file: Any, name: str) -> int | None:
     """The place of a column that isn't nested among all columns of values."""
     leaves = (file.schema.column(place) for place in range(file.metadata.num_columns))
     places = (place for place, leaf in enumerate(leaves) if leaf.path == name == leaf.name)
     return next(places, None)
 
 
-def _type_of(file: Any, column: InputColumn, pattern: str) -> Any:
-    """See ``declared_type``; raises Failure(DATA)."""
+def _get_type(file: Any, column: InputColumn, pattern: str) -> Any:
+    """See ``choose_type``; raises Failure(DATA)."""
     enum = _is_enum(file, column.name)
-    return declared_type(file.schema_arrow, column, pattern, enum=enum)
+    return choose_type(file.schema_arrow, column, pattern, enum=enum)
 
 
 def _is_enum(file: Any, name: str) -> bool:
     """Whether the column is annotated as an enumeration: bytes that are a text."""
-    leaf = _leaf(file, name)
+    leaf = _find_leaf(file, name)
     return leaf is not None and file.schema.column(leaf).logical_type.type == "ENUM"

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
-from dprelease.engines.duckdb.duckdb_errors import PARQUET_VALUES, means
-from dprelease.engines.duckdb.duckdb_session import literal_path
+from dprelease.engines.duckdb.duckdb_errors import PARQUET_VALUES, is_of_class
+from dprelease.engines.duckdb.duckdb_session import escape_path
 from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, literal, option, within
 from dprelease.model import InputColumn, Source
-from dprelease.sources.parquet.parquet_reader import opened
+from dprelease.sources.parquet.parquet_reader import open_table
 from dprelease.sources.parquet.parquet_schema import ParquetLayout, lay_out_parquet
 from dprelease.sources.shared.files import CELL_LIMIT, Split
 from dprelease.sources.shared.read_share import ReadShare
@@ -40,12 +40,12 @@ class ParquetTable(Struct, frozen=True):
         parts = splits or [Split(path) for path in layout.paths]
         columns = {name: col(field) for name, field in layout.fields.items()}
         return RecordStream(
-            Fields(col(RECORDS), columns, layout.duckdb_types()),
-            lambda count, only: opened(layout, parts, count, only),
+            Fields(col(RECORDS), columns, layout.list_duckdb_types()),
+            lambda count, only: open_table(layout, parts, count, only),
             lambda: layout.records,
             cheap=True,
             record_count=None if splits else layout.records,
-            coded=layout.places(),
+            coded=layout.list_places(),
         )
 
     def fast(self) -> ByDuckDB | None:
@@ -75,12 +75,12 @@ class ByDuckDB(Struct, frozen=True):
     @property
     def fields(self) -> Fields:
         """The columns by their names, of which no file has two that differ in case only."""
-        types = self.layout.duckdb_types()
+        types = self.layout.list_duckdb_types()
         # otherwise a folder named f1=x would take the place of a column
         relation = call("read_parquet", self._files, option("hive_partitioning", False))
         return Fields(relation, {name: col(name) for name in types}, types, longest=CELL_LIMIT)
 
-    def beside(
+    def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
     ) -> tuple[T | None, Callable[[int], bool]]:
         """See ``FastReader``; raises duckdb.Error."""
@@ -88,19 +88,19 @@ class ByDuckDB(Struct, frozen=True):
 
         result: T | None = None
         try:
-            ((right,),) = connection.execute(str(self._right_chunks())).fetchall()
+            ((right,),) = connection.execute(str(self._count_right_chunks())).fetchall()
             if right == sum(map(len, self.layout.row_groups)) * len(self.layout.types):
                 result = read()
         except duckdb.Error as problem:
-            if not means(problem, PARQUET_VALUES):
+            if not is_of_class(problem, PARQUET_VALUES):
                 raise
         return result, self.layout.records.__eq__
 
     @property
     def _files(self) -> Sql:
-        return array(map(literal_path, self.layout.paths))
+        return array(map(escape_path, self.layout.paths))
 
-    def _right_chunks(self) -> Sql:
+    def _count_right_chunks(self) -> Sql:
         """How many column chunks this reader is right for."""
         of_column = within(col("path_in_schema"), map(literal, self.layout.types))
         encoded = call("REGEXP_FULL_MATCH", col("encodings"), f"(({_ENCODINGS})(, )?)*")

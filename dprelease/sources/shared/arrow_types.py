@@ -13,7 +13,7 @@ from typing import Any
 from dprelease.errors import Failure
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn
 from dprelease.sources.shared.column_names import hint_at_name
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.data_failures import build_data_failure
 
 WIDEST = 38  # digits of a decimal that DuckDB holds exactly
 _SHOWN = 80  # characters of a type's name
@@ -40,7 +40,7 @@ _DUCKDB_TYPES = {
 }
 
 
-def declared_type(
+def choose_type(
     schema: Any, declared: InputColumn, pattern: str, *, enum: bool = False, inferred: bool = False
 ) -> Any:
     """The type as which one file's column is read; raises Failure(DATA).
@@ -51,7 +51,7 @@ def declared_type(
     name = declared.name
     places = schema.get_all_field_indices(name)
     if not places:
-        raise bad_data(
+        raise build_data_failure(
             "E405",
             f'{pattern} has no column "{name}"',
             hint_at_name(
@@ -59,22 +59,24 @@ def declared_type(
             ),
         )
     if len(places) > 1:
-        raise bad_data("E406", f'{pattern} has several columns "{name}"', "rename one of them")
+        raise build_data_failure(
+            "E406", f'{pattern} has several columns "{name}"', "rename one of them"
+        )
     physical = schema.field(places[0]).type
     kind = read_type(physical, enum)
     if kind is None or not _can_hold(kind, declared):
-        wanted = "one value" if declared.opaque else declared.type.value
-        shown = show_type(physical, inferred=inferred)
-        raise bad_data(
+        type_text = "one value" if declared.opaque else declared.type.value
+        found_text = show_type(physical, inferred=inferred)
+        raise build_data_failure(
             "E412",
-            f'column "{name}" of {pattern} can\'t be read as {wanted}: its type is {shown}',
+            f'column "{name}" of {pattern} can\'t be read as {type_text}: its type is {found_text}',
             "name another column, or write it with a type of the table in the documentation"
             if declared.opaque
             else "declare the type that the file has, or write the file with the declared type",
         )
     is_untyped = str(kind) == "null"
     if declared.zone is not None and not is_untyped and getattr(kind, "tz", None) is None:
-        raise bad_data(
+        raise build_data_failure(
             "E412",
             f'column "{name}" of {pattern} has no zone: its type is {physical}',
             f"leave zone out of [columns.{name}]: what stands in the file is read as it is",
@@ -82,9 +84,9 @@ def declared_type(
     return kind
 
 
-def unknown_type(pattern: str) -> Failure:
+def build_unknown_type_failure(pattern: str) -> Failure:
     """A file whose schema names a type that Arrow's library doesn't have."""
-    return bad_data(
+    return build_data_failure(
         "E412",
         f"{pattern} has a column of a type that is not read, such as integers of 128 bits",
         "write the file without this column, or with decimals of 38 digits in its place",
@@ -109,7 +111,7 @@ def read_type(physical: Any, enum: bool = False) -> Any:
     import pyarrow as pa
     from pyarrow import types
 
-    physical = _stored_type(physical)
+    physical = _get_stored_type(physical)
     if types.is_float16(physical):
         return pa.float32()
     if types.is_decimal(physical):
@@ -130,16 +132,16 @@ def read_type(physical: Any, enum: bool = False) -> Any:
     return pa.timestamp(physical.unit, "UTC") if zoned else kind  # a moment is so in every zone
 
 
-def _stored_type(physical: Any) -> Any:
+def _get_stored_type(physical: Any) -> Any:
     """The type of values, without encodings and extensions; lists stand for unknown extensions."""
     import pyarrow as pa
     from pyarrow import types
 
     if isinstance(physical, pa.BaseExtensionType):
         is_stored = physical.extension_name in _STORED
-        return _stored_type(physical.storage_type) if is_stored else pa.list_(pa.null())
+        return _get_stored_type(physical.storage_type) if is_stored else pa.list_(pa.null())
     if types.is_dictionary(physical) or types.is_run_end_encoded(physical):
-        return _stored_type(physical.value_type)
+        return _get_stored_type(physical.value_type)
     return physical
 
 
@@ -179,30 +181,30 @@ def _can_hold(kind: Any, declared: InputColumn) -> bool:
     return declared.opaque or _is(kind, ("null", *_HELD[declared.type]))
 
 
-def common_type(kinds: Sequence[Any], declared: InputColumn, pattern: str) -> Any:
+def find_common_type(kinds: Sequence[Any], declared: InputColumn, pattern: str) -> Any:
     """The type as which a column of several files is read; raises Failure(DATA).
 
-    ``kinds`` has what ``declared_type`` gives for each file. The common type holds every value of
+    ``kinds`` has what ``choose_type`` gives for each file. The common type holds every value of
     each file exactly; numbers of which some are floats and others are not become texts.
     """
     typed = list({str(kind): kind for kind in kinds if str(kind) != "null"}.values())
     if not typed:
-        return _type_of_nulls(declared)
+        return _choose_null_type(declared)
     common = typed[0]
     for kind in typed[1:]:
         joined = _join_opaque(common, kind) if declared.opaque else _join(common, kind)
         if joined is None:
-            shown = f"{show_type(common)} in one file and {show_type(kind)} in another"
-            raise bad_data(
+            types = f"{show_type(common)} in one file and {show_type(kind)} in another"
+            raise build_data_failure(
                 "E407",
-                f'the files of {pattern} have different types in column "{declared.name}": {shown}',
+                f'the files of {pattern} have different types in column "{declared.name}": {types}',
                 "write all of them with the same types",
             )
         common = joined
     return common
 
 
-def _type_of_nulls(declared: InputColumn) -> Any:
+def _choose_null_type(declared: InputColumn) -> Any:
     """A type for a column that has none in any file."""
     import pyarrow as pa
 
@@ -218,52 +220,52 @@ def _type_of_nulls(declared: InputColumn) -> Any:
     return pa.string() if declared.opaque else kinds.get(declared.type, pa.float64())
 
 
-def _join(one: Any, other: Any) -> Any:
+def _join(left: Any, right: Any) -> Any:
     """A type that holds all values of both for a declared column, or None."""
     import pyarrow as pa
 
-    both = (one, other)
-    if all(_is(kind, (*_NUMBERS, "string")) for kind in both):
-        return _join_numbers(one, other) or pa.string()
-    if all(_is(kind, ("timestamp",)) for kind in both) and one.tz == other.tz:
-        return pa.timestamp("us", one.tz)
+    pair = (left, right)
+    if all(_is(kind, (*_NUMBERS, "string")) for kind in pair):
+        return _join_numbers(left, right) or pa.string()
+    if all(_is(kind, ("timestamp",)) for kind in pair) and left.tz == right.tz:
+        return pa.timestamp("us", left.tz)
     if all(
-        _is(kind, ("date32", "timestamp")) and getattr(kind, "tz", None) is None for kind in both
+        _is(kind, ("date32", "timestamp")) and getattr(kind, "tz", None) is None for kind in pair
     ):
         return pa.timestamp("us")
     return None
 
 
-def _join_opaque(one: Any, other: Any) -> Any:
+def _join_opaque(left: Any, right: Any) -> Any:
     """A type in which equal values of both have equal texts, or None."""
-    if not is_number(one) or not is_number(other):
+    if not is_number(left) or not is_number(right):
         return None
-    joined = _join_numbers(one, other)
-    places = {_digits(kind)[1] for kind in (one, other)}
+    joined = _join_numbers(left, right)
+    places = {_count_digits(kind)[1] for kind in (left, right)}
     return joined if len(places) == 1 else None
 
 
-def _join_numbers(one: Any, other: Any) -> Any:
+def _join_numbers(left: Any, right: Any) -> Any:
     """The narrowest type of numbers that holds all values of both, or None."""
     import pyarrow as pa
     from pyarrow import types
 
-    both = (one, other)
-    if all(map(types.is_floating, both)):
+    pair = (left, right)
+    if all(map(types.is_floating, pair)):
         return pa.float64()
-    if not all(_is(kind, ("integer", "decimal")) for kind in both):
+    if not all(_is(kind, ("integer", "decimal")) for kind in pair):
         return None
-    if all(map(types.is_integer, both)):
-        widths = {kind.bit_width * (1 + types.is_unsigned_integer(kind)) for kind in both}
-        if types.is_signed_integer(one) == types.is_signed_integer(other):
-            return max(both, key=lambda kind: kind.bit_width)
+    if all(map(types.is_integer, pair)):
+        widths = {kind.bit_width * (1 + types.is_unsigned_integer(kind)) for kind in pair}
+        if types.is_signed_integer(left) == types.is_signed_integer(right):
+            return max(pair, key=lambda kind: kind.bit_width)
         if max(widths) <= 64:  # of a signed integer that holds both
             return {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[max(widths)]
-    whole, places = map(max, zip(*map(_digits, both), strict=True))
+    whole, places = map(max, zip(*map(_count_digits, pair), strict=True))
     return pa.decimal128(whole + places, places) if whole + places <= WIDEST else None
 
 
-def _digits(kind: Any) -> tuple[int, int]:
+def _count_digits(kind: Any) -> tuple[int, int]:
     """How many digits values may have before and after the point."""
     from pyarrow import types
 
@@ -272,7 +274,7 @@ def _digits(kind: Any) -> tuple[int, int]:
     return len(str(2**kind.bit_width)), 0
 
 
-def handed_on(kind: Any, declared: InputColumn) -> Any:
+def convert_type(kind: Any, declared: InputColumn) -> Any:
     """The type that a reader hands on.
 
     Of moments that are only compared, it is that of the whole numbers as which they are stored;
@@ -288,7 +290,7 @@ def handed_on(kind: Any, declared: InputColumn) -> Any:
     return kind
 
 
-def duckdb_type(kind: Any) -> str:
+def name_duckdb_type(kind: Any) -> str:
     """DuckDB's name of a type that is handed on."""
     from pyarrow import types
 

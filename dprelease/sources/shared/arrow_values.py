@@ -16,42 +16,42 @@ from dprelease.sources.shared.arrow_types import is_number
 from dprelease.sources.shared.files import CELL_LIMIT
 
 
-def readable(values: Any, kind: Any) -> Any:
+def convert_readable(values: Any, kind: Any) -> Any:
     """The column as the type that is handed on, every value by itself."""
     import pyarrow as pa
     from pyarrow import types
 
     if isinstance(values, pa.ExtensionArray):
-        return readable(values.storage, kind)
+        return convert_readable(values.storage, kind)
     if types.is_run_end_encoded(values.type):
-        return readable(_without_runs(values), kind)
+        return convert_readable(_decode_runs(values), kind)
     if types.is_null(values.type):
         return pa.nulls(len(values), kind)
     if types.is_dictionary(kind):
-        return _coded(values, kind)
+        return _encode_dictionary(values, kind)
     if types.is_dictionary(values.type):
-        return readable(values.dictionary, kind).take(values.indices)
-    return _converted(values, kind)
+        return convert_readable(values.dictionary, kind).take(values.indices)
+    return _convert_values(values, kind)
 
 
-def _converted(values: Any, kind: Any) -> Any:
+def _convert_values(values: Any, kind: Any) -> Any:
     """Plain values as a plain type."""
     from pyarrow import types
 
     if types.is_string(kind) and is_number(values.type):
         return number_texts(values)
     if types.is_string(kind) or types.is_binary(kind):
-        return _text(values, kind)
+        return _convert_texts(values, kind)
     if types.is_temporal(values.type) and not types.is_temporal(kind):
         return values.view(kind)
     if types.is_decimal(kind):
-        return _decimal(values, kind)
+        return _convert_decimals(values, kind)
     if types.is_timestamp(kind) and kind.unit == "us":
-        return _microseconds(values).view(kind)
+        return _convert_microseconds(values).view(kind)
     return values.cast(kind)
 
 
-def _without_runs(values: Any) -> Any:
+def _decode_runs(values: Any) -> Any:
     """A run-end encoded column as places in a dictionary of its runs."""
     import pyarrow as pa
 
@@ -68,7 +68,7 @@ def number_texts(values: Any) -> Any:
     import pyarrow.compute as pc
 
     if pa.types.is_decimal(values.type):
-        return _decimal(values, values.type).cast(pa.string())
+        return _convert_decimals(values, values.type).cast(pa.string())
     if not pa.types.is_floating(values.type):
         return values.cast(pa.string())
     doubles = values.cast(pa.float64())
@@ -77,14 +77,14 @@ def number_texts(values: Any) -> Any:
     return pc.coalesce(digits, doubles.cast(pa.string()))
 
 
-def _coded(values: Any, kind: Any) -> Any:
+def _encode_dictionary(values: Any, kind: Any) -> Any:
     """Texts as places in a dictionary."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if not pa.types.is_dictionary(values.type):
-        return _text(values, kind.value_type).dictionary_encode()
-    texts = readable(values.dictionary, kind.value_type)
+        return _convert_texts(values, kind.value_type).dictionary_encode()
+    texts = convert_readable(values.dictionary, kind.value_type)
     places = values.indices.cast(kind.index_type)
     if texts.null_count:
         places = pc.if_else(texts.is_null().take(places), None, places)
@@ -92,7 +92,7 @@ def _coded(values: Any, kind: Any) -> Any:
     return pa.DictionaryArray.from_arrays(places, texts)
 
 
-def _decimal(values: Any, kind: Any) -> Any:
+def _convert_decimals(values: Any, kind: Any) -> Any:
     """Decimals with no more digits than their type has. A file can hold others: these are null."""
     import pyarrow as pa
 
@@ -100,17 +100,17 @@ def _decimal(values: Any, kind: Any) -> Any:
         values.validate(full=True)
         return values.cast(kind)
     except pa.ArrowInvalid:
-        return pa.array(decimals(values), kind)
+        return pa.array(list_decimals(values), kind)
 
 
-def decimals(values: Any) -> list[Decimal | None]:
+def list_decimals(values: Any) -> list[Decimal | None]:
     """Each value, or None where it has more digits than its type."""
     end = Decimal(10) ** (values.type.precision - values.type.scale)
     decoded = values.to_pylist()
     return [None if value is None or value.copy_abs() >= end else value for value in decoded]
 
 
-def _microseconds(values: Any) -> Any:
+def _convert_microseconds(values: Any) -> Any:
     """Whole microseconds, rounded down: digits after the sixth are dropped, before 1970 too.
 
     Null where 64 bits can't hold them: such a moment is far outside of the calendar.
@@ -126,15 +126,15 @@ def _microseconds(values: Any) -> Any:
         return stored
     if unit != "ns":
         times = {"day": 86_400 * 10**6, "s": 10**6, "ms": 10**3}[unit]
-        most = (2**63 - 1) // times
-        held = pc.and_(pc.less_equal(stored, most), pc.greater_equal(stored, -most))
-        return pc.multiply(pc.if_else(held, stored, None), times)
+        limit = (2**63 - 1) // times
+        is_within = pc.and_(pc.less_equal(stored, limit), pc.greater_equal(stored, -limit))
+        return pc.multiply(pc.if_else(is_within, stored, None), times)
     towards_zero = pc.divide(stored, 1000)
     below = pc.less(stored, pc.multiply(towards_zero, 1000))
     return pc.subtract(towards_zero, below.cast("int64"))
 
 
-def _text(values: Any, kind: Any) -> Any:
+def _convert_texts(values: Any, kind: Any) -> Any:
     """Texts, or bytes, that are not too long; each text readable."""
     import pyarrow as pa
     import pyarrow.compute as pc

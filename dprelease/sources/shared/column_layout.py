@@ -8,9 +8,9 @@ from typing import Any, Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.sources.shared.arrow_types import duckdb_type
-from dprelease.sources.shared.arrow_values import readable
-from dprelease.sources.shared.partitions import Partitions, column_of
+from dprelease.sources.shared.arrow_types import name_duckdb_type
+from dprelease.sources.shared.arrow_values import convert_readable
+from dprelease.sources.shared.partitions import Partitions, repeat_text
 
 
 class ColumnLayout(Struct, frozen=True):
@@ -26,11 +26,11 @@ class ColumnLayout(Struct, frozen=True):
     partitions: Partitions
     fields: Mapping[str, str]
 
-    def duckdb_types(self) -> dict[str, str]:
+    def list_duckdb_types(self) -> dict[str, str]:
         """The DuckDB type of each column of the files; the others are texts."""
-        return {name: duckdb_type(kind) for name, kind in self.types.items()}
+        return {name: name_duckdb_type(kind) for name, kind in self.types.items()}
 
-    def only(self, names: frozenset[str]) -> Self:
+    def select_columns(self, names: frozenset[str]) -> Self:
         """The layout of no other columns."""
         return replace(
             self,
@@ -40,11 +40,11 @@ class ColumnLayout(Struct, frozen=True):
             },
         )  # fmt: skip
 
-    def places(self) -> dict[str, str]:
+    def list_places(self) -> dict[str, str]:
         """The names in batches of the columns that come as places in dictionaries."""
         return {name: self.fields[name] for name in (*self.coded, *self.partitions)}
 
-    def schema(self) -> Any:
+    def build_schema(self) -> Any:
         """The schema of the batches; where no column is wanted, it has one of nulls."""
         import pyarrow as pa
 
@@ -54,18 +54,18 @@ class ColumnLayout(Struct, frozen=True):
         fields = [(self.fields[name], kind) for name, kind in kinds.items()]
         return pa.schema(fields or [("f0", pa.null())])
 
-    def batch(self, stored: Any, path: str, schema: Any) -> Any:
+    def build_batch(self, stored: Any, path: str, schema: Any) -> Any:
         """The batch of that schema with the records of one of a file."""
         import pyarrow as pa
 
         columns = [
-            readable(stored.column(stored.schema.get_field_index(name)), kind)
+            convert_readable(stored.column(stored.schema.get_field_index(name)), kind)
             for name, kind in zip(self.types, schema.types, strict=False)
         ]
-        columns += [column_of(of[path], stored.num_rows) for of in self.partitions.values()]
+        columns += [repeat_text(of[path], stored.num_rows) for of in self.partitions.values()]
         return pa.record_batch(columns or [pa.nulls(stored.num_rows)], schema=schema)
 
 
-def fields_of(*names: str) -> dict[str, str]:
+def name_fields(*names: str) -> dict[str, str]:
     """The names of columns in batches: a name of the data is no SQL."""
     return {name: f"f{place}" for place, name in enumerate(names)}

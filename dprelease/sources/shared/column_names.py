@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from dprelease.expressions.normal_form import normalize
 
 
-def find_places(names: Sequence[str | None], wanted: str) -> list[int]:
+def find_places(names: Sequence[str | None], target: str) -> list[int]:
     """The places of the columns with this name, however its accents are encoded."""
-    wanted = normalize(wanted)
-    return [place for place, name in enumerate(names) if name and normalize(name) == wanted]
+    target = normalize(target)
+    return [place for place, name in enumerate(names) if name and normalize(name) == target]
 
 
-def hint_at_name(names: Iterable[str | None], wanted: str, usual: str) -> str:
+def hint_at_name(names: Iterable[str | None], target: str, usual: str) -> str:
     """The usual hint, or that a column is there whose name is almost the wanted one."""
-    if any(name and _fold(name) == _fold(wanted) for name in names):
+    if any(name and _fold(name) == _fold(target) for name in names):
         return (
             "a column there differs only in blanks, in upper and lower case or in how accents are "
             "encoded: write its name as it stands there"

@@ -15,32 +15,32 @@ Share = Callable[[float], None]
 """Told how much of what a request reads was read, from 0 to 1."""
 
 
-def bad_data(code: str, message: str, hint: str, key: str = "data.path") -> Failure:
+def build_data_failure(code: str, message: str, hint: str, key: str = "data.path") -> Failure:
     """The data has not the declared shape; found before anything was charged."""
     return Failure(ExitCode.DATA, Complaint(code, message, hint, key=key))
 
 
-def lost(message: str = "the data could not be read to its end") -> Failure:
+def build_lost_failure(message: str = "the data could not be read to its end") -> Failure:
     """Reading failed after the charge. The charge stands, and the same release is free to retry."""
     hint = "check the files or the database, then run the same spec again: it costs nothing more"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
 
 
-def unended() -> Failure:
+def build_unended_failure() -> Failure:
     """A packed file turned out after the charge to have a last line without an end."""
     hint = "end it with one, pack it again, and run the same spec again: it costs nothing more"
     message = "the last line of a packed file has no line feed"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E502", message, hint, key="data.path"))
 
 
-def cluster_failed() -> Failure:
+def build_cluster_failure() -> Failure:
     """The cluster did not come to its end after the charge; a retry is free."""
     hint = "check that its master and workers run, then run the same spec again: it costs nothing"
     message = "the cluster failed before all data was read"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E511", message, hint, key="data.engine"))
 
 
-def out_of_memory(setting: str = "DPRELEASE_MEMORY") -> Failure:
+def build_memory_failure(setting: str = "DPRELEASE_MEMORY") -> Failure:
     """Memory ran out after the charge; a retry with more of it, by the setting, is free."""
     hint = f"give it more, such as {setting}=2GB, and run the same spec again: it is free"
     message = "the memory that may be used did not suffice to read the data"
@@ -48,12 +48,12 @@ def out_of_memory(setting: str = "DPRELEASE_MEMORY") -> Failure:
     return Failure(ExitCode.AFTER_CHARGE, complaint)
 
 
-def columns_read(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
+def list_read_columns(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
     """The inputs that come from the file."""
     return tuple(column for column in inputs if column.expression is None)
 
 
-def columns_derived(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
+def list_derived_columns(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
     """The inputs that are computed, each after those it reads."""
     waiting = {column.name: column for column in inputs if column.expression is not None}
     ordered: list[InputColumn] = []
@@ -65,7 +65,9 @@ def columns_derived(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
         ]
         if not ready:
             names = ", ".join(f'"{name}"' for name in waiting)
-            raise bad_data("E410", f"{names} are computed from each other", "break the circle")
+            raise build_data_failure(
+                "E410", f"{names} are computed from each other", "break the circle"
+            )
         for column in ready:
             ordered.append(waiting.pop(column.name))
     return tuple(ordered)

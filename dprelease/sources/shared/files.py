@@ -14,14 +14,14 @@ from dprelease.files.csv_line import split_line
 from dprelease.files.uris import is_uri
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.sources.shared.column_names import find_places, hint_at_name
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.locations import (
+    find_packing,
     is_hidden,
-    once,
+    list_uris,
     open_binary,
     open_unpacked,
-    packed,
-    uris_of,
+    strip_packing_suffix,
 )
 from dprelease.sources.source_registry import SOURCES
 
@@ -45,15 +45,17 @@ def resolve(source: Source) -> tuple[str, ...]:
     remote = is_uri(pattern)
     try:
         endings = SOURCES[source.format].endings
-        paths = uris_of(pattern, endings) if remote else _matches(pattern, endings)
+        paths = list_uris(pattern, endings) if remote else _list_matches(pattern, endings)
         if not paths:
-            raise bad_data("E401", f"no data file matches {pattern}", "check [data] path")
+            raise build_data_failure("E401", f"no data file matches {pattern}", "check [data] path")
         for path in paths:
             check_file(path, pattern, may_be_empty, bool(SOURCES[source.format].packed))
-            if source.must_end and not packed(path):  # of a packed one it is known when it is read
+            if source.must_end and not find_packing(
+                path
+            ):  # of a packed one it is known when it is read
                 _check_end(path, pattern)
     except OSError:
-        raise bad_data(
+        raise build_data_failure(
             "E402", f"{pattern} can't be read", "check that the file exists and may be read"
         ) from None
     _check_once(paths, pattern)
@@ -63,15 +65,15 @@ def resolve(source: Source) -> tuple[str, ...]:
     return tuple({os.path.realpath(path): path for path in reversed(paths)}.values())[::-1]
 
 
-def _matches(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
+def _list_matches(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     if os.path.isdir(pattern):
-        return sorted(_below(pattern, suffixes))
+        return sorted(_iter_below(pattern, suffixes))
     if os.path.lexists(pattern):
         return [pattern]
     return sorted(glob.glob(pattern, recursive=True)) if glob.has_magic(pattern) else []
 
 
-def _below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+def _iter_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
     """The files in a folder and below, through links too, each folder once; raises OSError."""
 
     def refuse(problem: OSError) -> None:
@@ -91,9 +93,9 @@ def _below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
 
 def _check_once(paths: Sequence[str], pattern: str) -> None:
     """Refuse two files of which one may be the other, packed."""
-    if len(set(map(once, paths))) < len(set(paths)):
+    if len(set(map(strip_packing_suffix, paths))) < len(set(paths)):
         message = f"{pattern} holds a file both packed and unpacked, or packed in two ways"
-        raise bad_data("E419", message, "keep one of them, or name the files by a glob")
+        raise build_data_failure("E419", message, "keep one of them, or name the files by a glob")
 
 
 def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False) -> None:
@@ -103,10 +105,12 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
     """
     if any("\ud800" <= char <= "\udfff" for char in path):
         message = f"{pattern} holds a file or folder whose name is not UTF-8"
-        raise bad_data("E402", message, "rename it: readers of files can't open it")
+        raise build_data_failure("E402", message, "rename it: readers of files can't open it")
     if not is_uri(path) and not stat.S_ISREG(os.stat(path).st_mode):
-        raise bad_data("E402", f"{pattern} holds something that is not a file", "name files only")
-    unpack = unpack and bool(packed(path))
+        raise build_data_failure(
+            "E402", f"{pattern} holds something that is not a file", "name files only"
+        )
+    unpack = unpack and bool(find_packing(path))
     with open_unpacked(path) if unpack else open_binary(path) as stream:
         try:
             content = stream.read(1)
@@ -114,9 +118,11 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
             if not unpack:
                 raise
             hint = "it may be damaged or cut short: pack it again"
-            raise bad_data("E402", f"{pattern} can't be unpacked", hint) from None
+            raise build_data_failure("E402", f"{pattern} can't be unpacked", hint) from None
         if not content and not may_be_empty:
-            raise bad_data("E403", f"{pattern} is empty (zero bytes)", "check how it was written")
+            raise build_data_failure(
+                "E403", f"{pattern} is empty (zero bytes)", "check how it was written"
+            )
 
 
 def _check_end(path: str, pattern: str) -> None:
@@ -128,7 +134,7 @@ def _check_end(path: str, pattern: str) -> None:
         if stream.read(1) != b"\n":
             message = f"the last line of a file of {pattern} has no line feed"
             hint = "end it with one: how many records there are must not depend on what one says"
-            raise bad_data("E434", message, hint)
+            raise build_data_failure("E434", message, hint)
 
 
 class Split(Struct, frozen=True):
@@ -161,45 +167,49 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
     """Read the header lines and find the columns; raises Failure(DATA)."""
     paths = resolve(source)
     dialect = source.dialect
-    encoding = _encoding(dialect.encoding)
-    names = _names(paths, dialect, encoding, source.pattern)
-    wanted = [column.name for column in inputs if column.expression is None]
+    encoding = _find_encoding(dialect.encoding)
+    names = _read_names(paths, dialect, encoding, source.pattern)
+    columns = [column.name for column in inputs if column.expression is None]
     position: dict[str, int] = {}
-    for name in wanted:
+    for name in columns:
         places = find_places(names, name)
         if not places:
             where = "the header" if dialect.header else "[data] names"
             usual = f"{where} must hold exactly this name, upper and lower case included"
             hint = hint_at_name(names, name, usual)
-            raise bad_data("E405", f'{source.pattern} has no column "{name}"', hint)
+            raise build_data_failure("E405", f'{source.pattern} has no column "{name}"', hint)
         if len(places) > 1:
             message = f'{source.pattern} has several columns "{name}"'
-            raise bad_data("E406", message, "rename one of them")
+            raise build_data_failure("E406", message, "rename one of them")
         (position[name],) = places
     return Layout(paths, len(names), position, encoding, source.must_end)
 
 
-def _names(paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
+def _read_names(
+    paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str
+) -> tuple[str, ...]:
     """Column names in file order: the declared ones, or the one header all files share."""
     names = dialect.names
     if dialect.header:
-        headers = {_header(path, dialect, encoding, pattern) for path in paths}
+        headers = {_read_header(path, dialect, encoding, pattern) for path in paths}
         if len(headers) > 1:
-            raise bad_data(
+            raise build_data_failure(
                 "E407", f"the files of {pattern} have different headers", "make them the same"
             )
         names = headers.pop()
     if not names:
-        raise bad_data("E404", f"{pattern} has no column names", "set header or names in [data]")
+        raise build_data_failure(
+            "E404", f"{pattern} has no column names", "set header or names in [data]"
+        )
     if len(set(names)) < len(names):
-        raise bad_data(
+        raise build_data_failure(
             "E406", f"a column name stands twice in the header of {pattern}", "rename one of them"
         )
     return names
 
 
-def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
-    problem = bad_data(
+def _read_header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[str, ...]:
+    problem = build_data_failure(
         "E404",
         f"the header line of {pattern} can't be read",
         "it must be one line, in the declared encoding, delimiter and quote",
@@ -218,7 +228,7 @@ def _header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tuple[s
     return tuple(fields)
 
 
-def _encoding(name: str) -> str:
+def _find_encoding(name: str) -> str:
     """Python's name of the encoding, which must hold ASCII as it is (so that lines are lines)."""
     try:
         codec = codecs.lookup(name).name
@@ -227,7 +237,7 @@ def _encoding(name: str) -> str:
         if not text.startswith(_ASCII) or not (one_byte or codec in ("utf-8", "utf-8-sig")):
             raise LookupError
     except (LookupError, UnicodeDecodeError):
-        raise bad_data(
+        raise build_data_failure(
             "E408", f'encoding "{name}" is not supported', "utf-8, latin-1 or cp1252"
         ) from None
     return "utf-8" if codec == "utf-8-sig" else codec

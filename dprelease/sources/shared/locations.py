@@ -19,16 +19,16 @@ def open_binary(path: str) -> BinaryIO:
     """Open a file to be read from any place; raises OSError."""
     if not is_uri(path):
         return open(path, "rb")
-    system, inside = _system(path)
+    system, inside = _open_system(path)
     return cast("BinaryIO", io.BufferedReader(system.open_input_file(inside), 1 << 20))
 
 
-def packed(path: str) -> str:
+def find_packing(path: str) -> str:
     """How a file is packed, by the last part of its name; nothing if it is not."""
     return packing(parted(path)[0])
 
 
-def once(path: str) -> str:
+def strip_packing_suffix(path: str) -> str:
     """What two files have alike of which one may be the other, packed."""
     place, options = parted(path)
     return unpacked_name(place) + options
@@ -39,17 +39,17 @@ def open_unpacked(path: str, count: Callable[[int], None] | None = None) -> io.B
 
     ``count`` is told of the bytes of a packed file that were read. Raises OSError, reading it too.
     """
-    how, file = packed(path), open_binary(path)
+    how, file = find_packing(path), open_binary(path)
     return unpacked(file, how, count) if how else cast("io.BufferedReader", file)
 
 
-def size_of(path: str) -> int:
+def get_size(path: str) -> int:
     """Bytes of a file; raises OSError."""
     with open_binary(path) as stream:
         return stream.seek(0, io.SEEK_END)
 
 
-def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
+def list_uris(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     """The files at a URI, sorted: the file itself, the folder's with a suffix, or a glob's.
 
     Only the last part of a URI may be a glob. Raises OSError where the place can't be reached.
@@ -61,9 +61,9 @@ def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     if _WILD.search(folder):
         raise OSError("only the last part of a URI may have wildcards")
     if _WILD.search(last):
-        named = _inside(folder, options, below=False)
-        return [uri for uri, name in named if fnmatch.fnmatchcase(name, last)]
-    system, inside = _system(pattern)
+        matches = _list_inside(folder, options, below=False)
+        return [uri for uri, name in matches if fnmatch.fnmatchcase(name, last)]
+    system, inside = _open_system(pattern)
     kind = system.get_file_info(inside).type
     if kind == fs.FileType.File:
         return [pattern]
@@ -71,7 +71,7 @@ def uris_of(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
         return []
     return [
         uri
-        for uri, name in _inside(place, options, below=True)
+        for uri, name in _list_inside(place, options, below=True)
         if name.lower().endswith(suffixes) and not any(map(is_hidden, name.split("/")))
     ]
 
@@ -84,21 +84,21 @@ def is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
-def _inside(folder: str, options: str, *, below: bool) -> list[tuple[str, str]]:
+def _list_inside(folder: str, options: str, *, below: bool) -> list[tuple[str, str]]:
     """The files of a folder, or of all folders below too, each with its name in it, sorted.
 
     A name is quoted in its URI: one with ``%41`` in it would else be another file's.
     """
     from pyarrow import fs
 
-    system, inside = _system(folder + options)
+    system, inside = _open_system(folder + options)
     start = len(inside.rstrip("/")) + 1
     files = system.get_file_info(fs.FileSelector(inside, recursive=below))
     names = sorted(file.path[start:] for file in files if file.type == fs.FileType.File)
     return [(f"{folder.rstrip('/')}/{quote(name, '/=')}{options}", name) for name in names]
 
 
-def _system(uri: str) -> tuple[Any, str]:
+def _open_system(uri: str) -> tuple[Any, str]:
     """The file system of a URI, and the path in it; raises OSError for one that is not known."""
     import pyarrow as pa
     from pyarrow import fs

@@ -19,7 +19,7 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from dprelease.files.uris import is_uri, parted
 from dprelease.model import InputColumn, Source
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.data_failures import build_data_failure
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 _WILD = frozenset("*?[")
@@ -29,30 +29,30 @@ Partitions = Mapping[str, Mapping[str, str | None]]
 
 
 def find_partitions(
-    source: Source, paths: Sequence[str], wanted: Sequence[InputColumn]
+    source: Source, paths: Sequence[str], columns: Sequence[InputColumn]
 ) -> Partitions:
     """The wanted columns that folders give; raises Failure(DATA) where only some paths do."""
     pattern = source.pattern
-    of_paths = {path: _pairs(path, pattern) for path in paths}
+    of_paths = {path: _list_pairs(path, pattern) for path in paths}
     partitions: dict[str, dict[str, str | None]] = {}
-    for column in wanted:
+    for column in columns:
         name = column.name
-        given = {
+        pairs_by_path = {
             path: [text for key, text in pairs if key == name] for path, pairs in of_paths.items()
         }
-        counts = {len(texts) for texts in given.values()}
+        counts = {len(texts) for texts in pairs_by_path.values()}
         if counts == {0}:
             continue
         if max(counts) > 1:
             message = f'{pattern} has a folder of column "{name}" inside of another one'
-            raise bad_data("E406", message, "rename one of them")
+            raise build_data_failure("E406", message, "rename one of them")
         if counts != {1}:
             message = f'some files of {pattern} lie in folders of column "{name}", others do not'
-            raise bad_data("E407", message, "write all of them in such folders, or none")
+            raise build_data_failure("E407", message, "write all of them in such folders, or none")
         if column.zone is not None:
             message = f'column "{name}" of {pattern} has no zone: folders have its values'
-            raise bad_data("E412", message, f"leave zone out of [columns.{name}]")
-        partitions[name] = {path: texts[0] for path, texts in given.items()}
+            raise build_data_failure("E412", message, f"leave zone out of [columns.{name}]")
+        partitions[name] = {path: texts[0] for path, texts in pairs_by_path.items()}
     return partitions
 
 
@@ -61,10 +61,10 @@ def check_apart(partitions: Partitions, names: Collection[str], pattern: str) ->
     for name in partitions:
         if name in names:
             message = f'{pattern} has column "{name}" both in a file and in names of folders'
-            raise bad_data("E406", message, "write it in one of them, or rename one")
+            raise build_data_failure("E406", message, "write it in one of them, or rename one")
 
 
-def column_of(text: str | None, records: int) -> Any:
+def repeat_text(text: str | None, records: int) -> Any:
     """The text for so many records, as places in a dictionary."""
     import pyarrow as pa
 
@@ -72,29 +72,31 @@ def column_of(text: str | None, records: int) -> Any:
     return pa.DictionaryArray.from_arrays(places, pa.array([text or ""], pa.string()))
 
 
-def _pairs(path: str, pattern: str) -> list[tuple[str, str | None]]:
+def _list_pairs(path: str, pattern: str) -> list[tuple[str, str | None]]:
     """Column and text of each such folder between the place that a source names and the file."""
     if path == pattern:
         return []
-    path, pattern = _with_slashes(path), _with_slashes(pattern).rstrip("/")
+    path, pattern = _normalize_slashes(path), _normalize_slashes(pattern).rstrip("/")
     if path.startswith(f"{pattern}/"):
         inside = path[len(pattern) + 1 :]
     else:
         fixed = takewhile(_WILD.isdisjoint, pattern.split("/"))
         inside = "/".join(path.split("/")[len(list(fixed)) :])
     folders = (part.partition("=") for part in inside.split("/")[:-1])
-    return [(_decoded(key), _text(value)) for key, mark, value in folders if mark and key]
+    return [
+        (_decode_bytes(key), _parse_text(value)) for key, mark, value in folders if mark and key
+    ]
 
 
-def _with_slashes(path: str) -> str:
+def _normalize_slashes(path: str) -> str:
     """The path, of a URI without its options and as its file system has it, parts by slashes."""
     return unquote(parted(path)[0]) if is_uri(path) else path.replace(os.sep, "/")
 
 
-def _text(value: str) -> str | None:
-    return None if value in (NULL, "") else _decoded(value)
+def _parse_text(value: str) -> str | None:
+    return None if value in (NULL, "") else _decode_bytes(value)
 
 
-def _decoded(text: str) -> str:
+def _decode_bytes(text: str) -> str:
     """The text with its bytes decoded, those of the system's name of a folder too."""
     return unquote_to_bytes(os.fsencode(text)).decode("utf-8", "replace")

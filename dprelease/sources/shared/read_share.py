@@ -33,7 +33,7 @@ class ReadShare:
         self._beside = 0
 
     @property
-    def wanted(self) -> bool:
+    def is_wanted(self) -> bool:
         """Whether anybody is told."""
         return self._share is not None
 
@@ -60,9 +60,9 @@ class ReadShare:
                 self._told = now
                 self._share(self._highest)
 
-    def counter(self, size: Callable[[], int]) -> Callable[[int], None]:
+    def build_counter(self, size: Callable[[], int]) -> Callable[[int], None]:
         """Told of each piece of a reading how large it is; all of it has this ``size``."""
-        if not self.wanted:
+        if not self.is_wanted:
             return lambda _piece: None
         whole, done = size(), 0
 
@@ -74,14 +74,14 @@ class ReadShare:
         return count
 
     @contextmanager
-    def measured(self, size: int, percent: Callable[[], float]) -> Iterator[None]:
+    def measure(self, size: int, percent: Callable[[], float]) -> Iterator[None]:
         """Meanwhile look how many bytes this process reads, a reading being of ``size`` bytes.
 
         Where the system doesn't count them, ``percent`` says how much of a reading is done.
         """
 
         def measure() -> float:
-            total = bytes_read()
+            total = count_bytes_read()
             return percent() / 100 if total is None else (total - self._beside) / max(1, size)
 
         def poll() -> None:
@@ -99,7 +99,7 @@ class ReadShare:
             wait_for(thread)
             self._measured = lambda: 0.0
 
-    def beside(self, size: int) -> None:
+    def exclude(self, size: int) -> None:
         """So many bytes were read by another thread, for another purpose."""
         self._beside += size
 
@@ -109,7 +109,7 @@ class ReadShare:
             self._share(1)
 
 
-def bytes_read() -> int | None:
+def count_bytes_read() -> int | None:
     """Bytes that this process has read since it began; None where the system doesn't say."""
     try:
         with open("/proc/self/io", "rb") as counts:

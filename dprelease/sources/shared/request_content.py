@@ -23,7 +23,7 @@ from dprelease.model import (
     Quantity,
     RecordRequest,
 )
-from dprelease.sources.shared.data_failures import bad_data
+from dprelease.sources.shared.data_failures import build_data_failure
 
 T = TypeVar("T")
 
@@ -53,9 +53,9 @@ class Content(Struct, frozen=True):
     values: tuple[str, ...]
 
 
-def content_of(request: AggregateRequest) -> Content:
+def collect_content(request: AggregateRequest) -> Content:
     """What the request reads of a row: of quantities, conditions and columns, each once."""
-    leading, measures = leading_of(request), request.measures
+    leading, measures = count_leading_groups(request), request.measures
     private = [place for place, group in enumerate(request.groups) if group.private]
     columns = [m.column for m in measures if m.kind is MeasureKind.DISTINCT]
     if request.scores is not None:
@@ -66,7 +66,7 @@ def content_of(request: AggregateRequest) -> Content:
         tuple(place for place in private if place < leading),
         leading < len(request.groups),
         tuple(place for place in private if place >= leading),
-        _distinct(
+        _remove_duplicates(
             [
                 *(m.quantity for m in measures),
                 request.points,
@@ -74,40 +74,40 @@ def content_of(request: AggregateRequest) -> Content:
                 request.survey_weight,
             ]
         ),
-        _distinct(m.where for m in measures),
-        _distinct(columns),
+        _remove_duplicates(m.where for m in measures),
+        _remove_duplicates(columns),
     )
 
 
-def _distinct(values: Iterable[T | None]) -> tuple[T, ...]:
+def _remove_duplicates(values: Iterable[T | None]) -> tuple[T, ...]:
     return tuple(dict.fromkeys(value for value in values if value is not None))
 
 
-def leading_of(request: AggregateRequest) -> int:
+def count_leading_groups(request: AggregateRequest) -> int:
     """How many groups make the cells in which units are bounded."""
     return len(request.groups) if request.bound is None else request.bound.leading
 
 
-def distinct_places(request: AggregateRequest) -> tuple[int, ...]:
+def find_distinct_places(request: AggregateRequest) -> tuple[int, ...]:
     """Which measures are numbers of distinct values: those don't add up over records."""
     places = enumerate(request.measures)
     return tuple(place for place, m in places if m.kind is MeasureKind.DISTINCT)
 
 
-def additive_places(request: AggregateRequest) -> tuple[int, ...] | None:
+def find_additive_places(request: AggregateRequest) -> tuple[int, ...] | None:
     """Which measures are sums over records; None if nothing of that kind is asked for.
 
     Of scores there is one sum; points have none of their own, and are added up all the same.
     """
     if request.points is not None or request.scores is not None:
         return () if request.scores is None else (0,)
-    others = distinct_places(request)
+    others = find_distinct_places(request)
     if others and len(others) == len(request.measures):
         return None
     return tuple(place for place in range(len(request.measures)) if place not in others)
 
 
-def held_at_once(request: AggregateRequest) -> int:
+def count_held_integers(request: AggregateRequest) -> int:
     """How many integers are counted at once: the number of each public cell, and all of its own."""
     cells = prod(len(group.labels) for group in request.groups if not group.private)
     candidates = 1 if request.scores is None else len(request.scores.texts)
@@ -118,7 +118,7 @@ NO_LABEL = -1
 """The code of a record without a label."""
 
 
-def aggregate_of(request: RecordRequest) -> AggregateRequest:
+def build_aggregate(request: RecordRequest) -> AggregateRequest:
     """What reads the same of each record: its groups and quantities are the columns, each in order.
 
     Raises ValueError, by what is asked alone, for what has no code in every record.
@@ -134,7 +134,7 @@ def aggregate_of(request: RecordRequest) -> AggregateRequest:
     return AggregateRequest(request.source, request.inputs, groups, measures, bound=bound)
 
 
-def scale_of(grid: Grid) -> tuple[float, float]:
+def compute_scale(grid: Grid) -> tuple[float, float]:
     """Give (q, p) of a step p/q, as doubles; raises Failure if they are beyond a double.
 
     A value x has the grid position ``x * q / p``, computed in this order in double precision, then
@@ -143,6 +143,6 @@ def scale_of(grid: Grid) -> tuple[float, float]:
     try:
         return float(grid.step.denominator), float(grid.step.numerator)
     except OverflowError:
-        raise bad_data(
+        raise build_data_failure(
             "E411", "a step has too many digits to be applied", "choose a rounder step"
         ) from None

@@ -69,21 +69,21 @@ class Parts(ZipFile):
         self.check(name, LARGEST_PART)
         return super().read(name, pwd)
 
-    def check(self, name: str, most: int) -> None:
+    def check(self, name: str, limit: int) -> None:
         """Refuse a part that would be larger than that; more than it says is never unpacked."""
         part = self.getinfo(name)
-        if part.file_size > most or part.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+        if part.file_size > limit or part.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise ValueError("too large, or packed as no workbook is")
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Parts]:
+def open_workbook(path: str) -> Iterator[Parts]:
     """The parts of a file; raises one of ``BROKEN``."""
     with open_binary(path) as stream, Parts(stream) as parts:
         yield parts
 
 
-def sheets_of(parts: Parts) -> dict[str, Sheet]:
+def list_sheets(parts: Parts) -> dict[str, Sheet]:
     """The sheets with cells, by their names, in order; raises one of ``BROKEN``."""
     reader = ExcelReader(parts.fp, read_only=True, data_only=True, keep_links=False)
     reader.archive = parts
@@ -123,7 +123,7 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
             return ""
         return self._texts[place] if place >= 0 else None
 
-    def text(self, element: Any) -> tuple[int, str | None]:
+    def read_text(self, element: Any) -> tuple[int, str | None]:
         """The column of a cell and its text; null where it has none or can't be understood."""
         before, inline = self.col_counter, element.find(INLINE_STRING)
         try:
@@ -131,17 +131,19 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
                 element.remove(inline)
             cell = self.parse_cell(element)
             if inline is not None and cell["data_type"] == "inlineStr":
-                cell.update(data_type="s", value=_content(inline))
-            return cell["column"], self._meaning(**cell)
+                cell.update(data_type="s", value=_read_content(inline))
+            return cell["column"], self._convert_value(**cell)
         except MemoryError:
             raise
         except Exception:  # whatever openpyxl makes of an odd cell
             self.col_counter = max(self.col_counter, before + 1)
             return NOWHERE, None
 
-    def _meaning(self, value: Any, data_type: str, style_id: int, **_place: int) -> str | None:
+    def _convert_value(
+        self, value: Any, data_type: str, style_id: int, **_place: int
+    ) -> str | None:
         if data_type == "s":
-            return None if value is None else sound(value)
+            return None if value is None else unescape_text(value)
         if data_type == "b" and value is not None:
             return str(value).lower()
         if isinstance(value, date | time):  # which some programs write so
@@ -149,13 +151,13 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
         if data_type != "n" or value is None:
             return None
         if style_id in self._sheet.dates:
-            shown = from_excel(value, self._sheet.epoch) if value >= 0 else None
-            return None if shown is None else str(shown).removesuffix("000")  # milliseconds
+            moment = from_excel(value, self._sheet.epoch) if value >= 0 else None
+            return None if moment is None else str(moment).removesuffix("000")  # milliseconds
         whole = isinstance(value, int) or (value.is_integer() and abs(value) < _BEYOND_INTEGERS)
         return str(int(value)) if whole else repr(value)
 
 
-def sound(text: str) -> str | None:
+def unescape_text(text: str) -> str | None:
     """A text with the escapes undone of what XML can't hold; null if it is too long."""
     if len(text) > LONGEST:
         return None
@@ -164,13 +166,13 @@ def sound(text: str) -> str | None:
     return text
 
 
-def _events(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
+def _iter_events(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
     """Elements of a part as they begin and end; entities stay few, and are from nowhere else."""
     return iterparse(stream, ("start", "end"))  # noqa: S314 - expat sees to that
 
 
-def rows_of(
-    parts: Parts, sheet: Sheet, cells: Cells, wanted: Collection[int] | None = None
+def iter_rows(
+    parts: Parts, sheet: Sheet, cells: Cells, places: Collection[int] | None = None
 ) -> Iterator[Row]:
     """The rows with anything in any cell, of the wanted columns; raises one of ``BROKEN``.
 
@@ -182,7 +184,7 @@ def rows_of(
     row: Any = None
     data: Any = None
     with parts.open(sheet.part) as stream:
-        for event, element in _events(stream):
+        for event, element in _iter_events(stream):
             if event == "start":
                 if element.tag == DATA_TAG:
                     data = element
@@ -191,9 +193,9 @@ def rows_of(
             elif row is None:
                 element.clear()
             elif element.tag == CELL_TAG:
-                is_record = is_record or _holds_anything(element)
-                column, text = cells.text(element)
-                if column != NOWHERE and (wanted is None or column in wanted):
+                is_record = is_record or _is_filled(element)
+                column, text = cells.read_text(element)
+                if column != NOWHERE and (places is None or column in places):
                     texts[column] = text
                 row.clear()
             elif element is row:
@@ -203,35 +205,35 @@ def rows_of(
                     yield texts
 
 
-def _holds_anything(element: Any) -> bool:
+def _is_filled(element: Any) -> bool:
     """Whether a cell has a text of its own, or a value: an error too, but not an empty result."""
     return element.find(INLINE_STRING) is not None or bool(element.findtext(VALUE_TAG))
 
 
-def _content(element: Any) -> str | None:
+def _read_content(element: Any) -> str | None:
     """A text as it stands, of all its runs, without how it is pronounced; null if too long."""
     runs = [element, *element.findall(_RUN_TAG)]
     text = "".join(run.findtext(_TEXT_TAG) or "" for run in runs)
     return text if len(text) <= LONGEST else None
 
 
-def shared_texts(parts: Parts, part: str | None, most: int | None = None) -> list[str | None]:
+def read_shared_texts(parts: Parts, part: str | None, limit: int | None = None) -> list[str | None]:
     """The texts that cells share, or the first ``most``; raises one of ``BROKEN``, MemoryError."""
     texts: list[str | None] = []
-    if part is None or most == 0:
+    if part is None or limit == 0:
         return texts
     size = 0
     with parts.open(part) as stream:
-        events = _events(stream)
+        events = _iter_events(stream)
         _, root = next(events)
         for event, element in events:
             if event == "start" or element.tag != _STRING_TAG:
                 continue
-            texts.append(_content(element))
+            texts.append(_read_content(element))
             root.clear()
             size += 50 + len(texts[-1] or "")
             if size > MOST_TEXT:
                 raise MemoryError
-            if len(texts) == most:
+            if len(texts) == limit:
                 break
     return texts

@@ -13,9 +13,9 @@ from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import col
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.sources.shared.column_names import find_places, hint_at_name
-from dprelease.sources.shared.data_failures import bad_data, columns_read
+from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split, resolve
-from dprelease.sources.shared.locations import size_of
+from dprelease.sources.shared.locations import get_size
 
 if TYPE_CHECKING:
     from dprelease.sources.xlsx.workbook import Parts, Row, Sheet
@@ -47,8 +47,8 @@ class SheetTable(Struct, frozen=True):
 
     def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
         """See ``Table``; a split is a whole file."""
-        wanted = {split.path for split in splits}
-        places = [place for place in self.places if not splits or place.path in wanted]
+        paths = {split.path for split in splits}
+        places = [place for place in self.places if not splits or place.path in paths]
         return RecordStream(
             Fields(
                 col(RECORDS),
@@ -56,8 +56,8 @@ class SheetTable(Struct, frozen=True):
                 {},
                 AS_STORED,
             ),
-            lambda count, only: _opened(places, self.names, count, only),
-            lambda: sum(size_of(place.path) for place in places),
+            lambda count, only: _open(places, self.names, count, only),
+            lambda: sum(get_size(place.path) for place in places),
         )
 
     def fast(self) -> None:
@@ -65,7 +65,7 @@ class SheetTable(Struct, frozen=True):
 
     def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
         """See ``Table``; each file is one part."""
-        return [(place.path, (size_of(place.path) * UNPACKED,)) for place in self.places]
+        return [(place.path, (get_size(place.path) * UNPACKED,)) for place in self.places]
 
 
 class Xlsx:
@@ -75,11 +75,13 @@ class Xlsx:
         """See ``SourceFormat``; raises Failure(DATA). Of the texts no more than the header's."""
         if find_spec("openpyxl") is None:
             message = "openpyxl, which reads workbooks, is not installed"
-            raise bad_data("E426", message, "pip install 'dprelease[xlsx]'", "data.format")
-        names = tuple(dict.fromkeys(column.name for column in columns_read(inputs)))
+            raise build_data_failure(
+                "E426", message, "pip install 'dprelease[xlsx]'", "data.format"
+            )
+        names = tuple(dict.fromkeys(column.name for column in list_read_columns(inputs)))
         for column in inputs:
             if column.zone is not None and column.expression is None:
-                raise bad_data(
+                raise build_data_failure(
                     "E412",
                     f'column "{column.name}" of {source.pattern} has no zone: a sheet knows none',
                     f"leave zone out of [columns.{column.name}]",
@@ -92,96 +94,104 @@ SOURCE = Xlsx()
 
 
 def _place(path: str, source: Source, names: Sequence[str]) -> Place:
-    from dprelease.sources.xlsx.workbook import BROKEN, opened, sheets_of
+    from dprelease.sources.xlsx.workbook import BROKEN, list_sheets, open_workbook
 
     try:
-        with opened(path) as parts:
-            sheet = _chosen(sheets_of(parts), source)
-            header = _header(parts, sheet)
+        with open_workbook(path) as parts:
+            sheet = _choose_sheet(list_sheets(parts), source)
+            header = _read_header(parts, sheet)
     except (*BROKEN, MemoryError):
-        raise bad_data(
+        raise build_data_failure(
             "E409",
             f"{source.pattern} is not a readable xlsx workbook",
             "it may be damaged, too large or locked by a password: save it again as .xlsx",
         ) from None
-    return Place(path, sheet, {name: _column(header, name, source.pattern) for name in names})
+    return Place(path, sheet, {name: _find_column(header, name, source.pattern) for name in names})
 
 
-def _header(parts: Parts, sheet: Sheet) -> Row:
+def _read_header(parts: Parts, sheet: Sheet) -> Row:
     """The first row with a value: read for the places of its texts, then with these texts."""
-    from dprelease.sources.xlsx.workbook import Cells, rows_of, shared_texts
+    from dprelease.sources.xlsx.workbook import Cells, iter_rows, read_shared_texts
 
     cells = Cells(sheet, None)
-    next(rows_of(parts, sheet, cells), None)
-    cells = Cells(sheet, shared_texts(parts, sheet.texts, cells.most_shared + 1))
-    return next(rows_of(parts, sheet, cells), {})
+    next(iter_rows(parts, sheet, cells), None)
+    cells = Cells(sheet, read_shared_texts(parts, sheet.texts, cells.most_shared + 1))
+    return next(iter_rows(parts, sheet, cells), {})
 
 
-def _chosen(sheets: dict[str, Sheet], source: Source) -> Sheet:
+def _choose_sheet(sheets: dict[str, Sheet], source: Source) -> Sheet:
     if not sheets:
         hint = "save it again as an Excel workbook, not as a strict one"
-        raise bad_data("E409", f"{source.pattern} has no sheet that is read", hint)
+        raise build_data_failure("E409", f"{source.pattern} has no sheet that is read", hint)
     if source.sheet is None and len(sheets) == 1:
         return next(iter(sheets.values()))
     if source.sheet is None:
         hint = 'name one, as sheet = "Data"'
-        raise bad_data("E433", f"{source.pattern} has several sheets", hint, "data.sheet")
+        raise build_data_failure("E433", f"{source.pattern} has several sheets", hint, "data.sheet")
     if source.sheet not in sheets:
         message = f'{source.pattern} has no sheet "{source.sheet}"'
         hint = "it must have exactly this name, upper and lower case included"
-        raise bad_data("E433", message, hint, "data.sheet")
+        raise build_data_failure("E433", message, hint, "data.sheet")
     return sheets[source.sheet]
 
 
-def _column(header: Row, name: str, pattern: str) -> int:
+def _find_column(header: Row, name: str, pattern: str) -> int:
     columns = [list(header)[place] for place in find_places(list(header.values()), name)]
     if not columns:
         usual = "the first row must hold exactly this name, upper and lower case included"
         hint = hint_at_name(header.values(), name, usual)
-        raise bad_data("E405", f'{pattern} has no column "{name}"', hint)
+        raise build_data_failure("E405", f'{pattern} has no column "{name}"', hint)
     if len(columns) > 1:
-        raise bad_data("E406", f'{pattern} has several columns "{name}"', "rename one of them")
+        raise build_data_failure(
+            "E406", f'{pattern} has several columns "{name}"', "rename one of them"
+        )
     return columns[0]
 
 
-def _opened(
+def _open(
     places: Sequence[Place], names: Sequence[str], count: Callable[[int], None], only: Columns
 ) -> tuple[Any, Iterator[Any]]:
     """The schema, and batches of it. Taking one raises OSError where a file can't be read."""
     import pyarrow as pa
 
-    wanted = [(f"f{number}", name) for number, name in enumerate(names)]
-    wanted = [(field, name) for field, name in wanted if only is None or name in only]
-    schema = pa.schema([(field, pa.string()) for field, _ in wanted] or [("f0", pa.null())])
+    fields = [(f"f{number}", name) for number, name in enumerate(names)]
+    fields = [(field, name) for field, name in fields if only is None or name in only]
+    schema = pa.schema([(field, pa.string()) for field, _ in fields] or [("f0", pa.null())])
 
-    def batches() -> Iterator[Any]:
+    def iter_batches() -> Iterator[Any]:
         for place in places:
-            columns = [place.columns[name] for _, name in wanted]
-            for rows in _gathered(place, columns, count):
+            columns = [place.columns[name] for _, name in fields]
+            for rows in _read_rows(place, columns, count):
                 arrays = [pa.array([row.get(at) for row in rows], pa.string()) for at in columns]
                 yield pa.record_batch(arrays or [pa.nulls(len(rows))], schema=schema)
 
-    return schema, batches()
+    return schema, iter_batches()
 
 
-def _gathered(
+def _read_rows(
     place: Place, columns: Sequence[int], count: Callable[[int], None]
 ) -> Iterator[list[Row]]:
     """The rows of a sheet after its header."""
-    from dprelease.sources.xlsx.workbook import DAMAGED, Cells, opened, rows_of, shared_texts
+    from dprelease.sources.xlsx.workbook import (
+        DAMAGED,
+        Cells,
+        iter_rows,
+        open_workbook,
+        read_shared_texts,
+    )
 
     waiting: list[Row] = []
     try:
-        with opened(place.path) as parts:
-            cells = Cells(place.sheet, shared_texts(parts, place.sheet.texts))
-            rows = rows_of(parts, place.sheet, cells, columns)
+        with open_workbook(place.path) as parts:
+            cells = Cells(place.sheet, read_shared_texts(parts, place.sheet.texts))
+            rows = iter_rows(parts, place.sheet, cells, columns)
             next(rows, None)
             for row in rows:
                 waiting.append(row)
                 if len(waiting) >= BATCH:
                     yield waiting
                     waiting = []
-            count(size_of(place.path))
+            count(get_size(place.path))
     except DAMAGED:
         raise OSError("a workbook can't be read") from None
     yield waiting

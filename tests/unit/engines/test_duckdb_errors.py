@@ -232,14 +232,14 @@ def test_a_file_that_goes_while_the_session_is_opened_is_no_bug(
 
 
 def test_a_class_below_a_harmless_one_is_not_harmless() -> None:
-    from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, means
+    from dprelease.engines.duckdb.duckdb_errors import CSV_LINES, is_of_class
 
     class Odd(duckdb.InvalidInputException):
         pass
 
-    assert means(duckdb.InvalidInputException(SECRET), CSV_LINES)
-    assert not means(Odd(SECRET), CSV_LINES)
-    assert not means(duckdb.ProgrammingError(SECRET), CSV_LINES)
+    assert is_of_class(duckdb.InvalidInputException(SECRET), CSV_LINES)
+    assert not is_of_class(Odd(SECRET), CSV_LINES)
+    assert not is_of_class(duckdb.ProgrammingError(SECRET), CSV_LINES)
 
 
 STREAMS = [
@@ -262,8 +262,10 @@ def break_streams(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
         raise type(raised)(*raised.args)  # one that is kept would keep the connection
 
     for module in (csv_reader, parquet_source):
-        honest = module.opened
-        patch.setattr(module, "opened", lambda *given, honest=honest: (honest(*given)[0], broken()))
+        honest = module.open_table
+        patch.setattr(
+            module, "open_table", lambda *given, honest=honest: (honest(*given)[0], broken())
+        )
 
 
 @pytest.mark.parametrize(
@@ -334,7 +336,7 @@ def test_a_mistake_of_ours_is_no_interruption(
 ) -> None:
     from dprelease.engines.duckdb import execute as duckdb_execute
 
-    monkeypatch.setattr(duckdb_execute, "exact_answer", broken)
+    monkeypatch.setattr(duckdb_execute, "compute_exact_answer", broken)
     with pytest.raises(InternalError) as caught:
         get("duckdb").aggregate(request(tmp_path, form))
     assert caught.value.kind == kind

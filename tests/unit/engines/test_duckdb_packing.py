@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dprelease.engines.duckdb.bound_by_arrays import Field, Packing, packing_of
+from dprelease.engines.duckdb.bound_by_arrays import Field, Packing, plan_packing
 from dprelease.engines.duckdb.typed_rows import Rows
 from dprelease.expressions.sqltext import Sql, literal
 from dprelease.model import (
@@ -38,7 +38,7 @@ def packed(*grids: tuple[int, int], conditions: int = 0, later: bool = False) ->
     wheres = {Expression(f"c{index}", ()): f"w{index}" for index in range(conditions)}
     groups = (CELLS, AXIS) if later else (CELLS,)
     request = AggregateRequest(SOURCE, (), groups, (), bound=Bound("p", 3, 3, 3, leading=1))
-    return packing_of(request, Rows(Sql("t"), (), quantities, wheres))
+    return plan_packing(request, Rows(Sql("t"), (), quantities, wheres))
 
 
 def known(*grids: tuple[int, int], conditions: int = 0, later: bool = False) -> Packing:
@@ -78,8 +78,8 @@ def through(packing: Packing, rows: list[list[int | bool | None]]) -> list[tuple
         for place, field in enumerate(packing.fields, 1)
     )
     number = literal(2**packing.above - 1).cast("BIGINT") if packing.above else None
-    made = ", ".join(str(sql.alias(name)) for name, sql in packing.packed(number).items())
-    back = ", ".join(str(packing.decoded(field.column)) for field in packing.fields)
+    made = ", ".join(str(sql.alias(name)) for name, sql in packing.pack(number).items())
+    back = ", ".join(str(packing.decode(field.column)) for field in packing.fields)
     values = [list(column) for column in zip(*rows, strict=True)]
     names = ", ".join(packing.names)
     inner = f"SELECT {made} FROM (SELECT {columns})"
@@ -103,13 +103,13 @@ def test_what_goes_in_comes_out_and_in_order(name: str, above: int) -> None:
     assert [row[1:] for row in found] == expected
     for integers, *_ in found:
         assert all(0 <= integer < 2**63 for integer in integers)
-        assert integers[0] >> packing.low_of_number == 2**above - 1
+        assert integers[0] >> packing.number_low_bit == 2**above - 1
     by_integers = [row[1:] for row in sorted(found, key=lambda row: row[0])]
     assert by_integers == sorted(expected, key=lambda row: [(v is not None, v) for v in row])
 
 
 def test_a_row_of_no_cell_has_no_integer() -> None:
-    made = PACKINGS["short"].packed(literal(1).cast("BIGINT"))["x0"]
+    made = PACKINGS["short"].pack(literal(1).cast("BIGINT"))["x0"]
     query = f"SELECT {made} FROM (SELECT NULL::BIGINT c, 1 k0, TRUE w0, NULL w1)"
     assert duckdb.execute(query).fetchall() == [(None,)]
 
@@ -122,12 +122,12 @@ def test_where_cells_begin_in_arrays(name: str) -> None:
     cells = [[cell, *(value_of(one, 1) for one in packing.fields[1:])] for cell in (0, 0, 6, 6)]
     integers = [row[0] for row in through(packing, cells)]
     words = [np.array(word) for word in zip(*integers, strict=True)]
-    assert packing.begins(whole, words).tolist() == [True, False, True, False]
-    words[0][3] -= 1 << packing.low_of_number
-    assert packing.begins(whole, words).tolist() == [True, False, True, True]
-    assert packing.bits_of("c", words).tolist() == [0, 0, 6, 6]
+    assert packing.find_beginnings(whole, words).tolist() == [True, False, True, False]
+    words[0][3] -= 1 << packing.number_low_bit
+    assert packing.find_beginnings(whole, words).tolist() == [True, False, True, True]
+    assert packing.extract_bits("c", words).tolist() == [0, 0, 6, 6]
     if whole == "a":
-        assert packing.bits_of("a", words).tolist() == [3, 3, 3, 3]
+        assert packing.extract_bits("a", words).tolist() == [3, 3, 3, 3]
 
 
 def value_of(field: Field, choice: int) -> int | bool | None:
@@ -144,13 +144,13 @@ def test_what_cannot_be_packed() -> None:
     bound = Bound("p", 3, 3, 3, leading=1)
     request = AggregateRequest(SOURCE, (), (CELLS,), (), bound=bound)
     plain = Rows(Sql("t"), (), {}, {})
-    assert packing_of(request, plain) is not None
-    assert packing_of(request, replace(plain, values={"x": "d0"})) is None
+    assert plan_packing(request, plain) is not None
+    assert plan_packing(request, replace(plain, values={"x": "d0"})) is None
     hidden = replace(CELLS, keys=None, labels=(), private=True)
-    assert packing_of(replace(request, groups=(hidden,)), plain) is None
+    assert plan_packing(replace(request, groups=(hidden,)), plain) is None
     many = replace(CELLS, labels=tuple(map(str, range(2000))))
     bound = replace(bound, leading=3)
-    assert packing_of(replace(request, groups=(many,) * 2, bound=bound), plain) is not None
-    assert packing_of(replace(request, groups=(many,) * 3, bound=bound), plain) is None
+    assert plan_packing(replace(request, groups=(many,) * 2, bound=bound), plain) is not None
+    assert plan_packing(replace(request, groups=(many,) * 3, bound=bound), plain) is None
     assert packed((-(2**62), 2**62)) is None
     assert packed(*[(0, 2**40 + place) for place in range(4)]) is not None

@@ -62,14 +62,14 @@ def test_a_count_without_groups_needs_no_careful_reader(
     asked = request(path, form(path), total=total)
     expected = plain(get("reference").aggregate(asked))
     if form(path) == "csv":  # Parquet has one reader
-        monkeypatch.delattr(embedded, "careful")
+        monkeypatch.delattr(embedded, "read_carefully")
     assert plain(get("duckdb").aggregate(asked)) == expected
     assert expected[0] == [200]
 
 
 def test_an_optimizer_that_this_duckdb_lacks(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duckdb_session, "NEVER", (*duckdb_session.NEVER, "telepathy"))
-    with duckdb_session.session([str(path)]) as connection:
+    with duckdb_session.open_session([str(path)]) as connection:
         setting = "SELECT current_setting('disabled_optimizers')"
         ((names,),) = connection.execute(setting).fetchall()
     assert set(names.split(",")) == set(duckdb_session.NEVER) - {"telepathy"}

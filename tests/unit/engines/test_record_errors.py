@@ -159,7 +159,7 @@ def test_an_error_within_the_stream(
     asked = request(tmp_path, form, bounded)
     codes = "SELECT CAST(0 AS BIGINT) AS x0, CAST(i AS BIGINT) AS x1"
     late = f"{codes} FROM (SELECT IF(j > 900000, '{SECRET}', '1') AS i FROM range(1000000) t(j))"
-    monkeypatch.setattr(record_codes, "codes", lambda *_: Sql(late))
+    monkeypatch.setattr(record_codes, "select_codes", lambda *_: Sql(late))
     # in a table that is kept it is found as any other error
     assert outcome(asked) == (BUG if bounded else LOST)
     for error, expected in (
@@ -174,10 +174,10 @@ def test_an_error_within_the_stream(
                 raise error
 
         def whole(*_: object, broken: Any = Broken) -> Iterator[Any]:
-            yield from record_codes.code_batches(broken(), Sql(""))
+            yield from record_codes.iter_code_batches(broken(), Sql(""))
 
-        monkeypatch.setattr(record_codes, "fast", whole)
-        monkeypatch.setattr(record_codes, "careful", whole)
+        monkeypatch.setattr(record_codes, "read_fast", whole)
+        monkeypatch.setattr(record_codes, "read_carefully", whole)
         assert outcome(asked) == expected
 
 
@@ -195,8 +195,10 @@ def careful_only(patch: pytest.MonkeyPatch, raised: BaseException) -> None:
         raise type(raised)(*raised.args)  # one that is kept would keep the connection
 
     for module in (csv_reader, parquet_source):
-        honest = module.opened
-        patch.setattr(module, "opened", lambda *given, honest=honest: (honest(*given)[0], broken()))
+        honest = module.open_table
+        patch.setattr(
+            module, "open_table", lambda *given, honest=honest: (honest(*given)[0], broken())
+        )
     patch.setattr(csv_scan, "CSV_LINES", frozenset({"BinderException"}))
     patch.setattr(csv_source.ByDuckDB, "fields", property(unknown))
 
@@ -260,21 +262,21 @@ def test_a_mistake_of_ours_is_no_interruption(
 
         list(empty())
 
-    monkeypatch.setattr(record_codes, "AllCodes" if form == "csv" else "codes_now", short)
+    monkeypatch.setattr(record_codes, "AllCodes" if form == "csv" else "fetch_codes", short)
     assert outcome(request(tmp_path, form)) == BUG
 
 
 def test_a_value_that_comes_between_two_looks_is_not_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, honest = request(tmp_path, "csv"), record_codes.code_batches
+    asked, honest = request(tmp_path, "csv"), record_codes.iter_code_batches
 
     def changing(*given: Any) -> Iterator[Any]:
         with Path(asked.source.pattern).open("a") as file:
             file.write(f"a,{SECRET}\n" * 100_000)
         yield from honest(*given)
 
-    monkeypatch.setattr(record_codes, "code_batches", changing)
+    monkeypatch.setattr(record_codes, "iter_code_batches", changing)
     assert outcome(asked) == LOST
 
 

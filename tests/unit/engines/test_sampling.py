@@ -17,8 +17,14 @@ from hypothesis import strategies as st
 from oracle.sampling import Seeds, bits_of, sampled, seeds_of, text_of
 from thorough import examples, for_each
 
-from dprelease.engines.duckdb.bound_by_arrays import places_kept
-from dprelease.engines.duckdb.bounding_rule import Cut, digest_of, is_kept, kept_before, start_of
+from dprelease.engines.duckdb.bound_by_arrays import choose_places
+from dprelease.engines.duckdb.bounding_rule import (
+    Cut,
+    compute_start,
+    count_kept,
+    hash_unit,
+    is_kept,
+)
 from dprelease.expressions.nodes import Value
 from dprelease.expressions.sqltext import Sql, literal
 
@@ -114,12 +120,12 @@ def test_a_row_is_kept_in_sql_where_it_is_in_python(
             args = (whole(place), whole(count), most, whole(start))
             assert asked(is_kept(*args)) is expected
             before, after = (
-                asked(kept_before(whole(each), *args[1:])) for each in (place, place + 1)
+                asked(count_kept(whole(each), *args[1:])) for each in (place, place + 1)
             )
             assert isinstance(before, int)
             assert after == before + expected
-    assert asked(kept_before(whole(0), whole(count), most, whole(start))) == 0
-    assert asked(kept_before(whole(count), whole(count), most, whole(start))) == most
+    assert asked(count_kept(whole(0), whole(count), most, whole(start))) == 0
+    assert asked(count_kept(whole(count), whole(count), most, whole(start))) == most
 
 
 @pytest.mark.parametrize(("count", "most"), [(5, 2), (100, 10), (10**6, 1000), (7, 6), (2, 1)])
@@ -127,7 +133,7 @@ def test_the_places_in_arrays_are_those_in_python(count: int, most: int) -> None
     """Of runs one after the other: some with fewer items than are kept, and large numbers."""
     counts, starts = [1, count, most, count, count], [5, 0, 1, count // 2, 7 * count - 1]
     begins = [0, *accumulate(counts)][:-1]
-    found = places_kept((np.array(begins), np.array(counts)), most, np.array(starts))
+    found = choose_places((np.array(begins), np.array(counts)), most, np.array(starts))
     assert found.tolist() == [
         begin + place
         for begin, own, start in zip(begins, counts, starts, strict=True)
@@ -144,10 +150,10 @@ UNITS = [None, "", "null", "=", "ann", "é😀", "a'b", "\0", "x" * 5000]
 def test_a_unit_has_the_same_numbers_in_sql_as_in_python(unit: str | None, salt: int) -> None:
     seeds = seeds_of(salt, unit)
     with duckdb.connect() as connection:
-        query = f"SELECT {digest_of(salt, Sql('CAST($1 AS VARCHAR)'))}"
+        query = f"SELECT {hash_unit(salt, Sql('CAST($1 AS VARCHAR)'))}"
         (digest,) = connection.execute(query, [unit]).fetchone() or ("",)
         for cut, count in [(each, count) for each in Cut for count in (1, 10, 2**60, 2**40 - 1)]:
-            start = start_of(Sql(f"'{digest}'"), cut, whole(count))
+            start = compute_start(Sql(f"'{digest}'"), cut, whole(count))
             (found,) = connection.execute(f"SELECT {start}").fetchone() or (None,)
             assert found == seeds[cut] % count
 

@@ -104,7 +104,7 @@ def test_readable_rows_may_lie_on_disks_if_that_is_said_but_are_not_copied_elsew
 
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[4]", "local[2, 3]"])
 def test_a_session_on_this_machine_listens_to_it_alone(master: str) -> None:
-    settings = spark_session.settings_to_begin_with(master)
+    settings = spark_session.choose_first_settings(master)
     assert settings["spark.ui.enabled"] == "false"
     assert settings["spark.driver.bindAddress"] == settings["spark.driver.host"] == "127.0.0.1"
     assert settings[spark_session.ENCRYPTION] == "true"
@@ -114,7 +114,7 @@ def test_a_session_on_this_machine_listens_to_it_alone(master: str) -> None:
     "master", ["spark://host:7077", "yarn", "k8s://https://host", "local-cluster[2,1,1024]", ""]
 )
 def test_a_driver_of_a_cluster_is_reached_by_its_executors(master: str) -> None:
-    settings = spark_session.settings_to_begin_with(master)
+    settings = spark_session.choose_first_settings(master)
     assert settings["spark.ui.enabled"] == "false"
     assert not [key for key in settings if key.startswith("spark.driver.")]
 
@@ -122,7 +122,7 @@ def test_a_driver_of_a_cluster_is_reached_by_its_executors(master: str) -> None:
 @pytest.mark.parametrize("master", ["local[4]", "spark://host:7077"])
 def test_no_server_of_spark_connect_is_begun_for_a_master(master: str) -> None:
     """Spark would begin one on this machine, whatever the master in its own files."""
-    settings = spark_session.settings_to_begin_with(master)
+    settings = spark_session.choose_first_settings(master)
     assert settings["spark.api.mode"] == "classic"
     assert settings["spark.local.connect.reuse"] == "false"
 
@@ -131,12 +131,12 @@ def test_no_server_of_spark_connect_is_begun_for_a_master(master: str) -> None:
     "remote", ["local", "local[*]", "local-cluster[2,1,1024]", "spark://host:7077"]
 )
 def test_a_master_as_the_place_of_a_server_begins_one_here(remote: str) -> None:
-    assert spark_session.begins_here(remote)
+    assert spark_session.is_begun_here(remote)
 
 
 @pytest.mark.parametrize("remote", ["sc://localhost", "sc://host:15002/;token=local"])
 def test_a_server_elsewhere_has_its_own_settings(remote: str) -> None:
-    assert not spark_session.begins_here(remote)
+    assert not spark_session.is_begun_here(remote)
 
 
 class Unheard(BaseException):
@@ -179,11 +179,11 @@ def test_a_worker_raises_nothing(problem: BaseException) -> None:
 
     failed = Message(0, FAILED, code.encode())
     batch = numbered()
-    assert said(workers.begun(fail, [batch])) == [failed]
-    assert said(workers.begun(late, [batch])) == [Message(1, 2, b"a"), failed]
-    assert said(workers.begun(late, batches())) == [Message(1, 2, b"a"), failed]
-    assert said(workers.continued(late, [])) == [Message(1, 2, b"a"), failed]
-    handed_on = workers.continued(iter, batches())
+    assert said(workers.run_first_task(fail, [batch])) == [failed]
+    assert said(workers.run_first_task(late, [batch])) == [Message(1, 2, b"a"), failed]
+    assert said(workers.run_first_task(late, batches())) == [Message(1, 2, b"a"), failed]
+    assert said(workers.run_later_task(late, [])) == [Message(1, 2, b"a"), failed]
+    handed_on = workers.run_later_task(iter, batches())
     assert said(handed_on) == [Message(3, 4, b"b"), failed]
 
 
@@ -208,8 +208,8 @@ def test_a_worker_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
         del last
         yield Message(3, 4, b"b")
 
-    assert len(said(workers.begun(loud, [numbered()]))) == 2
-    batches = workers.begun(loud, [numbered()])
+    assert len(said(workers.run_first_task(loud, [numbered()]))) == 2
+    batches = workers.run_first_task(loud, [numbered()])
     next(batches)
     batches.close()  # type: ignore[attr-defined]
     gc.collect()

@@ -97,7 +97,7 @@ def test_what_was_not_done_once_is_not_believed(
 def test_an_executor_with_other_versions_does_nothing(
     request_: AggregateRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tasks, "versions", lambda: {"duckdb": "another"})
+    monkeypatch.setattr(tasks, "list_versions", lambda: {"duckdb": "another"})
     with pytest.raises(Failure) as caught:
         SmallSplits().aggregate(request_)
     assert caught.value.complaints[0].code == "E511"
@@ -109,14 +109,14 @@ def test_with_less_memory_there_are_more_tasks(
 ) -> None:
     sound = ENGINE.aggregate(request_).reveal()
     sizes: list[int] = []
-    whole = spark_engine.messages_of
+    whole = spark_engine.collect_messages
 
     def messages_of(*args: object) -> Sequence[Message]:
         sizes.append(int(args[3]))  # type: ignore[call-overload]
         monkeypatch.setattr(tasks, "LARGEST", 10 if len(sizes) <= runs_out else 1 << 30)
         return whole(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(spark_engine, "messages_of", messages_of)
+    monkeypatch.setattr(spark_engine, "collect_messages", messages_of)
     columns = SmallSplits().aggregate(request_).reveal()
     assert [list(column) for column in columns] == [list(column) for column in sound]
     assert sizes == [1, 2, 4][: runs_out + 1]
@@ -251,14 +251,14 @@ import sys
 from dprelease.sources.shared.files import Split
 from dprelease.sources.source_format import lay_out
 from dprelease.engines.spark.spark_messages import DONE
-from dprelease.engines.spark.tasks import Work, read, versions
+from dprelease.engines.spark.tasks import Work, read, list_versions
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Measure, MeasureKind, Source
 
 inputs = (InputColumn("g", ColumnType.STRING),)
 for path in sys.argv[1:]:
     source = Source(path, "csv")
     request = AggregateRequest(source, inputs, (), (Measure(MeasureKind.RECORDS),))
-    work = Work(request, lay_out(source, inputs), (Split(path),), 1, versions())
+    work = Work(request, lay_out(source, inputs), (Split(path),), 1, list_versions())
     assert [message.kind for message in read(work, 0)][-1] == DONE
 print(*sys.modules)
 """
@@ -278,7 +278,7 @@ def test_an_executor_without_a_package_has_another_version_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It once was taken for a bug of ours."""
-    found = versions.versions.__wrapped__()
+    found = versions.list_versions.__wrapped__()
     assert all(found.values())
     monkeypatch.setattr(versions, "PACKAGES", (*versions.PACKAGES, "no-package-has-this-name"))
-    assert versions.versions.__wrapped__() == found | {"no-package-has-this-name": ""}
+    assert versions.list_versions.__wrapped__() == found | {"no-package-has-this-name": ""}

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from oracle.values import text_record
 
-from dprelease.engines.duckdb.typed_rows import Fields, unit_of_fields
+from dprelease.engines.duckdb.typed_rows import Fields, read_unit
 from dprelease.expressions.sqltext import col
 from dprelease.model import (
     AggregateRequest,
@@ -38,7 +38,7 @@ def read(
     request = AggregateRequest(
         source, (declared,), (), (Measure(MeasureKind.RECORDS),), None, bound
     )
-    typed = unit_of_fields(request, Fields(col("s"), {"c": col("t")}, {}, dialect))
+    typed = read_unit(request, Fields(col("s"), {"c": col("t")}, {}, dialect))
     assert typed is not None
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")

@@ -17,7 +17,7 @@ def take_items() -> None:
 
 
 def measure() -> None:
-    with ReadShare(lambda _share: None).measured(100, lambda: 0.0):
+    with ReadShare(lambda _share: None).measure(100, lambda: 0.0):
         pass
 
 

@@ -25,7 +25,7 @@ from dprelease.ledger.ledger_messages import build_disk_failure, busy
 from dprelease.ledger.store import Ledger, read_account
 from dprelease.release.payload import to_bytes
 from dprelease.release.single_draw import DrawAborted, NoiseDraw
-from dprelease.sources.shared.data_failures import lost, out_of_memory
+from dprelease.sources.shared.data_failures import build_lost_failure, build_memory_failure
 
 SECRET = "canary-5d20"
 Spec = dict[str, Any]
@@ -230,9 +230,24 @@ NOTHING = ValueError(SECRET)
 LOCKED = busy("l.sqlite", 1)
 FULL = build_disk_failure("l.sqlite", charged=True)
 FREE: dict[str, tuple[Break, Exception, ExitCode, str]] = {
-    "files at the first table": (engine_fails(1), lost(), ExitCode.AFTER_CHARGE, "E501"),
-    "files at the last table": (engine_fails(4), lost(), ExitCode.AFTER_CHARGE, "E501"),
-    "memory at the last table": (engine_fails(4), out_of_memory(), ExitCode.AFTER_CHARGE, "E510"),
+    "files at the first table": (
+        engine_fails(1),
+        build_lost_failure(),
+        ExitCode.AFTER_CHARGE,
+        "E501",
+    ),
+    "files at the last table": (
+        engine_fails(4),
+        build_lost_failure(),
+        ExitCode.AFTER_CHARGE,
+        "E501",
+    ),
+    "memory at the last table": (
+        engine_fails(4),
+        build_memory_failure(),
+        ExitCode.AFTER_CHARGE,
+        "E510",
+    ),
     "a bug of the engine at the last table": (
         engine_fails(4),
         InternalError("BinderException"),

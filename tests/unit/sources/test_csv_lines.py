@@ -22,7 +22,7 @@ from dprelease.model import Dialect
 from dprelease.sources.csv import csv_reader as csv_records
 from dprelease.sources.csv import line_check as csv_scan
 from dprelease.sources.csv.clean_blocks import clean_records
-from dprelease.sources.csv.line_check import LineScan, beside_a_scan
+from dprelease.sources.csv.line_check import LineScan, read_with_scan
 from dprelease.sources.shared.files import Layout, Split
 
 
@@ -63,14 +63,16 @@ def test_blocks_hold_every_line_once(
     path.write_bytes(b"\xef\xbb\xbfhead\n" + body)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "CHUNK", 3)
-        assert b"".join(block for block, _ in csv_records.blocks(Split(str(path)), True)) == body
+        assert (
+            b"".join(block for block, _ in csv_records.iter_blocks(Split(str(path)), True)) == body
+        )
         patch.setattr(csv_records, "LINE_LIMIT", 5)
         layout = Layout((str(path),), 1, {}, "utf-8")
         splitter = csv_records.Splitter(Dialect(), layout, [0])
         lines: list[str] = []
         skipped = 0
-        for block, overlong in csv_records.blocks(Split(str(path)), True):
-            kept, longer = splitter.lines(block)
+        for block, overlong in csv_records.iter_blocks(Split(str(path)), True):
+            kept, longer = splitter.decode_lines(block)
             lines += kept
             skipped += overlong + longer
     raw = body.split(b"\n")[: -1 if body.endswith(b"\n") or not body else None]
@@ -102,7 +104,9 @@ def test_splits_hold_every_line_once(
     splits = [Split(str(path), start or 0, end) for start, end in pairwise(edges)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_records, "CHUNK", 3)
-        read = [b"".join(block for block, _ in csv_records.blocks(each, header)) for each in splits]
+        read = [
+            b"".join(block for block, _ in csv_records.iter_blocks(each, header)) for each in splits
+        ]
     assert b"".join(read) == body
     assert all(each.endswith(b"\n") for each in read[:-1] if each and not body.endswith(each))
 
@@ -141,7 +145,7 @@ def test_when_the_fast_reader_is_believed(
     scan = LineScan(Layout((str(path),), 2, {}, "utf-8"), Dialect(), lambda: None)
     scan.start()
     scan.join()
-    assert scan.confirms(records) is believed
+    assert scan.is_confirming(records) is believed
 
 
 def by_hand(body: bytes, header: bool, most: int) -> int | None:
@@ -212,7 +216,7 @@ def test_an_interruption_ends_the_scan(when: str, monkeypatch: pytest.MonkeyPatc
     layout = Layout(("t.csv.gz",), 1, {}, "utf-8")
     connection = SimpleNamespace(interrupt=lambda: told.append("doubt"))
     with pytest.raises(KeyboardInterrupt):
-        beside_a_scan(connection, layout, Dialect(), lambda: "read")
+        read_with_scan(connection, layout, Dialect(), lambda: "read")
     assert ended.wait(30)
     assert told == []
 
@@ -222,7 +226,7 @@ def test_a_file_that_is_shorter_than_its_splits_is_lost(start: int, tmp_path: Pa
     path = tmp_path / "data.csv"
     path.write_bytes(b"a\n" * 3)
     with pytest.raises(OSError, match="shorter"):
-        list(csv_records.blocks(Split(str(path), start, 12), header=False))
+        list(csv_records.iter_blocks(Split(str(path), start, 12), header=False))
 
 
 def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
@@ -234,7 +238,7 @@ def test_an_empty_file_has_no_line(tmp_path: Path) -> None:
         layout = Layout(tuple(few), 1, {}, "utf-8")
         scan = LineScan(layout, Dialect(header=False, names=("n",)), lambda: None)
         scan.run()
-        assert scan.confirms(records)
+        assert scan.is_confirming(records)
 
 
 MARKS = [
@@ -258,11 +262,11 @@ MARKS = [
 def test_a_clean_block_means_the_same_to_any_reader(block: bytes, quote: str) -> None:
     dialect = Dialect(quote=quote)
     splitter = csv_records.Splitter(dialect, Layout((), 2, {}, "utf-8"), [0, 1])
-    lines, _ = splitter.lines(block)
+    lines, _ = splitter.decode_lines(block)
     fields = [split_line(line, ",", quote) or [] for line in lines]
     expected = [line if len(line) == 2 else [None, None] for line in fields]
     columns = [
-        [value for table in splitter.tables(block, 0) for value in table[place].to_pylist()]
+        [value for table in splitter.iter_tables(block, 0) for value in table[place].to_pylist()]
         for place in (0, 1)
     ]
     assert Counter(zip(*columns, strict=True)) == Counter(map(tuple, expected))

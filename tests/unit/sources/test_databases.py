@@ -20,7 +20,7 @@ from databases import VARIABLE, source
 from postgres_server import PASSWORD, Server
 
 from dprelease import engines
-from dprelease.engines.duckdb.text_numbers import numbered
+from dprelease.engines.duckdb.text_numbers import number_texts
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -348,10 +348,10 @@ def handed_on(of: Source, kind: ColumnType, monkeypatch: pytest.MonkeyPatch) -> 
 
     def looking(parts: Any, selected: Any) -> Any:
         seen.append(parts)
-        return type(driver).handed_on(driver, parts, selected)
+        return type(driver).join_parts(driver, parts, selected)
 
     with monkeypatch.context() as patch:
-        patch.setattr(driver, "handed_on", looking, raising=False)
+        patch.setattr(driver, "join_parts", looking, raising=False)
         counts(of, kind, ())
     return [pa.concat_arrays(part) for part in zip(*seen, strict=True)]
 
@@ -502,7 +502,7 @@ def test_a_server_that_goes_away(
         "CREATE TABLE t AS SELECT i::text AS u, 'canary' || i AS x FROM generate_series(1, 99999) i"
     )
     begun = []
-    handed_on = adbc.OF_DRIVERS["postgresql"].handed_on
+    handed_on = adbc.OF_DRIVERS["postgresql"].join_parts
 
     def stopping(parts: Any, selected: Any) -> Any:
         if not begun:
@@ -511,7 +511,7 @@ def test_a_server_that_goes_away(
         return handed_on(parts, selected)
 
     of = source("postgresql", "t")
-    monkeypatch.setattr(adbc.OF_DRIVERS["postgresql"], "handed_on", stopping, raising=False)
+    monkeypatch.setattr(adbc.OF_DRIVERS["postgresql"], "join_parts", stopping, raising=False)
     try:
         with pytest.raises(Failure) as caught:
             list(people(of)) if bounded else counts(of, T.STRING, ("a",))
@@ -582,4 +582,4 @@ def test_nothing_stands_between_a_stream_and_who_watches_it() -> None:
     """Or an interruption that comes there would be taken for an error of the statement."""
     schema = pa.schema([("x", pa.string())])
     batches = iter([pa.record_batch([["a"]], schema=schema)])
-    assert numbered(schema, batches, {})[1] is batches
+    assert number_texts(schema, batches, {})[1] is batches

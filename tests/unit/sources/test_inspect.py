@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from oracle.engine import get
 
-from dprelease.engines.duckdb.duckdb_session import session
+from dprelease.engines.duckdb.duckdb_session import open_session
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import (
     AggregateRequest,
@@ -200,7 +200,7 @@ def test_damaged_pages_fail_after_the_charge_without_a_value(tmp_path: Path, eng
 def test_the_session_reads_the_declared_files_only(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("1\n")
     (tmp_path / "out.csv").write_text("1\n")
-    with session([str(tmp_path / "in.csv")]) as connection:
+    with open_session([str(tmp_path / "in.csv")]) as connection:
         assert connection.execute(f"FROM read_csv('{tmp_path}/in.csv')").fetchall() == [(1,)]
         for statement in (
             f"FROM read_csv('{tmp_path}/out.csv')",
@@ -220,4 +220,4 @@ def test_columns_computed_from_each_other_are_refused() -> None:
         for name, other in (("a", "b"), ("b", "a"))
     )
     with pytest.raises(Failure, match="computed from each other"):
-        data_failures.columns_derived(around)
+        data_failures.list_derived_columns(around)

@@ -29,7 +29,7 @@ def records(path: Path, dialect: Dialect, width: int, chunk: int = 1 << 20) -> R
     splitter = MultilineSplitter(dialect, layout, range(width))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_reader, "CHUNK", chunk)
-        _, batches = csv_reader.opened(splitter, [Split(str(path))], lambda _size: None)
+        _, batches = csv_reader.open_table(splitter, [Split(str(path))], lambda _size: None)
         return Counter(row for batch in batches for row in zip(*columns(batch), strict=True))
 
 

@@ -15,7 +15,7 @@ import pytest
 from msgspec.structs import replace
 from oracle.in_process import SmallSplits
 
-from dprelease.engines.duckdb.duckdb_engine import ENGINE, careful, fast
+from dprelease.engines.duckdb.duckdb_engine import ENGINE, read_carefully, read_fast
 from dprelease.errors import ExitCode, Failure
 from dprelease.files.packed import PACKED, suffix_of, unpacked
 from dprelease.files.system import NoMoreThreads
@@ -30,7 +30,7 @@ from dprelease.model import (
     MeasureKind,
     Source,
 )
-from dprelease.sources.csv.csv_reader import blocks
+from dprelease.sources.csv.csv_reader import iter_blocks
 from dprelease.sources.csv.line_check import LineScan
 from dprelease.sources.shared.files import LINE_LIMIT, Split, resolve
 from dprelease.sources.source_format import lay_out
@@ -152,12 +152,12 @@ def test_the_fast_reader_unpacks_well_written_files(how: str, tmp_path: Path) ->
     for name in ("t.csv", "u.csv"):
         (tmp_path / f"{name}{how}").write_bytes(PACK[how](lines))
     request = request_of(tmp_path, Dialect())
-    answer = fast(request, lay_out(request.source, INPUTS))
+    answer = read_fast(request, lay_out(request.source, INPUTS))
     assert answer is not None
     (column,) = answer.table.reveal()
     assert list(column) == [200_000, 200_000]
     (tmp_path / "v.csv").write_bytes(lines)
-    assert fast(request, lay_out(request.source, INPUTS)) is None
+    assert read_fast(request, lay_out(request.source, INPUTS)) is None
 
 
 @WAYS
@@ -173,7 +173,7 @@ def test_several_files_are_read_as_with_care(
         (tmp_path / f"t{number}.csv{how}").write_bytes(PACK[how](content))
     request = request_of(tmp_path, dialect)
     table = lay_out(request.source, INPUTS)
-    expected = list(careful(request, table).table.reveal()[0])
+    expected = list(read_carefully(request, table).table.reveal()[0])
     assert counted(tmp_path, dialect) == expected
 
 
@@ -189,7 +189,7 @@ def test_no_file_is_left_open(how: str, tmp_path: Path) -> None:
         request = request_of(path, Dialect())
         table = lay_out(request.source, INPUTS)
         before = opened()
-        assert (fast(request, table) is None) == (lines is broken)
+        assert (read_fast(request, table) is None) == (lines is broken)
         table.fast()  # asked for, and not used
         gc.collect()
         assert opened() == before
@@ -203,7 +203,7 @@ def test_statements_that_read_no_file_leave_the_others_believed(how: str, tmp_pa
     inputs = (*INPUTS, InputColumn("h", ColumnType.STRING))
     bound = Bound("h", 1, 1, 1, leading=0, salt=3)
     request = replace(request_of(path, Dialect()), inputs=inputs, bound=bound)
-    answer = fast(request, lay_out(request.source, inputs))
+    answer = read_fast(request, lay_out(request.source, inputs))
     assert answer is not None
     assert list(answer.table.reveal()[0]) == [999, 0]
 
@@ -226,7 +226,7 @@ def test_a_scan_that_is_never_begun_is_not_waited_for(
 
     monkeypatch.setattr(LineScan, "start", start)
     with pytest.raises((KeyboardInterrupt, NoMoreThreads)):
-        fast(request, table)
+        read_fast(request, table)
 
 
 @WAYS
@@ -241,7 +241,7 @@ def test_a_scan_that_has_no_memory_is_not_believed(
 
     monkeypatch.setattr("dprelease.sources.csv.line_check.open_unpacked", opened)
     request = request_of(path, Dialect())
-    assert fast(request, lay_out(request.source, INPUTS)) is None
+    assert read_fast(request, lay_out(request.source, INPUTS)) is None
     assert counted(path, Dialect()) == [1, 0]
 
 
@@ -278,7 +278,7 @@ def test_a_line_without_end_takes_little_memory(how: str, tmp_path: Path) -> Non
     path = tmp_path / f"t.csv{how}"
     path.write_bytes(PACK[how](b"g\n" + b"a" * (64 << 20) + b"\na\n"))
     told: list[int] = []
-    read = list(blocks(Split(str(path)), True, told.append))
+    read = list(iter_blocks(Split(str(path)), True, told.append))
     assert max(len(block) for block, _ in read) <= LINE_LIMIT + (1 << 20)
     assert sum(overlong for _, overlong in read) == 1
     assert b"".join(block for block, _ in read) == b"a\n"

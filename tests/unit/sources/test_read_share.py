@@ -18,7 +18,7 @@ from oracle.engine import get
 
 from dprelease.engines.duckdb import duckdb_engine, execute, record_codes
 from dprelease.engines.duckdb.hash_parts import Part
-from dprelease.engines.duckdb.hash_parts import in_parts as honest_parts
+from dprelease.engines.duckdb.hash_parts import run_in_parts as honest_parts
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -112,9 +112,9 @@ def test_the_share_rises_to_the_end(
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(execute, "first_parts", lambda *_: parts)
+    monkeypatch.setattr(execute, "choose_part_count", lambda *_: parts)
     if reader == "fast":
-        monkeypatch.setattr(duckdb_engine, "careful", None)
+        monkeypatch.setattr(duckdb_engine, "read_carefully", None)
     source = SOURCES[reader](folder)
     shares = aggregated(AggregateRequest(source, INPUTS, (G,), measures, bound=bound))
     statements = 1 if len(measures) == 2 else 3 if bound is None else 4
@@ -137,7 +137,7 @@ def test_a_part_that_did_not_fit_is_read_again_and_the_share_does_not_fall(
 
         return honest_parts(tried, first, begin)
 
-    monkeypatch.setattr(execute, "in_parts", in_parts)
+    monkeypatch.setattr(execute, "run_in_parts", in_parts)
     source = SOURCES[reader](folder)
     request = AggregateRequest(source, INPUTS, (G,), (COUNT, SUM), bound=BOUND)
     aggregated(request)
@@ -149,9 +149,9 @@ def test_a_part_that_did_not_fit_is_read_again_and_the_share_does_not_fall(
 def test_the_share_of_records_rises_as_they_are_taken(
     reader: str, bound: Bound | None, parts: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(record_codes, "first_parts", lambda *_: parts)
+    monkeypatch.setattr(record_codes, "choose_part_count", lambda *_: parts)
     if reader == "fast":
-        monkeypatch.setattr(record_codes, "careful", None)
+        monkeypatch.setattr(record_codes, "read_carefully", None)
     shares: list[float] = []
     request = RecordRequest(SOURCES[reader](folder), INPUTS, (G, N), bound)
     batches = get("duckdb").records(request, shares.append).reveal()
@@ -176,16 +176,16 @@ def test_bytes_of_the_process_are_looked_at_while_it_reads(
 ) -> None:
     """Without those that others read; where the system counts none, by what DuckDB says."""
     now, percent, shares = [1000], [0.0], list[float]()
-    monkeypatch.setattr(read_share, "bytes_read", lambda: now[0] if counted else None)
+    monkeypatch.setattr(read_share, "count_bytes_read", lambda: now[0] if counted else None)
     share = ReadShare(shares.append)
 
     def come_to(wanted: float) -> None:
         while not shares or shares[-1] != pytest.approx(wanted):
             time.sleep(0.001)
 
-    with share.measured(100, lambda: percent[0]):
+    with share.measure(100, lambda: percent[0]):
         share.begin(2)
-        share.beside(300)
+        share.exclude(300)
         now[0], percent[0] = 1350, 50
         come_to(0.25)
         share.read(1)
@@ -201,11 +201,11 @@ def test_bytes_of_the_process_are_looked_at_while_it_reads(
 
 
 def test_the_system_counts_what_this_process_reads(folder: Path) -> None:
-    before = read_share.bytes_read()
+    before = read_share.count_bytes_read()
     if before is None:
         pytest.skip("this system doesn't count them")
     size = len((folder / "t.csv").read_bytes())
-    assert size <= (read_share.bytes_read() or 0) - before < 2 * size
+    assert size <= (read_share.count_bytes_read() or 0) - before < 2 * size
 
 
 def test_nobody_is_told_and_nothing_polled_if_nobody_waits(

@@ -12,7 +12,7 @@ import pytest
 
 from dprelease import Failure
 from dprelease.engines import get
-from dprelease.engines.duckdb.duckdb_session import session
+from dprelease.engines.duckdb.duckdb_session import open_session
 from dprelease.model import (
     AggregateRequest,
     ColumnType,
@@ -128,7 +128,7 @@ def test_small_and_huge_physical_types(tmp_path: Path) -> None:
 
 
 def test_nothing_spills_to_disk() -> None:
-    with session(()) as connection:
+    with open_session(()) as connection:
         limit = connection.execute("SELECT current_setting('max_temp_directory_size')").fetchall()[
             0
         ][0]

@@ -284,12 +284,12 @@ def test_the_last_column_of_a_sheet() -> None:
 def test_no_text_but_the_header_s_is_looked_at(tmp_path: Path) -> None:
     rows = [("x", "y"), *((f"text {number}", "x") for number in range(100))]
     path = workbooks.table(tmp_path / "t.xlsx", rows)
-    with workbook.opened(str(path)) as parts:
-        (sheet,) = workbook.sheets_of(parts).values()
+    with workbook.open_workbook(str(path)) as parts:
+        (sheet,) = workbook.list_sheets(parts).values()
         made = workbook.Cells(sheet, None)
-        assert next(workbook.rows_of(parts, sheet, made)) == {1: "", 2: ""}
+        assert next(workbook.iter_rows(parts, sheet, made)) == {1: "", 2: ""}
         assert made.most_shared == 1
-        assert workbook.shared_texts(parts, sheet.texts, 2) == ["x", "y"]
+        assert workbook.read_shared_texts(parts, sheet.texts, 2) == ["x", "y"]
 
 
 LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
@@ -363,9 +363,9 @@ def test_one_cell_at_a_time_is_held(tmp_path: Path) -> None:
     path = write(tmp_path / "t.xlsx", {"S": f"{HEADER}<row>{wide}</row>" + "<row/>" * 1000})
     tracemalloc.start()
     try:
-        with workbook.opened(str(path)) as parts:
-            (sheet,) = workbook.sheets_of(parts).values()
-            rows = workbook.rows_of(parts, sheet, workbook.Cells(sheet, []))
+        with workbook.open_workbook(str(path)) as parts:
+            (sheet,) = workbook.list_sheets(parts).values()
+            rows = workbook.iter_rows(parts, sheet, workbook.Cells(sheet, []))
             assert [len(row) for row in rows] == [1, 60_000]
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
