@@ -206,7 +206,7 @@ def expressions() -> Lines:
     by_type: dict[str, list[str]] = {}
     for shape in whitelist.SHAPES:
         text = EXAMPLES[shape]
-        kind = whitelist.type_name(whitelist.read(text, TYPES).type)
+        kind = whitelist.name_type(whitelist.read(text, TYPES).type)
         by_type.setdefault(kind, []).append(text)
     yield from table("gives", "examples")
     for kind, texts in sorted(by_type.items()):

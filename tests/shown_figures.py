@@ -16,7 +16,7 @@ from pathlib import Path
 from dprelease import show
 from dprelease.cli.views.show_view import page_of
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.output.released_tables import described_tables, read_rows
+from dprelease.output.released_tables import list_tables, read_rows
 
 SHOWN = 24
 BESIDE = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
@@ -27,7 +27,7 @@ def check_shown(tables: Sequence[OutputTable], output: Path) -> int:
     """Compare all forms with the tables of a release; give the number of figures compared."""
     html = (output / "report.html").read_text(encoding="utf-8")
     markdown = (output / "report.md").read_text(encoding="utf-8")
-    described = {table.name: table for table in described_tables(str(output))}
+    described = {table.name: table for table in list_tables(str(output))}
     compared = 0
     for number, table in enumerate(tables, 1):
         wanted = expected(table)

@@ -109,7 +109,7 @@ def combined(made: Release, steps: Sequence[Step], terms: Sequence[Sequence[Term
 def centred(**privacy: Any) -> Plan:
     """The total, and tables by g, by h and by both, of centred cells: 3 and 4 labels."""
     made = release(((), None), (("g",), None), (("h",), None), (("g", "h"), None), **privacy)
-    g, h = (group.completed() for group in made.queries[3].groups)
+    g, h = (group.complete() for group in made.queries[3].groups)
     replaced = privacy.get("adjacency") == "replace-one"
     norms = {(): (1, 1), (g,): (4, 6), (h,): (6, 12), (g, h): (24, 72)}
     if replaced:  # both records are counted; of labels of one axis alone, the other differs
@@ -138,7 +138,7 @@ def _size(groups: Sequence[Group]) -> int:
 
 def terms(query: Query) -> list[Term]:
     """The parts of a table: the centred cells of each set of its groups, centred once more."""
-    groups = [group.completed() for group in query.groups]
+    groups = [group.complete() for group in query.groups]
     return [
         Term(
             _name(inner),
@@ -153,7 +153,7 @@ def terms(query: Query) -> list[Term]:
 def conditions(*by: str, where: str | None = None, **privacy: Any) -> Plan:
     """The records and those that meet each of two conditions; or so in each cell of groups."""
     made = release((by, None), (by, "y > 3"), (by, "y > 5"), **privacy)
-    groups = [group.completed() for group in made.queries[0].groups]
+    groups = [group.complete() for group in made.queries[0].groups]
     rows = 2 if privacy.get("people") else 1
     filters = [query.where for query in made.queries]
     steps = [
@@ -190,7 +190,7 @@ def by_filters(**privacy: Any) -> Plan:
 def full(**privacy: Any) -> Plan:
     """Tables by g and k and by each, of the cells by both as they are."""
     made = release((("g", "k"), None), (("g",), None), (("k",), None), ((), None), **privacy)
-    groups = [group.completed() for group in made.queries[0].groups]
+    groups = [group.complete() for group in made.queries[0].groups]
     terms = [[Term("cells", ONE, groups=places)] for places in ((0, 1), (0,), (1,), ())]
     return combined(made, [step("cells", 1, 1, groups)], terms)
 

@@ -42,7 +42,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Reads the first line of a CSV file, which must be its header, or the schema of a Parquet or
     Arrow file: no value, so bounds, keys and budget are yours to write.
     """
-    from dprelease.files.packed import suffix_of
+    from dprelease.files.packed import get_suffix
     from dprelease.scaffold.file_columns import Csv, csv_columns
     from dprelease.scaffold.template import MARK, NewSpec, check_path, spec_text
     from dprelease.sources.source_registry import SOURCES, SUFFIXES
@@ -50,7 +50,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if "://" in data:  # a URI may hold a password, and is not said again
         hint = "write its spec by hand: How-to, Read from a database"
         raise click.UsageError(f"init begins no spec of a database or URI; {hint}")
-    suffix = suffix_of(data)
+    suffix = get_suffix(data)
     if suffix not in SUFFIXES:
         hint = f"a file with one of the suffixes {', '.join(SUFFIXES)}"
         raise click.UsageError(f"{data}: its suffix does not say which format it has; name {hint}")

@@ -53,13 +53,13 @@ def write_file(path: str, content: bytes, directory: str | None = None) -> None:
     A published file is only replaced in the ``directory`` of the release that it is of.
     """
     from dprelease.files.atomic import UnwrittenError, save_file
-    from dprelease.output.released_tables import published_files
+    from dprelease.output.released_tables import list_published_files
     from dprelease.reports.report_formats import is_rendered
 
     folder, name = os.path.split(os.path.realpath(path))
     elsewhere = directory is None or folder != os.path.realpath(directory)
     try:
-        if elsewhere and name in published_files(folder):
+        if elsewhere and name in list_published_files(folder):
             raise UnwrittenError("it is a file of another release", is_of_disk=False)
         save_file(path, content, is_rendered)
     except UnwrittenError as problem:

@@ -123,7 +123,7 @@ def _columns(release: Release) -> dict[str, Item]:
     return {
         name: Item(f"columns.{name}", "declared", _column(column))
         for name, column in release.columns.items()
-        if column.state_of is None
+        if column.observed_column is None
     }
 
 

@@ -27,10 +27,10 @@ from typing import Literal
 from dprelease.expressions.nodes import ExpressionError, Node
 from dprelease.model import ColumnType, Expression
 
-__all__ = ["ExpressionError", "Node", "parse", "result_type", "tree"]
+__all__ = ["ExpressionError", "Node", "find_result_type", "parse", "parse_tree"]
 
 
-def tree(text: str, types: Mapping[str, ColumnType]) -> Node:
+def parse_tree(text: str, types: Mapping[str, ColumnType]) -> Node:
     """The typed tree of an expression over columns of the given types; raises ExpressionError."""
     from dprelease.expressions.whitelist import read
 
@@ -41,7 +41,7 @@ def parse(
     text: str, types: Mapping[str, ColumnType], want: Literal["condition", "value"]
 ) -> Expression:
     """Check an expression; a condition must be boolean. Raises ExpressionError."""
-    node = tree(text, types)
+    node = parse_tree(text, types)
     if want == "condition" and node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError(
             f"a condition is true or false, this is {node.type}",
@@ -50,6 +50,6 @@ def parse(
     return Expression(text, node.columns())
 
 
-def result_type(text: str, types: Mapping[str, ColumnType]) -> ColumnType | None:
+def find_result_type(text: str, types: Mapping[str, ColumnType]) -> ColumnType | None:
     """Type of an expression's value (decimals count as float); None for a bare NULL."""
-    return tree(text, types).type
+    return parse_tree(text, types).type

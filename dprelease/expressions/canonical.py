@@ -6,29 +6,29 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.expressions.nodes import Node
 from dprelease.model import ColumnType
 
 
-def canonical(text: str, types: Mapping[str, ColumnType]) -> str:
+def write_canonical(text: str, types: Mapping[str, ColumnType]) -> str:
     """Write an expression over columns of the given types as its typed tree says.
 
     Expressions with equal texts have equal values; ledgers keep these texts, so that an expression
     has the same one in every version. Raises ExpressionError.
     """
-    return _written(tree(text, types))
+    return _write(parse_tree(text, types))
 
 
-def _written(node: Node) -> str:
+def _write(node: Node) -> str:
     if node.op == "column":
         return json.dumps(node.value)
     if node.op == "literal":
-        return _literal(node)
-    return f"{node.op}({', '.join(map(_written, node.args))})"
+        return _write_literal(node)
+    return f"{node.op}({', '.join(map(_write, node.args))})"
 
 
-def _literal(node: Node) -> str:
+def _write_literal(node: Node) -> str:
     """The type and the value: a text in quotes, a number so that no two are written alike."""
     value, kind = node.value, node.type
     if value is None or kind is None:

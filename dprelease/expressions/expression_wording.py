@@ -83,43 +83,43 @@ def remember(tree: exp.Expr, words: Sequence[str], accepted: Iterable[str]) -> N
     tree.meta[_ACCEPTED] = frozenset(accepted)
 
 
-def written(tree: exp.Expr) -> str:
+def name_node(tree: exp.Expr) -> str:
     """What a node of the tree is called."""
     kind = type(tree).__name__
-    words = _words(tree)
+    words = _list_words(tree)
     spelled = _FUNCTIONS.get(kind)
     if spelled is not None:
-        return _among(spelled, words)
+        return _find_word(spelled, words)
     if kind in _OPERATORS:
         as_operator = not _is_function(tree) or set(_OPERATORS[kind]) & set(words)
-        called = "" if as_operator else _refused_call(tree)
-        name = called or _among(_OPERATORS[kind], words)
+        function = "" if as_operator else _find_refused_call(tree)
+        name = function or _find_word(_OPERATORS[kind], words)
         return name if name[0].isalpha() else f'"{name}"'
     if kind in _THINGS:
         return _THINGS[kind]
     if kind == "Anonymous":
         return f"{tree.name.upper()}()"
-    if _is_function(tree) and kind not in _accepted(tree):
-        return _refused_call(tree) or _in_capitals(kind, words)
+    if _is_function(tree) and kind not in _list_accepted(tree):
+        return _find_refused_call(tree) or _capitalize(kind, words)
     return kind.upper()
 
 
-def written_type(tree: exp.Expr, name: str) -> str:
+def name_tree_type(tree: exp.Expr, name: str) -> str:
     """The name of a type."""
-    return _among(_TYPES.get(name, (name,)), _words(tree))
+    return _find_word(_TYPES.get(name, (name,)), _list_words(tree))
 
 
-def _words(tree: exp.Expr) -> list[str]:
+def _list_words(tree: exp.Expr) -> list[str]:
     words: list[str] = tree.root().meta.get(_WORDS, [])
     return words
 
 
-def _accepted(tree: exp.Expr) -> frozenset[str]:
+def _list_accepted(tree: exp.Expr) -> frozenset[str]:
     accepted: frozenset[str] = tree.root().meta.get(_ACCEPTED, frozenset())
     return accepted
 
 
-def _among(spelled: Sequence[str], words: Sequence[str]) -> str:
+def _find_word(spelled: Sequence[str], words: Sequence[str]) -> str:
     return next((word for word in spelled if word in words), spelled[0])
 
 
@@ -129,22 +129,22 @@ def _is_function(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Func)
 
 
-def _refused_call(tree: exp.Expr) -> str:
+def _find_refused_call(tree: exp.Expr) -> str:
     """The first function that is called and not on the list."""
-    accepted = {name.upper() for name in _accepted(tree)}
+    accepted = {name.upper() for name in _list_accepted(tree)}
     accepted.update(name for spelled in _FUNCTIONS.values() for name in spelled)
     accepted |= {"AND", "OR", "NOT", "IN", "WHEN", "THEN", "ELSE", "BETWEEN", "LIKE", "IS", "AS"}
     return next(
         (
             f"{word}()"
-            for word, after in pairwise(_words(tree))
+            for word, after in pairwise(_list_words(tree))
             if after == "(" and word.isidentifier() and word not in accepted
         ),
         "",
     )
 
 
-def _in_capitals(kind: str, words: Sequence[str]) -> str:
+def _capitalize(kind: str, words: Sequence[str]) -> str:
     """CURRENT_DATE of CurrentDate, if that is what was written."""
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).upper()
     return name if name in words else f"{name}()"

@@ -56,7 +56,7 @@ def _check_text(text: str) -> list[str]:
     for token in tokens:
         gap = text[end : token.start]
         if gap.strip() or token.comments:
-            raise _hidden(end)
+            raise _build_hidden_error(end)
         if token.token_type.name == "SEMICOLON":
             raise ExpressionError(
                 "an expression holds no semicolon", "write one expression", token.start
@@ -69,12 +69,12 @@ def _check_text(text: str) -> list[str]:
             )
         end = token.end + 1
     if text[end:].strip():
-        raise _hidden(end)
+        raise _build_hidden_error(end)
     quoted = ("STRING", "IDENTIFIER")
     return ["" if token.token_type.name in quoted else token.text for token in tokens]
 
 
-def _hidden(offset: int) -> ExpressionError:
+def _build_hidden_error(offset: int) -> ExpressionError:
     return ExpressionError(
         "an expression holds no comments", "put the comment into the TOML file", offset
     )
@@ -97,7 +97,7 @@ def _parse(text: str) -> exp.Expr:
     )
 
 
-def sql_word(text: str, names: Iterable[str]) -> str | None:
+def find_sql_word(text: str, names: Iterable[str]) -> str | None:
     """The first of the names that stands in the text, not quoted, as a word of SQL."""
     from sqlglot import tokenize
     from sqlglot.errors import SqlglotError

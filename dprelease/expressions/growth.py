@@ -48,7 +48,7 @@ def check_growth(node: Node) -> None:
             "the result could fill the memory",
             f"with all intermediate results at most {MOST_PIECES} texts: join fewer columns",
         )
-    if _cleared(node) > MOST_OPERATIONS:
+    if _count_nan_operations(node) > MOST_OPERATIONS:
         raise ExpressionError(
             "the expression nests /, %, BETWEEN, IN, NULLIF or choices of computed values too deep",
             "simplify it",
@@ -57,15 +57,15 @@ def check_growth(node: Node) -> None:
 
 def count_pieces(node: Node) -> int:
     """Count the texts of the data in all results of joining, intermediate ones included."""
-    return _pieces(node)[1]
+    return _count_pieces(node)[1]
 
 
 def count_joined(node: Node) -> int:
     """Count the operations whose results are longer than the texts that they are made of."""
-    return (growth_factor(node) > 0) + sum(map(count_joined, node.args))
+    return (compute_growth(node) > 0) + sum(map(count_joined, node.args))
 
 
-def growth_factor(node: Node) -> int:
+def compute_growth(node: Node) -> int:
     """Give how many times as long as its operands a result may be; 0 where it does not grow."""
     if node.op in JOINS:
         return 1
@@ -75,38 +75,38 @@ def growth_factor(node: Node) -> int:
     return -(-new // old) if new > old else 0
 
 
-def joined_operands(node: Node) -> tuple[Node, ...]:
+def list_joined_operands(node: Node) -> tuple[Node, ...]:
     """Give the operands whose lengths make that of a result: of a chain of `||` those of all."""
     if node.op == "replace":
         return node.args[:1]
     if node.op != "||":
         return node.args
-    chains = (joined_operands(part) if part.op == "||" else (part,) for part in node.args)
+    chains = (list_joined_operands(part) if part.op == "||" else (part,) for part in node.args)
     return tuple(chain.from_iterable(chains))
 
 
-def hands_on(node: Node) -> bool:
+def is_handing_on(node: Node) -> bool:
     """Whether the operation gives NaN for an operand that is NaN, as it gives null for null."""
     return node.op in _HANDING_ON and node.type is ColumnType.FLOAT
 
 
 def may_be_nan(node: Node) -> bool:
     """Whether the operation can give NaN, its operands handed on as they are."""
-    if not hands_on(node):
+    if not is_handing_on(node):
         return False
     return node.op in _ARITHMETIC or any(map(may_be_nan, node.args))
 
 
-def _cleared(node: Node) -> int:
+def _count_nan_operations(node: Node) -> int:
     """Operations that DuckDB makes of the tree, where NaN has become null at the end."""
-    operations = _operations(node)
+    operations = _count_operations(node)
     return 2 * operations if may_be_nan(node) else operations
 
 
-def _operations(node: Node) -> int:
-    counted = _operations if hands_on(node) else _cleared
-    grows = growth_factor(node) > 0
-    counts = list(map(counted, joined_operands(node) if grows else node.args))
+def _count_operations(node: Node) -> int:
+    counted = _count_operations if is_handing_on(node) else _count_nan_operations
+    grows = compute_growth(node) > 0
+    counts = list(map(counted, list_joined_operands(node) if grows else node.args))
     if grows:  # their lengths are looked at first
         counts = [2 * count for count in counts]
     elif node.op in ("/", "%"):  # by what is not 0
@@ -119,17 +119,17 @@ def _operations(node: Node) -> int:
     return 1 + sum(counts)
 
 
-def _pieces(node: Node) -> tuple[int, int]:
+def _count_pieces(node: Node) -> tuple[int, int]:
     """Texts of the data in the longest result, and in all results of joining up to it."""
     if node.op == "column":
         return int(node.type is ColumnType.STRING), 0
-    pieces = [_pieces(operand) for operand in node.args]
+    pieces = [_count_pieces(operand) for operand in node.args]
     before = sum(joined for _, joined in pieces)
     if node.op in JOINS:
         length = sum(size for size, _ in pieces)
         return length, before + length
     if node.op == "replace":
-        factor = growth_factor(node)
+        factor = compute_growth(node)
         size = pieces[0][0] * max(1, factor)  # as if it were nothing but what is replaced
         return size, before + size * (factor > 0)
     return max((size for size, _ in pieces), default=0), before

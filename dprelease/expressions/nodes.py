@@ -58,17 +58,17 @@ class Node(Struct, frozen=True):
         return tuple(names)
 
 
-def literal(value: Value, kind: ColumnType | None) -> Node:
+def build_literal(value: Value, kind: ColumnType | None) -> Node:
     """A constant of the given type."""
     return Node("literal", kind, (), value)
 
 
-def as_float(node: Node) -> Node:
+def cast_to_float(node: Node) -> Node:
     """The operand as a double."""
     return node if node.type is ColumnType.FLOAT else Node("to_float", ColumnType.FLOAT, (node,))
 
 
-def as_type(node: Node, kind: ColumnType | None) -> Node:
+def widen(node: Node, kind: ColumnType | None) -> Node:
     """The operand widened to ``kind`` (integer to float, date to timestamp); nulls fit anywhere."""
     if node.type is kind or kind is None:
         return node

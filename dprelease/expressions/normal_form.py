@@ -35,14 +35,16 @@ def normalize(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def normal_form(value: Sql) -> Sql:
+def normalize_text(value: Sql) -> Sql:
     """The normal form of a text. One of ASCII alone costs two lengths."""
     ascii_ = call("STRLEN", value).equals(call("LENGTH", value))
     alone = call("CONTAINS", value, call("CHR", 0)) | is_longer(value, LONGEST_TEXT)
-    return case([(ascii_, value), (is_simple(value), value), (alone, value)], composed(value))
+    return case(
+        [(ascii_, value), (is_simple(value), value), (alone, value)], build_normal_form(value)
+    )
 
 
-def composed(value: Sql) -> Sql:
+def build_normal_form(value: Sql) -> Sql:
     """The normal form of a text without NUL that is no longer than ``LONGEST_TEXT``.
 
     DuckDB normalizes every entry of a dictionary-encoded column, even rows that a CASE excluded.
@@ -56,7 +58,7 @@ def is_simple(value: Sql) -> Sql:
     return call("REGEXP_FULL_MATCH", value, SIMPLE)
 
 
-def is_longer(value: Sql, most: int) -> Sql:
+def is_longer(value: Sql, limit: int) -> Sql:
     """Whether a text has more characters; texts with no more bytes aren't counted through."""
-    longer = [call(name, value) > most for name in ("STRLEN", "LENGTH")]
+    longer = [call(name, value) > limit for name in ("STRLEN", "LENGTH")]
     return longer[0] & longer[1]

@@ -14,9 +14,9 @@ from functools import reduce
 
 from dprelease.expressions.growth import (
     LONGEST_JOINED,
-    growth_factor,
-    hands_on,
-    joined_operands,
+    compute_growth,
+    is_handing_on,
+    list_joined_operands,
     may_be_nan,
 )
 from dprelease.expressions.nodes import Node, Value
@@ -26,15 +26,15 @@ from dprelease.expressions.sqltext import (
     Sql,
     call,
     case,
+    is_in,
     literal,
     operator,
-    within,
 )
 from dprelease.expressions.typed_texts import (
     SQL_TYPES,
-    number_of_text,
-    value_of_text,
-    without_nan,
+    convert_text,
+    convert_text_to_number,
+    replace_nan,
 )
 from dprelease.model import ColumnType
 
@@ -43,67 +43,69 @@ Parts = Sequence[Sql]
 
 def compile_sql(node: Node, columns: Mapping[str, Sql]) -> Sql:
     """SQL of the tree; ``columns`` gives the SQL of each typed input column."""
-    made = _compiled(node, columns)
-    return without_nan(made) if may_be_nan(node) else made
+    sql = _compile(node, columns)
+    return replace_nan(sql) if may_be_nan(node) else sql
 
 
-def _compiled(node: Node, columns: Mapping[str, Sql]) -> Sql:
+def _compile(node: Node, columns: Mapping[str, Sql]) -> Sql:
     """SQL whose DOUBLE may still be NaN."""
     if node.op == "column":
         return columns[str(node.value)]
     if node.op == "literal":
-        return _constant(node.value, node.type)
-    if factor := growth_factor(node):
+        return _write_constant(node.value, node.type)
+    if factor := compute_growth(node):
         return _join_texts(node, factor, columns)
-    compiled = _compiled if hands_on(node) else compile_sql
+    compiled = _compile if is_handing_on(node) else compile_sql
     args = [compiled(arg, columns) for arg in node.args]
     if node.op in _ARITHMETIC:
-        return _arithmetic(node, args)
+        return _compile_arithmetic(node, args)
     return _BUILDERS[node.op](args)
 
 
 def _join_texts(node: Node, factor: int, columns: Mapping[str, Sql]) -> Sql:
     """Compile a text that is longer than its operands; null beyond `LONGEST_JOINED`."""
-    args = [compile_sql(arg, columns) for arg in joined_operands(node)]
+    args = [compile_sql(arg, columns) for arg in list_joined_operands(node)]
     if node.op == "replace":
-        made = call("REPLACE", *args, *(_constant(arg.value, arg.type) for arg in node.args[1:]))
+        joined = call(
+            "REPLACE", *args, *(_write_constant(arg.value, arg.type) for arg in node.args[1:])
+        )
     else:
-        made = call("CONCAT", *args) if node.op == "concat" else reduce(operator("||"), args)
+        joined = call("CONCAT", *args) if node.op == "concat" else reduce(operator("||"), args)
     # CONCAT passes over nulls; of the others a null is null anyway.
     lengths = [call("STRLEN", arg) for arg in args]
     if node.op == "concat":
         lengths = [call("COALESCE", length, 0) for length in lengths]
     # DuckDB computes a branch of a CASE for the rows of its condition alone: no long text is made.
-    return case([(reduce(operator("+"), lengths) * factor <= LONGEST_JOINED, made)])
+    return case([(reduce(operator("+"), lengths) * factor <= LONGEST_JOINED, joined)])
 
 
-def _constant(value: Value, kind: ColumnType | None) -> Sql:
+def _write_constant(value: Value, kind: ColumnType | None) -> Sql:
     if value is None:
         return NULL.cast(SQL_TYPES[kind]) if kind else NULL
     if isinstance(value, bool):
         return literal(value)
     if isinstance(value, str) or kind is None:
         return literal(str(value))
-    shown = value.isoformat(" ") if isinstance(value, datetime) else str(value)
-    return literal(shown).cast(SQL_TYPES[kind])
+    text = value.isoformat(" ") if isinstance(value, datetime) else str(value)
+    return literal(text).cast(SQL_TYPES[kind])
 
 
 _ARITHMETIC: dict[str, Operator] = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "%"}
 
 
-def _arithmetic(node: Node, args: Parts) -> Sql:
+def _compile_arithmetic(node: Node, args: Parts) -> Sql:
     first, second = args
     if node.op in ("/", "%"):
         second = call("NULLIF", second, 0.0 if node.type is ColumnType.FLOAT else 0)
-    made = operator(_ARITHMETIC[node.op])(first, second)
-    return made if node.type is ColumnType.FLOAT else call("TRY", made)
+    result = operator(_ARITHMETIC[node.op])(first, second)
+    return result if node.type is ColumnType.FLOAT else call("TRY", result)
 
 
-def _binary(name: Operator) -> Callable[[Parts], Sql]:
+def _build_binary(name: Operator) -> Callable[[Parts], Sql]:
     return lambda args: operator(name)(*args)
 
 
-def _function(name: str) -> Callable[[Parts], Sql]:
+def _build_function(name: str) -> Callable[[Parts], Sql]:
     return lambda args: call(name, *args)
 
 
@@ -113,29 +115,29 @@ _FUNCTIONS = (
     "replace", "substring", "year", "month", "day", "hour",
 )  # fmt: skip
 _BUILDERS: dict[str, Callable[[Parts], Sql]] = {
-    **{name: _binary(name) for name in _OPERATORS},
-    **{name: _function(name.upper()) for name in _FUNCTIONS},
+    **{name: _build_binary(name) for name in _OPERATORS},
+    **{name: _build_function(name.upper()) for name in _FUNCTIONS},
     "to_float": lambda args: args[0].cast("DOUBLE"),
     "to_timestamp": lambda args: args[0].cast("TIMESTAMP"),
     "to_integer": lambda args: args[0].try_cast("BIGINT"),
     "neg": lambda args: call("TRY", -args[0]),
     "abs": lambda args: call("TRY", call("ABS", args[0])),
-    "and": _binary("AND"),
-    "or": _binary("OR"),
+    "and": _build_binary("AND"),
+    "or": _build_binary("OR"),
     "not": lambda args: ~args[0],
     "is_null": lambda args: args[0].is_null(),
     "between": lambda args: args[0].between(args[1], args[2]),
-    "in": lambda args: within(args[0], args[1:]),
-    "like": _binary("LIKE"),
+    "in": lambda args: is_in(args[0], args[1:]),
+    "like": _build_binary("LIKE"),
     "case": lambda args: case(zip(args[:-1:2], args[1::2], strict=True), args[-1]),
     "round": lambda args: call("ROUND", args[0], args[1].cast("INTEGER")),
     "to_date": lambda args: args[0].cast("DATE"),
-    "read_integer": lambda args: value_of_text(
-        args[0], ColumnType.INTEGER, number_of_text(args[0])
+    "read_integer": lambda args: convert_text(
+        args[0], ColumnType.INTEGER, convert_text_to_number(args[0])
     ),
-    "read_float": lambda args: number_of_text(args[0]),
-    "read_date": lambda args: value_of_text(args[0], ColumnType.DATE),
-    "read_timestamp": lambda args: value_of_text(args[0], ColumnType.TIMESTAMP),
+    "read_float": lambda args: convert_text_to_number(args[0]),
+    "read_date": lambda args: convert_text(args[0], ColumnType.DATE),
+    "read_timestamp": lambda args: convert_text(args[0], ColumnType.TIMESTAMP),
     "trim": lambda args: call("TRIM", args[0], " "),
     "date_diff": lambda args: call("DATE_DIFF", "day", *(arg.cast("DATE") for arg in args)),
 }

@@ -91,8 +91,8 @@ class Sql:
 
     def over(self, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql:
         """A function over the rows of a partition, or over all, in order."""
-        parts = [f"PARTITION BY {_listed(partition)}"] if partition else []
-        parts += [f"ORDER BY {_listed(order)}"] if order else []
+        parts = [f"PARTITION BY {_join_values(partition)}"] if partition else []
+        parts += [f"ORDER BY {_join_values(order)}"] if order else []
         return Sql(f"{self} OVER ({' '.join(parts)})")
 
     def nulls_first(self) -> Sql:
@@ -109,16 +109,16 @@ class Sql:
         where: Sql | None = None,
     ) -> Sql:
         """A query of the relation, grouped if there is something to group by."""
-        made = f"SELECT {_listed(columns)} FROM {self}"  # noqa: S608 - all parts are Sql
+        query = f"SELECT {_join_values(columns)} FROM {self}"  # noqa: S608 - all parts are Sql
         if where is not None:
-            made += f" WHERE {where}"
+            query += f" WHERE {where}"
         if group:
-            made += f" GROUP BY {_listed(group)}"
-        return Sql(made if limit is None else f"{made} LIMIT {literal(limit)}")
+            query += f" GROUP BY {_join_values(group)}"
+        return Sql(query if limit is None else f"{query} LIMIT {literal(limit)}")
 
     def subquery(self, name: str, columns: Sequence[str] = ()) -> Sql:
         """The rows of a query as a relation, with other names of its columns if they are given."""
-        names = f"({_listed(map(col, columns))})" if columns else ""
+        names = f"({_join_values(map(col, columns))})" if columns else ""
         return Sql(f"({self}) AS {col(name)}{names}")
 
     def layer(self, columns: Mapping[str, Value], keep: bool = True) -> Sql:
@@ -126,7 +126,7 @@ class Sql:
         new = [literal(value).alias(key) for key, value in columns.items()]
         return self.select([STAR, *new] if keep else new).subquery("inside")
 
-    def replaced(self, key: str, value: Value) -> Sql:
+    def replace_column(self, key: str, value: Value) -> Sql:
         """The same rows with column ``key`` computed anew."""
         return self.select([Sql(f"* REPLACE ({literal(value).alias(key)})")]).subquery("inside")
 
@@ -178,7 +178,7 @@ def literal(value: Value) -> Sql:
 
 def call(name: str, *args: Value) -> Sql:
     """A function call."""
-    return Sql(f"{name}({_listed(args)})")
+    return Sql(f"{name}({_join_values(args)})")
 
 
 def case(pairs: Iterable[tuple[Sql, Value]], default: Value | None = None) -> Sql:
@@ -190,13 +190,13 @@ def case(pairs: Iterable[tuple[Sql, Value]], default: Value | None = None) -> Sq
 
 def array(values: Iterable[Value]) -> Sql:
     """A list of values."""
-    return Sql(f"[{_listed(values)}]")
+    return Sql(f"[{_join_values(values)}]")
 
 
 def struct(fields: Mapping[str, Value]) -> Sql:
     """Named values."""
-    made = (f"{literal(name)}: {literal(value)}" for name, value in fields.items())
-    return Sql("{" + ", ".join(made) + "}")
+    members = (f"{literal(name)}: {literal(value)}" for name, value in fields.items())
+    return Sql("{" + ", ".join(members) + "}")
 
 
 def option(name: str, value: Value) -> Sql:
@@ -204,9 +204,9 @@ def option(name: str, value: Value) -> Sql:
     return Sql(f"{col(name)} = {literal(value)}")
 
 
-def within(value: Sql, options: Iterable[Value]) -> Sql:
+def is_in(value: Sql, options: Iterable[Value]) -> Sql:
     """``value IN (options)``."""
-    return Sql(f"({value} IN ({_listed(options)}))")
+    return Sql(f"({value} IN ({_join_values(options)}))")
 
 
 def distinct(value: Sql) -> Sql:
@@ -219,5 +219,5 @@ def drop(name: str) -> Sql:
     return Sql(f"DROP TABLE IF EXISTS {col(name)}")
 
 
-def _listed(values: Iterable[Value]) -> str:
+def _join_values(values: Iterable[Value]) -> str:
     return ", ".join(str(literal(value)) for value in values)

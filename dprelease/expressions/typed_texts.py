@@ -30,23 +30,23 @@ _TIMESTAMP_TEXT = (
 )
 
 
-def without_nan(value: Sql) -> Sql:
+def replace_nan(value: Sql) -> Sql:
     """The DOUBLE, or null when it is NaN."""
     return call("NULLIF", value, float("nan"))
 
 
-def when(condition: Sql, value: Sql) -> Sql:
+def case_when(condition: Sql, value: Sql) -> Sql:
     """``CASE WHEN condition THEN value END``."""
     return case([(condition, value)])
 
 
-def integer_of_double(value: Sql) -> Sql:
+def cast_double_to_integer(value: Sql) -> Sql:
     """The DOUBLE as BIGINT if it is whole and within 64 bits."""
     fits = (value >= -(2.0**63)) & (value < 2.0**63)
-    return when(call("FLOOR", value).equals(value) & fits, value.cast("BIGINT"))
+    return case_when(call("FLOOR", value).equals(value) & fits, value.cast("BIGINT"))
 
 
-def integer_of_text(value: Sql, number: Sql) -> Sql:
+def convert_text_to_integer(value: Sql, number: Sql) -> Sql:
     """The BIGINT that a text means exactly; ``number`` is its DOUBLE, null if it means none."""
     is_short = call("STRLEN", value) <= _SHORT
     is_small = call("ABS", number).between(1.0, float(EXACT - 1))
@@ -58,12 +58,12 @@ def integer_of_text(value: Sql, number: Sql) -> Sql:
             (is_short & is_small, number.cast("BIGINT")),
             (value.equals("0"), 0),
             (is_usual, value.try_cast("BIGINT")),
-            (call("ABS", number) <= 2.0**63, _integer_of_digits(value)),
+            (call("ABS", number) <= 2.0**63, _parse_digits(value)),
         ]
     )
 
 
-def _integer_of_digits(value: Sql) -> Sql:
+def _parse_digits(value: Sql) -> Sql:
     """The integer of a text that means a number: by its digits, no double on the way."""
     plain = call("REPLACE", value, "_", "")
     sign, whole, fraction, exponent = (
@@ -79,46 +79,49 @@ def _integer_of_digits(value: Sql) -> Sql:
     return case([(digits.equals(""), 0), (is_whole & (size <= _LONGEST_INTEGER), exact)])
 
 
-def in_calendar(value: Sql, kind: ColumnType) -> Sql:
+def limit_to_calendar(value: Sql, kind: ColumnType) -> Sql:
     """The date or timestamp if its year is from 1 to 9999, else null."""
     sql = SQL_TYPES[kind]
     last = "9999-12-31" if kind is ColumnType.DATE else "9999-12-31 23:59:59.999999"
-    return when(value.between(literal("0001-01-01").cast(sql), literal(last).cast(sql)), value)
+    return case_when(value.between(literal("0001-01-01").cast(sql), literal(last).cast(sql)), value)
 
 
-def double_of_text(value: Sql) -> Sql:
+def convert_text_to_double(value: Sql) -> Sql:
     """The DOUBLE that a text means, NaN included."""
     parted = (call("STRLEN", value) > _UNDERSCORES_READ) & call("CONTAINS", value, "_")
     wrong = call("REGEXP_MATCHES", value, _UNDERSCORE_ALONE)
-    joined = when(~wrong, call("REPLACE", value, "_", ""))
+    joined = case_when(~wrong, call("REPLACE", value, "_", ""))
     return case([(parted, joined)], value).try_cast("DOUBLE")
 
 
-def number_of_text(value: Sql) -> Sql:
+def convert_text_to_number(value: Sql) -> Sql:
     """The DOUBLE that a text means."""
-    return without_nan(double_of_text(value))
+    return replace_nan(convert_text_to_double(value))
 
 
-def value_of_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) -> Sql:
+def convert_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) -> Sql:
     """The typed value of a text; ``as_number`` is its DOUBLE for numeric types."""
     if kind is ColumnType.STRING:
         return value
     if as_number is not None:
-        return integer_of_text(value, as_number) if kind is ColumnType.INTEGER else as_number
-    made = value.try_cast(SQL_TYPES[kind])
+        return (
+            convert_text_to_integer(value, as_number) if kind is ColumnType.INTEGER else as_number
+        )
+    result = value.try_cast(SQL_TYPES[kind])
     if kind is ColumnType.BOOLEAN:
         # Most texts are words, or 1 and 0, without blanks: the others are looked at alone.
         word = trim_blanks(value).try_cast("BOOLEAN")
-        other = call("COALESCE", word, truth_of_number(double_of_text(value)))
-        return case([(made.not_null(), made)], other)
+        fallback = call("COALESCE", word, cast_number_to_boolean(convert_text_to_double(value)))
+        return case([(result.not_null(), result)], fallback)
     if kind is ColumnType.DATE:
         # DuckDB reads more forms than ours; ours is the one it writes.
-        plain = made.cast("VARCHAR").equals(value) & call("LENGTH", value).equals(10)
+        plain = result.cast("VARCHAR").equals(value) & call("LENGTH", value).equals(10)
         among_blanks = call("REGEXP_FULL_MATCH", value, _DATE_TEXT)
         return case(
-            [(plain, made), (among_blanks, in_calendar(made, kind))], _moment(value).cast("DATE")
+            [(plain, result), (among_blanks, limit_to_calendar(result, kind))],
+            _parse_moment(value).cast("DATE"),
         )
-    return _moment(value)
+    return _parse_moment(value)
 
 
 def trim_blanks(value: Sql) -> Sql:
@@ -126,12 +129,12 @@ def trim_blanks(value: Sql) -> Sql:
     return call("TRIM", value, BLANKS)
 
 
-def truth_of_number(value: Sql) -> Sql:
+def cast_number_to_boolean(value: Sql) -> Sql:
     """The BOOLEAN of a number that is 1 or 0, else null."""
     return case([(value.equals(1.0), literal(True)), (value.equals(0.0), literal(False))])
 
 
-def _moment(value: Sql) -> Sql:
+def _parse_moment(value: Sql) -> Sql:
     shaped = call("REGEXP_FULL_MATCH", value, _TIMESTAMP_TEXT)
-    made = trim_blanks(value).try_cast("TIMESTAMP")
-    return when(shaped, in_calendar(made, ColumnType.TIMESTAMP))
+    moment = trim_blanks(value).try_cast("TIMESTAMP")
+    return case_when(shaped, limit_to_calendar(moment, ColumnType.TIMESTAMP))

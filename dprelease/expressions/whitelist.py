@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from dprelease.expressions.expression_wording import remember, written, written_type
-from dprelease.expressions.grammar import FORM, parse, sql_word
+from dprelease.expressions.expression_wording import name_node, name_tree_type, remember
+from dprelease.expressions.grammar import FORM, find_sql_word, parse
 from dprelease.expressions.growth import check_growth
 from dprelease.expressions.nodes import (
     INSIDE,
@@ -22,9 +22,9 @@ from dprelease.expressions.nodes import (
     TIMES,
     ExpressionError,
     Node,
-    as_float,
-    as_type,
-    literal,
+    build_literal,
+    cast_to_float,
+    widen,
 )
 from dprelease.expressions.normal_form import normalize
 from dprelease.model import ColumnType
@@ -51,9 +51,9 @@ def read(text: str, types: Mapping[str, ColumnType]) -> Node:
     try:
         tree, words = parse(text)
         remember(tree, words, SHAPES)
-        node = Reader(types).node(tree)
+        node = Reader(types).read_node(tree)
     except ExpressionError as error:
-        word = sql_word(text, types) if error.hint in (FORM, ALLOWED) else None
+        word = find_sql_word(text, types) if error.hint in (FORM, ALLOWED) else None
         if word is None:
             raise
         hint = f'a column named like a word of SQL stands in double quotes: "{word}"'
@@ -68,17 +68,17 @@ class Reader:
     def __init__(self, types: Mapping[str, ColumnType]) -> None:
         self.types = types
 
-    def node(self, tree: exp.Expr) -> Node:
+    def read_node(self, tree: exp.Expr) -> Node:
         """The typed node of a parser node."""
         parts, build = SHAPES.get(type(tree).__name__, ("", None))
         if build is None:
             raise refuse(tree)
-        used = {key for key, value in tree.args.items() if value not in (None, False, [])}
-        if used - {*parts.split()}:
+        keys = {key for key, value in tree.args.items() if value not in (None, False, [])}
+        if keys - {*parts.split()}:
             raise refuse(tree, "" if type(tree).__name__ == "Column" else "this form of ")
         return build(self, tree)
 
-    def column(self, tree: exp.Expr) -> Node:
+    def read_column(self, tree: exp.Expr) -> Node:
         """A declared column, by its plain or quoted name (case matters)."""
         name = tree.name
         if name in self.types:
@@ -87,10 +87,10 @@ class Reader:
         hint = f'did you mean "{close[0]}"?' if close else "declare it under [columns]"
         if signed := [column for column in self.types if column.startswith(f"{name}-")]:
             hint = f'a name with a sign stands in double quotes, such as "{signed[0]}"'
-        raise ExpressionError(f'unknown column "{name}"', hint, offset(tree))
+        raise ExpressionError(f'unknown column "{name}"', hint, find_offset(tree))
 
 
-def offset(tree: exp.Expr) -> int:
+def find_offset(tree: exp.Expr) -> int:
     """Where in the text the node (or the first name inside it) begins, or 0."""
     return min((node.meta["start"] for node in tree.walk() if "start" in node.meta), default=0)
 
@@ -98,14 +98,14 @@ def offset(tree: exp.Expr) -> int:
 def refuse(tree: exp.Expr, form: str = "") -> ExpressionError:
     """The refusal of a piece of SQL that is not on the list, by its name."""
     return ExpressionError(
-        f"{form}{written(tree)} is not allowed in an expression", ALLOWED, offset(tree)
+        f"{form}{name_node(tree)} is not allowed in an expression", ALLOWED, find_offset(tree)
     )
 
 
 # --- operands -------------------------------------------------------------------------------------
 
 
-def type_name(kind: ColumnType | None) -> str:
+def name_type(kind: ColumnType | None) -> str:
     """The type as people write it."""
     return kind.value if kind else "null"
 
@@ -113,18 +113,18 @@ def type_name(kind: ColumnType | None) -> str:
 def want(node: Node, kinds: Sequence[ColumnType], tree: exp.Expr, hint: str = "") -> Node:
     """The operand, which must be of one of the kinds (or a bare null, typed as the first)."""
     if node.type is None:
-        return as_type(node, kinds[0])
+        return widen(node, kinds[0])
     if node.type in kinds:
         return node
-    wanted = " or ".join(type_name(kind) for kind in kinds)
+    kind_names = " or ".join(name_type(kind) for kind in kinds)
     raise ExpressionError(
-        f"{written(tree)} needs {wanted}, not {type_name(node.type)}",
-        hint or _remedy(node.type, kinds),
-        offset(tree),
+        f"{name_node(tree)} needs {kind_names}, not {name_type(node.type)}",
+        hint or _suggest_remedy(node.type, kinds),
+        find_offset(tree),
     )
 
 
-def _remedy(kind: ColumnType, kinds: Sequence[ColumnType]) -> str:
+def _suggest_remedy(kind: ColumnType, kinds: Sequence[ColumnType]) -> str:
     if kind is BOOLEAN and INTEGER in kinds:
         return "CAST(x AS integer) makes a boolean 0 or 1"
     if kind is STRING and DATE in kinds:
@@ -142,31 +142,31 @@ def unify(nodes: Sequence[Node], tree: exp.Expr) -> tuple[Node, ...]:
     elif kinds <= set(TIMES):
         target = TIMESTAMP
     else:
-        mixed = " and ".join(sorted(type_name(kind) for kind in kinds))
+        mixed = " and ".join(sorted(name_type(kind) for kind in kinds))
         hint = "compare like with like"
         if STRING in kinds and kinds & set(TIMES):
             hint = "write dates as DATE '2026-01-31', timestamps as TIMESTAMP '2026-01-31 00:00:00'"
         elif STRING in kinds and kinds & set(NUMBERS):
             hint = "a string column compares with quoted text, a number column with a number"
-        raise ExpressionError(f"{mixed} don't mix in {written(tree)}", hint, offset(tree))
-    return tuple(as_type(node, target) for node in nodes)
+        raise ExpressionError(f"{mixed} don't mix in {name_node(tree)}", hint, find_offset(tree))
+    return tuple(widen(node, target) for node in nodes)
 
 
-def operands(reader: Reader, tree: exp.Expr) -> list[Node]:
+def read_operands(reader: Reader, tree: exp.Expr) -> list[Node]:
     """The typed operands: first ``this``, then ``expression``, then ``expressions``."""
     parts = [tree.args.get("this"), tree.args.get("expression"), *tree.args.get("expressions", [])]
-    return [reader.node(part) for part in parts if part is not None]
+    return [reader.read_node(part) for part in parts if part is not None]
 
 
-def small(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: int) -> int:
+def read_small_integer(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: int) -> int:
     """An integer literal from 0 to ``limit``."""
-    node = reader.node(part)
+    node = reader.read_node(part)
     if node.op == "literal" and isinstance(node.value, int) and 0 <= node.value <= limit:
         return node.value
     raise ExpressionError(
-        f"{written(tree)} takes whole numbers from 0 to {limit:,} here",
+        f"{name_node(tree)} takes whole numbers from 0 to {limit:,} here",
         "write the number itself",
-        offset(tree),
+        find_offset(tree),
     )
 
 
@@ -177,40 +177,42 @@ def read_literal(_: Reader, tree: exp.Expr) -> Node:
     """Text, a 64-bit integer, or a double when there is a point or an exponent."""
     text = tree.name
     if tree.args.get("is_string"):
-        return literal(normalize(text), STRING)
+        return build_literal(normalize(text), STRING)
     if text.isascii() and text.isdigit():
         value = int(text)
         if value > 2**63 - 1:
             raise ExpressionError("an integer here is beyond 64 bits", "use a smaller one")
-        return literal(value, INTEGER)
+        return build_literal(value, INTEGER)
     if not re.fullmatch(r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", text):
         raise refuse(tree)
     number = float(text)
     if math.isinf(number):
         raise ExpressionError("a number here is beyond the range of a double", "use a smaller one")
-    return literal(number, FLOAT)
+    return build_literal(number, FLOAT)
 
 
 def read_negative(reader: Reader, tree: exp.Expr) -> Node:
     """Unary minus; a negative literal stays a literal."""
-    node = want(reader.node(tree.this), NUMBERS, tree)
+    node = want(reader.read_node(tree.this), NUMBERS, tree)
     if node.op == "literal" and isinstance(node.value, int | float):
-        return literal(-node.value, node.type)
+        return build_literal(-node.value, node.type)
     return Node("neg", node.type, (node,))
 
 
-def uniform(op: str, wanted: Sequence[ColumnType] = (), kind: ColumnType | None = None) -> Build:
+def build_uniform(
+    op: str, kinds: Sequence[ColumnType] = (), kind: ColumnType | None = None
+) -> Build:
     """An operation on values of one type, each of a type that is ``wanted`` if any is.
 
     Its own type is ``kind``, or that of its operands. Division is on doubles.
     """
 
     def build(reader: Reader, tree: exp.Expr) -> Node:
-        nodes = operands(reader, tree)
-        if wanted:
-            nodes = [want(node, wanted, tree) for node in nodes]
+        nodes = read_operands(reader, tree)
+        if kinds:
+            nodes = [want(node, kinds, tree) for node in nodes]
         if op == "/":
-            nodes = list(map(as_float, nodes))
+            nodes = list(map(cast_to_float, nodes))
         args = unify(nodes, tree)
         return Node(op, kind or args[0].type, args)
 
@@ -220,29 +222,29 @@ def uniform(op: str, wanted: Sequence[ColumnType] = (), kind: ColumnType | None 
 def read_is_null(reader: Reader, tree: exp.Expr) -> Node:
     """IS NULL (IS NOT NULL arrives as NOT of it)."""
     if type(tree.expression).__name__ != "Null":
-        raise ExpressionError("IS takes NULL only", "write x or NOT x", offset(tree))
-    return Node("is_null", BOOLEAN, (reader.node(tree.this),))
+        raise ExpressionError("IS takes NULL only", "write x or NOT x", find_offset(tree))
+    return Node("is_null", BOOLEAN, (reader.read_node(tree.this),))
 
 
 def read_between(reader: Reader, tree: exp.Expr) -> Node:
     """BETWEEN, both ends included."""
-    parts = [reader.node(tree.args[key]) for key in ("this", "low", "high")]
+    parts = [reader.read_node(tree.args[key]) for key in ("this", "low", "high")]
     return Node("between", BOOLEAN, unify(parts, tree))
 
 
 def read_in(reader: Reader, tree: exp.Expr) -> Node:
     """IN with a list of literals."""
-    nodes = operands(reader, tree)
+    nodes = read_operands(reader, tree)
     if len(nodes) < 2 or any(n.op != "literal" or n.value is None for n in nodes[1:]):
-        raise ExpressionError("IN takes a list of literals", "x IN ('a', 'b')", offset(tree))
+        raise ExpressionError("IN takes a list of literals", "x IN ('a', 'b')", find_offset(tree))
     return Node("in", BOOLEAN, unify(nodes, tree))
 
 
 def read_like(reader: Reader, tree: exp.Expr) -> Node:
     """LIKE with a literal pattern; no escape character."""
-    text, pattern = (want(node, (STRING,), tree) for node in operands(reader, tree))
+    text, pattern = (want(node, (STRING,), tree) for node in read_operands(reader, tree))
     if pattern.op != "literal" or pattern.value is None:
-        raise ExpressionError("LIKE takes a quoted pattern", "x LIKE 'abc%'", offset(tree))
+        raise ExpressionError("LIKE takes a quoted pattern", "x LIKE 'abc%'", find_offset(tree))
     node = Node("like", BOOLEAN, (text, pattern))
     return Node("not", BOOLEAN, (node,)) if tree.args.get("negate") else node
 
@@ -251,13 +253,15 @@ def read_case(reader: Reader, tree: exp.Expr) -> Node:
     """CASE WHEN condition THEN value ... ELSE value END."""
     if tree.args.get("this") is not None:
         raise ExpressionError(
-            "CASE with a value after it is not allowed", "CASE WHEN x = 1 THEN ...", offset(tree)
+            "CASE with a value after it is not allowed",
+            "CASE WHEN x = 1 THEN ...",
+            find_offset(tree),
         )
     branches = tree.args["ifs"]
-    conditions = [want(reader.node(branch.this), (BOOLEAN,), tree) for branch in branches]
+    conditions = [want(reader.read_node(branch.this), (BOOLEAN,), tree) for branch in branches]
     last = tree.args.get("default")
-    values = [reader.node(branch.args["true"]) for branch in branches]
-    values.append(reader.node(last) if last is not None else literal(None, None))
+    values = [reader.read_node(branch.args["true"]) for branch in branches]
+    values.append(reader.read_node(last) if last is not None else build_literal(None, None))
     args = unify(values, tree)
     mixed = [part for pair in zip(conditions, args, strict=False) for part in pair]
     return Node("case", args[0].type, (*mixed, args[-1]))
@@ -272,38 +276,40 @@ def read_rounding(op: str) -> Build:
     def build(reader: Reader, tree: exp.Expr) -> Node:
         if tree.this is None:  # the parser lets FLOOR() pass
             raise refuse(tree, "this form of ")
-        node = want(reader.node(tree.this), NUMBERS, tree)
+        node = want(reader.read_node(tree.this), NUMBERS, tree)
         places = tree.args.get("decimals")
-        digits = small(reader, places, tree, 15) if places is not None else 0
+        digits = read_small_integer(reader, places, tree, 15) if places is not None else 0
         if node.type is INTEGER:
             return node
-        return Node(op, FLOAT, (node, literal(digits, INTEGER)) if op == "round" else (node,))
+        return Node(op, FLOAT, (node, build_literal(digits, INTEGER)) if op == "round" else (node,))
 
     return build
 
 
 def read_substring(reader: Reader, tree: exp.Expr) -> Node:
     """SUBSTRING(text, start, length) with literal positions, from 1."""
-    text = want(reader.node(tree.this), (STRING,), tree)
+    text = want(reader.read_node(tree.this), (STRING,), tree)
     start, size = tree.args.get("start"), tree.args.get("length")
-    first = small(reader, start, tree, 10**6) if start is not None else 0
+    first = read_small_integer(reader, start, tree, 10**6) if start is not None else 0
     if first < 1:
         raise ExpressionError(
-            "SUBSTRING starts at 1 or later", "the first character is number 1", offset(tree)
+            "SUBSTRING starts at 1 or later", "the first character is number 1", find_offset(tree)
         )
-    count = small(reader, size, tree, 10**6) if size is not None else 2**31 - 1
-    return Node("substring", STRING, (text, literal(first, INTEGER), literal(count, INTEGER)))
+    count = read_small_integer(reader, size, tree, 10**6) if size is not None else 2**31 - 1
+    return Node(
+        "substring", STRING, (text, build_literal(first, INTEGER), build_literal(count, INTEGER))
+    )
 
 
 def read_replace(reader: Reader, tree: exp.Expr) -> Node:
     """REPLACE(text, from, to) with quoted texts; an empty one to replace has no places."""
-    parts = [reader.node(tree.args[key]) for key in ("this", "expression", "replacement")]
+    parts = [reader.read_node(tree.args[key]) for key in ("this", "expression", "replacement")]
     args = tuple(want(part, (STRING,), tree) for part in parts)
     if any(part.op != "literal" or part.value is None for part in args[1:]) or not args[1].value:
         raise ExpressionError(
             "REPLACE takes a quoted text, not empty, and another one to put there",
             "REPLACE(x, '.', '')",
-            offset(tree),
+            find_offset(tree),
         )
     return Node("replace", STRING, args)
 
@@ -313,9 +319,9 @@ def read_extract(reader: Reader, tree: exp.Expr) -> Node:
     part = tree.name.lower()
     if part not in ("year", "month", "day", "hour"):
         raise ExpressionError(
-            f"EXTRACT of {tree.name} is not allowed", "year, month, day or hour", offset(tree)
+            f"EXTRACT of {tree.name} is not allowed", "year, month, day or hour", find_offset(tree)
         )
-    node = want(reader.node(tree.expression), (TIMESTAMP,) if part == "hour" else TIMES, tree)
+    node = want(reader.read_node(tree.expression), (TIMESTAMP,) if part == "hour" else TIMES, tree)
     return Node(part, INTEGER, (node,))
 
 
@@ -323,9 +329,9 @@ def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
     """DATE_DIFF('day', from, to)."""
     if tree.args.get("unit") is None or tree.args["unit"].name.upper() != "DAY":
         raise ExpressionError(
-            "DATE_DIFF counts days only", "DATE_DIFF('day', from, to)", offset(tree)
+            "DATE_DIFF counts days only", "DATE_DIFF('day', from, to)", find_offset(tree)
         )
-    later, earlier = (want(node, TIMES, tree) for node in operands(reader, tree))
+    later, earlier = (want(node, TIMES, tree) for node in read_operands(reader, tree))
     return Node("date_diff", INTEGER, (earlier, later))
 
 
@@ -335,16 +341,18 @@ def read_cast(reader: Reader, tree: exp.Expr) -> Node:
     kind = target.this.name if target.this is not None else ""
     if target.expressions or target.args.get("nested"):
         raise refuse(tree, "this form of ")
-    node = reader.node(tree.this)
+    node = reader.read_node(tree.this)
     if kind == "DATE" and node.op == "literal" and node.type is STRING:
-        return literal(_moment(str(node.value), date.fromisoformat, 10, tree), DATE)
+        return build_literal(_read_moment(str(node.value), date.fromisoformat, 10, tree), DATE)
     if kind in ("TIMESTAMP", "TIMESTAMPNTZ") and node.op == "literal" and node.type is STRING:
-        return literal(_moment(str(node.value), datetime.fromisoformat, 26, tree), TIMESTAMP)
+        return build_literal(
+            _read_moment(str(node.value), datetime.fromisoformat, 26, tree), TIMESTAMP
+        )
     target_type = _CASTS.get(kind)
     if target_type is None:
         hint = "integer, float, date or timestamp"
         raise ExpressionError(
-            f"CAST to {written_type(tree, kind)} is not allowed", hint, offset(tree)
+            f"CAST to {name_tree_type(tree, kind)} is not allowed", hint, find_offset(tree)
         )
     if node.type is STRING:
         return Node(f"read_{target_type}", target_type, (node,))
@@ -353,7 +361,7 @@ def read_cast(reader: Reader, tree: exp.Expr) -> Node:
     else:
         node = want(node, (*NUMBERS, BOOLEAN), tree, "only numbers, booleans and texts are cast")
     if target_type in (FLOAT, TIMESTAMP) or node.type is target_type:
-        return as_float(node) if target_type is FLOAT else as_type(node, target_type)
+        return cast_to_float(node) if target_type is FLOAT else widen(node, target_type)
     return Node(f"to_{target_type}", target_type, (node,))
 
 
@@ -363,7 +371,7 @@ _CASTS = {
 }  # fmt: skip
 
 
-def _moment(text: str, read: Callable[[str], date], size: int, tree: exp.Expr) -> date:
+def _read_moment(text: str, read: Callable[[str], date], size: int, tree: exp.Expr) -> date:
     pattern = r"\d{4}-\d\d-\d\d" if size == 10 else r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d{1,6})?"
     try:
         if re.fullmatch(pattern, text, re.ASCII):
@@ -373,7 +381,7 @@ def _moment(text: str, read: Callable[[str], date], size: int, tree: exp.Expr) -
     raise ExpressionError(
         "a date or timestamp literal is not in the calendar or not in ISO form",
         "DATE '2026-01-31', TIMESTAMP '2026-01-31 23:59:00'",
-        offset(tree),
+        find_offset(tree),
     )
 
 
@@ -385,52 +393,52 @@ MANY = "this expressions"
 # How each kind of parser node is read: the only parts that it may have, and what reads it.
 SHAPES: dict[str, tuple[str, Build]] = {
     # "table", "db" and "catalog" are missing on purpose: columns are unqualified
-    "Column": ("this", Reader.column),
-    "Paren": ("this", lambda reader, tree: reader.node(tree.this)),
+    "Column": ("this", Reader.read_column),
+    "Paren": ("this", lambda reader, tree: reader.read_node(tree.this)),
     "Literal": ("this is_string", read_literal),
-    "Boolean": ("this", lambda _, tree: literal(bool(tree.this), BOOLEAN)),
-    "Null": ("", lambda _, __: literal(None, None)),
+    "Boolean": ("this", lambda _, tree: build_literal(bool(tree.this), BOOLEAN)),
+    "Null": ("", lambda _, __: build_literal(None, None)),
     "Neg": ("this", read_negative),
-    "Add": (TWO, uniform("+", NUMBERS)),
-    "Sub": (TWO, uniform("-", NUMBERS)),
-    "Mul": (TWO, uniform("*", NUMBERS)),
-    "Div": (f"{TWO} typed safe", uniform("/", NUMBERS)),
-    "Mod": (TWO, uniform("%", NUMBERS)),
-    "EQ": (TWO, uniform("=", kind=BOOLEAN)),
-    "NEQ": (TWO, uniform("<>", kind=BOOLEAN)),
-    "LT": (TWO, uniform("<", kind=BOOLEAN)),
-    "LTE": (TWO, uniform("<=", kind=BOOLEAN)),
-    "GT": (TWO, uniform(">", kind=BOOLEAN)),
-    "GTE": (TWO, uniform(">=", kind=BOOLEAN)),
-    "And": (TWO, uniform("and", (BOOLEAN,))),
-    "Or": (TWO, uniform("or", (BOOLEAN,))),
-    "Not": ("this", uniform("not", (BOOLEAN,))),
+    "Add": (TWO, build_uniform("+", NUMBERS)),
+    "Sub": (TWO, build_uniform("-", NUMBERS)),
+    "Mul": (TWO, build_uniform("*", NUMBERS)),
+    "Div": (f"{TWO} typed safe", build_uniform("/", NUMBERS)),
+    "Mod": (TWO, build_uniform("%", NUMBERS)),
+    "EQ": (TWO, build_uniform("=", kind=BOOLEAN)),
+    "NEQ": (TWO, build_uniform("<>", kind=BOOLEAN)),
+    "LT": (TWO, build_uniform("<", kind=BOOLEAN)),
+    "LTE": (TWO, build_uniform("<=", kind=BOOLEAN)),
+    "GT": (TWO, build_uniform(">", kind=BOOLEAN)),
+    "GTE": (TWO, build_uniform(">=", kind=BOOLEAN)),
+    "And": (TWO, build_uniform("and", (BOOLEAN,))),
+    "Or": (TWO, build_uniform("or", (BOOLEAN,))),
+    "Not": ("this", build_uniform("not", (BOOLEAN,))),
     "Is": (TWO, read_is_null),
     "Between": ("this low high", read_between),
     "In": (MANY, read_in),
     "Like": (f"{TWO} negate", read_like),
     "Case": ("this ifs default", read_case),
-    "Coalesce": (MANY, uniform("coalesce")),
-    "Nullif": (TWO, uniform("nullif")),
-    "Greatest": (f"{MANY} ignore_nulls", uniform("greatest")),
-    "Least": (f"{MANY} ignore_nulls", uniform("least")),
-    "Abs": ("this", uniform("abs", NUMBERS)),
+    "Coalesce": (MANY, build_uniform("coalesce")),
+    "Nullif": (TWO, build_uniform("nullif")),
+    "Greatest": (f"{MANY} ignore_nulls", build_uniform("greatest")),
+    "Least": (f"{MANY} ignore_nulls", build_uniform("least")),
+    "Abs": ("this", build_uniform("abs", NUMBERS)),
     "Floor": ("this", read_rounding("floor")),
     "Ceil": ("this", read_rounding("ceil")),
     "Round": ("this decimals", read_rounding("round")),
-    "Lower": ("this", uniform("lower", (STRING,))),
-    "Upper": ("this", uniform("upper", (STRING,))),
-    "Trim": ("this", uniform("trim", (STRING,))),
-    "Length": ("this", uniform("length", (STRING,), INTEGER)),
+    "Lower": ("this", build_uniform("lower", (STRING,))),
+    "Upper": ("this", build_uniform("upper", (STRING,))),
+    "Trim": ("this", build_uniform("trim", (STRING,))),
+    "Length": ("this", build_uniform("length", (STRING,), INTEGER)),
     "Substring": ("this start length", read_substring),
     "Replace": ("this expression replacement", read_replace),
-    "Concat": ("expressions safe coalesce", uniform("concat", (STRING,), STRING)),
-    "DPipe": (f"{TWO} safe", uniform("||", (STRING,))),
-    "Year": ("this", uniform("year", TIMES, INTEGER)),
-    "Month": ("this", uniform("month", TIMES, INTEGER)),
-    "Day": ("this", uniform("day", TIMES, INTEGER)),
-    "DayOfMonth": ("this", uniform("day", TIMES, INTEGER)),
-    "Hour": ("this", uniform("hour", (TIMESTAMP,), INTEGER)),
+    "Concat": ("expressions safe coalesce", build_uniform("concat", (STRING,), STRING)),
+    "DPipe": (f"{TWO} safe", build_uniform("||", (STRING,))),
+    "Year": ("this", build_uniform("year", TIMES, INTEGER)),
+    "Month": ("this", build_uniform("month", TIMES, INTEGER)),
+    "Day": ("this", build_uniform("day", TIMES, INTEGER)),
+    "DayOfMonth": ("this", build_uniform("day", TIMES, INTEGER)),
+    "Hour": ("this", build_uniform("hour", (TIMESTAMP,), INTEGER)),
     "Extract": (TWO, read_extract),
     "DateDiff": (f"{TWO} unit date_part_boundary", read_date_diff),
     "Cast": ("this to", read_cast),

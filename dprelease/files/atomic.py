@@ -26,7 +26,7 @@ _MADE = re.compile(r"([0-9]+)(?:-([0-9]*)|\Z)")  # by which process, and when
 
 
 @contextmanager
-def new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
+def open_new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
     """Open a new file for writing, and make its content durable at the end.
 
     Never follows a link and never overwrites. ``mode`` is subject to the umask. Raises OSError.
@@ -39,7 +39,7 @@ def new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def draft_of(path: str) -> Iterator[str]:
+def open_draft(path: str) -> Iterator[str]:
     """Give a name beside ``path`` to make its file under; what bears it at the end is removed."""
     draft = f"{path}{_DRAFT}{os.getpid()}-{time.time_ns()}"
     try:
@@ -56,8 +56,8 @@ def put_file(
 
     Without ``over`` nothing is replaced: FileExistsError. ``keep_mode``: that of what is replaced.
     """
-    with draft_of(path) as draft:
-        with new_file(draft, mode) as sink:
+    with open_draft(path) as draft:
+        with open_new_file(draft, mode) as sink:
             sink.write(content)
             if keep_mode and os.path.exists(path):
                 copy_mode(path, sink.fileno(), draft)
@@ -73,8 +73,8 @@ def remove_dead_drafts(path: str) -> None:
     directory, name = os.path.split(os.path.abspath(path))
     prefix = f"{name}{_DRAFT}"
     for entry in os.listdir(directory):
-        made = _MADE.match(entry.removeprefix(prefix))
-        if entry.startswith(prefix) and made and is_dead(int(made[1]), int(made[2] or 0)):
+        match = _MADE.match(entry.removeprefix(prefix))
+        if entry.startswith(prefix) and match and is_dead(int(match[1]), int(match[2] or 0)):
             draft = os.path.join(directory, entry)
             with suppress(FileNotFoundError):
                 if is_own(os.lstat(draft)):
@@ -96,7 +96,7 @@ def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> None:
     must not cost anybody a ledger, a spec or data.
     """
     try:
-        if not replaceable(file, ours):
+        if not is_replaceable(file, ours):
             raise UnwrittenError("there is another file of that name", is_of_disk=False)
         put_file(file, content)
     except OSError as problem:
@@ -104,7 +104,7 @@ def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> None:
         raise UnwrittenError(reason, is_of_disk=problem.errno in DISK_ERRORS) from None
 
 
-def replaceable(file: str, ours: Callable[[str], bool]) -> bool:
+def is_replaceable(file: str, ours: Callable[[str], bool]) -> bool:
     """Whether nothing is there, or a file that is ``ours`` by its text. Raises OSError."""
     if not os.path.lexists(file):
         return True

@@ -15,7 +15,7 @@ def split_line(line: str, delimiter: str, quote: str, *, strict: bool = False) -
     while True:
         start = _skip_spaces(line, place, delimiter)
         if line.startswith(quote, start):
-            field, place = _quoted(line, start + 1, delimiter, quote)
+            field, place = _read_quoted(line, start + 1, delimiter, quote)
             if place < 0:
                 return None
         else:
@@ -37,7 +37,7 @@ def _skip_spaces(line: str, place: int, delimiter: str) -> int:
     return place
 
 
-def _quoted(line: str, place: int, delimiter: str, quote: str) -> tuple[str, int]:
+def _read_quoted(line: str, place: int, delimiter: str, quote: str) -> tuple[str, int]:
     """A quoted field from after its opening quote, and where it ends; -1 if it is malformed."""
     pieces: list[str] = []
     while True:

@@ -16,23 +16,23 @@ PACKED = {".gz": "gzip", ".zst": "zstd"}
 BUFFER = 1 << 18  # unpacked bytes that are held; a reader of more gets them without a copy
 
 
-def packing(name: str) -> str:
+def detect_packing(name: str) -> str:
     """The last part of a name, in lower case, if it says that the file is packed; else nothing."""
     last = os.path.splitext(name)[1].lower()
     return last if last in PACKED else ""
 
 
-def unpacked_name(name: str) -> str:
+def strip_packing(name: str) -> str:
     """The name without what says that the file is packed."""
-    return name[: len(name) - len(packing(name))]
+    return name[: len(name) - len(detect_packing(name))]
 
 
-def suffix_of(name: str) -> str:
+def get_suffix(name: str) -> str:
     """The suffix in lower case, both parts of it where a file is packed: ``.csv.gz``."""
-    return os.path.splitext(unpacked_name(name))[1].lower() + packing(name)
+    return os.path.splitext(strip_packing(name))[1].lower() + detect_packing(name)
 
 
-def unpacked(
+def decompress(
     file: BinaryIO, packed: str, count: Callable[[int], None] | None = None
 ) -> io.BufferedReader:
     """What a packed file holds, all its members one after another. Closing it closes the file.

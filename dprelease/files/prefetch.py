@@ -15,14 +15,14 @@ ROOM = 3
 PATIENCE = 1.0  # seconds
 
 
-def ahead(items: Iterator[T]) -> Iterator[T]:
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
     """The same items in the same order, made in another thread; what that raises is raised here.
 
     At most ``ROOM`` of them are made before they are taken. Dropped before its end, it stops the
     stream after the item that is being made. No one waits longer than ``PATIENCE`` for that item,
     nor does the end of the process: Ctrl-C must not wait for a query.
     """
-    made: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
+    queue: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
     room, dropped = Semaphore(ROOM), Event()
 
     def make() -> None:
@@ -30,17 +30,17 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
         try:
             try:
                 while room.acquire() and not dropped.is_set():
-                    made.put((next(items),))
+                    queue.put((next(items),))
             finally:
                 getattr(items, "close", lambda: None)()
         except BaseException as raised:  # for the taker to see, and not for a thread to print
             problem = None if isinstance(raised, StopIteration) else raised
-        made.put(problem)
+        queue.put(problem)
 
     maker = Thread(target=make, daemon=True)
     try:
         start(maker)
-        while isinstance(item := made.get(), tuple):
+        while isinstance(item := queue.get(), tuple):
             room.release()
             yield item[0]
         if item is not None:

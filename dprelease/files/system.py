@@ -35,16 +35,16 @@ _PATIENCE = 2.0  # seconds, with a file that somebody reads
 _DAY = 86_400_000_000_000  # nanoseconds
 
 
-def _flags(*names: str) -> int:
+def _list_flags(*names: str) -> int:
     """Those flags of opening that the system has."""
     return sum(getattr(os, name, 0) for name in names)
 
 
 # A pipe is not waited for, and Windows changes no line ends.
-_READ = os.O_RDONLY | _flags("O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
-_NO_LINK = _flags("O_NOFOLLOW")
+_READ = os.O_RDONLY | _list_flags("O_NONBLOCK", "O_CLOEXEC", "O_BINARY")
+_NO_LINK = _list_flags("O_NOFOLLOW")
 # O_PATH, where there is one: a folder on the way need not be readable.
-_FOLDER = _flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_PATH")
+_FOLDER = _list_flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_PATH")
 
 
 # --- locks ---------------------------------------------------------------------------------------
@@ -88,18 +88,18 @@ def close_lock(handle: int, path: str) -> None:
 
 
 def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
-    """Open a file for reading, see ``plain_handle``."""
-    return open(plain_handle(path, follow=follow), "rb")
+    """Open a file for reading, see ``open_plain_file``."""
+    return open(open_plain_file(path, follow=follow), "rb")
 
 
-def plain_handle(path: str | Path, *, follow: bool = True) -> int:
+def open_plain_file(path: str | Path, *, follow: bool = True) -> int:
     """Open a file for reading, but no pipe, which could wait, nor a device, which may never end.
 
     Without ``follow`` a path that ends in a link is refused. Raises OSError.
     """
     if not follow and os.path.islink(path):  # where the system doesn't tell when it opens it
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    return _plain(os.open(path, _READ if follow else _READ | _NO_LINK))
+    return _check_plain(os.open(path, _READ if follow else _READ | _NO_LINK))
 
 
 def open_real(real: str) -> BufferedReader:
@@ -122,12 +122,12 @@ def open_real(real: str) -> BufferedReader:
             os.close(handle)
         handle = inner
     try:
-        return open(_plain(os.open(name, _READ | _NO_LINK, dir_fd=handle)), "rb")
+        return open(_check_plain(os.open(name, _READ | _NO_LINK, dir_fd=handle)), "rb")
     finally:
         os.close(handle)
 
 
-def _plain(handle: int) -> int:
+def _check_plain(handle: int) -> int:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.EINVAL, "it is not a file")

@@ -13,7 +13,7 @@ def is_uri(path: str) -> bool:
     return _SCHEME.match(path) is not None
 
 
-def parted(path: str) -> tuple[str, str]:
+def split_options(path: str) -> tuple[str, str]:
     """The place, and the options with their question mark, such as a region; a path has none."""
     if not is_uri(path):
         return path, ""
@@ -21,6 +21,6 @@ def parted(path: str) -> tuple[str, str]:
     return place, mark + options
 
 
-def last_part(path: str) -> str:
+def get_last_part(path: str) -> str:
     """The name of a file or folder by itself, without options."""
-    return os.path.basename(parted(path)[0].rstrip("/"))
+    return os.path.basename(split_options(path)[0].rstrip("/"))

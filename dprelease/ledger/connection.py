@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 
-from dprelease.files.atomic import draft_of, remove_dead_drafts
+from dprelease.files.atomic import open_draft, remove_dead_drafts
 from dprelease.files.system import sync_directory
 from dprelease.ledger.chain import EMPTY, Entry, Head
 from dprelease.ledger.ledger_messages import (
@@ -296,7 +296,7 @@ def _create(path: str, wait: float) -> None:
     create it at once one wins and the others use the winner's.
     """
     with place_errors(path):
-        with draft_of(path) as draft:
+        with open_draft(path) as draft:
             os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             _lay_out_draft(draft, path, wait)
             with suppress(FileExistsError):  # another process was faster; its ledger is as good

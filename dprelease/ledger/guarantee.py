@@ -100,10 +100,10 @@ def _describe_values(release: Release, name: str) -> dict[str, object]:
         facts |= _describe_nondefault(release.data.source.dialect, "decimal", "thousands")
     if column.expression is not None:
         # Imported here for start-up: most units are columns of the file.
-        from dprelease.expressions.canonical import canonical
+        from dprelease.expressions.canonical import write_canonical
 
         types = {other: declared.type for other, declared in release.columns.items()}
-        facts["expression"] = canonical(column.expression.text, types)
+        facts["expression"] = write_canonical(column.expression.text, types)
         facts["reads"] = {
             source: _describe_values(release, source) for source in column.expression.columns
         }

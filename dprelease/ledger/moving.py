@@ -14,7 +14,7 @@ import sqlite3
 import stat
 from contextlib import closing, suppress
 
-from dprelease.files.atomic import draft_of, new_file, remove_dead_drafts
+from dprelease.files.atomic import open_draft, open_new_file, remove_dead_drafts
 from dprelease.files.system import replace_file, sync_directory
 from dprelease.ledger.chain import Head
 from dprelease.ledger.connection import (
@@ -67,7 +67,7 @@ def move_ledger(
         with Ledger.open_unguarded(target, wait) as moved:
             head = moved.verify()
     else:
-        with place_errors(target), draft_of(target) as draft:
+        with place_errors(target), open_draft(target) as draft:
             remove_dead_drafts(target)
             head = _turn(source, target, draft, folders, wait, witness)
             if witness is None and not os.path.lexists(target):
@@ -125,7 +125,7 @@ def _copy(source: str, draft: str, wait: float) -> None:
 
     It is read through a connection of its own: SQLite copies nothing from one that holds a lock.
     """
-    with new_file(draft):
+    with open_new_file(draft):
         pass
     os.chmod(draft, stat.S_IMODE(os.stat(source).st_mode))
     original = open_for_reading(source, wait, moved=True)
@@ -146,8 +146,8 @@ def _copy_folder(old: str, new: str) -> None:
     for name in _list_files(old):
         source, target = os.path.join(old, name), os.path.join(new, name)
         remove_dead_drafts(target)
-        with draft_of(target) as draft:
-            with new_file(draft) as sink, open(source, "rb") as file:
+        with open_draft(target) as draft:
+            with open_new_file(draft) as sink, open(source, "rb") as file:
                 while chunk := file.read(_CHUNK):
                     sink.write(chunk)
             replace_file(draft, target)  # what bears the name is this file, or was cut short

@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from dprelease.ledger.privacy_filter import Caps, Tally, Terms, Total, compute_least_total
 from dprelease.model import Loss
-from dprelease.model.periods import Span, span_of
+from dprelease.model.periods import Span, parse_period
 
 
 def is_meeting(left: Terms, right: Terms) -> bool:
     """Whether a unit can be in both runs."""
     if not left.disjoint or not right.disjoint or left.period is None or right.period is None:
         return True
-    span, late = span_of(left.period), span_of(right.period)
+    span, late = parse_period(left.period), parse_period(right.period)
     if span is None or late is None:
         return left.period.casefold() == right.period.casefold()
     return span.first <= late.last and late.first <= span.last
@@ -39,7 +39,7 @@ def list_concurrent_runs(runs: Sequence[Terms]) -> list[list[Terms]]:
     for run in runs:
         if run.disjoint and run.period is not None:
             name = run.period.casefold()
-            span = span_of(name)
+            span = parse_period(name)
             if span is not None:
                 spans[name] = span
             elif name not in others:

@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from dprelease.model import About, ColumnType, Grid, OutputColumn, OutputTable, RecordStep
 from dprelease.model.record_tables import LaplaceLaw, Response, SubsetLaw, Window, WindowLaw
-from dprelease.output.csv_table import FORMULA, escaped
-from dprelease.output.key_types import KeyValue, published_type, typed_labels
+from dprelease.output.csv_table import FORMULA, escape_formula
+from dprelease.output.key_types import KeyValue, choose_published_type, convert_labels
 from dprelease.postprocess.intervals.fixed_point import count_decimals, write_fixed_point
 
 SEPARATORS = "|;/&~^#%!?:*_., "
@@ -58,7 +58,7 @@ class LabelCells(Struct, frozen=True):
         """The labels as they begin a cell of a CSV file: none that a spreadsheet would run."""
         if self.type is not ColumnType.STRING:
             return self.labels
-        return tuple(map(escaped, self.labels))
+        return tuple(map(escape_formula, self.labels))
 
 
 class NumberCells(Struct, frozen=True):
@@ -145,9 +145,9 @@ def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
     # of bins the labels are texts, whatever the column's type is
     kind = ColumnType.STRING if group.edges is not None else group.type
     column = OutputColumn(response.column.name, "key", group.labels, "", type=kind)
-    if published_type(column) is ColumnType.STRING:
+    if choose_published_type(column) is ColumnType.STRING:
         return LabelCells(group.labels, 1, None, ColumnType.STRING, group.labels)
-    kind, values = typed_labels(column)
+    kind, values = convert_labels(column)
     return LabelCells(group.labels, 1, None, kind, tuple(values[label] for label in group.labels))
 
 

@@ -20,7 +20,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, cells_of
 from dprelease.local.write_table import empty, parquet_type, sets_of, to_arrow, value_table
 from dprelease.model.record_tables import RecordStep
-from dprelease.output.csv_table import escaped
+from dprelease.output.csv_table import escape_formula
 from dprelease.output.table_files import RecordFile
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def read_columns(source: BinaryIO, path: str, form: str, step: RecordStep) -> It
 
 def _csv(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
     """The fields of the file as texts."""
-    expected = [escaped(name) for name in names]
+    expected = [escape_formula(name) for name in names]
     reader = pyarrow.csv.open_csv(
         source,
         read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK, use_threads=False),

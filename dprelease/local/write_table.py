@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dprelease.files.prefetch import ahead
+from dprelease.files.prefetch import read_ahead
 from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, cells_of
 from dprelease.model import ColumnType, OutputTable, RecordStep
-from dprelease.output.csv_table import escaped, field
-from dprelease.output.table_schema import table_schema
+from dprelease.output.csv_table import escape_formula, write_field
+from dprelease.output.table_schema import build_table_schema
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -53,7 +53,7 @@ def write_records(
     ]
     options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "use_dictionary": few}
     with pq.ParquetWriter(sink, _schema(step, described), **options) as writer:
-        for table in ahead(to_arrow(step, described, batches)):
+        for table in read_ahead(to_arrow(step, described, batches)):
             writer.write_table(table)
 
 
@@ -98,7 +98,7 @@ def _schema(step: RecordStep, described: OutputTable) -> pa.Schema:
         )
         for column, response in zip(described.columns, step.responses, strict=True)
     ]
-    schema = json.dumps(table_schema(described, as_csv=False), ensure_ascii=False)
+    schema = json.dumps(build_table_schema(described, as_csv=False), ensure_ascii=False)
     metadata = {"name": described.name, "title": described.title, "table_schema": schema}
     return pa.schema(fields, metadata=metadata)
 
@@ -110,7 +110,7 @@ def _write_csv(
     batches: Iterable[Columns],
     rows: int,
 ) -> None:
-    sink.write((",".join(field(escaped(name)) for name in names) + "\n").encode())
+    sink.write((",".join(write_field(escape_formula(name)) for name in names) + "\n").encode())
     for batch in _even(batches, min(_BATCH, rows)):
         texts = [make(column) for make, column in zip(makers, batch, strict=True)]
         lines = pc.binary_join_element_wise(*texts, ",")
@@ -194,7 +194,7 @@ def _maker(cells: Cells, *, as_csv: bool) -> Maker:
             return _numbered(cells)
         return _texts(cells) if as_csv else _numbers(cells)
     if as_csv:
-        table = pa.array(map(field, table.to_pylist()), type=pa.string())
+        table = pa.array(map(write_field, table.to_pylist()), type=pa.string())
     if isinstance(cells, NumberCells):
         return lambda noisy: table.take(pa.array(noisy))
     labels, places = range(len(cells.labels)), range(cells.size)

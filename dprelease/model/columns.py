@@ -46,7 +46,7 @@ class Grid(Struct, frozen=True):
 class Expression(Struct, frozen=True):
     """A row-local SQL expression that passed the whitelist; ``columns`` are those it reads.
 
-    With ``state_of`` it is no SQL: the state of a record in that column, one of ``STATES``.
+    With ``observed_column`` it is no SQL: the state of a record in that column, one of ``STATES``.
     """
 
     text: str
@@ -99,6 +99,6 @@ class Column(Struct, frozen=True):
         return tuple(state for state in STATES if not (computed and state == "unreadable"))
 
     @property
-    def state_of(self) -> Column | None:
+    def observed_column(self) -> Column | None:
         """The column whose fields' or values' states it holds; None of all others."""
         return None if self.expression is None else self.expression.state_of

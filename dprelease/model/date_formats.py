@@ -77,9 +77,11 @@ class DatePattern(Struct, frozen=True):
 def date_pattern(text: str) -> DatePattern:
     """What a format reads; raises DateFormatError."""
     parts = _parts(text)
-    used = [name for name, _ in parts if name]
-    missing = [f"%{name}" for name in "dmY" if name not in used]
-    missing += [f"%{_NEEDED[name]}" for name in used if _NEEDED.get(name, name) not in used]
+    directives = [name for name, _ in parts if name]
+    missing = [f"%{name}" for name in "dmY" if name not in directives]
+    missing += [
+        f"%{_NEEDED[name]}" for name in directives if _NEEDED.get(name, name) not in directives
+    ]
     if missing:
         hint = 'such as "%d.%m.%Y" or "%Y-%m-%d %H:%M:%S"'
         raise DateFormatError(f"the format has no {missing[0]}", hint)
@@ -91,14 +93,14 @@ def date_pattern(text: str) -> DatePattern:
     regex = "".join(
         f"({shape})" if name else shape for shape, (name, _) in zip(shapes, parts, strict=True)
     )
-    at = {name: f"\\{used.index(name) + 1}" for name in used}
-    clock = "H" in used
+    at = {name: f"\\{directives.index(name) + 1}" for name in directives}
+    clock = "H" in directives
     iso = f"{at['Y']}-{at['m']}-{at['d']}"
     if clock:
         iso += f" {at['H']}:{at.get('M', '00')}:{at.get('S', '00')}"
         iso += f".{at['f']}" if "f" in at else ""
         iso += at.get("z", "")
-    return DatePattern(regex, iso, clock, "z" in used)
+    return DatePattern(regex, iso, clock, "z" in directives)
 
 
 def _parts(text: str) -> list[tuple[str, str]]:

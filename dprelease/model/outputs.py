@@ -121,14 +121,14 @@ class OutputColumn(Struct, frozen=True):
         return name_suffix(self.name, self.query)
 
     @property
-    def beside(self) -> str:
+    def aspect(self) -> str:
         """What the column says of a figure, an ending of `BESIDE`; "" of keys and of figures."""
         return ending_beside(self.name, self.query)
 
     @property
     def figure(self) -> str:
         """The name of the figure that the column tells of; its own name where it is a figure."""
-        return self.name.removesuffix(self.beside)
+        return self.name.removesuffix(self.aspect)
 
 
 class OutputTable(Struct, frozen=True):

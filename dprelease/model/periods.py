@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def span_of(period: str) -> Span | None:
+def parse_period(period: str) -> Span | None:
     """The days of YYYY, YYYY-MM, YYYY-MM-DD, YYYY-Qn, YYYY-Hn or YYYY-Www, in either case.
 
     None for any other text, also for a day that there is not: it is a period of its own.
@@ -61,5 +61,5 @@ def _months(match: re.Match[str]) -> tuple[int, int]:
 def nearly_a_date(period: str) -> bool:
     """Whether a text begins with a year like a date, but is none: 2026-1, 2026_02, 2026-02-30."""
     return re.match(r"[0-9]{4}(?![0-9a-zA-Z])|[0-9]{6,8}$", period) is not None and (
-        span_of(period) is None
+        parse_period(period) is None
     )

@@ -49,10 +49,10 @@ def plan_json(plan: Plan) -> Json:
     }
 
 
-def charged_json(plan: Plan) -> Json:
+def build_charge_json(plan: Plan) -> Json:
     """Take from the plan what a charge notes: what later accounting needs of the noise."""
-    steps = [_without(step_json(step), "transform", "cells") for step in plan.steps]
-    return _without(plan_json(plan), "epsilon", "delta", "reads") | {"steps": steps}
+    steps = [_drop_keys(step_json(step), "transform", "cells") for step in plan.steps]
+    return _drop_keys(plan_json(plan), "epsilon", "delta", "reads") | {"steps": steps}
 
 
 def step_json(step: Step) -> Json:
@@ -195,5 +195,5 @@ def _domain(response: Response) -> Json:
     return {"step": exact(grid.step), **bounds}
 
 
-def _without(content: Json, *names: str) -> Json:
+def _drop_keys(content: Json, *names: str) -> Json:
     return {name: value for name, value in content.items() if name not in names}

@@ -15,7 +15,7 @@ from dprelease.model.record_tables import RecordStep
 from dprelease.model.release import Release
 from dprelease.model.requests import Measure, Quantity
 from dprelease.model.sentences import Text
-from dprelease.model.strategies import AxisMatrix, Strategy, Term, tied
+from dprelease.model.strategies import AxisMatrix, Strategy, Term, group_strategies
 
 
 class QuantileStep(Struct, frozen=True):
@@ -155,7 +155,7 @@ class Plan(Struct, frozen=True):
         """The step that a query is read from."""
         return next(step for step in self.steps if step.query.name == read.step)
 
-    def shared_by(self, step: Step) -> tuple[Query, ...]:
+    def list_readers(self, step: Step) -> tuple[Query, ...]:
         """The queries that are read from a step."""
         return tuple(read.query for read in self.reads if step.query.name in read.steps)
 
@@ -163,7 +163,7 @@ class Plan(Struct, frozen=True):
     def strategies(self) -> tuple[Strategy, ...]:
         """What was planned together: steps and queries that combined figures tie together."""
         combined = (read for read in self.reads if read.reading is Reading.COMBINED)
-        return tied((read.query.name, read.steps) for read in combined)
+        return group_strategies((read.query.name, read.steps) for read in combined)
 
 
 class NoisyTable(Struct, frozen=True):

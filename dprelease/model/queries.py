@@ -42,7 +42,7 @@ class Group(Struct, frozen=True):
         booleans = self.type is ColumnType.BOOLEAN and set(self.keys or ()) == {"true", "false"}
         return self.null_label is not None and (self.other is not None or booleans)
 
-    def completed(self) -> Group:
+    def complete(self) -> Group:
         """The group with one more label, the last, for records that have none; itself if all do."""
         if self.total or self.private:
             return self
@@ -219,7 +219,7 @@ class Query(Struct, frozen=True):
         return column_name(self.name)
 
     @property
-    def one_of_several(self) -> bool:
+    def is_one_of_several(self) -> bool:
         """Whether it is one of the tables of a query that has several."""
         return self.name != self.column_name
 

@@ -197,7 +197,7 @@ class Release(Struct, frozen=True):
     review: Review = field(default_factory=Review)
     rehearsal: bool = False  # on made-up records: what is written says so
 
-    def placed(self, failure: Failure) -> Failure:
+    def place_failure(self, failure: Failure) -> Failure:
         """The failure, with the places of the keys that its complaints name."""
         complaints = [
             complaint._replace(place=self.place(complaint.key)) if complaint.key else complaint

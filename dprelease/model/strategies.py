@@ -70,7 +70,7 @@ class Strategy(Struct, frozen=True):
     steps: tuple[str, ...]
 
 
-def tied(figures: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[Strategy, ...]:
+def group_strategies(figures: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[Strategy, ...]:
     """Gather queries that have steps in common; ``figures`` are queries with their steps."""
     strategies: list[Strategy] = []
     for query, steps in figures:

@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from operator import is_
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.output.key_types import published_type
+from dprelease.output.key_types import choose_published_type
 from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 
 # The last four are full-width forms, which some spreadsheets treat like the first four.
@@ -22,16 +22,16 @@ _FORMULA = re.compile(f"'*[{re.escape(FORMULA)}]")
 _QUOTED = re.compile(r'[",\r\n]|^[ \t]|[ \t]$|^$')
 
 
-def csv_bytes(table: OutputTable) -> bytes:
+def write_csv(table: OutputTable) -> bytes:
     """The table as CSV. None is an empty field, an empty text is a quoted empty field."""
-    header = ",".join(field(header_name(column)) for column in table.columns)
+    header = ",".join(write_field(write_header_name(column)) for column in table.columns)
     # a blank line would be no record to many readers
     blank = '""' if len(table.columns) == 1 else ""
-    rows = chain.from_iterable(zip(*_pieces(table, blank), strict=True))
+    rows = chain.from_iterable(zip(*_list_pieces(table, blank), strict=True))
     return f"{header}\n{''.join(rows)}".encode()
 
 
-def _pieces(table: OutputTable, blank: str) -> list[list[str]]:
+def _list_pieces(table: OutputTable, blank: str) -> list[list[str]]:
     """Columns of texts that make the lines when read row by row.
 
     Every field ends with its comma or line feed. A column that is the same in all rows, as many
@@ -44,25 +44,25 @@ def _pieces(table: OutputTable, blank: str) -> list[list[str]]:
     for position, column in reversed(list(enumerate(table.columns))):
         values = column.values
         if position and values and all(map(is_, values, repeat(values[0]))):
-            end = f",{_texts(column, column.values[:1], blank, end)[0]}"
+            end = f",{_write_texts(column, column.values[:1], blank, end)[0]}"
         else:
-            pieces.append(_texts(column, column.values, blank, end))
+            pieces.append(_write_texts(column, column.values, blank, end))
             end = ","
     return pieces[::-1]
 
 
-def header_name(column: OutputColumn) -> str:
+def write_header_name(column: OutputColumn) -> str:
     """The name of a column as the CSV header has it, escaped like any text."""
-    return escaped(column.name)
+    return escape_formula(column.name)
 
 
-def escaped(text: str) -> str:
+def escape_formula(text: str) -> str:
     """The text, with an apostrophe before it if a spreadsheet would run it as a formula."""
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def unescaped(text: str) -> str:
-    """The text of which ``escaped`` made this one."""
+def unescape_formula(text: str) -> str:
+    """The text of which ``escape_formula`` made this one."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
@@ -71,17 +71,17 @@ def is_escaped(column: OutputColumn) -> bool:
     if not _is_text(column):
         return False
     labels = {str(value) for value in dict.fromkeys(column.values) if value is not None}
-    return any(escaped(label) != label for label in labels)
+    return any(escape_formula(label) != label for label in labels)
 
 
 def _is_text(column: OutputColumn) -> bool:
     if column.kind in {"key", "label"}:
         # Of typed keys only numbers can begin with a minus, and they are left alone.
-        return published_type(column) is ColumnType.STRING
+        return choose_published_type(column) is ColumnType.STRING
     return column.kind == "text"
 
 
-def _texts(
+def _write_texts(
     column: OutputColumn, values: Sequence[str | int | None], blank: str, end: str
 ) -> list[str]:
     """The fields of the values, each with ``end`` after it; ``blank`` for a missing value."""
@@ -91,20 +91,24 @@ def _texts(
             raise TypeError("a column of numbers holds a text")
         places = 0 if column.kind == "integer" else column.decimals
         if kinds <= {int}:
-            return _numbers(values, places, end)  # type: ignore[arg-type]
+            return _write_numbers(values, places, end)  # type: ignore[arg-type]
         return [
             f"{blank if value is None else write_fixed_point(value, places)}{end}"  # type: ignore[arg-type]
             for value in values
         ]
-    written = dict.fromkeys(values, "")  # labels repeat: write each one once
+    texts = dict.fromkeys(values, "")  # labels repeat: write each one once
     escape = _is_text(column)
-    for value in written:
-        text = blank if value is None else field(escaped(str(value)) if escape else str(value))
-        written[value] = f"{text}{end}"
-    return list(map(written.__getitem__, values))
+    for value in texts:
+        text = (
+            blank
+            if value is None
+            else write_field(escape_formula(str(value)) if escape else str(value))
+        )
+        texts[value] = f"{text}{end}"
+    return list(map(texts.__getitem__, values))
 
 
-def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
+def _write_numbers(values: Sequence[int], places: int, end: str) -> list[str]:
     """``write_fixed_point`` for whole columns."""
     if places == 0:
         return [f"{value}{end}" for value in values]
@@ -125,7 +129,7 @@ def _numbers(values: Sequence[int], places: int, end: str) -> list[str]:
     ]
 
 
-def field(text: str) -> str:
+def write_field(text: str) -> str:
     """The text as a field, in quotes where it needs them."""
     if _QUOTED.search(text):
         doubled = text.replace('"', '""')

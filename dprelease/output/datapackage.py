@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dprelease.model import About, Release
 from dprelease.model.release import contact_address, licence_address
 from dprelease.output.table_files import RecordFile, WrittenTable
-from dprelease.output.table_schema import table_schema, texts
+from dprelease.output.table_schema import build_table_schema, drop_empty_texts
 
 NAME = "datapackage.json"
 GENERATOR = "dprelease"  # marks the directories whose files we may replace and remove
@@ -25,10 +25,10 @@ _MEDIA = {
 }
 
 
-def datapackage_bytes(
+def write_datapackage(
     release: Release,
     tables: Sequence[WrittenTable | RecordFile],
-    others: Mapping[str, bytes],
+    documents: Mapping[str, bytes],
     media_types: Mapping[str, str],
 ) -> bytes:
     """The descriptor as JSON. ``others`` are the remaining files by name, such as reports.
@@ -38,25 +38,26 @@ def datapackage_bytes(
     Holds nothing but spec texts, descriptions and hashes of published bytes; no time, so that
     the same release has the same descriptor.
     """
-    names = _unique_names([*(table.table.name for table in tables), *others])
-    resources = [_table(name, table) for name, table in zip(names, tables, strict=False)]
-    rest = zip(names[len(tables) :], others.items(), strict=True)
+    names = _make_names_unique([*(table.table.name for table in tables), *documents])
+    resources = [_describe_table(name, table) for name, table in zip(names, tables, strict=False)]
+    rest = zip(names[len(tables) :], documents.items(), strict=True)
     resources += [
-        _document(name, file, content, media_types.get(file)) for name, (file, content) in rest
+        _describe_document(name, file, content, media_types.get(file))
+        for name, (file, content) in rest
     ]
     descriptor = {
-        "name": slug(release.about.name),
+        "name": make_slug(release.about.name),
         "generator": GENERATOR,
         **({"rehearsal": True} if release.rehearsal else {}),
-        **texts(title=release.about.title, description=release.about.purpose),
-        **_contributors(release.about),
-        **_licences(release.about.licence),
+        **drop_empty_texts(title=release.about.title, description=release.about.purpose),
+        **_describe_contributors(release.about),
+        **_describe_licences(release.about.licence),
         "resources": resources,
     }
     return (json.dumps(descriptor, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def marker_bytes(descriptor: bytes) -> bytes:
+def write_marker(descriptor: bytes) -> bytes:
     """The descriptor of a release whose files are being put in place of another's.
 
     It describes no file: nobody takes what is in the directory for a release.
@@ -67,29 +68,33 @@ def marker_bytes(descriptor: bytes) -> bytes:
     return (json.dumps(marker, indent=2, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def _table(name: str, written: WrittenTable | RecordFile) -> dict[str, object]:
-    table, is_csv = written.table, written.format == "csv"
+def _describe_table(name: str, table_file: WrittenTable | RecordFile) -> dict[str, object]:
+    table, is_csv = table_file.table, table_file.format == "csv"
     dialect = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "header": True}
     return {
-        **_file(name, written.file, written.size, written.sha256, _MEDIA[written.format]),
-        **texts(title=table.title),
+        **_describe_file(
+            name, table_file.file, table_file.size, table_file.sha256, _MEDIA[table_file.format]
+        ),
+        **drop_empty_texts(title=table.title),
         "type": "table",
         "profile": "tabular-data-resource" if is_csv else "data-resource",
         # no property of the standard's: it marks tables of records, which may be very long
-        **({"records": written.stored.tally.rows} if isinstance(written, RecordFile) else {}),
+        **({"records": table_file.stored.tally.rows} if isinstance(table_file, RecordFile) else {}),
         **({"dialect": dialect} if is_csv else {}),
-        "schema": table_schema(table, as_csv=is_csv),
+        "schema": build_table_schema(table, as_csv=is_csv),
     }
 
 
-def _document(name: str, file: str, content: bytes, media_type: str | None) -> dict[str, object]:
+def _describe_document(
+    name: str, file: str, content: bytes, media_type: str | None
+) -> dict[str, object]:
     # Without a type some readers guess one by the name, and take report.json for theirs.
     digest = hashlib.sha256(content).hexdigest()
-    facts = _file(name, file, len(content), digest, media_type)
+    facts = _describe_file(name, file, len(content), digest, media_type)
     return {**facts, "type": "file", "profile": "data-resource"}
 
 
-def _file(
+def _describe_file(
     name: str, file: str, size: int, digest: str, media_type: str | None
 ) -> dict[str, object]:
     suffix = file.rpartition(".")[2]
@@ -97,7 +102,7 @@ def _file(
         "name": name,
         "path": file,
         "format": suffix,
-        **texts(mediatype=media_type),
+        **drop_empty_texts(mediatype=media_type),
         **({} if suffix == "parquet" else {"encoding": "utf-8"}),
         # of a Parquet file, frictionless counts no bytes, and then takes ours for wrong
         **({} if suffix == "parquet" else {"bytes": size}),
@@ -105,7 +110,7 @@ def _file(
     }
 
 
-def _contributors(about: About) -> dict[str, object]:
+def _describe_contributors(about: About) -> dict[str, object]:
     if about.curator is None:
         return {}
     person: dict[str, object] = {"title": about.curator, "role": "publisher"}
@@ -115,24 +120,24 @@ def _contributors(about: About) -> dict[str, object]:
     return {"contributors": [person]}
 
 
-def _licences(licence: str | None) -> dict[str, object]:
+def _describe_licences(licence: str | None) -> dict[str, object]:
     if licence is None:
         return {}
     address = licence_address(licence)
     return {"licenses": [{"path": address} | ({} if address == licence else {"name": licence})]}
 
 
-def slug(name: str) -> str:
+def make_slug(name: str) -> str:
     """A name that the standard allows: lower-case letters, digits, dot, hyphen, underscore."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "release"
 
 
-def _unique_names(names: Iterable[str]) -> list[str]:
+def _make_names_unique(names: Iterable[str]) -> list[str]:
     slugs: dict[str, None] = {}
     for name in names:
-        unique, number = slug(name), 1
+        unique, number = make_slug(name), 1
         while unique in slugs:
             number += 1
-            unique = f"{slug(name)}-{number}"
+            unique = f"{make_slug(name)}-{number}"
         slugs[unique] = None
     return list(slugs)

@@ -27,24 +27,24 @@ _READERS: Mapping[ColumnType, tuple[str, Callable[[str], KeyValue]]] = {
 _INT64 = range(-(2**63), 2**63)
 
 
-def published_type(column: OutputColumn) -> ColumnType:
+def choose_published_type(column: OutputColumn) -> ColumnType:
     """INTEGER (64 bits), BOOLEAN, DATE or TIMESTAMP where all labels fit it, else STRING."""
     if column.type not in _READERS:
         return ColumnType.STRING
-    return typed_labels(column)[0]
+    return convert_labels(column)[0]
 
 
-def typed_labels(column: OutputColumn) -> tuple[ColumnType, dict[str, KeyValue]]:
+def convert_labels(column: OutputColumn) -> tuple[ColumnType, dict[str, KeyValue]]:
     """The published type, and the value of each distinct label (None left out)."""
     distinct = dict.fromkeys(column.values)  # first: labels repeat, and there may be many rows
     labels = dict.fromkeys(str(value) for value in distinct if value is not None)
     if column.type is not None and column.type in _READERS:
         with suppress(ValueError):
-            return column.type, {label: _value(label, column.type) for label in labels}
+            return column.type, {label: _convert_label(label, column.type) for label in labels}
     return ColumnType.STRING, {label: label for label in labels}
 
 
-def _value(label: str, kind: ColumnType) -> KeyValue:
+def _convert_label(label: str, kind: ColumnType) -> KeyValue:
     form, read = _READERS[kind]
     if re.fullmatch(form, label) is None:
         raise ValueError("another form")

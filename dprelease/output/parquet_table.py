@@ -2,8 +2,8 @@
 
 Nothing but the published values and descriptions gets into the file: no index, no dictionaries,
 no metadata of other libraries. What ``datapackage.json`` says of the columns is in the schema's
-metadata: each column's description, and ``table_schema`` for all of them. Integers widen beyond 64
-bits only when a published value needs it.
+metadata: each column's description, and ``build_table_schema`` for all of them. Integers widen
+beyond 64 bits only when a published value needs it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.language import word
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.output.key_types import typed_labels
-from dprelease.output.table_schema import table_schema
+from dprelease.output.key_types import convert_labels
+from dprelease.output.table_schema import build_table_schema
 
 if TYPE_CHECKING:
     import pyarrow
@@ -32,24 +32,26 @@ def to_arrow(table: OutputTable) -> pyarrow.Table:
     """
     import pyarrow as pa
 
-    arrays = [_array(column) for column in table.columns]
+    arrays = [_build_array(column) for column in table.columns]
     schema = pa.schema(
         [
             pa.field(
-                column.name, array.type, metadata=_metadata(description=word(column.description))
+                column.name,
+                array.type,
+                metadata=_build_metadata(description=word(column.description)),
             )
             for column, array in zip(table.columns, arrays, strict=True)
         ],
-        metadata=_metadata(
+        metadata=_build_metadata(
             name=table.name,
             title=table.title,
-            table_schema=json.dumps(table_schema(table, as_csv=False), ensure_ascii=False),
+            table_schema=json.dumps(build_table_schema(table, as_csv=False), ensure_ascii=False),
         ),
     )
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def parquet_bytes(table: OutputTable) -> bytes:
+def write_parquet(table: OutputTable) -> bytes:
     """The table as a Parquet file; the same table gives the same bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -66,28 +68,30 @@ def parquet_bytes(table: OutputTable) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _metadata(**texts: str) -> dict[str, str] | None:
+def _build_metadata(**texts: str) -> dict[str, str] | None:
     return {name: text for name, text in texts.items() if text} or None
 
 
-def _array(column: OutputColumn) -> pyarrow.Array:
+def _build_array(column: OutputColumn) -> pyarrow.Array:
     import pyarrow as pa
 
     if column.kind == "key":
-        return _key_array(column)
+        return _build_key_array(column)
     if column.kind == "integer" or (column.kind == "edge" and not column.decimals):
-        return pa.array(column.values, type=_integer_type(column.values))
+        return pa.array(column.values, type=_choose_integer_type(column.values))
     if column.kind in ("number", "edge"):
         unit = 10**column.decimals
-        doubles = [None if value is None else _double(value, unit) for value in column.values]
+        doubles = [
+            None if value is None else _convert_to_double(value, unit) for value in column.values
+        ]
         return pa.array(doubles, type=pa.float64())
     return pa.array(column.values, type=pa.string())
 
 
-def _key_array(column: OutputColumn) -> pyarrow.Array:
+def _build_key_array(column: OutputColumn) -> pyarrow.Array:
     import pyarrow as pa
 
-    kind, values = typed_labels(column)
+    kind, values = convert_labels(column)
     types = {
         ColumnType.INTEGER: pa.int64(),
         ColumnType.BOOLEAN: pa.bool_(),
@@ -99,7 +103,7 @@ def _key_array(column: OutputColumn) -> pyarrow.Array:
     return pa.array(cells, type=types[kind])
 
 
-def _integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
+def _choose_integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
     import pyarrow as pa
 
     largest = max((abs(int(value)) for value in values if value is not None), default=0)
@@ -109,19 +113,19 @@ def _integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
         return pa.decimal128(38, 0)
     if largest < 10**76:
         return pa.decimal256(76, 0)
-    raise _too_large()
+    raise _build_size_failure()
 
 
-def _double(value: str | int, unit: int) -> float:
+def _convert_to_double(value: str | int, unit: int) -> float:
     if isinstance(value, str):
         raise TypeError("a column of numbers holds a text")
     try:
         return value / unit  # correctly rounded by Python
     except OverflowError:
-        raise _too_large() from None
+        raise _build_size_failure() from None
 
 
-def _too_large() -> Failure:
+def _build_size_failure() -> Failure:
     return Failure(
         ExitCode.AFTER_CHARGE,
         Complaint(

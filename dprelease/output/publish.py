@@ -16,8 +16,8 @@ from typing import Any
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import DISK_ERRORS, replace_file, sync_directory
 from dprelease.model import Release
-from dprelease.output.datapackage import GENERATOR, NAME, marker_bytes, slug
-from dprelease.output.staging import Content, noted_names, remove_leftovers, staged
+from dprelease.output.datapackage import GENERATOR, NAME, make_slug, write_marker
+from dprelease.output.staging import Content, read_noted_names, remove_leftovers, stage
 
 FOLDER = "figures"  # the one folder in a target: charts as specifications
 PREFIX = ".dprelease-"  # of staging directories inside a target
@@ -34,11 +34,11 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
     in its nearest existing parent; leaves nothing behind.
     """
     files = list(names)
-    complaint = bad_names(files) or place_problem(directory)
+    complaint = find_bad_name(files) or place_problem(directory)
     if complaint is None:
-        complaint = _foreign_problem(directory, files)
+        complaint = _find_foreign_problem(directory, files)
     if complaint is not None:
-        raise _failure(complaint, charged=False)
+        raise _build_failure(complaint, charged=False)
 
 
 def check_not_anothers(release: Release) -> None:
@@ -50,8 +50,8 @@ def check_not_anothers(release: Release) -> None:
     target = os.path.realpath(release.output.path)
     ours = release.about.name, release.ledger.dataset
     for folder in (target, *map(str, Path(target).parents)):
-        name, dataset = _published_in(folder)
-        if name is None or (name, dataset) in {ours, (slug(ours[0]), None)}:
+        name, dataset = _read_published_name(folder)
+        if name is None or (name, dataset) in {ours, (make_slug(ours[0]), None)}:
             continue
         place = "holds" if folder == target else f"lies in {folder}, which holds"
         theirs = "" if dataset in {None, ours[1]} else f' of "{dataset}"'
@@ -69,7 +69,7 @@ def check_not_anothers(release: Release) -> None:
         )
 
 
-def bad_names(paths: Iterable[str]) -> Complaint | None:
+def find_bad_name(paths: Iterable[str]) -> Complaint | None:
     """A complaint about the first path that is not a plain visible file name.
 
     It may stand in the one folder for charts.
@@ -106,20 +106,24 @@ def place_problem(directory: str) -> Complaint | None:
     return _write_problem(target, nearest)
 
 
-def prefix_beside(target: str) -> str:
+def name_prefix(target: str) -> str:
     """How staging directories are named that stand beside a target that is not there yet."""
     return f".{os.path.basename(target)}{PREFIX}"
 
 
-def our_names(directory: str) -> set[str]:
+def list_our_names(directory: str) -> set[str]:
     """The files in the directory that we published, or had begun to."""
     if not os.path.isdir(directory):
         return set()
-    names = _described(os.path.join(directory, NAME)) | noted_names(directory, PREFIX)
-    return {name for name in names if not bad_names([name])}
+    names = _list_described_files(os.path.join(directory, NAME)) | read_noted_names(
+        directory, PREFIX
+    )
+    return {name for name in names if not find_bad_name([name])}
 
 
-def foreign_names(directory: str, names: Iterable[str], same: Set[str] = frozenset()) -> list[str]:
+def list_foreign_names(
+    directory: str, names: Iterable[str], same: Set[str] = frozenset()
+) -> list[str]:
     """Those of the names that are there and not ours, or not plain files.
 
     ``same`` are names whose content is known to be what would be written: no harm, whoever wrote
@@ -128,7 +132,7 @@ def foreign_names(directory: str, names: Iterable[str], same: Set[str] = frozens
     folder = os.path.join(directory, FOLDER)
     if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
         return [FOLDER]
-    ours = our_names(directory) | same
+    ours = list_our_names(directory) | same
     present = [name for name in names if os.path.lexists(os.path.join(directory, name))]
     return [
         name
@@ -145,16 +149,16 @@ def is_plain_file(path: str) -> bool:
         return False
 
 
-def foreign_complaint(directory: str, name: str) -> Complaint:
+def build_foreign_complaint(directory: str, name: str) -> Complaint:
     """A file in the way that is not ours to overwrite."""
     message = f"{os.path.join(directory, name)} is there already, and not from dprelease"
     return Complaint("E805", message, ELSEWHERE)
 
 
-def _described(descriptor: str) -> set[str]:
+def _list_described_files(descriptor: str) -> set[str]:
     """The files listed by a descriptor of ours, itself included; nothing for any other."""
     try:
-        content = _content(descriptor)
+        content = _read_json(descriptor)
         if content["generator"] != GENERATOR:
             return set()
         paths = [resource["path"] for resource in content["resources"]]
@@ -163,29 +167,29 @@ def _described(descriptor: str) -> set[str]:
     return {listed for listed in paths if isinstance(listed, str)} | {NAME}
 
 
-def _published_in(folder: str) -> tuple[str | None, str | None]:
+def _read_published_name(folder: str) -> tuple[str | None, str | None]:
     """The name of the release in a folder, and its dataset; None for none.
 
     Where no report tells, it is the name as a data package has it, without a dataset.
     """
     try:
-        package = _content(os.path.join(folder, NAME))
+        package = _read_json(os.path.join(folder, NAME))
         if package["generator"] != GENERATOR:
             return None, None
         name = str(package["name"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None, None  # no release of ours, or not to be read
     try:
-        report = _content(os.path.join(folder, "report.json"))
-        written, dataset = report["deployment"]["basic"]["name"], report["ledger"]["dataset"]
+        report = _read_json(os.path.join(folder, "report.json"))
+        title, dataset = report["deployment"]["basic"]["name"], report["ledger"]["dataset"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return name, None  # it has no report in that format
-    if slug(str(written)) != name:
+    if make_slug(str(title)) != name:
         return name, None  # a stopped run left the report of the release that it was replacing
-    return str(written), str(dataset)
+    return str(title), str(dataset)
 
 
-def _content(path: str) -> Any:
+def _read_json(path: str) -> Any:
     """What a file of JSON holds; an empty object where no plain file is."""
     if not is_plain_file(path):
         return {}
@@ -193,17 +197,17 @@ def _content(path: str) -> Any:
         return json.load(source)
 
 
-def _foreign_problem(directory: str, names: list[str]) -> Complaint | None:
+def _find_foreign_problem(directory: str, names: list[str]) -> Complaint | None:
     try:
-        foreign = foreign_names(directory, names)
+        foreign = list_foreign_names(directory, names)
     except OSError as problem:
         reason = os.strerror(problem.errno or 0)
         return Complaint("E801", f"the output {directory} can't be read: {reason}", ELSEWHERE)
-    return foreign_complaint(directory, foreign[0]) if foreign else None
+    return build_foreign_complaint(directory, foreign[0]) if foreign else None
 
 
 def _write_problem(target: str, nearest: str) -> Complaint | None:
-    prefix = PREFIX if nearest == target else prefix_beside(target)
+    prefix = PREFIX if nearest == target else name_prefix(target)
     try:
         if nearest != target:  # in the target itself, leftovers tell what is ours
             remove_leftovers(nearest, prefix)
@@ -245,12 +249,12 @@ def publish(
     the next call removes its traces. Raises Failure when the place can't be written: with exit code
     5, after which a retry is free, or where nothing was ``charged`` with those of ``check_target``.
     """
-    complaint = bad_names(files) or place_problem(directory)
+    complaint = find_bad_name(files) or place_problem(directory)
     if complaint is not None:
-        raise _failure(complaint, charged=charged)
+        raise _build_failure(complaint, charged=charged)
     target = os.path.abspath(directory)
     try:
-        if os.path.lexists(target) or not _appeared(target, files):
+        if os.path.lexists(target) or not _create_directory(target, files):
             if not replace_other:
                 _check_name(target, files, charged=charged)
             _update(target, files, charged=charged)
@@ -258,7 +262,7 @@ def publish(
         reason = os.strerror(problem.errno) if problem.errno else "the place keeps changing"
         message = f"the output {target} can't be written: {reason}"
         complaint = Complaint("E802", message, "make room or choose another output.path")
-        raise _failure(complaint, charged=charged) from None
+        raise _build_failure(complaint, charged=charged) from None
     return {
         name: hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else content.sha256
         for name, content in files.items()
@@ -267,22 +271,22 @@ def publish(
 
 def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
     """Raise Failure where the target holds a release of another name than the files."""
-    theirs, package = _published_in(target)[0], files.get(NAME)
+    theirs, package = _read_published_name(target)[0], files.get(NAME)
     if theirs is None or not isinstance(package, bytes):
         return
     ours = json.loads(package).get("name")
-    if ours != slug(theirs):
+    if ours != make_slug(theirs):
         message = f'the output {target} holds the release "{theirs}" by now, and this is "{ours}"'
         complaint = Complaint("E806", message, "choose another output.path, or --output")
-        raise _failure(complaint, charged=charged)
+        raise _build_failure(complaint, charged=charged)
 
 
-def _appeared(target: str, files: Mapping[str, Content]) -> bool:
+def _create_directory(target: str, files: Mapping[str, Content]) -> bool:
     """Makes a new directory in one step; False when another process made it meanwhile."""
-    parent, prefix = os.path.dirname(target), prefix_beside(target)
+    parent, prefix = os.path.dirname(target), name_prefix(target)
     _make_directories(parent)
     remove_leftovers(parent, prefix)
-    with staged(parent, prefix) as staging:
+    with stage(parent, prefix) as staging:
         staging.write(files)
         try:
             os.rename(staging.content, target)
@@ -297,23 +301,23 @@ def _appeared(target: str, files: Mapping[str, Content]) -> bool:
 def _update(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
     """Replace what changed in an existing directory, file by file."""
     changed = {
-        name: content for name, content in files.items() if not _holds(target, name, content)
+        name: content for name, content in files.items() if not _is_holding(target, name, content)
     }
-    foreign = foreign_names(target, files, same=files.keys() - changed.keys())
+    foreign = list_foreign_names(target, files, same=files.keys() - changed.keys())
     if foreign:
-        raise _failure(foreign_complaint(target, foreign[0]), charged=charged)
-    ours = our_names(target)
+        raise _build_failure(build_foreign_complaint(target, foreign[0]), charged=charged)
+    ours = list_our_names(target)
     parent = os.path.dirname(target)
     if os.access(parent, os.R_OK | os.W_OK):  # of a run killed when the target was made
-        remove_leftovers(parent, prefix_beside(target))
-    with staged(target, PREFIX) as staging:
+        remove_leftovers(parent, name_prefix(target))
+    with stage(target, PREFIX) as staging:
         # First the manifest, then what earlier manifests say may go.
         staging.note(ours | files.keys())
         remove_leftovers(target, PREFIX)
         staging.write(changed)
         descriptor, current = files.get(NAME), os.path.join(target, NAME)
         if NAME in changed and isinstance(descriptor, bytes) and os.path.lexists(current):
-            replace_file(staging.write_beside(NAME, marker_bytes(descriptor)), current)
+            replace_file(staging.write_beside(NAME, write_marker(descriptor)), current)
             _sync(target)
         _remove(target, ours - files.keys())
         if any(name.startswith(f"{FOLDER}/") for name in changed):
@@ -326,7 +330,7 @@ def _update(target: str, files: Mapping[str, Content], *, charged: bool) -> None
             _sync(target)
 
 
-def _holds(target: str, name: str, content: Content) -> bool:
+def _is_holding(target: str, name: str, content: Content) -> bool:
     path = os.path.join(target, name)
     size = len(content) if isinstance(content, bytes) else content.size
     if not is_plain_file(path) or os.path.getsize(path) != size:
@@ -370,7 +374,7 @@ def _make_directories(path: str) -> None:
         sync_directory(os.path.dirname(folder))
 
 
-def _failure(complaint: Complaint, *, charged: bool) -> Failure:
+def _build_failure(complaint: Complaint, *, charged: bool) -> Failure:
     """The complaint with what it has cost, and the exit code of that."""
     code = ExitCode.AFTER_CHARGE
     if not charged:

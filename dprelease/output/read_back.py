@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dprelease.model import ColumnNames, ColumnType, OutputColumn, OutputTable
-from dprelease.output.csv_table import unescaped
+from dprelease.output.csv_table import unescape_formula
 
 Facts = Mapping[str, Any]
 Value = str | int | None
@@ -23,7 +23,7 @@ def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
 
     Raises ValueError where the file isn't one that the writers make of such a table.
     """
-    read = _parquet if format == "parquet" else _csv
+    read = _read_parquet if format == "parquet" else _read_csv
     values = read(content, facts["columns"])
     columns = [
         OutputColumn(
@@ -33,8 +33,8 @@ def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
             description=column["description"],
             decimals=column["decimals"],
             query=column["query"],
-            type=_type(column["type"]),
-            names=_names(column.get("names") or {}),
+            type=_find_type(column["type"]),
+            names=_read_names(column.get("names") or {}),
         )
         for column, cells in zip(facts["columns"], values, strict=True)
     ]
@@ -44,15 +44,15 @@ def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
     return table
 
 
-def _type(name: str | None) -> ColumnType | None:
+def _find_type(name: str | None) -> ColumnType | None:
     return None if name is None else ColumnType(name)
 
 
-def _names(names: Facts) -> ColumnNames:
-    return ColumnNames(**{**names, "bins": _type(names.get("bins"))})
+def _read_names(names: Facts) -> ColumnNames:
+    return ColumnNames(**{**names, "bins": _find_type(names.get("bins"))})
 
 
-def _csv(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
+def _read_csv(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
     text = content.decode("utf-8")
     fields: list[tuple[str | None, str, str]] = []
     place = 0
@@ -69,21 +69,21 @@ def _csv(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
         raise ValueError("lines of unlike lengths")
     body = fields[width:]
     return [
-        [_value(*body[at][:2], column) for at in range(place, len(body), width)]
+        [_read_value(*body[at][:2], column) for at in range(place, len(body), width)]
         for place, column in enumerate(columns)
     ]
 
 
-def _value(quoted: str | None, plain: str, column: Facts) -> Value:
+def _read_value(quoted: str | None, plain: str, column: Facts) -> Value:
     if quoted is None and not plain:
         return None
-    said = plain if quoted is None else quoted.replace('""', '"')
+    text = plain if quoted is None else quoted.replace('""', '"')
     if column["kind"] in ("integer", "number", "edge"):
-        return int(said.replace(".", "", 1)) if said else None
-    return unescaped(said)
+        return int(text.replace(".", "", 1)) if text else None
+    return unescape_formula(text)
 
 
-def _parquet(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
+def _read_parquet(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -91,12 +91,12 @@ def _parquet(content: bytes, columns: Sequence[Facts]) -> list[list[Value]]:
     if table.column_names != [column["name"] for column in columns]:
         raise ValueError("other columns than the report says")
     return [
-        [_typed(value, column) for value in table.column(place).to_pylist()]
+        [_parse_value(value, column) for value in table.column(place).to_pylist()]
         for place, column in enumerate(columns)
     ]
 
 
-def _typed(value: Any, column: Facts) -> Value:
+def _parse_value(value: Any, column: Facts) -> Value:
     if value is None:
         return None
     if column["kind"] == "number" or (column["kind"] == "edge" and column["decimals"]):
@@ -113,12 +113,15 @@ def from_double(value: float, decimals: int) -> int:
     return int(Decimal(repr(value)).scaleb(decimals).to_integral_value())
 
 
-def as_in_file(table: OutputTable, format: str) -> OutputTable:
+def round_as_in_file(table: OutputTable, format: str) -> OutputTable:
     """Give the table as its file holds it: doubles of Parquet hold no more than 17 digits."""
     if format != "parquet":
         return table
     columns = (
-        replace(column, values=[_through_double(value, column.decimals) for value in column.values])
+        replace(
+            column,
+            values=[_round_through_double(value, column.decimals) for value in column.values],
+        )
         if column.kind in ("number", "edge")
         else column
         for column in table.columns
@@ -126,7 +129,7 @@ def as_in_file(table: OutputTable, format: str) -> OutputTable:
     return replace(table, columns=tuple(columns))
 
 
-def _through_double(value: Value, decimals: int) -> Value:
+def _round_through_double(value: Value, decimals: int) -> Value:
     if not isinstance(value, int) or abs(value) < 10**15:
         return value
     return from_double(value / 10**decimals, decimals)

@@ -23,7 +23,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
 from dprelease.model import AS_WRITTEN, ColumnNames, ColumnType
 from dprelease.model.outputs import BESIDE, place_columns
-from dprelease.output.csv_table import unescaped
+from dprelease.output.csv_table import unescape_formula
 from dprelease.output.datapackage import GENERATOR, NAME, UNDER_WAY
 
 FORMATS = ("csv", "parquet")
@@ -58,13 +58,13 @@ class Described(Struct, frozen=True):
     sha256: str
     records: int | None = None
 
-    def changed(self) -> Complaint | None:
+    def find_change(self) -> Complaint | None:
         """Warn when the file is not the one that was released. Raises Failure (exit code 2)."""
         try:
             with open_plain(self.file) as stream:
                 digest = hashlib.file_digest(stream, "sha256")
         except OSError as problem:
-            raise unreadable(self.file, problem.strerror or "no such file") from None
+            raise build_unreadable_failure(self.file, problem.strerror or "no such file") from None
         if digest.hexdigest() == self.sha256:
             return None
         message = f"{self.file} is not the file that was released: its SHA-256 is another"
@@ -73,22 +73,24 @@ class Described(Struct, frozen=True):
 
 def check_whole(folder: str) -> None:
     """Refuse a folder in which a release is under way. Raises Failure (exit code 2)."""
-    content = _package(folder) or {}
+    content = _read_package(folder) or {}
     if content.get(UNDER_WAY) is not True:
         return
     name = content.get("name")
-    named = f' of "{name}"' if isinstance(name, str) and name.isprintable() else ""
-    message = f"{folder} holds no whole release: one{named} is under way, or its run was stopped"
+    name_text = f' of "{name}"' if isinstance(name, str) and name.isprintable() else ""
+    message = (
+        f"{folder} holds no whole release: one{name_text} is under way, or its run was stopped"
+    )
     hint = "wait for that run, or run its spec again: that is free, and completes it"
     raise Failure(ExitCode.SPEC, Complaint("E017", message, hint))
 
 
-def described_tables(folder: str) -> list[Described]:
+def list_tables(folder: str) -> list[Described]:
     """Every table of a release, or of a rehearsal. Raises Failure (exit code 2)."""
     check_whole(folder)
-    content = _package(folder)
+    content = _read_package(folder)
     try:
-        tables = list(_tables(Path(folder), content))
+        tables = list(_iter_tables(Path(folder), content))
     except (ValueError, TypeError, KeyError, AttributeError):
         content = None
     if content is None:
@@ -98,21 +100,21 @@ def described_tables(folder: str) -> list[Described]:
     return tables
 
 
-def holds_rehearsal(folder: str) -> bool | None:
+def is_rehearsal(folder: str) -> bool | None:
     """Whether the folder holds a rehearsal; None where it holds no release either."""
-    content = _package(folder)
+    content = _read_package(folder)
     return None if content is None else content.get("rehearsal") is True
 
 
-def published_files(folder: str) -> frozenset[str]:
+def list_published_files(folder: str) -> frozenset[str]:
     """The files of the release in a folder, by what describes them; none where there is none."""
-    resources = (_package(folder) or {}).get("resources")
+    resources = (_read_package(folder) or {}).get("resources")
     listed = resources if isinstance(resources, list) else []
     paths = (resource.get("path") for resource in listed if isinstance(resource, dict))
     return frozenset(path for path in paths if isinstance(path, str))
 
 
-def _package(folder: str) -> dict[str, Any] | None:
+def _read_package(folder: str) -> dict[str, Any] | None:
     """What describes the files of a folder, if that is of ours."""
     try:
         with open_plain(Path(folder) / NAME) as stream:
@@ -123,13 +125,13 @@ def _package(folder: str) -> dict[str, Any] | None:
     return content if ours else None
 
 
-def unreadable(file: Path, reason: str) -> Failure:
+def build_unreadable_failure(file: Path, reason: str) -> Failure:
     """Say that a released table can't be read."""
     hint = "running the release again, at no cost, restores it"
     return Failure(ExitCode.SPEC, Complaint("E013", f"{file} can't be read: {reason}", hint))
 
 
-def _tables(folder: Path, content: Any) -> Iterator[Described]:
+def _iter_tables(folder: Path, content: Any) -> Iterator[Described]:
     for resource in content["resources"]:
         if resource.get("type") != "table" or resource.get("format") not in FORMATS:
             continue
@@ -138,7 +140,7 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
             continue
         if not path.name.isprintable():
             raise ValueError("a name that no run gives to a file")
-        fields = tuple(map(_field, resource["schema"]["fields"]))
+        fields = tuple(map(_read_field, resource["schema"]["fields"]))
         digest = str(resource["hash"]).removeprefix("sha256:")
         title = str(resource.get("title", ""))
         records = resource.get("records")
@@ -148,16 +150,16 @@ def _tables(folder: Path, content: Any) -> Iterator[Described]:
         yield Described(path.stem, title, file, resource["format"], fields, digest, records)
 
 
-def _field(field: dict[str, Any]) -> Field:
+def _read_field(field: dict[str, Any]) -> Field:
     query, role = (str(field[key]) if key in field else None for key in ("query", "role"))
     name, type, description = str(field["name"]), str(field["type"]), field.get("description", "")
-    return Field(name, type, str(description), _words(field), query, role)
+    return Field(name, type, str(description), _read_names(field), query, role)
 
 
 _MOST_DECIMALS = 12
 
 
-def _words(field: dict[str, Any]) -> ColumnNames:
+def _read_names(field: dict[str, Any]) -> ColumnNames:
     labels = {str(key): str(label) for key, label in field.get("labels", {}).items()}
     title, unit = (str(field[name]) if name in field else None for name in ("title", "unit"))
     bins = ColumnType(field["bins"]) if "bins" in field else None
@@ -179,9 +181,9 @@ class Figure(NamedTuple):
     high: int | None = None
 
 
-def figures_of(fields: Sequence[Field]) -> list[Figure]:
+def list_figures(fields: Sequence[Field]) -> list[Figure]:
     """Every column that stands for itself, with those that are about it, in order."""
-    fields = _with_roles(fields)
+    fields = _add_roles(fields)
     places = place_columns([(field.name, field.query) for field in fields])
     return [
         Figure(fields[place].name, place, *(beside.get(end) for end in BESIDE))
@@ -190,13 +192,13 @@ def figures_of(fields: Sequence[Field]) -> list[Figure]:
     ]
 
 
-def keys_of(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
+def list_keys(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
     """The grouping columns."""
-    fields = _with_roles(fields)
+    fields = _add_roles(fields)
     return [figure for figure in figures if fields[figure.value].role == "key"]
 
 
-def _with_roles(fields: Sequence[Field]) -> Sequence[Field]:
+def _add_roles(fields: Sequence[Field]) -> Sequence[Field]:
     """Give the fields with their queries and roles, which earlier versions did not write.
 
     There descriptions tell keys and edges, and what has columns beside it is named like its query.
@@ -209,12 +211,12 @@ def _with_roles(fields: Sequence[Field]) -> Sequence[Field]:
     return [
         replace(field, role="edge" if field.description.startswith(_OF_EDGES) else "key")
         if place < keys
-        else replace(field, query=_owner(field.name, owners))
+        else replace(field, query=_find_owner(field.name, owners))
         for place, field in enumerate(fields)
     ]
 
 
-def _owner(name: str, owners: Sequence[str]) -> str:
+def _find_owner(name: str, owners: Sequence[str]) -> str:
     return next((owner for owner in owners if name.removeprefix(owner) in BESIDE), name)
 
 
@@ -236,64 +238,64 @@ class Rows(NamedTuple):
     total: int
 
 
-def read_rows(table: Described, most: int | None) -> Rows:
+def read_rows(table: Described, limit: int | None) -> Rows:
     """Read the first rows, all of them with None. Raises Failure (exit code 2)."""
     read = _read_csv if table.format == "csv" else _read_parquet
     try:
-        return read(table, most)
+        return read(table, limit)
     except OSError as problem:
-        raise unreadable(table.file, problem.strerror or "it is damaged") from None
+        raise build_unreadable_failure(table.file, problem.strerror or "it is damaged") from None
     except (ValueError, csv.Error):
-        raise unreadable(table.file, "it is not as its description says") from None
+        raise build_unreadable_failure(table.file, "it is not as its description says") from None
 
 
-def _read_csv(table: Described, most: int | None) -> Rows:
+def _read_csv(table: Described, limit: int | None) -> Rows:
     texts = {place for place, field in enumerate(table.fields) if field.type == "string"}
     with open(table.file, encoding="utf-8", newline="") as stream:
         lines = csv.reader(stream, strict=True)
         if next(lines, None) != [field.name for field in table.fields]:
             raise ValueError("another header")
-        rows = [_row(line, texts, len(table.fields)) for line in islice(lines, most)]
+        rows = [_read_row(line, texts, len(table.fields)) for line in islice(lines, limit)]
         if table.records is not None:  # may be many
             return Rows(rows, table.records)
         return Rows(rows, len(rows) + sum(1 for _ in lines))
 
 
-def _row(line: list[str], texts: set[int], width: int) -> Row:
+def _read_row(line: list[str], texts: set[int], width: int) -> Row:
     if len(line) != width:
         raise ValueError("a line of another length")
     return tuple(
-        unescaped(text) if place in texts and text else text or None
+        unescape_formula(text) if place in texts and text else text or None
         for place, text in enumerate(line)
     )
 
 
-def _read_parquet(table: Described, most: int | None) -> Rows:
+def _read_parquet(table: Described, limit: int | None) -> Rows:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(table.file) as file:
         if file.schema_arrow.names != [field.name for field in table.fields]:
             raise ValueError("another header")
         rows: list[Row] = []
-        if most != 0:
-            for batch in file.iter_batches(batch_size=min(most or 4096, 4096)):
-                columns = [_texts(column.to_pylist()) for column in batch.columns]
+        if limit != 0:
+            for batch in file.iter_batches(batch_size=min(limit or 4096, 4096)):
+                columns = [_write_texts(column.to_pylist()) for column in batch.columns]
                 rows.extend(zip(*columns, strict=True))
-                if most is not None and len(rows) >= most:
+                if limit is not None and len(rows) >= limit:
                     break
-        return Rows(rows[:most], file.metadata.num_rows)
+        return Rows(rows[:limit], file.metadata.num_rows)
 
 
-def _texts(values: list[object]) -> list[str | None]:
+def _write_texts(values: list[object]) -> list[str | None]:
     """Values as texts, numbers of one column with equally many decimal places."""
     if not any(isinstance(value, float) for value in values):
-        return [_text(value) for value in values]
+        return [_write_text(value) for value in values]
     numbers = [None if value is None else Decimal(str(value)) for value in values]
     places = [-int(number.as_tuple().exponent) for number in numbers if number is not None]
     return [None if number is None else f"{number:.{max(places)}f}" for number in numbers]
 
 
-def _text(value: object) -> str | None:
+def _write_text(value: object) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

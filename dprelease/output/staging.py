@@ -18,7 +18,7 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from dprelease.files.atomic import new_file
+from dprelease.files.atomic import open_new_file
 from dprelease.files.system import close_lock, is_own, lock, open_lock, sync_directory
 from dprelease.model import StoredTable
 
@@ -44,7 +44,7 @@ class Staging(Struct, frozen=True):
         for name, content in files.items():
             path = os.path.join(self.content, name)
             if isinstance(content, bytes):
-                with new_file(path, 0o644) as sink:
+                with open_new_file(path, 0o644) as sink:
                     sink.write(content)
             else:
                 copy_file(content, path, 0o644)
@@ -55,49 +55,49 @@ class Staging(Struct, frozen=True):
     def write_beside(self, name: str, content: bytes) -> str:
         """Writes a file that is none of the release's, durably; returns its path."""
         path = os.path.join(self.path, name)
-        with new_file(path, 0o644) as sink:
+        with open_new_file(path, 0o644) as sink:
             sink.write(content)
         sync_directory(self.path)
         return path
 
     def note(self, names: Iterable[str]) -> None:
         """Writes the manifest, durably."""
-        with new_file(os.path.join(self.path, _MANIFEST)) as sink:
+        with open_new_file(os.path.join(self.path, _MANIFEST)) as sink:
             sink.write(json.dumps(sorted(names)).encode("ascii"))
         sync_directory(self.path)
 
 
 @contextmanager
-def staged(directory: str, prefix: str) -> Iterator[Staging]:
+def stage(directory: str, prefix: str) -> Iterator[Staging]:
     """A new staging directory inside ``directory``, removed at the end.
 
     After an error its manifest stays, if it has one: files may have been moved already.
     """
-    path, handle = _locked(directory, prefix)
+    path, handle = _create_locked(directory, prefix)
     content = os.path.join(path, _CONTENT)
-    done = False
+    is_done = False
     try:
         os.mkdir(content)  # becomes the target itself, so its mode is left to the umask
         yield Staging(path, content)
-        done = True
+        is_done = True
     finally:
         noted = os.path.lexists(os.path.join(path, _MANIFEST))
         # What can't be removed now is removed by the next run.
-        shutil.rmtree(content if noted and not done else path, ignore_errors=True)
+        shutil.rmtree(content if noted and not is_done else path, ignore_errors=True)
         close_lock(handle, path)
 
 
-def noted_names(directory: str, prefix: str) -> set[str]:
+def read_noted_names(directory: str, prefix: str) -> set[str]:
     """The files named by manifests of staging directories inside ``directory``."""
     names: set[str] = set()
-    for folder in _ours(directory, prefix):
+    for folder in _list_ours(directory, prefix):
         names.update(_read_manifest(os.path.join(folder, _MANIFEST)))
     return names
 
 
 def remove_leftovers(directory: str, prefix: str) -> None:
     """Removes staging directories whose process is gone; those in use stay."""
-    for folder in _ours(directory, prefix):
+    for folder in _list_ours(directory, prefix):
         try:
             handle = open_lock(folder)
         except OSError:
@@ -114,7 +114,7 @@ def remove_leftovers(directory: str, prefix: str) -> None:
 def copy_file(stored: StoredTable, path: str, mode: int) -> None:
     """A new file with the content of a stored table, durably; OSError if it isn't that."""
     digest = hashlib.sha256()
-    with open(stored.path, "rb") as source, new_file(path, mode) as sink:
+    with open(stored.path, "rb") as source, open_new_file(path, mode) as sink:
         while chunk := source.read(1 << 20):
             digest.update(chunk)
             sink.write(chunk)
@@ -122,7 +122,7 @@ def copy_file(stored: StoredTable, path: str, mode: int) -> None:
         raise OSError("a stored table was changed while it was copied")
 
 
-def _locked(directory: str, prefix: str) -> tuple[str, int]:
+def _create_locked(directory: str, prefix: str) -> tuple[str, int]:
     """Path and locked handle of a new directory that only this user can read."""
     for _ in range(_TRIES):
         path = os.path.join(directory, f"{prefix}{os.getpid()}-{time.time_ns()}")
@@ -147,7 +147,7 @@ def _lock(handle: int) -> bool:
     return True
 
 
-def _ours(directory: str, prefix: str) -> list[str]:
+def _list_ours(directory: str, prefix: str) -> list[str]:
     """Directories in ``directory`` that begin with the prefix and belong to this user."""
     with os.scandir(directory) as entries:
         names = [entry for entry in entries if entry.name.startswith(prefix)]

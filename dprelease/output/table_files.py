@@ -7,10 +7,10 @@ import hashlib
 from msgspec import Struct
 
 from dprelease.model import OutputTable, StoredTable
-from dprelease.output.csv_table import csv_bytes
-from dprelease.output.parquet_table import parquet_bytes
+from dprelease.output.csv_table import write_csv
+from dprelease.output.parquet_table import write_parquet
 
-WRITERS = {"csv": csv_bytes, "parquet": parquet_bytes}
+WRITERS = {"csv": write_csv, "parquet": write_parquet}
 
 
 class WrittenTable(Struct, frozen=True):
@@ -42,7 +42,7 @@ class RecordFile(Struct, frozen=True):
     @property
     def file(self) -> str:
         """The name under which it is published."""
-        return file_name(self.table.name, self.format)
+        return name_table_file(self.table.name, self.format)
 
     @property
     def size(self) -> int:
@@ -59,9 +59,9 @@ def write_table(table: OutputTable, format: str) -> WrittenTable:
     """The table as a file of ``format``: "csv" or "parquet". The same table, the same bytes."""
     content = WRITERS[format](table)
     digest = hashlib.sha256(content).hexdigest()
-    return WrittenTable(table, format, file_name(table.name, format), content, digest)
+    return WrittenTable(table, format, name_table_file(table.name, format), content, digest)
 
 
-def file_name(table: str, format: str) -> str:
+def name_table_file(table: str, format: str) -> str:
     """The name of a table's file."""
     return f"{table}.{format}"

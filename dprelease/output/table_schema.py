@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dprelease.language import word
 from dprelease.model import AS_WRITTEN, ColumnType, OutputColumn, OutputTable
 from dprelease.model.queries import column_name
-from dprelease.output.csv_table import header_name, is_escaped
-from dprelease.output.key_types import published_type
+from dprelease.output.csv_table import is_escaped, write_header_name
+from dprelease.output.key_types import choose_published_type
 
 ESCAPE_NOTE = (
     "Values that a spreadsheet would run as a formula are written with a leading apostrophe."
@@ -27,43 +27,43 @@ _KEY_TYPES = {
 }
 
 
-def table_schema(table: OutputTable, *, as_csv: bool) -> dict[str, object]:
+def build_table_schema(table: OutputTable, *, as_csv: bool) -> dict[str, object]:
     """Names, types and descriptions of the columns, and which of them are the key.
 
     In CSV with the header's escapes, and with the text that stands for a missing value.
     """
     schema: dict[str, object] = {
-        "fields": [_field(column, as_csv=as_csv) for column in table.columns]
+        "fields": [_describe_field(column, as_csv=as_csv) for column in table.columns]
     }
     if as_csv:
         schema["missingValues"] = [""]
-    if keys := _primary_key(table.columns, as_csv=as_csv):
+    if keys := _list_primary_key(table.columns, as_csv=as_csv):
         schema["primaryKey"] = keys
     return schema
 
 
-def texts(**given: str | None) -> dict[str, object]:
+def drop_empty_texts(**fields: str | None) -> dict[str, object]:
     """Those of the texts that say something."""
-    return {name: text for name, text in given.items() if text}
+    return {name: text for name, text in fields.items() if text}
 
 
-def _field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
+def _describe_field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
     description = word(column.description)
     if as_csv and is_escaped(column):
         description = f"{description} {ESCAPE_NOTE}".strip()
     words = AS_WRITTEN if column.suffix else column.names
     return {
-        "name": header_name(column) if as_csv else column.name,
-        **_type(column),
-        **texts(title=words.title, unit=words.unit, description=description),
-        **texts(bins=column.names.bins),
+        "name": write_header_name(column) if as_csv else column.name,
+        **_describe_type(column),
+        **drop_empty_texts(title=words.title, unit=words.unit, description=description),
+        **drop_empty_texts(bins=column.names.bins),
         **({} if words.decimals is None else {"decimals": words.decimals}),
-        **_labels(column),
-        **_role(column),
+        **_describe_labels(column),
+        **_describe_role(column),
     }
 
 
-def _role(column: OutputColumn) -> dict[str, object]:
+def _describe_role(column: OutputColumn) -> dict[str, object]:
     """Say what a column is: a key, an end of a bin, or what a query publishes.
 
     These are no properties of the standard's. Names alone do not tell: a query may be named like a
@@ -77,12 +77,12 @@ def _role(column: OutputColumn) -> dict[str, object]:
 _ROLES = ("key", "edge")
 
 
-def _type(column: OutputColumn) -> dict[str, object]:
+def _describe_type(column: OutputColumn) -> dict[str, object]:
     if column.kind == "edge":
         return {"type": "number" if column.decimals else "integer"}
     if column.kind not in {"key", "label"}:
         return {"type": _TYPES[column.kind]}
-    kind = published_type(column)
+    kind = choose_published_type(column)
     if kind is not ColumnType.TIMESTAMP:
         return {"type": _KEY_TYPES[kind]}
     fractions = {"." in str(value) for value in column.values if value is not None}
@@ -92,16 +92,16 @@ def _type(column: OutputColumn) -> dict[str, object]:
     return {"type": "datetime", "format": pattern}
 
 
-def _labels(column: OutputColumn) -> dict[str, object]:
+def _describe_labels(column: OutputColumn) -> dict[str, object]:
     """Labels of published keys: no property of the standard's, which has them for some types."""
     labels = column.names.labels
     published = [str(key) for key in dict.fromkeys(column.values) if key in labels]
     return {"labels": {key: labels[key] for key in published}} if published else {}
 
 
-def _primary_key(columns: Iterable[OutputColumn], *, as_csv: bool) -> list[str]:
+def _list_primary_key(columns: Iterable[OutputColumn], *, as_csv: bool) -> list[str]:
     keys = [column for column in columns if column.kind == "key"]
     # An empty label is a missing value to readers, and a key must not be missing.
     if any(value in (None, "") for key in keys for value in dict.fromkeys(key.values)):
         return []
-    return [header_name(key) if as_csv else key.name for key in keys]
+    return [write_header_name(key) if as_csv else key.name for key in keys]

@@ -61,7 +61,7 @@ class Block(Struct, frozen=True):
 
 def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
     """The groups, each with a label for every record."""
-    return tuple(group.completed() for group in groups)
+    return tuple(group.complete() for group in groups)
 
 
 def build_blocks(drafts: Sequence[Draft]) -> list[Block]:
@@ -136,7 +136,7 @@ def _is_condition(
 def _name_family(draft: Draft) -> str:
     """The name of the query with a budget of its own whose table it is, one of several; or none."""
     query = draft.query
-    return query.column_name if draft.demand.is_stated and query.one_of_several else ""
+    return query.column_name if draft.demand.is_stated and query.is_one_of_several else ""
 
 
 def _is_plain_count(draft: Draft) -> bool:

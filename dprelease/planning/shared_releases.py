@@ -180,7 +180,7 @@ def _may_share(draft: Draft) -> bool:
     Nor one of several tables of a query: it is planned with the others, to add up with them.
     """
     query = draft.query
-    if draft.selects or _find_sharing(query) is None or query.one_of_several:
+    if draft.selects or _find_sharing(query) is None or query.is_one_of_several:
         return False
     if not _is_row_count(query) and not build_quantity(query.column).grid.width:
         return False

@@ -35,10 +35,10 @@ from dprelease.model import (
     Read,
 )
 from dprelease.model.outputs import UNRELIABLE
-from dprelease.output.datapackage import datapackage_bytes
-from dprelease.output.read_back import as_in_file
+from dprelease.output.datapackage import write_datapackage
+from dprelease.output.read_back import round_as_in_file
 from dprelease.output.staging import Content
-from dprelease.output.table_files import RecordFile, file_name, write_table
+from dprelease.output.table_files import RecordFile, name_table_file, write_table
 from dprelease.postprocess.finishing.finished_tables import (
     FLAG,
     collect_noisy_figures,
@@ -141,7 +141,7 @@ def _name_key_column(names: Names, group: Group) -> ColumnNames:
 def _name_figure_column(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
     """The names of a column of a query; one that holds keys has those of the keys too."""
     query_names = names.queries.get(query.column_name, AS_WRITTEN)
-    if column.kind != "text" or column.beside == "_flag":
+    if column.kind != "text" or column.aspect == "_flag":
         return query_names
     axis = query.groups[-1] if get_statistic(query.statistic).keys.ordered else query.axis
     if axis is None:
@@ -267,7 +267,7 @@ def _assemble(  # noqa: PLR0913, PLR0917 - as above
         records=sealed.records,
     )
     facts = build(plan, outcome)
-    in_files = {table.file: as_in_file(table.table, table.format) for table in table_files}
+    in_files = {table.file: round_as_in_file(table.table, table.format) for table in table_files}
     if previous is not None:
         # Imported here for start-up: most releases have none.
         from dprelease.reports.facts.change_facts import with_changes
@@ -277,7 +277,7 @@ def _assemble(  # noqa: PLR0913, PLR0917 - as above
     files: dict[str, Content] = {table.file: table.content for table in table_files}
     files |= {table.file: table.stored for table in records}
     files |= report_files
-    files["datapackage.json"] = datapackage_bytes(
+    files["datapackage.json"] = write_datapackage(
         release, [*table_files, *records], report_files, media_types(report_files)
     )
     return Publication(tables, report_json(facts), files, tuple(records))
@@ -322,7 +322,7 @@ def _count_flags(tables: Sequence[OutputTable]) -> Counter[str]:
         str(flag)
         for table in tables
         for column in table.columns
-        if column.beside == "_flag"
+        if column.aspect == "_flag"
         for flag in column.values
         if flag is not None  # not judged
     )
@@ -371,7 +371,7 @@ def _find_guessed(plan: Plan, table: OutputTable) -> list[str]:
     return [
         column.figure
         for column in table.columns
-        if column.query in choosing and column.beside == FLAG and set(column.values) == {UNRELIABLE}
+        if column.query in choosing and column.aspect == FLAG and set(column.values) == {UNRELIABLE}
     ]
 
 
@@ -381,7 +381,7 @@ def list_file_names(plan: Plan) -> list[str]:
     tables = dict.fromkeys(read.query.table for read in plan.reads)
     tables |= dict.fromkeys(step.perturb.name for step in plan.records)
     return [
-        *(file_name(table, release.output.format) for table in tables),
+        *(name_table_file(table, release.output.format) for table in tables),
         *(file_of(form) for form in release.report_formats),
         "datapackage.json",
     ]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.kernel.privatize.engine_requests import list_all_inputs
 from dprelease.model import Column, ColumnType, Expression, InputColumn, Release
 
@@ -158,7 +158,7 @@ def _collect_constants(release: Release) -> dict[str, tuple[object, ...]]:
     types = {column.name: column.type for column in list_all_inputs(release)}
     found_constants: dict[str, dict[object, None]] = {}
     for expression, names in _iter_expressions(release):
-        waiting = [tree(expression.text, types | names)]
+        waiting = [parse_tree(expression.text, types | names)]
         while waiting:
             node = waiting.pop()
             waiting.extend(node.args)

@@ -20,8 +20,8 @@ from dprelease.output.released_tables import (
     Described,
     Field,
     Rows,
-    described_tables,
-    holds_rehearsal,
+    is_rehearsal,
+    list_tables,
     read_rows,
 )
 from dprelease.reports.report_formats import FORMATS
@@ -125,14 +125,14 @@ def show(
     if rows is not None and rows < 0:
         raise ValueError("rows are at least 0")
     folder = os.fspath(directory)
-    rehearsal = holds_rehearsal(folder) is True
-    by_name = {table.name: table for table in described_tables(folder)}
+    rehearsal = is_rehearsal(folder) is True
+    by_name = {table.name: table for table in list_tables(folder)}
     for name in tables:
         if name not in by_name:
             hint = f"there are: {', '.join(by_name)}"
             raise Failure(ExitCode.SPEC, Complaint("E014", f'no table "{name}" in {folder}', hint))
     return {
-        name: ReleasedTable(by_name[name], rehearsal, by_name[name].changed(), rows)
+        name: ReleasedTable(by_name[name], rehearsal, by_name[name].find_change(), rows)
         for name in tables or by_name
     }
 

@@ -138,8 +138,8 @@ def _find_state_column(release: Release, query: Query) -> Column | None:
     """The column whose fields' states a query counts; None for all other queries."""
     for group in query.groups:
         column = release.columns.get(group.column)
-        if column is not None and column.state_of is not None:
-            return column.state_of
+        if column is not None and column.observed_column is not None:
+            return column.observed_column
     return None
 
 

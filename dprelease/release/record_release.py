@@ -11,8 +11,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from dprelease.errors import Failure
-from dprelease.files.atomic import new_file
-from dprelease.files.prefetch import ahead
+from dprelease.files.atomic import open_new_file
+from dprelease.files.prefetch import read_ahead
 from dprelease.files.system import sync_directory
 from dprelease.kernel.noise.entropy import read_bits
 from dprelease.kernel.privatize.engine_requests import record_request
@@ -35,8 +35,8 @@ from dprelease.model import (
     Tally,
     WindowLaw,
 )
-from dprelease.output.staging import copy_file, remove_leftovers, staged
-from dprelease.output.table_files import file_name
+from dprelease.output.staging import copy_file, remove_leftovers, stage
+from dprelease.output.table_files import name_table_file
 from dprelease.release.payload import Sealed
 from dprelease.release.single_draw import NoiseDraw
 
@@ -91,14 +91,16 @@ def record(  # noqa: PLR0913, PLR0917 - as above
     directory, form = directory_of(release.ledger.path), release.output.format
     shuffler = Shuffler(draw, directory)
     tallier = Tallier(step, usual_pairs(step))
-    for columns in ahead(perturb(exact, step, draw)):
+    for columns in read_ahead(perturb(exact, step, draw)):
         tallier.add(columns)
         shuffler.add(narrow(columns, step))
     remove_leftovers(directory, PREFIX)
-    with staged(directory, PREFIX) as staging:
+    with stage(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
-        with new_file(path) as sink:
-            write_records(sink, step, described(step, release.about), ahead(shuffler.drain()), form)
+        with open_new_file(path) as sink:
+            write_records(
+                sink, step, described(step, release.about), read_ahead(shuffler.drain()), form
+            )
         stored = _measure_table(path, form, tallier.tally())
         stored = place_of(release.ledger.path, run_id, stored)
         unsealed.keep(path, stored.path)
@@ -148,7 +150,7 @@ def _convert_tables(
     tables = {}
     for step in plan.records:
         name = step.perturb.name
-        published = os.path.join(release.output.path, file_name(name, sealed[name].format))
+        published = os.path.join(release.output.path, name_table_file(name, sealed[name].format))
         stored = whole_table(sealed[name], published)
         if stored.path == published:
             stored = _restore_table(stored, sealed[name], release)
@@ -161,7 +163,7 @@ def _convert_tables(
 def _restore_table(stored: StoredTable, missing: StoredTable, release: Release) -> StoredTable:
     """Copy a table back to where it was kept: the published one may go, or be in another format."""
     directory = directory_of(release.ledger.path)
-    with staged(directory, PREFIX) as staging:
+    with stage(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
         copy_file(stored, path, 0o600)
         os.replace(path, missing.path)
@@ -175,9 +177,9 @@ def _convert_table(
     """Write the same rows in the other format, beside the ones that are sealed."""
     directory = directory_of(release.ledger.path)
     path = f"{stored.path}.{form}"
-    with staged(directory, PREFIX) as staging:
+    with stage(directory, PREFIX) as staging:
         new_path = os.path.join(staging.content, "table")
-        with open(stored.path, "rb") as source, new_file(new_path) as sink:
+        with open(stored.path, "rb") as source, open_new_file(new_path) as sink:
             rows = read_columns(source, stored.path, stored.format, step)
             write_records(sink, step, described(step, release.about), rows, form)
         converted = _measure_table(new_path, form, stored.tally)

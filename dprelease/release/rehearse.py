@@ -26,7 +26,7 @@ from dprelease.model import (
     Release,
     Source,
 )
-from dprelease.output.released_tables import holds_rehearsal
+from dprelease.output.released_tables import is_rehearsal
 from dprelease.release.made_up_table import DISTRIBUTIONS, make_up_table
 from dprelease.release.plan import plan_and_certify
 from dprelease.release.progress import Stage, Stages
@@ -148,7 +148,7 @@ def _check_place(release: Release, target: str) -> None:
     problem = None
     if same(target, release.output.path):
         problem = "is where the release itself is to be written"
-    elif holds_rehearsal(target) is False:
+    elif is_rehearsal(target) is False:
         problem = "holds a release"
     if problem is not None:
         message = f"a rehearsal can't be written to {target}: it {problem}"

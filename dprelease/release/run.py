@@ -38,7 +38,7 @@ from dprelease.ledger.reservation import (
 from dprelease.ledger.store import Ledger
 from dprelease.local.table_store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
-from dprelease.model.plan_json import charged_json
+from dprelease.model.plan_json import build_charge_json
 from dprelease.output.publish import check_not_anothers, check_target, publish
 from dprelease.release.bundle import Publication, assemble, list_file_names
 from dprelease.release.needed_modules import load_modules
@@ -192,7 +192,7 @@ def check_place(release: Release) -> None:
     try:
         check_not_anothers(release)
     except Failure as failure:
-        raise release.placed(failure) from None
+        raise release.place_failure(failure) from None
 
 
 def _find_previous(release: Release) -> PreviousRelease | None:
@@ -218,7 +218,7 @@ def inspect(engine: Engine, release: Release) -> None:
     try:
         engine.inspect(release.data.source, list_all_inputs(release))
     except Failure as failure:
-        raise release.placed(failure) from None
+        raise release.place_failure(failure) from None
 
 
 @contextmanager
@@ -263,7 +263,7 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
             release.about.name,
             plan.loss,
             read_stated_caps(release.ledger),
-            {**describe_guarantee(release), **of_data, **charged_json(plan)},
+            {**describe_guarantee(release), **of_data, **build_charge_json(plan)},
             parts=terms.parts,
             period=terms.period,
             disjoint=terms.disjoint,
@@ -271,7 +271,7 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
             place=release.place("privacy.epsilon"),
         )
     except Failure as failure:
-        raise release.placed(failure) from None
+        raise release.place_failure(failure) from None
 
 
 def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.csv_line import split_line
-from dprelease.files.packed import packing, unpacked
-from dprelease.files.system import plain_handle
+from dprelease.files.packed import decompress, detect_packing
+from dprelease.files.system import open_plain_file
 
 if TYPE_CHECKING:
     import pyarrow
@@ -46,17 +46,17 @@ class Csv(NamedTuple):
 def csv_columns(file: str, written: Csv) -> list[Named]:
     """The columns that the first line names. Raises Failure (exit code 2)."""
     try:
-        descriptor = plain_handle(file)
+        descriptor = open_plain_file(file)
         try:
-            if how := packing(file):
-                with unpacked(os.fdopen(descriptor, "rb", closefd=False), how) as stream:
+            if how := detect_packing(file):
+                with decompress(os.fdopen(descriptor, "rb", closefd=False), how) as stream:
                     line = first_line(lambda: stream.read(1))
             else:
                 line = first_line(lambda: os.read(descriptor, 1))
         finally:
             os.close(descriptor)
     except OSError as problem:
-        raise unreadable(file, problem.strerror or _CLOSED[bool(packing(file))]) from None
+        raise unreadable(file, problem.strerror or _CLOSED[bool(detect_packing(file))]) from None
     if line is None:
         raise unreadable(file, f"its first line is longer than {_LONGEST} bytes")
     return [Named(name) for name in _names(file, line, written)]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from dprelease.files.packed import unpacked_name
+from dprelease.files.packed import strip_packing
 from dprelease.scaffold.file_columns import Csv, Named, unreadable
 
 MARK = "FILL IN"
@@ -144,7 +144,7 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
         return
     if new_spec.columns is None:
         yield f"header = false\n# {MARK} 7: the names of the columns, all in order\n# names = []\n"
-    tabs = unpacked_name(new_spec.path).lower().endswith(".tsv")
+    tabs = strip_packing(new_spec.path).lower().endswith(".tsv")
     if new_spec.written.delimiter != ("\t" if tabs else ","):
         yield f"delimiter = {quoted(new_spec.written.delimiter)}\n"
     if new_spec.written.encoding != "utf-8":

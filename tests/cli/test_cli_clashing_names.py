@@ -11,7 +11,7 @@ import pytest
 
 import dprelease
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.output.released_tables import described_tables, figures_of
+from dprelease.output.released_tables import list_figures, list_tables
 from dprelease.reports.charts.figure_charts import figures_of as figures_drawn
 from dprelease.reports.rerender import read_release
 from dprelease.reports.text.shown_names import title_with_unit
@@ -88,9 +88,9 @@ def test_a_figure_of_its_own_is_beside_no_other_one(
     queries = [counted("people", "x"), {**counted(name, "x"), "where": "sex = 'f'"}]
     result = released(tmp_path, queries[::order], language=language)
     assert result.tables["by_x"].column(name).to_pylist() == [1, 2]
-    (described,) = described_tables(str(tmp_path / "out"))
+    (described,) = list_tables(str(tmp_path / "out"))
     fields = described.fields
-    shown = {figure.name: figure for figure in figures_of(fields)}
+    shown = {figure.name: figure for figure in list_figures(fields)}
     assert list(shown) == ["x", *(query["name"] for query in queries[::order])]
     for figure in ("people", name):
         beside = [shown[figure].moe, shown[figure].flag]
@@ -111,8 +111,8 @@ def test_a_figure_of_its_own_is_beside_no_other_one(
 def test_a_key_is_beside_no_figure(tmp_path: Path) -> None:
     top = {"name": "sex", "statistic": "top_k", "column": "region", "k": 1, "by": ["sex"]}
     released(tmp_path, [top])
-    (described,) = described_tables(str(tmp_path / "out"))
-    names = [figure.name for figure in figures_of(described.fields)]
+    (described,) = list_tables(str(tmp_path / "out"))
+    names = [figure.name for figure in list_figures(described.fields)]
     assert names == ["sex", "sex_1", "sex_noise_moe"]
     assert "| sex | sex_1 | sex_noise_moe |" in dprelease.report(tmp_path / "out").text
 
@@ -148,23 +148,23 @@ def test_figures_of_an_earlier_package_are_told_by_names_and_descriptions(tmp_pa
     ]
     released(tmp_path, queries)
     package = tmp_path / "out" / "datapackage.json"
-    before = [figures_of(table.fields) for table in described_tables(str(tmp_path / "out"))]
+    before = [list_figures(table.fields) for table in list_tables(str(tmp_path / "out"))]
     content = json.loads(package.read_text())
     for resource in content["resources"]:
         for field in resource.get("schema", {}).get("fields", ()):
             field.pop("query", None)
             field.pop("role", None)
     package.write_text(json.dumps(content))
-    assert [figures_of(table.fields) for table in described_tables(str(tmp_path / "out"))] == before
+    assert [list_figures(table.fields) for table in list_tables(str(tmp_path / "out"))] == before
 
 
 @pytest.mark.parametrize("name", ["m", "m_low", "m:by_sex"])
 def test_what_a_column_tells_of(name: str) -> None:
     own = name.partition(":")[0]
     column = OutputColumn(f"{own}_mean_high", "number", [], "", 1, name)
-    assert (column.suffix, column.beside, column.figure) == ("_mean_high", "_high", f"{own}_mean")
+    assert (column.suffix, column.aspect, column.figure) == ("_mean_high", "_high", f"{own}_mean")
     column = OutputColumn(own, "number", [], "", 1, name)
-    assert (column.suffix, column.beside, column.figure) == ("", "", own)
+    assert (column.suffix, column.aspect, column.figure) == ("", "", own)
     key = OutputColumn("m_low", "key", [], "")
-    assert (key.suffix, key.beside, key.figure) == ("", "", "m_low")
+    assert (key.suffix, key.aspect, key.figure) == ("", "", "m_low")
     assert OutputTable("t", (key,)).rows == 0

@@ -23,7 +23,7 @@ def test_what_is_told_of_it(cli, folder, monkeypatch, command, cause):
     def fail(*_: object, **__: object) -> None:
         raise OSError(cause, os.strerror(cause))
 
-    monkeypatch.setattr("dprelease.files.atomic.new_file", fail)
+    monkeypatch.setattr("dprelease.files.atomic.open_new_file", fail)
     code, *arguments = COMMANDS[command]
     answer = cli(*arguments)
     assert (answer.code, code in answer.err) == (CAUSES[cause], True), answer.err

@@ -40,7 +40,7 @@ def test_a_disk_that_fills_up_says_that_nothing_was_charged(cli, folder, monkeyp
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("dprelease.output.publish.staged", full)
+    monkeypatch.setattr("dprelease.output.publish.stage", full)
     answer = cli("rehearse", "small.toml")
     assert answer.code == 6
     assert "E802" in answer.err

@@ -20,7 +20,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.output import datapackage
-from dprelease.output.released_tables import Field, described_tables, figures_of, keys_of, read_rows
+from dprelease.output.released_tables import Field, list_figures, list_keys, list_tables, read_rows
 from dprelease.output.table_files import write_table
 
 RELEASE = Release(
@@ -76,7 +76,7 @@ def published(folder):
         (folder / name).mkdir()
         for each in written:
             (folder / name / each.file).write_bytes(each.content)
-        made = datapackage.datapackage_bytes(RELEASE, written, {}, {})
+        made = datapackage.write_datapackage(RELEASE, written, {}, {})
         (folder / name / "datapackage.json").write_bytes(made)
         return name
 
@@ -219,7 +219,7 @@ def test_files_outside_the_directory_are_not_read(tmp_path: Path):
                 "schema": {"fields": []}}  # fmt: skip
     content = {"generator": "dprelease", "resources": [resource]}
     (tmp_path / "datapackage.json").write_text(json.dumps(content))
-    assert described_tables(str(tmp_path)) == []
+    assert list_tables(str(tmp_path)) == []
 
 
 def test_a_release_is_shown_without_its_spec_ledger_and_data(cli, folder):
@@ -236,18 +236,18 @@ def test_a_release_is_shown_without_its_spec_ledger_and_data(cli, folder):
 @pytest.mark.parametrize("text", ["=a", "'=a", "''=a", "'a", "'", "", "''", "-1", "a"])
 def test_apostrophes_are_taken_off_where_they_were_put_on(published, folder, text):
     column = OutputColumn("k", "key", [text, "z"], "", type=ColumnType.STRING)
-    (table,) = described_tables(str(folder / published(OutputTable("t", (column,)))))
+    (table,) = list_tables(str(folder / published(OutputTable("t", (column,)))))
     assert read_rows(table, None).rows[0][0] == (text or None)
 
 
 def test_only_what_is_about_a_figure_is_put_with_it():
     fields = [Field(name, "integer", "") for name in ("a", "b_flag", "c", "c_flag")]
-    assert [each.name for each in figures_of(fields)] == ["a", "b_flag", "c", "c_flag"]
+    assert [each.name for each in list_figures(fields)] == ["a", "b_flag", "c", "c_flag"]
     fields.append(Field("c_noise_moe", "integer", ""))
-    figures = figures_of(fields)
+    figures = list_figures(fields)
     assert [each.name for each in figures] == ["a", "b_flag", "c"]
     assert figures[2] == ("c", 2, 4, None, 3, None, None)
-    assert keys_of(fields, figures) == []
+    assert list_keys(fields, figures) == []
 
 
 def test_words_stand_for_names_and_keys_and_json_keeps_these(cli, spec):

@@ -191,7 +191,7 @@ def test_tables_of_people_count_the_same_rows(empty: bool, tmp_path: Path, entro
 
 def test_cells_come_in_the_order_of_the_groups_of_each_step(tmp_path: Path, entropy: Any) -> None:
     plan = make_plan(release_of(tmp_path, [{"by": ["g", "k"]}], rows(40, 3)))
-    groups = tuple(group.completed() for group in plan.release.queries[0].groups)
+    groups = tuple(group.complete() for group in plan.release.queries[0].groups)
     made = replace(
         plan, steps=(plans.step("one", 1, 1, groups), plans.step("other", 1, 1, groups[::-1]))
     )

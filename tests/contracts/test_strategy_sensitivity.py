@@ -56,7 +56,7 @@ def group(name: str, labels: int, *, closed: bool) -> Group:
     if not closed:
         return made
     short = Group(name, ColumnType.STRING, texts[:-1], keys=texts[:-1])
-    completed = short.completed()
+    completed = short.complete()
     assert len(completed.labels) == labels
     assert completed.total
     return completed

@@ -14,7 +14,7 @@ from oracle.expressions import evaluate
 from oracle.sampling import text_of
 from oracle.values import Record, grid_integer
 
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.model import (
     AggregateRequest,
     Bound,
@@ -106,7 +106,7 @@ def facts_of(request: AggregateRequest) -> Callable[[Record], Iterator[Any]]:
     types = {each.name: each.type for each in request.inputs}
     places = [None if each.private else placer_of(each) for each in request.groups]
     quantities = [each.quantity for each in request.measures if each.quantity is not None]
-    conditions = [tree(each.where.text, types) for each in request.measures if each.where]
+    conditions = [parse_tree(each.where.text, types) for each in request.measures if each.where]
     values = [each.column for each in request.measures if each.column is not None]
 
     def facts(record: Record) -> Iterator[Any]:

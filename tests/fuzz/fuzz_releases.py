@@ -279,12 +279,12 @@ def causes_noted() -> Iterator[None]:
     from dprelease.release import run
 
     for module in (guard, run):
-        module.kind_of = _noted  # type: ignore[attr-defined]
+        module.name_kind = _noted  # type: ignore[attr-defined]
     try:
         yield
     finally:
         for module in (guard, run):
-            module.kind_of = _KIND_OF  # type: ignore[attr-defined]
+            module.name_kind = _KIND_OF  # type: ignore[attr-defined]
 
 
 def command(folder: Path, *arguments: str, allowed: Sequence[int] = (0,)) -> Step:

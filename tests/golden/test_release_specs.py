@@ -20,7 +20,7 @@ from shown_figures import check_shown
 import dprelease
 from dprelease.cli.guard import execute
 from dprelease.ledger.identity import run_id
-from dprelease.output.csv_table import csv_bytes
+from dprelease.output.csv_table import write_csv
 from dprelease.reports.rerender import rendered_again
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,7 @@ def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
     spec = checkout / "release_specs" / f"{name}.toml"
     result = dprelease.run(spec, entropy=NamedEntropy(name))
     assert not result.already_released
-    found = {f"{table.name}.csv": csv_bytes(table) for table in result.output_tables}
+    found = {f"{table.name}.csv": write_csv(table) for table in result.output_tables}
     found |= records_of(result)
     kept = EXPECTED / name
     if os.environ.get("DPRELEASE_UPDATE_GOLDEN"):

@@ -11,7 +11,7 @@ from oracle.expressions import evaluate
 from oracle.key_texts import normal
 from oracle.values import Record, encoded, grid_integer, on_grid
 
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.expressions.nodes import Value
 from dprelease.model import (
     AggregateRequest,
@@ -67,7 +67,7 @@ class _Condition:
     """A condition that holds where it is true, not where it is null; none at all holds always."""
 
     def __init__(self, where: Expression | None, types: Types) -> None:
-        self.node = None if where is None else tree(where.text, types)
+        self.node = None if where is None else parse_tree(where.text, types)
 
     def holds(self, values: Mapping[str, Value]) -> bool:
         return self.node is None or evaluate(self.node, values) is True
@@ -126,7 +126,7 @@ class _Scores:
 
     def __init__(self, candidates: Candidates, types: Types) -> None:
         self.grid = candidates.grid
-        self.node = tree(candidates.score.text, {**types, "candidate": candidates.type})
+        self.node = parse_tree(candidates.score.text, {**types, "candidate": candidates.type})
         typed = (parse_value(text, candidates.type) for text in candidates.texts)
         self.candidates = [normal(value) if isinstance(value, str) else value for value in typed]
         self.totals: dict[Cell, list[int]] = {}

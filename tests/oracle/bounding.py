@@ -12,7 +12,7 @@ from oracle.expressions import evaluate
 from oracle.sampling import sampled, seeds_of, text_of
 from oracle.values import Record, encoded, grid_integer
 
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.expressions.nodes import Value
 from dprelease.model import AggregateRequest, Bound
 from dprelease.sources.shared.request_content import collect_content
@@ -66,7 +66,7 @@ def _order_of(request: AggregateRequest) -> Callable[[Row], Order]:
     """What puts rows into canonical order: see ``request_content``."""
     groups, content = request.groups, collect_content(request)
     types = {each.name: each.type for each in request.inputs}
-    conditions = [tree(where.text, types) for where in content.conditions]
+    conditions = [parse_tree(where.text, types) for where in content.conditions]
 
     def order(row: Row) -> Order:
         record, lead = row.record, content.leading

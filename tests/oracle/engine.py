@@ -19,7 +19,7 @@ from oracle.values import Record, declared, state_of, text_record
 from dprelease import engines
 from dprelease.engines.engine_interface import Engine
 from dprelease.errors import Failure
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.model import (
     AggregateRequest,
     Dialect,
@@ -100,7 +100,7 @@ def _records(request: AggregateRequest | RecordRequest) -> Iterator[Record]:
         if each.expression and each.expression.state_of
     }
     derived = [
-        (each, tree(each.expression.text if each.expression else "NULL", types))
+        (each, parse_tree(each.expression.text if each.expression else "NULL", types))
         for each in computed
         if each.name not in checked
     ]

@@ -41,7 +41,7 @@ from dprelease.model import (
     MeasureKind,
     Quantity,
 )
-from dprelease.output.csv_table import csv_bytes
+from dprelease.output.csv_table import write_csv
 from dprelease.sources.shared.data_failures import Share
 from dprelease.sources.shared.files import Split
 from dprelease.sources.source_format import Table
@@ -232,7 +232,7 @@ def test_the_same_noise_gives_the_same_release(spark: Any, tmp_path: Path, name:
     result = dprelease.run(
         spec, spark=spark, entropy=NamedEntropy(name), watcher=told.append, **places
     )
-    found = {f"{table.name}.csv": csv_bytes(table) for table in result.output_tables}
+    found = {f"{table.name}.csv": write_csv(table) for table in result.output_tables}
     kept = ROOT / "tests" / "golden" / "expected" / name
     assert found == {path.name: path.read_bytes() for path in kept.iterdir()}
     assert 1 in {stage.share for stage in told}

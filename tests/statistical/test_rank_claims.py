@@ -124,7 +124,7 @@ def test_the_nearest_to_a_value_within_the_stated_ranks(name: str, entropy: Any)
     possible, measures = possible_of(step), measures_of(case, step)
     drawn = [choose_quantiles(step, measures, [0], entropy) for _ in range(DRAWS)]
     columns = get_statistic(step.query.statistic).build_columns(step, drawn[0], LEVEL)
-    stated = [column.values[0] for column in columns if column.beside == "_rank_moe"]
+    stated = [column.values[0] for column in columns if column.aspect == "_rank_moe"]
     for place, q in enumerate(step.query.quantiles):
         ranks = Fraction(int(stated[place] or 0))
         assert ranks < len(case.values) / 4  # else nothing is claimed
@@ -146,7 +146,7 @@ def test_heaps_of_records_add_what_the_description_says(entropy: Any) -> None:
     *_, last = (
         column
         for column in get_statistic(step.query.statistic).build_columns(step, [[0]] * 3, LEVEL)
-        if column.beside == "_rank_moe"
+        if column.aspect == "_rank_moe"
     )
     ranks = int(last.values[0] or 0)
     assert ranks < beyond <= ranks + heap / 4096

@@ -153,11 +153,13 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
 
     Raises Failure (exit code 2, or 6 where a disk has no room).
     """
-    from dprelease.files.atomic import put_file, replaceable
+    from dprelease.files.atomic import is_replaceable, put_file
     from dprelease.files.system import DISK_ERRORS
 
     try:
-        put_file(file, text.encode(), mode=0o666, over=over is not None and replaceable(file, over))
+        put_file(
+            file, text.encode(), mode=0o666, over=over is not None and is_replaceable(file, over)
+        )
     except OSError as problem:
         reason = problem.strerror or "it can't be written"
         code, what = "E011", f"can't be written: {reason}"

@@ -57,7 +57,7 @@ def standing_of(
             derive_caps(dataset_account, stated)
             check_caps(dataset_account, release.about.name, run_terms, caps, place)
     except Failure as refused:
-        refusals = release.placed(refused).complaints
+        refusals = release.place_failure(refused).complaints
     plain, after = dataset_account.spent_loss, sum_spent((*dataset_account.terms, *more))
     now, then = dataset_account.compute_total(caps), dataset_account.compute_total(caps, *more)
     in_period = [terms for terms in dataset_account.terms if is_meeting(terms, run_terms)]

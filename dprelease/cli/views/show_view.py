@@ -24,8 +24,8 @@ from dprelease.output.released_tables import (
     Figure,
     Row,
     Rows,
-    figures_of,
-    keys_of,
+    list_figures,
+    list_keys,
 )
 from dprelease.postprocess.intervals.number_text import Rounding, choose_decimals, write_rounded
 from dprelease.reports.text.shown_names import named_key
@@ -42,8 +42,8 @@ _LEVEL = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?\s?%")
 
 def page_of(table: Described, read: Rows) -> str:
     """The table with its heading, and below it what its marks mean."""
-    figures = figures_of(table.fields)
-    keys = keys_of(table.fields, figures)
+    figures = list_figures(table.fields)
+    keys = list_keys(table.fields, figures)
     table, read = _in_words(table, read)
     flags = _flags(figures, read.rows)
     width = max(40, get_terminal_size((80, 24)).columns)

@@ -93,7 +93,9 @@ def _cut(source: Sql, cut: Cut, limit: int, everything: bool) -> Sql:
     """The rows that are taken of ``n`` at the places ``p`` from 1."""
     is_taken = _is_taken(col(f"p{cut:d}"), cut, col(f"n{cut:d}"), limit)
     return (
-        source.replaced("c", case([(is_taken, col("c"))])) if everything else source.only(is_taken)
+        source.replace_column("c", case([(is_taken, col("c"))]))
+        if everything
+        else source.only(is_taken)
     )
 
 
@@ -224,7 +226,7 @@ def _expand_copies(source: Sql, everything: bool) -> Sql:
     rows = call("RANGE", count + call("LEAST", copies_before, 1))
     source = source.layer({"copy": call("UNNEST", rows)})
     source = source.layer({"weight": case([(mine, 1)], copies_before)})
-    return source.replaced("c", case([(mine, col("c"))]))
+    return source.replace_column("c", case([(mine, col("c"))]))
 
 
 def _count_kept(bound: Bound, place: Sql) -> Sql:

@@ -184,7 +184,7 @@ class Execution:
                 partial = partial.join("LEFT JOIN", col(f"texts{place}"), match).layer({})
             declared = InputColumn(group.column, ColumnType.STRING)
             value = read_field(col(text), declared, reader.fields)
-            partial = partial.replaced(key, compute_key(group, value))
+            partial = partial.replace_column(key, compute_key(group, value))
         return partial
 
     def _aggregate_by_texts(self, texts: frozenset[str]) -> Sql:

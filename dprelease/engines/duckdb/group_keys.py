@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from dprelease.expressions.normal_form import (
     LONGEST_TEXT,
-    composed,
+    build_normal_form,
     is_longer,
     is_simple,
-    normal_form,
+    normalize_text,
 )
 from dprelease.expressions.sqltext import NULL, Sql, Value, call, case, col, literal
 from dprelease.expressions.typed_texts import SQL_TYPES
@@ -51,7 +51,7 @@ def write_one_line(value: Sql) -> Sql:
     short = length <= LONGEST_KEY  # so many bytes are no more characters
     # The normal form again: that of a text with a NUL was not made.
     text = call("REGEXP_REPLACE", value, CONTROLS, REPLACEMENT, "g")
-    in_form = composed(text)
+    in_form = build_normal_form(text)
     whole = case([(is_longer(value, LONGEST_TEXT), text)], in_form)
     cut = call("LEFT", whole, BEGINNING).concat(ELLIPSIS).concat(call("SHA256", whole))
     long = case([(is_longer(whole, LONGEST_KEY), cut)], whole)
@@ -98,7 +98,7 @@ def find_null_key(group: Group) -> Sql | None:
 
 def build_constant(text: Sql, kind: ColumnType) -> Sql:
     """The typed value of a canonical text of the spec."""
-    return normal_form(text) if kind is ColumnType.STRING else text.try_cast(SQL_TYPES[kind])
+    return normalize_text(text) if kind is ColumnType.STRING else text.try_cast(SQL_TYPES[kind])
 
 
 def build_labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:
@@ -192,13 +192,13 @@ def add_bin(query: Sql, index: int, group: Group, place: int) -> Sql:
     while step := step // 2:
         ahead = bin_place + step
         further = (ahead < bins) & (value >= call("LIST_EXTRACT", edges, ahead + 1))
-        query = query.replaced(f"b{index}", case([(further, ahead)], bin_place))
+        query = query.replace_column(f"b{index}", case([(further, ahead)], bin_place))
     first, last = (call("LIST_EXTRACT", edges, place) for place in (1, bins + 1))
     pairs = [
         (value.is_null(), _place(group.null_label, group)),
         (value.between(first, last), bin_place),
     ]
-    return query.replaced(f"b{index}", case(pairs, _place(group.other, group)))
+    return query.replace_column(f"b{index}", case(pairs, _place(group.other, group)))
 
 
 def _place(label: str | None, group: Group) -> Value:

@@ -14,7 +14,7 @@ from functools import reduce
 from dprelease.engines.duckdb.group_keys import build_constant, look_up, number_labels
 from dprelease.engines.duckdb.record_cells import Cells, compute_cell_number
 from dprelease.engines.duckdb.typed_rows import Rows, compute_grid_integer
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.expressions.growth import count_joined
 from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, Value, call, case, col, distinct
@@ -164,7 +164,7 @@ def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
 def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
     """The score that the row at ``place`` gives to a candidate."""
     types = {column.name: column.type for column in request.inputs}
-    node = tree(candidates.score.text, {**types, "candidate": candidates.type})
+    node = parse_tree(candidates.score.text, {**types, "candidate": candidates.type})
     columns = {key: col(f"{column}_{place}") for key, column in cells.rows.values.items()}
     return compile_sql(node, {**columns, "candidate": col("candidate")})
 
@@ -177,10 +177,10 @@ def count_joined_at_once(request: AggregateRequest) -> int:
     joined = 0
     for expression in dict.fromkeys((*computed, *conditions)):
         if expression is not None and expression.state_of is None:
-            joined += count_joined(tree(expression.text, types))
+            joined += count_joined(parse_tree(expression.text, types))
     if request.scores is not None:
         candidates = request.scores
-        node = tree(candidates.score.text, {**types, "candidate": candidates.type})
+        node = parse_tree(candidates.score.text, {**types, "candidate": candidates.type})
         joined += ABREAST * count_joined(node)
     return joined
 

@@ -28,22 +28,22 @@ from dprelease.engines.duckdb.written_forms import (
     read_wall_clock,
     write_default_form,
 )
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.expressions.nodes import BLANKS
-from dprelease.expressions.normal_form import normal_form, normalize
+from dprelease.expressions.normal_form import normalize, normalize_text
 from dprelease.expressions.sql import compile_sql
-from dprelease.expressions.sqltext import NULL, Sql, call, case, col, literal, within
+from dprelease.expressions.sqltext import NULL, Sql, call, case, col, is_in, literal
 from dprelease.expressions.typed_texts import (
     SQL_TYPES,
-    double_of_text,
-    in_calendar,
-    integer_of_double,
-    integer_of_text,
-    number_of_text,
+    case_when,
+    cast_double_to_integer,
+    cast_number_to_boolean,
+    convert_text,
+    convert_text_to_double,
+    convert_text_to_integer,
+    convert_text_to_number,
+    limit_to_calendar,
     trim_blanks,
-    truth_of_number,
-    value_of_text,
-    when,
 )
 from dprelease.model import (
     NUMERIC_TYPES,
@@ -76,7 +76,7 @@ def read_field_text(
 def _strip_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool) -> Sql:
     """The text of a field in which null texts are looked for."""
     value = call("TRIM", field, " \t") if dialect.strip else field
-    return normal_form(value) if exact or is_text(declared) else value
+    return normalize_text(value) if exact or is_text(declared) else value
 
 
 def _replace_null_texts(value: Sql, dialect: Dialect, declared: InputColumn, exact: bool) -> Sql:
@@ -89,8 +89,8 @@ def _replace_null_texts(value: Sql, dialect: Dialect, declared: InputColumn, exa
     if not nulls:
         return value
     if is_text(declared):
-        return when(~within(value, nulls), value)
-    return when(~within(trim_blanks(value), [null.strip(BLANKS) for null in nulls]), value)
+        return case_when(~is_in(value, nulls), value)
+    return case_when(~is_in(trim_blanks(value), [null.strip(BLANKS) for null in nulls]), value)
 
 
 def is_text(declared: InputColumn) -> bool:
@@ -111,15 +111,15 @@ def _is_meaningful(null: str, dialect: Dialect, declared: InputColumn) -> bool:
 def convert_typed_to_double(value: Sql) -> Sql:
     """The DOUBLE of a typed number or boolean."""
     number = value.cast("DOUBLE")
-    return when(~call("ISNAN", number), number)
+    return case_when(~call("ISNAN", number), number)
 
 
 def convert_typed_to_bigint(value: Sql, physical: str) -> Sql:
     """The BIGINT that a number is exactly, or null."""
     if physical in ("FLOAT", "DOUBLE"):
-        return integer_of_double(convert_typed_to_double(value))
+        return cast_double_to_integer(convert_typed_to_double(value))
     if physical == "VARCHAR" or physical.startswith("DECIMAL"):
-        return integer_of_text(value.cast("VARCHAR"), convert_typed_to_double(value))
+        return convert_text_to_integer(value.cast("VARCHAR"), convert_typed_to_double(value))
     return value.try_cast("BIGINT")
 
 
@@ -132,10 +132,14 @@ def convert_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None 
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return convert_typed_to_double(value)
     if kind is ColumnType.BOOLEAN and physical not in ("", "BOOLEAN"):
-        return truth_of_number(value.cast("DOUBLE"))
+        return cast_number_to_boolean(value.cast("DOUBLE"))
     # a timestamp in milliseconds can be beyond those in microseconds: null then
     result = value.try_cast(SQL_TYPES[kind])
-    return in_calendar(result, kind) if kind in (ColumnType.DATE, ColumnType.TIMESTAMP) else result
+    return (
+        limit_to_calendar(result, kind)
+        if kind in (ColumnType.DATE, ColumnType.TIMESTAMP)
+        else result
+    )
 
 
 def convert_opaque(value: Sql, physical: str) -> Sql:
@@ -240,7 +244,7 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
         columns[key] = compute_grid_integer(col(f"{letter}{places[quantity.column]}"), quantity)
     conditions = {where: f"w{index}" for index, where in enumerate(content.conditions)}
     for where, key in conditions.items():
-        columns[key] = compile_sql(tree(where.text, types), inside)
+        columns[key] = compile_sql(parse_tree(where.text, types), inside)
     counted = {column: f"d{index}" for index, column in enumerate(content.values)}
     for column, key in counted.items():
         columns[key] = unify_zeros(inside[column], types[column])
@@ -251,7 +255,7 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
         (unit_column,) = (column for column in request.inputs if column.name == unit)
         unit_text = format_unit(unit_column, fields.types.get(unit))
     if request.where is not None:
-        condition = compile_sql(tree(request.where.text, types), inside)
+        condition = compile_sql(parse_tree(request.where.text, types), inside)
         columns["f"] = call("COALESCE", condition, False)
     keys = tuple(f"g{index}" for index in range(len(request.groups)))
     relation = query.layer(columns or {"nothing": 0}, keep=False)
@@ -281,7 +285,7 @@ def compute_field_state(column: Column, place: int) -> Sql:
         pairs = [(col(f"z{place}"), "null"), (number.is_null(), "unreadable")]
     if column.keys is not None:
         keys = [build_constant(literal(key), column.type) for key in column.keys]
-        pairs.append((~call("COALESCE", within(value, keys), False), "undeclared"))
+        pairs.append((~call("COALESCE", is_in(value, keys), False), "undeclared"))
     elif column.edges is not None:
         first, last = (literal(edge).cast(kind) for edge in (column.edges[0], column.edges[-1]))
         pairs.append((~number.between(first, last), "undeclared"))
@@ -325,8 +329,10 @@ def read_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
         return read_field_text(field, fields.dialect, declared, exact=True)
     if physical != "VARCHAR":
         return field
-    text = normal_form(field)
-    return text if fields.longest is None else when(call("STRLEN", field) <= fields.longest, text)
+    text = normalize_text(field)
+    return (
+        text if fields.longest is None else case_when(call("STRLEN", field) <= fields.longest, text)
+    )
 
 
 def _has_number(declared: InputColumn) -> bool:
@@ -336,7 +342,7 @@ def _has_number(declared: InputColumn) -> bool:
 
 
 def _number(raw: Sql, physical: str | None) -> Sql:
-    return convert_typed_to_double(raw) if physical else number_of_text(raw)
+    return convert_typed_to_double(raw) if physical else convert_text_to_number(raw)
 
 
 def _convert_value(declared: InputColumn, raw: Sql, number: Sql, physical: str | None) -> Sql:
@@ -347,7 +353,7 @@ def _convert_value(declared: InputColumn, raw: Sql, number: Sql, physical: str |
         return convert_typed(raw, declared.type, physical, declared.zone)
     if has_moments(declared):
         return read_wall_clock(parse_moment(raw), declared.zone).cast(SQL_TYPES[declared.type])
-    return value_of_text(raw, declared.type, number if _has_number(declared) else None)
+    return convert_text(raw, declared.type, number if _has_number(declared) else None)
 
 
 def _convert_columns(
@@ -388,7 +394,7 @@ def _convert_columns(
         if _has_number(declared):
             numbers[f"n{place}"] = _number(raw_value, physical)
             # the raw number may be NaN; what is put on a grid sorts that out by itself
-            double = raw_value.cast("DOUBLE") if physical else double_of_text(raw_value)
+            double = raw_value.cast("DOUBLE") if physical else convert_text_to_double(raw_value)
             numbers[f"r{place}"] = double
         typed[f"v{place}"] = _convert_value(declared, raw_value, col(f"n{place}"), physical)
     query = fields.relation.layer(raw or {"nothing": 0}, keep=False)
@@ -411,14 +417,14 @@ def _add_derived_column(
     if column.expression is not None and column.expression.state_of is not None:
         base = column.expression.state_of
         return query.layer({f"v{place}": compute_field_state(base, places[base.name])})
-    node = tree(column.expression.text if column.expression else "NULL", types)
+    node = parse_tree(column.expression.text if column.expression else "NULL", types)
     inside = {key: col(f"v{index}") for key, index in places.items()}
     layer = query.layer({f"d{place}": compile_sql(node, inside)})
     result = col(f"d{place}")
     if column.type not in NUMERIC_TYPES:
         value = convert_typed(result, column.type, "")
         if column.type is ColumnType.STRING:
-            value = normal_form(result)
+            value = normalize_text(result)
         return layer.layer({f"v{place}": value})
     layer = layer.layer({f"n{place}": convert_typed_to_double(result)})
     physical = "DOUBLE" if node.type is ColumnType.FLOAT else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.sqltext import Sql, call, literal
-from dprelease.expressions.typed_texts import in_calendar, when
+from dprelease.expressions.typed_texts import case_when, limit_to_calendar
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn
 from dprelease.model.date_formats import date_pattern
 
@@ -31,7 +31,7 @@ def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> S
         regex = f"^{_SPACES}{pattern.regex}{_SPACES}$"
         iso = call("REGEXP_REPLACE", value, regex, pattern.iso)
         padded = call("REGEXP_REPLACE", iso, _ONE_DIGIT, r"\10\2", "g")
-        return when(call("REGEXP_MATCHES", value, regex), padded)
+        return case_when(call("REGEXP_MATCHES", value, regex), padded)
     if _has_marks(declared, dialect):
         plain = value
         if dialect.thousands:
@@ -40,7 +40,7 @@ def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> S
         shape = _number_shape(dialect)
         if declared.type is ColumnType.BOOLEAN:
             shape = f"{shape}|{_WORD}"
-        return when(call("REGEXP_FULL_MATCH", value, shape), plain)
+        return case_when(call("REGEXP_FULL_MATCH", value, shape), plain)
     return value
 
 
@@ -65,8 +65,10 @@ def read_wall_clock(moment: Sql, zone: str | None) -> Sql:
         literal("9999-12-31 23:59:59.999999+00").cast("TIMESTAMPTZ"),
     )
     if zone is None or zone == "UTC":
-        return when(in_reach, call("MAKE_TIMESTAMP", call("EPOCH_US", moment)))
-    return in_calendar(when(in_reach, call("TIMEZONE", zone, moment)), ColumnType.TIMESTAMP)
+        return case_when(in_reach, call("MAKE_TIMESTAMP", call("EPOCH_US", moment)))
+    return limit_to_calendar(
+        case_when(in_reach, call("TIMEZONE", zone, moment)), ColumnType.TIMESTAMP
+    )
 
 
 def _has_format(declared: InputColumn) -> bool:

@@ -60,7 +60,7 @@ def find_combined_breaches(
 ) -> Iterator[Breach]:
     """Give what does not hold of figures that are combined of steps that mean what they say."""
     released = [(term, steps[term.step]) for term in read.terms]
-    groups = Cell(group.completed() for group in read.query.groups)
+    groups = Cell(group.complete() for group in read.query.groups)
     yield from find_breaches(COMBINED, _Combined(read, released, groups, bounded), name)
 
 

@@ -13,12 +13,12 @@ from msgspec import Struct
 from dprelease.kernel.certify.record_tables import add_losses
 from dprelease.kernel.certify.rules import AtMost, Breach, Rules, find_breaches
 from dprelease.model import Loss, Plan
-from dprelease.model.strategies import Strategy, tied
+from dprelease.model.strategies import Strategy, group_strategies
 
 
 def find_budget_breaches(plan: Plan) -> Iterator[Breach]:
     """Give what steps cost beyond what the queries that are read from them state."""
-    for strategy in tied((read.query.name, read.steps) for read in plan.reads):
+    for strategy in group_strategies((read.query.name, read.steps) for read in plan.reads):
         yield from find_breaches(
             STATED, _find_stated_budget(plan, strategy), f'"{strategy.queries[0]}"'
         )

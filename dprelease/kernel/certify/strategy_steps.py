@@ -55,7 +55,7 @@ def collect_stated(release: Release) -> Stated:
     """Gather what a strategy may filter and group by, of which rows."""
     queries = release.queries
     filters = frozenset({None, *(query.where for query in queries)})
-    groups = frozenset(group.completed() for query in queries for group in query.groups)
+    groups = frozenset(group.complete() for query in queries for group in query.groups)
     tables = frozenset(query.table for query in queries)
     return Stated(filters, groups, release.privacy.bounding, tables)
 

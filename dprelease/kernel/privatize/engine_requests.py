@@ -116,7 +116,7 @@ def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> J
 
 def _find_places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...] | None:
     """Where groups are in a table's that has them completed; None if they are the table's."""
-    return None if groups == table else tuple(table.index(group.completed()) for group in groups)
+    return None if groups == table else tuple(table.index(group.complete()) for group in groups)
 
 
 def _drop_common_filter(measure: Measure, where: Expression | None) -> Measure:

@@ -115,7 +115,7 @@ def _is_of_strategy(step: Step) -> bool:
 
 
 def _complete_groups(step: Step) -> Groups:
-    return tuple(group.completed() for group in step.query.groups)
+    return tuple(group.complete() for group in step.query.groups)
 
 
 def _is_within_size(groups: Groups, extra: Groups) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dprelease.files.prefetch import ahead
+from dprelease.files.prefetch import read_ahead
 from dprelease.kernel.noise.entropy import Entropy
 from dprelease.kernel.noise.local.respond import prepare_responses, respond
 from dprelease.model import ExactRecords, RecordStep
@@ -32,7 +32,7 @@ def perturb(exact: ExactRecords, step: RecordStep, entropy: Entropy) -> Iterator
 
     Nothing is left out, added or put in another order.
     """
-    for codes in ahead(exact.reveal()):
+    for codes in read_ahead(exact.reveal()):
         if len(codes) != len(step.responses) or len({len(array) for array in codes}) != 1:
             raise ValueError("a batch with a missing or spare column is not released")
         yield tuple(

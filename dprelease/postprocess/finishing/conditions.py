@@ -12,7 +12,7 @@ from fractions import Fraction
 from operator import add, eq, ge, gt, le, lt, mul, ne, neg, not_, pos, sub
 from typing import Any
 
-from dprelease.expressions import ExpressionError, Node, tree
+from dprelease.expressions import ExpressionError, Node, parse_tree
 from dprelease.model import ColumnType
 
 Value = Fraction | bool | None
@@ -41,7 +41,7 @@ _HINT = "numbers, + - * /, ABS, comparisons, BETWEEN, IS NULL, AND, OR and NOT"
 
 def read(text: str, names: Sequence[str]) -> Node:
     """The tree of a condition over figures of these names. Raises ExpressionError."""
-    node = tree(text, dict.fromkeys(names, ColumnType.FLOAT))
+    node = parse_tree(text, dict.fromkeys(names, ColumnType.FLOAT))
     if node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError("a condition is true or false", "such as value >= 20")
     for part in _iter_parts(node):

@@ -301,7 +301,7 @@ def collect_observed(
     if [prod(sizes[i] for i in table) for table in tables] != list(lengths):
         raise ValueError("a table that agrees with others has a row for every cell")
     axis_of = {
-        group.completed(): axis
+        group.complete(): axis
         for query, table in zip(queries, tables, strict=True)
         for group, axis in zip(query.groups, table, strict=True)
     }

@@ -92,14 +92,14 @@ def _is_counting_values(count: Query, query: Query, plan: Plan) -> bool:
         return False
     # Imported here for start-up: the parser is large.
     from dprelease.expressions import ExpressionError
-    from dprelease.expressions.canonical import canonical
+    from dprelease.expressions.canonical import write_canonical
 
     filter_text = f'"{column.name}" IS NOT NULL'
     if query.where is not None:
         filter_text = f"({query.where.text}) AND ({filter_text})"
     types = {name: declared.type for name, declared in plan.release.columns.items()}
     try:
-        return canonical(count.where.text, types) == canonical(filter_text, types)
+        return write_canonical(count.where.text, types) == write_canonical(filter_text, types)
     except ExpressionError:  # such as a name that can't be quoted
         return False
 
@@ -134,7 +134,7 @@ def restate_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[Out
                 ),
             )
             for column in table.columns
-            if column.query == query.name and column.beside == RANKS
+            if column.query == query.name and column.aspect == RANKS
         }
 
     return _change_columns(tables, plan, describe_columns)
@@ -233,7 +233,7 @@ def _compute_name_counts(
 ) -> OutputColumn:
     """Give for each row the least count of the names that it shows."""
     numbers = next(column for column in counted.columns if column.name == count.column_name)
-    names = [c for c in table.columns if c.query == query.name and not c.beside]
+    names = [c for c in table.columns if c.query == query.name and not c.aspect]
     groups = [group.column for group in count.groups]
     by_labels = dict(zip(_iter_labels(counted, groups), numbers.values, strict=True))
     axis = None if query.axis is None else query.axis.column
@@ -297,12 +297,12 @@ def _leave_out_empty(
     ]
     kept_columns: dict[str, OutputColumn | None] = {}
     for column in table.columns:  # described so whether or not a cell is empty this time
-        if column.query != query.name or column.suffix.startswith(COUNT) or column.beside == RANKS:
+        if column.query != query.name or column.suffix.startswith(COUNT) or column.aspect == RANKS:
             continue
-        nothing = UNRELIABLE if column.beside == FLAG else None
+        nothing = UNRELIABLE if column.aspect == FLAG else None
         values = [nothing if e else value for e, value in zip(empty, column.values, strict=True)]
         described = column.description
-        if not column.beside:
+        if not column.aspect:
             described = sentence(
                 "flags.empty_near_zero",
                 description=column.description,
@@ -322,7 +322,7 @@ def clip_figures(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
 
 def _clip_table(table: OutputTable) -> OutputTable:
     columns = {column.name: column for column in table.columns}
-    beside = {(column.figure, column.beside): column for column in table.columns}
+    beside = {(column.figure, column.aspect): column for column in table.columns}
     for name, column in list(columns.items()):
         low, high = (beside.get((name, end)) for end in ("_low", "_high"))
         if low is None or high is None:
@@ -381,13 +381,13 @@ def _mark_columns(
     for column in table.columns:
         if column.query != query.name:
             continue
-        if column.beside == FLAG:
+        if column.aspect == FLAG:
             flags = [marks.get(flag, flag) for flag in column.values]
             described: Text = meaning
             if column.description:
                 described = sentence("words.remark", text=column.description, remark=meaning)
             columns[column.name] = replace(column, values=flags, description=described)
-        elif not column.beside:
+        elif not column.aspect:
             described = sentence(
                 "words.remark", text=column.description, remark=_describe_limits(bounding)
             )
@@ -441,7 +441,7 @@ def _is_counted(query: Query, plan: Plan) -> bool:
 
 def _list_flags(table: OutputTable, query: Query) -> list[str]:
     columns = (column for column in table.columns if column.query == query.name)
-    return [column.name for column in columns if column.beside == FLAG]
+    return [column.name for column in columns if column.aspect == FLAG]
 
 
 def _change_columns(

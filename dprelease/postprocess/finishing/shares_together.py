@@ -63,16 +63,16 @@ def _step(read: Read) -> str:
 def _identify_records(query: Query, plan: Plan) -> Hashable:
     """Say for which records a share's condition is known: for the same ones if that is equal."""
     # Imported here for start-up: the parser is large.
-    from dprelease.expressions import tree
-    from dprelease.expressions.canonical import canonical
+    from dprelease.expressions import parse_tree
+    from dprelease.expressions.canonical import write_canonical
     from dprelease.expressions.nullness import null_columns
 
     condition: Expression | None = None if query.numerator is None else query.numerator.where
     if condition is None:
         raise ValueError("a share has a condition")
     types = {name: column.type for name, column in plan.release.columns.items()}
-    columns = null_columns(tree(condition.text, types))
-    return canonical(condition.text, types) if columns is None else columns
+    columns = null_columns(parse_tree(condition.text, types))
+    return write_canonical(condition.text, types) if columns is None else columns
 
 
 def counts_together(plan: Plan, noisy: NoisyTable) -> Mapping[str, CountTogether]:

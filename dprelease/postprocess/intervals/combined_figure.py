@@ -156,7 +156,7 @@ def _find_denominator(read: Read, plan: Plan) -> int:
 def _count_roundings(read: Read) -> int:
     """How many roundings can come together in a published cell."""
     groups = read.query.groups
-    return prod(len(group.labels) for group in groups if group.completed() == group)
+    return prod(len(group.labels) for group in groups if group.complete() == group)
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> l
     """The published figures, in units of the last decimal."""
     import numpy as np
 
-    groups = [group.completed() for group in read.query.groups]
+    groups = [group.complete() for group in read.query.groups]
     bottom = _find_denominator(read, plan)
     shape = [len(group.labels) for group in groups]
     cells: Cells = np.zeros(shape, dtype=object)

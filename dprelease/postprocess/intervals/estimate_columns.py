@@ -149,11 +149,11 @@ def find_blank_figures(table: OutputTable) -> list[str]:
     Those are numbers with a half-width beside them; one of which nothing is known lies within its
     noise of every number.
     """
-    halves = {column.figure: column for column in table.columns if column.beside == "_noise_moe"}
+    halves = {column.figure: column for column in table.columns if column.aspect == "_noise_moe"}
     return [
         column.name
         for column in table.columns
-        if not column.beside
+        if not column.aspect
         and column.kind != "text"
         and (half := halves.get(column.name)) is not None
         and column.query == half.query

@@ -151,7 +151,7 @@ def figures_of(table: OutputTable) -> list[Figure]:
     places = place_columns([(column.name, column.query) for column in table.columns])
     for place, others in places.items():
         column = table.columns[place]
-        if column.kind not in {"integer", "number"} or column.beside or column.suffix in _BEHIND:
+        if column.kind not in {"integer", "number"} or column.aspect or column.suffix in _BEHIND:
             continue
         filled = {
             ending: table.columns[other]

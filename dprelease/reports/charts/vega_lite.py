@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
-from dprelease.output.csv_table import escaped, is_escaped
+from dprelease.output.csv_table import escape_formula, is_escaped
 from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 from dprelease.reports.text.shown_names import column_title, key_text, title_with_unit
 
@@ -74,7 +74,7 @@ def _texts(layers: Layers, name: str) -> list[str | float | None]:
         ]
     escape = layers.file.endswith(".csv") and is_escaped(column)
     labels = ["" if value is None else str(value) for value in column.values]
-    return [escaped(label) if escape else label for label in labels]
+    return [escape_formula(label) if escape else label for label in labels]
 
 
 def _words(layers: Layers, name: str) -> list[str]:
@@ -112,7 +112,7 @@ def _key(layers: Layers, name: str) -> Spec:
 
 def _header(layers: Layers, name: str) -> str:
     """Name a column as the data of the specification has it."""
-    return escaped(name) if layers.file.endswith(".csv") else name
+    return escape_formula(name) if layers.file.endswith(".csv") else name
 
 
 def _path(layers: Layers, name: str) -> str:
@@ -220,7 +220,7 @@ def _range(layers: Layers) -> list[Spec]:
 def _line(layers: Layers) -> list[Spec]:
     key = layers.keys[-1]
     x = {**_key(layers, key), "type": "ordinal"}
-    outside = _literal(["", *sorted(map(escaped, layers.orders[key]))])
+    outside = _literal(["", *sorted(map(escape_formula, layers.orders[key]))])
     inside = [{"filter": f"indexof({outside}, ' ' + {_datum(layers, key)}) < 0"}]
     band = {"x": x, "y": {**_figure(layers), "field": LOW}, "y2": {"field": HIGH}}
     figure = {"x": x, "y": _figure(layers)}

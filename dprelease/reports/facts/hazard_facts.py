@@ -179,7 +179,7 @@ def _declared(plan: Plan) -> Row:
         for column in release.columns.values()
         if (column.step_chosen or column.grid or column.keys or column.edges)
         and str(column.type) != "boolean"
-        and column.state_of is None
+        and column.observed_column is None
     ]
     sources = [column.source for column in declared if column.source is not None]
     silent = [column.name for column in declared if column.source is None]
@@ -331,7 +331,7 @@ def _bias(plan: Plan) -> Row:
     if plan.release.privacy.bounding is not None:
         notes.append(say("hazards.bias.bounded"))
     declared = plan.release.columns.values()
-    states = {column.name for column in declared if column.state_of is not None}
+    states = {column.name for column in declared if column.observed_column is not None}
     groups = {
         group.column
         for step in build_views(plan)

@@ -84,7 +84,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
     interval = plan.release.output.interval
     released = plan.step(read)
     # what is planned together is told once, for all of it
-    together = () if whole else plan.shared_by(released)
+    together = () if whole else plan.list_readers(released)
     others = [other.name for other in together if other != read.query]
     step, query = reading.build_view(read, plan), read.query
     loss = whole.loss if whole else step.loss

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from dprelease.files.uris import last_part
+from dprelease.files.uris import get_last_part
 from dprelease.language import say, word
 from dprelease.mechanisms.mechanism_registry import get_words
 from dprelease.model import (
@@ -345,7 +345,7 @@ def _data(release: Release) -> DataFile:
 
     Of its path the last part alone: a report is public, and folders are nobody's business.
     """
-    source, path = release.data.source, last_part(release.data.written_path)
+    source, path = release.data.source, get_last_part(release.data.written_path)
     stated = release.data.design_effect
     effect = None if stated is None else float(stated)
     if "encoding" not in SOURCES[source.format].options:
@@ -390,10 +390,10 @@ def _column(column: Column, private: bool) -> ColumnFacts:
 
 def _computed(column: Column) -> str | None:
     """Say what a column is computed from, if it is computed."""
-    if column.state_of is not None and column.state_of.expression is not None:
-        return say("guarantee.not_protected.values", column=column.state_of.name)
-    if column.state_of is not None:
-        return say("guarantee.not_protected.fields", column=column.state_of.name)
+    if column.observed_column is not None and column.observed_column.expression is not None:
+        return say("guarantee.not_protected.values", column=column.observed_column.name)
+    if column.observed_column is not None:
+        return say("guarantee.not_protected.fields", column=column.observed_column.name)
     return column.expression.text if column.expression else None
 
 

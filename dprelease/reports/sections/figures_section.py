@@ -127,7 +127,7 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         judged = [
             column.values
             for column in table.columns
-            if column.beside == "_flag" and UNRELIABLE in word(column.description)
+            if column.aspect == "_flag" and UNRELIABLE in word(column.description)
         ]
         for key in (column for column in table.columns if column.kind == "key"):
             if judged and len(set(key.values)) > 1:
@@ -207,7 +207,7 @@ def _bounded(table: OutputTable) -> list[str]:
     return [
         column.figure
         for column in table.columns
-        if column.beside == "_flag" and any(BOUNDED in split_flag(flag) for flag in column.values)
+        if column.aspect == "_flag" and any(BOUNDED in split_flag(flag) for flag in column.values)
     ]
 
 
@@ -309,7 +309,7 @@ def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
         shown = column.values[:most]
         return [None if value is None else key_text(column, value) for value in shown]
     # a half-width is rounded up, an interval outward: they must not look smaller than they are
-    rounding = _OUTWARD.get(column.beside, Rounding.NEAREST)
+    rounding = _OUTWARD.get(column.aspect, Rounding.NEAREST)
     return [
         write_rounded(value, column.decimals, places, rounding) if isinstance(value, int) else value
         for value in column.values[:most]
@@ -326,10 +326,10 @@ _OUTWARD = {
 
 def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
     """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
-    if column.beside == "_rank_moe" and column.decimals:  # of weight
+    if column.aspect == "_rank_moe" and column.decimals:  # of weight
         return choose_decimals(column.values[:most], column.decimals)
     if column.names.decimals is not None and not column.suffix.endswith("_count"):
         return min(column.decimals, column.names.decimals)
-    halves = {half.figure: half for half in columns if half.beside == "_noise_moe"}
+    halves = {half.figure: half for half in columns if half.aspect == "_noise_moe"}
     own = halves.get(column.figure)
     return column.decimals if own is None else choose_decimals(own.values[:most], column.decimals)

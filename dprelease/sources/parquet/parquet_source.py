@@ -11,7 +11,7 @@ from dprelease.engines.duckdb.duckdb_errors import PARQUET_VALUES, is_of_class
 from dprelease.engines.duckdb.duckdb_session import escape_path
 from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
-from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, literal, option, within
+from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, is_in, literal, option
 from dprelease.model import InputColumn, Source
 from dprelease.sources.parquet.parquet_reader import open_table
 from dprelease.sources.parquet.parquet_schema import ParquetLayout, lay_out_parquet
@@ -102,7 +102,7 @@ class ByDuckDB(Struct, frozen=True):
 
     def _count_right_chunks(self) -> Sql:
         """How many column chunks this reader is right for."""
-        of_column = within(col("path_in_schema"), map(literal, self.layout.types))
+        of_column = is_in(col("path_in_schema"), map(literal, self.layout.types))
         encoded = call("REGEXP_FULL_MATCH", col("encodings"), f"(({_ENCODINGS})(, )?)*")
         looked_at = ~col("stats_null_count").same(col("num_values")) | col("num_values").equals(0)
         where = of_column & encoded & looked_at

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any, BinaryIO, cast
 from urllib.parse import quote
 
-from dprelease.files.packed import packing, unpacked, unpacked_name
-from dprelease.files.uris import is_uri, parted
+from dprelease.files.packed import decompress, detect_packing, strip_packing
+from dprelease.files.uris import is_uri, split_options
 
 _WILD = re.compile(r"[*\[]")  # what follows a question mark is for the file system
 
@@ -25,13 +25,13 @@ def open_binary(path: str) -> BinaryIO:
 
 def find_packing(path: str) -> str:
     """How a file is packed, by the last part of its name; nothing if it is not."""
-    return packing(parted(path)[0])
+    return detect_packing(split_options(path)[0])
 
 
 def strip_packing_suffix(path: str) -> str:
     """What two files have alike of which one may be the other, packed."""
-    place, options = parted(path)
-    return unpacked_name(place) + options
+    place, options = split_options(path)
+    return strip_packing(place) + options
 
 
 def open_unpacked(path: str, count: Callable[[int], None] | None = None) -> io.BufferedReader:
@@ -40,7 +40,7 @@ def open_unpacked(path: str, count: Callable[[int], None] | None = None) -> io.B
     ``count`` is told of the bytes of a packed file that were read. Raises OSError, reading it too.
     """
     how, file = find_packing(path), open_binary(path)
-    return unpacked(file, how, count) if how else cast("io.BufferedReader", file)
+    return decompress(file, how, count) if how else cast("io.BufferedReader", file)
 
 
 def get_size(path: str) -> int:
@@ -56,7 +56,7 @@ def list_uris(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
     """
     from pyarrow import fs
 
-    place, options = parted(pattern)
+    place, options = split_options(pattern)
     folder, _, last = place.rpartition("/")
     if _WILD.search(folder):
         raise OSError("only the last part of a URI may have wildcards")

@@ -17,7 +17,7 @@ from itertools import takewhile
 from typing import Any
 from urllib.parse import unquote, unquote_to_bytes
 
-from dprelease.files.uris import is_uri, parted
+from dprelease.files.uris import is_uri, split_options
 from dprelease.model import InputColumn, Source
 from dprelease.sources.shared.data_failures import build_data_failure
 
@@ -90,7 +90,7 @@ def _list_pairs(path: str, pattern: str) -> list[tuple[str, str | None]]:
 
 def _normalize_slashes(path: str) -> str:
     """The path, of a URI without its options and as its file system has it, parts by slashes."""
-    return unquote(parted(path)[0]) if is_uri(path) else path.replace(os.sep, "/")
+    return unquote(split_options(path)[0]) if is_uri(path) else path.replace(os.sep, "/")
 
 
 def _parse_text(value: str) -> str | None:

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from dprelease.engines.engine_registry import ON_CLUSTERS
-from dprelease.files.packed import packing, suffix_of, unpacked_name
-from dprelease.files.uris import is_uri, parted
+from dprelease.files.packed import detect_packing, get_suffix, strip_packing
+from dprelease.files.uris import is_uri, split_options
 from dprelease.model import Data, Database, Dialect, Source
 from dprelease.sources.source_registry import DRIVERS, SOURCES, SUFFIXES
 from dprelease.specfile.checks.columns.domains import UNPRINTABLE
@@ -200,7 +200,7 @@ def _table(written: str) -> tuple[str, ...]:
 
 def _has_credentials(uri: str) -> bool:
     """Whether a URI names a user, or has an option that must be secret by its name."""
-    options = parse_qsl(parted(uri)[1][1:], keep_blank_values=True)
+    options = parse_qsl(split_options(uri)[1][1:], keep_blank_values=True)
     return "@" in uri or any(_CREDENTIALS.search(name) for name, _ in options)
 
 
@@ -210,7 +210,7 @@ def dataset_name(base: str, path: str) -> str:
     ``path`` is as written, with ``{period}`` unfilled: all periods are one data set. Options of a
     URI are no part of the name.
     """
-    place = parted(path)[0]
+    place = split_options(path)[0]
     place = place.partition(":/")[2] if is_uri(path) else absolute(base, place)
     place = fixed_part(place.rstrip("/"))
     while os.path.basename(place) == PERIOD:
@@ -224,14 +224,14 @@ def separates_periods(path: str) -> bool:
     ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
     and is not undone by a part ".." behind it.
     """
-    parts = os.path.normpath(parted(path)[0]).replace(os.sep, "/").split("/")
+    parts = os.path.normpath(split_options(path)[0]).replace(os.sep, "/").split("/")
     return any(PERIOD in part and not has_wildcards(part) for part in parts)
 
 
 def _format(part: Part[DataSection], path: str) -> str | None:
     """Give the format that is declared, or else that of the suffix. Raises ``Refused``."""
-    path = parted(path)[0]
-    suffix = suffix_of(path.rstrip("/"))
+    path = split_options(path)[0]
+    suffix = get_suffix(path.rstrip("/"))
     if suffix in _COMPRESSED:
         message = f"compressed files ({suffix}) are not read"
         raise Refused(message, "unpack it, or pack CSV as .csv.gz or .csv.zst", "E228")
@@ -243,7 +243,7 @@ def _format(part: Part[DataSection], path: str) -> str | None:
             message = f"{what} does not say which format the data has"
             hint = " or ".join(f'format = "{name}"' for name in SOURCES)
             raise Refused(message, hint, "E228")
-    packed = packing(path)
+    packed = detect_packing(path)
     if declared is not None and packed and packed not in SOURCES[declared].packed:
         message = f"compressed {SOURCES[declared].title} files ({packed}) are not read"
         raise Refused(message, "unpack it", "E228")
@@ -271,7 +271,7 @@ def _dialect(part: Part[DataSection]) -> Dialect:
     tabs = (
         model.format in {None, "csv"}
         and model.path is not None
-        and unpacked_name(parted(model.path)[0]).lower().endswith(".tsv")
+        and strip_packing(split_options(model.path)[0]).lower().endswith(".tsv")
     )
     delimiter = part.attempt(lambda: _delimiter(model.delimiter, quotes, tabs), "delimiter")
     written = "utf-8" if model.encoding is None else model.encoding

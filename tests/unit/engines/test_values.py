@@ -38,8 +38,8 @@ def strings() -> list[str]:
 def test_both_engines_read_texts_alike(kind: T) -> None:
     texts = strings()
     number = col("n") if kind in (T.INTEGER, T.FLOAT, T.DECIMAL) else None
-    query = col("s").layer({"n": duckdb_values.number_of_text(col("t"))})
-    query = query.layer({"v": duckdb_values.value_of_text(col("t"), kind, number)})
+    query = col("s").layer({"n": duckdb_values.convert_text_to_number(col("t"))})
+    query = query.layer({"v": duckdb_values.convert_text(col("t"), kind, number)})
     asked = str(query.select([col(name) for name in ("t", "n", "v")]))
     with duckdb.connect() as connection:
         connection.execute("SET enable_progress_bar = false")

@@ -10,7 +10,7 @@ import pytest
 from oracle.expressions import evaluate
 from thorough import for_each
 
-from dprelease.expressions import tree
+from dprelease.expressions import parse_tree
 from dprelease.expressions.nodes import Value
 from dprelease.expressions.sql import compile_sql
 from dprelease.expressions.sqltext import col
@@ -97,7 +97,7 @@ def test_sql_and_python_agree(seed: int) -> None:
         )
         for _ in range(25):
             text = make(chance.choice("NSB"), chance.randint(1, 3), chance)
-            node = tree(text, TYPES)
+            node = parse_tree(text, TYPES)
             sql = compile_sql(node, {name: col(name) for name in TYPES})
             found = connection.execute(f"SELECT {sql} FROM r ORDER BY id").fetchall()
             assert [row[0] for row in found] == [evaluate(node, row) for row in rows], text
@@ -125,7 +125,7 @@ def test_sql_and_python_agree(seed: int) -> None:
     ],
 )
 def test_documented_meaning(text: str, value: Value) -> None:
-    assert evaluate(tree(text, TYPES), {"i": 2**63 - 1}) == value
+    assert evaluate(parse_tree(text, TYPES), {"i": 2**63 - 1}) == value
 
 
 SIZES = [0, 1, 1665, 1666, 1667, 4999, 5000, 5001, 9999, 10_000, 10_001]
@@ -148,7 +148,7 @@ SIZES = [0, 1, 1665, 1666, 1667, 4999, 5000, 5001, 9999, 10_000, 10_001]
     ],
 )
 def test_a_joined_text_has_at_most_so_many_bytes(text: str) -> None:
-    node = tree(text, TYPES)
+    node = parse_tree(text, TYPES)
     made = compile_sql(node, {"s": col("s"), "t": col("t")})
     statement = f"SELECT {made} FROM (SELECT $1 AS s, CAST(NULL AS VARCHAR) AS t)"
     with duckdb.connect() as connection:

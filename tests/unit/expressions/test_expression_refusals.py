@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from thorough import examples, for_each
 
 from dprelease.errors import Failure
-from dprelease.expressions import ExpressionError, parse, result_type
+from dprelease.expressions import ExpressionError, find_result_type, parse
 from dprelease.model import ColumnType
 from dprelease.specfile import load
 
@@ -151,10 +151,10 @@ def test_a_condition_is_boolean_and_lists_its_columns() -> None:
 
 
 def test_result_types() -> None:
-    assert result_type("age / 2", TYPES) is ColumnType.FLOAT
-    assert result_type("age % 2", TYPES) is ColumnType.INTEGER
-    assert result_type("YEAR(at)", TYPES) is ColumnType.INTEGER
-    assert result_type("NULL", TYPES) is None
+    assert find_result_type("age / 2", TYPES) is ColumnType.FLOAT
+    assert find_result_type("age % 2", TYPES) is ColumnType.INTEGER
+    assert find_result_type("YEAR(at)", TYPES) is ColumnType.INTEGER
+    assert find_result_type("NULL", TYPES) is None
 
 
 REPEATED = "||".join(["sex"] * 30)

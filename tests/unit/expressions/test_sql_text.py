@@ -8,8 +8,8 @@ import pytest
 from product_source import FILES, dotted, name_of, nodes, tree_of
 from thorough import for_each
 
+from dprelease.expressions import parse_tree
 from dprelease.expressions import sqltext as sql
-from dprelease.expressions import tree
 from dprelease.expressions.sql import compile_sql
 from dprelease.model import ColumnType
 
@@ -53,7 +53,7 @@ def test_a_name_stays_a_name(connection: duckdb.DuckDBPyConnection, name: str) -
 @for_each("value", WRITABLE)
 def test_a_literal_of_an_expression_stays_a_literal(value: str) -> None:
     shown = value.replace("'", "''")
-    node = tree(f"s = '{shown}'", {"s": ColumnType.STRING})
+    node = parse_tree(f"s = '{shown}'", {"s": ColumnType.STRING})
     made = compile_sql(node, {"s": sql.literal(value)})
     assert duckdb.sql(f"SELECT {made}").fetchall() == [(True,)]
 

@@ -97,8 +97,8 @@ def test_an_example_runs_and_a_second_run_is_free(system: str, name: str, tmp_pa
 
 HOLD = """\
 import sys
-from dprelease.output.staging import staged
-with staged({folder!r}, ".p-") as staging:
+from dprelease.output.staging import stage
+with stage({folder!r}, ".p-") as staging:
     staging.write({{"a.csv": b"x"}})
     print(staging.path, flush=True)
     sys.stdin.readline()

@@ -8,12 +8,12 @@ from threading import Thread
 
 import pytest
 
-from dprelease.files.prefetch import ahead
+from dprelease.files.prefetch import read_ahead
 from dprelease.sources.shared.read_share import ReadShare
 
 
 def take_items() -> None:
-    next(ahead(repeat("item")))
+    next(read_ahead(repeat("item")))
 
 
 def measure() -> None:

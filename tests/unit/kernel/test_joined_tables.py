@@ -87,9 +87,9 @@ def counts(*ways: tuple[str, ...]) -> list[Step]:
 def test_of_rows_all_steps_that_add_up_are_joined_in_completed_groups() -> None:
     steps = counts(("k",), ("g",), ())
     (by_k,), (by_g,), _ = (step.query.groups for step in steps)
-    assert by_k.completed() == by_k
-    assert by_g.completed() != by_g
-    table = (by_k, by_g.completed())
+    assert by_k.complete() == by_k
+    assert by_g.complete() != by_g
+    table = (by_k, by_g.complete())
     assert plan_joined_groups(steps, people=False) == {step.query.name: table for step in steps}
 
 
@@ -112,7 +112,7 @@ def test_a_table_that_would_grow_when_it_is_completed_asks_for_itself(
     large = replace(cells, query=replace(cells.query, name="large", groups=names))
     small = replace(cells, query=replace(cells.query, groups=names[:1]))
     tables = plan_joined_groups([large, small], people=False)
-    assert (tables.get("large") == tuple(name.completed() for name in names)) is joined
+    assert (tables.get("large") == tuple(name.complete() for name in names)) is joined
     assert (tables[small.query.name] == names[:1]) is not joined
 
 

@@ -17,7 +17,7 @@ from dprelease.ledger.totals import (
     sum_spent,
 )
 from dprelease.model import Loss
-from dprelease.model.periods import Span, nearly_a_date, span_of
+from dprelease.model.periods import Span, nearly_a_date, parse_period
 
 CAPS = Caps(Fraction(10), Fraction(1, 10**5))
 
@@ -44,7 +44,7 @@ def run(period: str | None, epsilon: Fraction = Fraction(1), disjoint: bool = Tr
     ],
 )
 def test_known_periods_are_spans_of_days(period: str, first: str, last: str) -> None:
-    assert span_of(period) == Span(date.fromisoformat(first), date.fromisoformat(last))
+    assert parse_period(period) == Span(date.fromisoformat(first), date.fromisoformat(last))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_known_periods_are_spans_of_days(period: str, first: str, last: str) -> 
      "2026-1", "2026-01-1", "2026-01-01T00", "2026q1", "9999-W53", "2026-W00", "", "٢٠٢٦"],
 )  # fmt: skip
 def test_any_other_text_is_a_period_of_its_own(period: str) -> None:
-    assert span_of(period) is None
+    assert parse_period(period) is None
 
 
 def test_disjoint_periods_cost_the_dearest_one() -> None:
@@ -126,7 +126,7 @@ def day_by_day(runs: list[Terms]) -> list[list[Terms]]:
                 each
                 for each in runs
                 if each in free
-                or ((span := span_of(str(each.period))) and span.first <= day <= span.last)
+                or ((span := parse_period(str(each.period))) and span.first <= day <= span.last)
             ]
         )
     for text in ("spring", "autumn"):

@@ -17,7 +17,7 @@ import pytest
 from msgspec.structs import replace
 from record_laws import labelled, numeric, step_of
 
-from dprelease.files.prefetch import ahead
+from dprelease.files.prefetch import read_ahead
 from dprelease.local.answer_cells import LabelCells, cells_of, described
 from dprelease.local.read_table import read_columns
 from dprelease.local.write_table import write_records
@@ -156,8 +156,8 @@ def test_only_very_many_sets_are_numbers() -> None:
 
 
 def test_a_stream_comes_in_order_and_whole() -> None:
-    assert list(ahead(iter(range(50)))) == list(range(50))
-    assert list(ahead(iter(()))) == []
+    assert list(read_ahead(iter(range(50)))) == list(range(50))
+    assert list(read_ahead(iter(()))) == []
 
 
 def test_what_a_stream_raises_is_raised_where_it_is_taken() -> None:
@@ -165,7 +165,7 @@ def test_what_a_stream_raises_is_raised_where_it_is_taken() -> None:
         yield 1
         raise ZeroDivisionError
 
-    taken = ahead(broken())
+    taken = read_ahead(broken())
     assert next(taken) == 1
     with pytest.raises(ZeroDivisionError):
         next(taken)
@@ -181,7 +181,7 @@ def test_a_dropped_stream_is_closed() -> None:
         finally:
             closed.append(True)
 
-    taken = ahead(endless())
+    taken = read_ahead(endless())
     assert next(taken) == 1
     taken.close()  # type: ignore[attr-defined]
     assert closed == [True]
@@ -190,7 +190,7 @@ def test_a_dropped_stream_is_closed() -> None:
 WAITS = """
 import time
 from dprelease.__main__ import leave
-from dprelease.files.prefetch import ahead
+from dprelease.files.prefetch import read_ahead
 
 def slow():
     yield 1
@@ -198,7 +198,7 @@ def slow():
     yield 2
 
 try:
-    for _ in ahead(slow()):
+    for _ in read_ahead(slow()):
         print("taken", flush=True)
         {after}
 except (KeyboardInterrupt, ArithmeticError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dprelease.model import OutputColumn, OutputTable
-from dprelease.output.csv_table import csv_bytes
+from dprelease.output.csv_table import write_csv
 from dprelease.postprocess.intervals.fixed_point import write_fixed_point
 
 SOME = [0, 1, -1, 9, 10, -10, 99, 100, 101, -100, -101, 12345, -12345, 10**30, -(10**30)]
@@ -20,7 +20,7 @@ def test_numbers(places: int, times: int, missing: list[None]) -> None:
         "t",
         (OutputColumn("a", "number", values, "", places), OutputColumn("b", "text", values, "")),
     )
-    fields = [line.split(",")[0] for line in csv_bytes(made).decode().splitlines()[1:]]
+    fields = [line.split(",")[0] for line in write_csv(made).decode().splitlines()[1:]]
     assert fields == ["" if each is None else write_fixed_point(each, places) for each in values]
 
 
@@ -36,7 +36,7 @@ def test_constant_columns_anywhere() -> None:
             OutputColumn("f", "text", ["", ""], ""),
         ),
     )
-    assert csv_bytes(made) == b'a,b,c,d,e,f\n-0.5,7,"x,y",1,,""\n-0.5,7,"x,y",2,,""\n'
+    assert write_csv(made) == b'a,b,c,d,e,f\n-0.5,7,"x,y",1,,""\n-0.5,7,"x,y",2,,""\n'
 
 
 def test_a_constant_column_of_another_length_is_a_mistake() -> None:
@@ -44,4 +44,4 @@ def test_a_constant_column_of_another_length_is_a_mistake() -> None:
         "t", (OutputColumn("a", "integer", [1, 2], ""), OutputColumn("b", "integer", [3], ""))
     )
     with pytest.raises(ValueError, match="shorter"):
-        csv_bytes(made)
+        write_csv(made)

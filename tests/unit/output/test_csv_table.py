@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.output.csv_table import FORMULA, csv_bytes, escaped, is_escaped
+from dprelease.output.csv_table import FORMULA, escape_formula, is_escaped, write_csv
 
 
 def key(name: str, values: Sequence[str | None], kind: ColumnType) -> OutputColumn:
@@ -38,40 +38,40 @@ def test_the_bytes() -> None:
         "ünï,1,0,2.00,ok\n"
         ",2,,,suppressed\n"
     )
-    assert csv_bytes(made) == expected.encode("utf-8")
-    assert csv_bytes(made) == csv_bytes(made)
+    assert write_csv(made) == expected.encode("utf-8")
+    assert write_csv(made) == write_csv(made)
 
 
 def test_an_empty_label_is_not_a_missing_one() -> None:
     made = table(key("k", ["", None], ColumnType.STRING), OutputColumn("n", "integer", [1, 2], ""))
-    assert csv_bytes(made) == b'k,n\n"",1\n,2\n'
+    assert write_csv(made) == b'k,n\n"",1\n,2\n'
 
 
 def test_a_lonely_missing_value_is_still_a_record() -> None:
-    assert csv_bytes(table(OutputColumn("n", "integer", [None], ""))) == b'n\n""\n'
+    assert write_csv(table(OutputColumn("n", "integer", [None], ""))) == b'n\n""\n'
 
 
 def test_a_table_without_rows_has_a_header() -> None:
-    assert csv_bytes(table(OutputColumn("n", "integer", [], ""))) == b"n\n"
+    assert write_csv(table(OutputColumn("n", "integer", [], ""))) == b"n\n"
 
 
 def test_columns_of_unequal_length_are_a_mistake() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        csv_bytes(
+        write_csv(
             table(OutputColumn("a", "integer", [1], ""), OutputColumn("b", "integer", [], ""))
         )
 
 
 def test_a_text_among_numbers_is_a_mistake() -> None:
     with pytest.raises(TypeError):
-        csv_bytes(table(OutputColumn("a", "number", [1, "x"], "")))
+        write_csv(table(OutputColumn("a", "number", [1, "x"], "")))
 
 
 @pytest.mark.parametrize("first", FORMULA)
 def test_formulas_are_disarmed(first: str) -> None:
     label = f"{first}cmd()"
     column = key("k", [label, "plain"], ColumnType.STRING)
-    rows = list(csv.reader(io.StringIO(csv_bytes(table(column)).decode(), newline="")))
+    rows = list(csv.reader(io.StringIO(write_csv(table(column)).decode(), newline="")))
     assert rows == [["k"], [f"'{label}"], ["plain"]]
     assert is_escaped(column)
 
@@ -80,25 +80,25 @@ def test_numbers_as_keys_are_left_alone_and_text_among_them_is_not() -> None:
     numbers = key("k", ["-5", "5"], ColumnType.INTEGER)
     mixed = key("k", ["-5", "=other"], ColumnType.INTEGER)
     text = key("k", ["-5"], ColumnType.STRING)
-    assert csv_bytes(table(numbers)) == b"k\n-5\n5\n"
-    assert csv_bytes(table(mixed)) == b"k\n'-5\n'=other\n"
-    assert csv_bytes(table(text)) == b"k\n'-5\n"
+    assert write_csv(table(numbers)) == b"k\n-5\n5\n"
+    assert write_csv(table(mixed)) == b"k\n'-5\n'=other\n"
+    assert write_csv(table(text)) == b"k\n'-5\n"
     assert [is_escaped(each) for each in (numbers, mixed, text)] == [False, True, True]
 
 
 def test_negative_results_are_numbers() -> None:
     made = table(OutputColumn("n", "integer", [-5], ""), OutputColumn("m", "number", [-50], "", 1))
-    assert csv_bytes(made) == b"n,m\n-5,-5.0\n"
+    assert write_csv(made) == b"n,m\n-5,-5.0\n"
 
 
 def test_headers_and_texts_are_disarmed_too() -> None:
     made = table(key("=k", ["a"], ColumnType.STRING), OutputColumn("t", "text", ["@x"], ""))
-    assert csv_bytes(made) == b"'=k,t\na,'@x\n"
+    assert write_csv(made) == b"'=k,t\na,'@x\n"
 
 
 @given(st.text())
 def test_the_escape_can_be_undone(text: str) -> None:
-    written = escaped(text)
+    written = escape_formula(text)
     assert not written.startswith(tuple(FORMULA))
     undone = re.sub(f"^'(?='*[{re.escape(FORMULA)}])", "", written)
     assert undone == text
@@ -112,8 +112,8 @@ def test_readers_get_the_labels_back(labels: list[str]) -> None:
     made = table(
         key("k", labels, ColumnType.STRING), OutputColumn("n", "integer", [1] * len(labels), "")
     )
-    rows = list(csv.reader(io.StringIO(csv_bytes(made).decode("utf-8"), newline="")))
-    assert rows[1:] == [[escaped(each), "1"] for each in labels]
+    rows = list(csv.reader(io.StringIO(write_csv(made).decode("utf-8"), newline="")))
+    assert rows[1:] == [[escape_formula(each), "1"] for each in labels]
 
 
 def test_repeated_objects_are_written_each_time() -> None:
@@ -122,7 +122,7 @@ def test_repeated_objects_are_written_each_time() -> None:
         key("b", [str(number) for number in range(3000)], ColumnType.INTEGER),
         OutputColumn("n_noise_moe", "number", [moe] * 3000, "", 2),
     )
-    assert csv_bytes(made).decode().splitlines()[1:] == [f"{n},17.57" for n in range(3000)]
+    assert write_csv(made).decode().splitlines()[1:] == [f"{n},17.57" for n in range(3000)]
 
 
 def test_csv_needs_no_other_library() -> None:

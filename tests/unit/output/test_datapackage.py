@@ -25,7 +25,7 @@ from dprelease.model import (
     Release,
     Source,
 )
-from dprelease.output.datapackage import datapackage_bytes
+from dprelease.output.datapackage import write_datapackage
 from dprelease.output.table_files import WrittenTable, write_table
 from dprelease.output.table_schema import ESCAPE_NOTE
 from dprelease.reports.report_formats import media_types
@@ -69,14 +69,14 @@ def a_table(name: str = "by_region") -> OutputTable:
 
 
 def described(*tables: WrittenTable, **about: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(datapackage_bytes(release(**about), tables, OTHERS, TYPES))
+    found: dict[str, Any] = json.loads(write_datapackage(release(**about), tables, OTHERS, TYPES))
     return found
 
 
 def test_frictionless_accepts_package_and_data(tmp_path: Path) -> None:
     written = [write_table(a_table(), "csv"), write_table(a_table("Again!"), "csv")]
     files = {each.file: each.content for each in written} | OTHERS
-    made = datapackage_bytes(
+    made = write_datapackage(
         release(title="Pay", purpose="Report", curator="Agency"),
         written,
         OTHERS,
@@ -96,7 +96,7 @@ def test_frictionless_sees_a_changed_file(tmp_path: Path) -> None:
     for name, content in OTHERS.items():
         (tmp_path / name).write_bytes(content)
     (tmp_path / "datapackage.json").write_bytes(
-        datapackage_bytes(release(), [written], OTHERS, TYPES)
+        write_datapackage(release(), [written], OTHERS, TYPES)
     )
     report = frictionless.validate(str(tmp_path / "datapackage.json"))
     assert "hash-count" in {row[0] for row in report.flatten(["type"])}
@@ -200,5 +200,5 @@ def test_texts_are_optional_and_bytes_repeat() -> None:
     made = described(*written)
     assert not {"title", "description", "contributors"} & made.keys()
     assert made["generator"] == "dprelease"
-    first, second = (datapackage_bytes(release(), written, OTHERS, TYPES) for _ in range(2))
+    first, second = (write_datapackage(release(), written, OTHERS, TYPES) for _ in range(2))
     assert first == second

@@ -5,7 +5,7 @@ from datetime import date, datetime
 import pytest
 
 from dprelease.model import ColumnType, OutputColumn
-from dprelease.output.key_types import published_type, typed_labels
+from dprelease.output.key_types import choose_published_type, convert_labels
 
 
 def key(kind: ColumnType | None, *labels: str | None) -> OutputColumn:
@@ -27,7 +27,7 @@ def key(kind: ColumnType | None, *labels: str | None) -> OutputColumn:
     ],
 )
 def test_labels_that_fit(kind: ColumnType, labels: tuple[str, ...], values: list[object]) -> None:
-    found, read = typed_labels(key(kind, *labels, None))
+    found, read = convert_labels(key(kind, *labels, None))
     assert found is kind
     assert list(read.values()) == values
 
@@ -48,10 +48,10 @@ def test_labels_that_fit(kind: ColumnType, labels: tuple[str, ...], values: list
     ],
 )
 def test_one_other_label_makes_it_text(kind: ColumnType, label: str) -> None:
-    assert published_type(key(kind, "1", "true", label)) is ColumnType.STRING
-    assert published_type(key(kind, label)) is ColumnType.STRING
+    assert choose_published_type(key(kind, "1", "true", label)) is ColumnType.STRING
+    assert choose_published_type(key(kind, label)) is ColumnType.STRING
 
 
 @pytest.mark.parametrize("kind", [ColumnType.DECIMAL, ColumnType.FLOAT, None])
 def test_decimal_keys_stay_the_text_that_was_declared(kind: ColumnType | None) -> None:
-    assert typed_labels(key(kind, "1.50")) == (ColumnType.STRING, {"1.50": "1.50"})
+    assert convert_labels(key(kind, "1.50")) == (ColumnType.STRING, {"1.50": "1.50"})

@@ -11,8 +11,8 @@ import pytest
 
 from dprelease.errors import ExitCode, Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.output.csv_table import csv_bytes
-from dprelease.output.parquet_table import parquet_bytes, to_arrow
+from dprelease.output.csv_table import write_csv
+from dprelease.output.parquet_table import to_arrow, write_parquet
 from dprelease.output.table_files import write_table
 
 
@@ -70,7 +70,7 @@ def test_numbers_are_the_doubles_next_to_the_printed_decimals() -> None:
     values = [33, 10, 0, None, 10**27]
     made = column("number", values, decimals=2)
     kind, found = typed(made)
-    printed = csv_bytes(OutputTable("t", (made,))).decode().split()[1:]
+    printed = write_csv(OutputTable("t", (made,))).decode().split()[1:]
     assert kind == pa.float64()
     assert found == [0.33, 0.1, 0.0, None, 1e25]
     assert str(found[2]) == "0.0"  # no minus zero
@@ -80,13 +80,13 @@ def test_numbers_are_the_doubles_next_to_the_printed_decimals() -> None:
 @pytest.mark.parametrize("made", [column("integer", [10**76]), column("number", [10**400])])
 def test_what_no_type_holds_fails_with_a_remedy(made: OutputColumn) -> None:
     with pytest.raises(Failure, match=r"E804 .*hint: write format") as refused:
-        parquet_bytes(OutputTable("t", (made,)))
+        write_parquet(OutputTable("t", (made,)))
     assert refused.value.exit_code is ExitCode.AFTER_CHARGE
 
 
 def test_a_text_among_numbers_is_a_mistake() -> None:
     with pytest.raises(TypeError):
-        parquet_bytes(OutputTable("t", (column("number", ["x"]),)))
+        write_parquet(OutputTable("t", (column("number", ["x"]),)))
 
 
 def a_table() -> OutputTable:
@@ -108,11 +108,11 @@ def test_the_file_holds_what_arrow_shows() -> None:
 
 
 def test_the_same_table_gives_the_same_bytes() -> None:
-    assert parquet_bytes(a_table()) == parquet_bytes(a_table())
+    assert write_parquet(a_table()) == write_parquet(a_table())
 
 
 def test_metadata_is_names_and_descriptions_only() -> None:
-    content = parquet_bytes(a_table())
+    content = write_parquet(a_table())
     schema = pq.read_schema(io.BytesIO(content))
     texts = dict(schema.metadata)
     described = json.loads(texts.pop(b"table_schema"))
@@ -131,7 +131,7 @@ def test_metadata_is_names_and_descriptions_only() -> None:
 
 
 def test_no_dictionaries() -> None:
-    meta = pq.read_metadata(io.BytesIO(parquet_bytes(a_table())))
+    meta = pq.read_metadata(io.BytesIO(write_parquet(a_table())))
     chunks = [meta.row_group(0).column(at) for at in range(meta.num_columns)]
     assert not any(each.has_dictionary_page for each in chunks)
     assert meta.num_rows == 2

@@ -16,7 +16,7 @@ import pytest
 from thorough import some
 
 from dprelease.errors import ExitCode, Failure
-from dprelease.output.datapackage import marker_bytes
+from dprelease.output.datapackage import write_marker
 from dprelease.output.publish import check_target, publish
 from dprelease.output.released_tables import check_whole
 
@@ -347,7 +347,7 @@ def test_killed_at_any_step_of_an_update_files_are_whole(tmp_path: Path) -> None
         assert child(target, at, "SECOND") is None
         found = contents_of_files(target)
         for name, content in found.items():
-            marker = name == "datapackage.json" and content == marker_bytes(SECOND[name])
+            marker = name == "datapackage.json" and content == write_marker(SECOND[name])
             assert marker or content in (FIRST.get(name), SECOND.get(name), b"mine")
         del found["notes.txt"]
         if is_whole(target):
@@ -483,7 +483,7 @@ def test_unwritable_places() -> None:
     script = """
 import os, sys
 from dprelease.errors import Failure
-from dprelease.output.datapackage import marker_bytes
+from dprelease.output.datapackage import write_marker
 from dprelease.output.publish import check_target, publish
 from dprelease.output.released_tables import check_whole
 if os.geteuid() == 0:  # the superuser may write anywhere

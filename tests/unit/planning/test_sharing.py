@@ -40,7 +40,7 @@ def planned(*queries: dict[str, Any], columns: Any = None, **privacy: Any) -> Re
 
 
 def shares(made: ReleasePlan) -> list[tuple[str, ...]]:
-    return [tuple(query.name for query in made.shared_by(step)) for step in made.steps]
+    return [tuple(query.name for query in made.list_readers(step)) for step in made.steps]
 
 
 def test_count_sum_and_mean_of_a_column_are_one_release_at_the_whole_budget() -> None:

@@ -121,7 +121,7 @@ def centred_once_more(step: Step, integers: Sequence[int]) -> dict[tuple[int, ..
 
 def by_definition(plan: Plan, read: Read, noisy: NoisyTable) -> dict[tuple[int, ...], Fraction]:
     """The exact figure of every cell, completed ones too: a sum over terms and cells."""
-    groups = [group.completed() for group in read.query.groups]
+    groups = [group.complete() for group in read.query.groups]
     figures = dict.fromkeys(places(groups), F(0))
     for term in read.terms:
         step = next(step for step in plan.steps if step.query.name == term.step)
@@ -138,7 +138,7 @@ def by_definition(plan: Plan, read: Read, noisy: NoisyTable) -> dict[tuple[int, 
 
 def with_hidden(read: Read) -> Read:
     """The same figures, as if no label were hidden."""
-    groups = tuple(group.completed() for group in read.query.groups)
+    groups = tuple(group.complete() for group in read.query.groups)
     return replace(read, query=replace(read.query, groups=groups))
 
 

@@ -13,7 +13,7 @@ from report_specs import DELTA, PEOPLE, SELECTED, spec
 
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.output.read_back import as_in_file, read_table
+from dprelease.output.read_back import read_table, round_as_in_file
 from dprelease.output.table_files import write_table
 from dprelease.planning.planner import make_plan
 from dprelease.reports.facts.release_facts import table_facts
@@ -96,7 +96,7 @@ def test_a_table_survives_its_file(form):
     )  # fmt: skip
     table = OutputTable("t", columns, "title")
     written = write_table(table, form)
-    held = as_in_file(table, form)
+    held = round_as_in_file(table, form)
     found = read_table(written.content, form, to_json(table_facts(table, written.file)))
     assert [list(column.values) for column in found.columns] == [
         list(column.values) for column in held.columns

@@ -15,7 +15,7 @@ from dprelease.language import word
 from dprelease.mechanisms.exponential import find_shortfall
 from dprelease.mechanisms.mechanism_registry import MECHANISMS
 from dprelease.model import NoiseFamily
-from dprelease.model.plan_json import charged_json
+from dprelease.model.plan_json import build_charge_json
 from dprelease.reports.facts.query_facts import queries_facts
 from dprelease.reports.model.json_form import to_json
 
@@ -75,7 +75,7 @@ def test_every_statistic_is_published_with_a_whole_report(
     (told,) = made.report["queries"]
     assert told["expected_error"]
     assert told["mechanism"] in {str(family) for family in NoiseFamily}
-    assert json.loads(json.dumps(charged_json(plan)))["steps"][0]["query"] == "q"
+    assert json.loads(json.dumps(build_charge_json(plan)))["steps"][0]["query"] == "q"
     text = made.files["report.md"].decode()
     assert f"| q | {statistic}" in text
     assert "None" not in text
@@ -271,7 +271,7 @@ def test_hazards_of_figures_are_named_where_they_occur(planned, published):
 
 
 def _charged(plan):
-    steps = charged_json(plan)["steps"]
+    steps = build_charge_json(plan)["steps"]
     return steps[0]
 
 

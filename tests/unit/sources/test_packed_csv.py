@@ -17,7 +17,7 @@ from oracle.in_process import SmallSplits
 
 from dprelease.engines.duckdb.duckdb_engine import ENGINE, read_carefully, read_fast
 from dprelease.errors import ExitCode, Failure
-from dprelease.files.packed import PACKED, suffix_of, unpacked
+from dprelease.files.packed import PACKED, decompress, get_suffix
 from dprelease.files.system import NoMoreThreads
 from dprelease.model import (
     AggregateRequest,
@@ -119,9 +119,9 @@ def test_gzip_is_unpacked_as_the_standard_library_does() -> None:
         except (OSError, EOFError, zlib.error):
             refusals += 1
             with pytest.raises(OSError, match="a packed file is damaged or cut short"):
-                unpacked(io.BytesIO(content), ".gz").read()
+                decompress(io.BytesIO(content), ".gz").read()
         else:
-            assert unpacked(io.BytesIO(content), ".gz").read() == expected
+            assert decompress(io.BytesIO(content), ".gz").read() == expected
     assert len(changed) // 2 < refusals < len(changed)
 
 
@@ -286,13 +286,15 @@ def test_a_line_without_end_takes_little_memory(how: str, tmp_path: Path) -> Non
 
 
 def test_suffixes() -> None:
-    found = [suffix_of(name) for name in ("a/b.CSV.GZ", "b.x.tsv.zst", "b.gz", "c.csv", "d.csv.xz")]
+    found = [
+        get_suffix(name) for name in ("a/b.CSV.GZ", "b.x.tsv.zst", "b.gz", "c.csv", "d.csv.xz")
+    ]
     assert found == [".csv.gz", ".tsv.zst", ".gz", ".csv", ".xz"]
     assert SOURCES["csv"].packed == tuple(PACKED)
 
 
 def test_a_file_is_closed_with_what_it_holds() -> None:
     file = io.BytesIO(gzip.compress(b"a"))
-    with unpacked(file, ".gz") as stream:
+    with decompress(file, ".gz") as stream:
         assert stream.read() == b"a"
     assert file.closed

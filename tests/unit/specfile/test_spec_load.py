@@ -219,7 +219,7 @@ def test_expressions_go_through_the_whitelist(complaints, good, monkeypatch):
     calls: list[object] = []
     fake = ModuleType("dprelease.expressions")
     fake.ExpressionError, fake.parse = ExpressionError, parse  # type: ignore[attr-defined]
-    fake.tree = expressions.tree  # type: ignore[attr-defined]
+    fake.parse_tree = expressions.parse_tree  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "dprelease.expressions", fake)
     derived = '[columns.pay]\ntype = "integer"\nexpression = "salary * 2"\nlower = 0\nupper = 9\n'
     edits = [

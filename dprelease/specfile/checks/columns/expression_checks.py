@@ -43,12 +43,12 @@ def _check_joined(
 
     One statement may compute all of them for each record.
     """
-    from dprelease.expressions import tree
+    from dprelease.expressions import parse_tree
     from dprelease.expressions.growth import MOST_PIECES, count_pieces
 
     joined = part.reporter.joined
     before = sum(joined.values())
-    joined[text] = count_pieces(tree(text, types))
+    joined[text] = count_pieces(parse_tree(text, types))
     if before <= MOST_PIECES < sum(joined.values()):
         part.complain(
             "E215",
@@ -66,9 +66,9 @@ def read_score(
     expression = read_expression(text, types, "value", part, "score")
     if expression is None:
         return None
-    from dprelease.expressions import result_type
+    from dprelease.expressions import find_result_type
 
-    kind = result_type(text, types)
+    kind = find_result_type(text, types)
     if kind not in (ColumnType.INTEGER, ColumnType.FLOAT):
         message = f"a score is a number, this is {kind.value if kind else 'null'}"
         hint = "CASE WHEN ... THEN 1 ELSE 0 END makes a number of a condition"

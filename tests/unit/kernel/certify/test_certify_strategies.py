@@ -34,7 +34,7 @@ ONE, HALF = Fraction(1), Fraction(1, 2)
 def nested() -> Plan:
     """By g as it is, and by both of that and of h centred."""
     made = plans.release((("g",), None), (("g", "h"), None))
-    g, h = (group.completed() for group in made.queries[1].groups)
+    g, h = (group.complete() for group in made.queries[1].groups)
     steps = [plans.step("g", 1, 1, [g]), plans.step("h", 6, 12, [g, h], (EACH, CENTRED))]
     terms = [
         [Term("g", ONE, groups=(0,))],
@@ -45,7 +45,7 @@ def nested() -> Plan:
 
 def filtered() -> Plan:
     made = plans.release((("g",), "y > 3"), ((), "y > 3"))
-    (g,) = (group.completed() for group in made.queries[0].groups)
+    (g,) = (group.complete() for group in made.queries[0].groups)
     where = made.queries[0].where
     steps = [
         plans.step("g", 4, 6, [g], (CENTRED,), [where]),
@@ -71,7 +71,7 @@ def centred_along_one_label() -> Plan:
     """Of one label the centred cells are 0, so that nothing is counted by them."""
     plan = one_label()
     groups = plan.reads[1].query.groups
-    plan = plans.changed(plan, 1, {"groups": (groups[0].completed(), groups[1])})
+    plan = plans.changed(plan, 1, {"groups": (groups[0].complete(), groups[1])})
     return plans.term(plans.changed(plan, 1, axes=(CENTRED, CENTRED)), 1, 1, groups=(0, 1))
 
 
@@ -263,7 +263,7 @@ def test_completed_groups_are_groups() -> None:
     both = replace(other, null_label="rest")
     bins = Group("y", ColumnType.INTEGER, ("low", "high"), edges=("0", "5", "9"))
     for group in (plain, other, nulls, both, bins):
-        completed = group.completed()
+        completed = group.complete()
         assert is_group(group)
         assert is_group(completed)
         assert completed.total
@@ -281,8 +281,8 @@ def test_both_values_of_a_boolean_and_its_nulls_are_all_there_is() -> None:
     both = Group("b", ColumnType.BOOLEAN, ("false", "true"), keys=("false", "true"))
     stated = replace(both, null_label="false")
     assert stated.total
-    assert stated.completed() == stated
+    assert stated.complete() == stated
     assert not both.total
     one = Group("b", ColumnType.BOOLEAN, ("true",), keys=("true",), null_label="true")
     assert not one.total
-    assert len(one.completed().labels) == 2
+    assert len(one.complete().labels) == 2
