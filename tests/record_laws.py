@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.local.answer_cells import described
+from dprelease.local.answer_cells import describe_table
 from dprelease.local.read_table import read_columns
-from dprelease.local.tally import Tallier, usual_pairs
+from dprelease.local.tally import Tallier, choose_pairs
 from dprelease.local.write_table import write_records
 from dprelease.model import (
     About,
@@ -151,7 +151,7 @@ def sample(response: Response, codes: Sequence[int], rng: random.Random) -> Any:
 
 def file_of(step: RecordStep, columns: Sequence[Any], form: str) -> bytes:
     sink = io.BytesIO()
-    write_records(sink, step, described(step, About("a")), [tuple(columns)], form)
+    write_records(sink, step, describe_table(step, About("a")), [tuple(columns)], form)
     return sink.getvalue()
 
 
@@ -164,7 +164,7 @@ def tally_of(
     batches: Iterator[tuple[Any, ...]] | Sequence[Sequence[Any]],
     pairs: Sequence[tuple[str, str]] | None = None,
 ) -> Tally:
-    counted = Tallier(step, usual_pairs(step) if pairs is None else pairs)
+    counted = Tallier(step, choose_pairs(step) if pairs is None else pairs)
     for each in batches:
         counted.add(each)
     return counted.tally()

@@ -278,14 +278,14 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     """
     from dprelease.cli.views.console import remark
     from dprelease.ledger.moving import move_ledger
-    from dprelease.local.table_store import directory_of
+    from dprelease.local.table_store import get_directory
     from dprelease.model import is_server
     from dprelease.release.budget_status import find_ledger
 
     ledger, witness = find_ledger(ledger, witness)
     if is_server(ledger) or is_server(new):
         raise click.UsageError("a ledger on a server is moved by the server's own means")
-    folders = (directory_of(os.path.abspath(ledger)), directory_of(os.path.abspath(new)))
+    folders = (get_directory(os.path.abspath(ledger)), get_directory(os.path.abspath(new)))
     head = move_ledger(ledger, new, folders, witness=witness)
     answer(f"{ledger} -> {new}: {head.seq} entries, head {head.hash[:16]}")
     remark(f"note: name {new} in [ledger] path of all specs.")

@@ -44,7 +44,7 @@ class LabelCells(Struct, frozen=True):
     values: tuple[KeyValue, ...]
 
     @property
-    def numbered(self) -> bool:
+    def is_numbered(self) -> bool:
         """Whether cells are the numbers of labels."""
         return self.size > 1 and self.separator is None
 
@@ -74,7 +74,7 @@ class NumberCells(Struct, frozen=True):
     levels: tuple[int, ...] | None
     parquet: str
 
-    def text(self, scaled: int) -> str:
+    def write_number(self, scaled: int) -> str:
         """The decimal of m."""
         return write_fixed_point(scaled, self.places)
 
@@ -82,37 +82,37 @@ class NumberCells(Struct, frozen=True):
 Cells = LabelCells | NumberCells
 
 
-def cells_of(response: Response) -> Cells:
+def choose_cells(response: Response) -> Cells:
     """How the cells of a column are written. Raises ValueError where they can't be."""
     law = response.law
     if isinstance(law, SubsetLaw):
-        return _labelled(response, law)
-    grid = grid_of(response)
+        return _choose_label_cells(response, law)
+    grid = get_grid(response)
     if isinstance(law, WindowLaw):
-        return _of_levels(level_values(law, grid), grid.step)
-    return _of_grid(law, grid)
+        return _choose_level_cells(list_level_values(law, grid), grid.step)
+    return _choose_grid_cells(law, grid)
 
 
-def grid_of(response: Response) -> Grid:
+def get_grid(response: Response) -> Grid:
     """The grid of a numeric column. Raises ValueError where there is none."""
     if response.column.quantity is None:
         raise ValueError("the law of numbers for a column without bounds")
     return response.column.quantity.grid
 
 
-def separator_of(labels: Sequence[str]) -> str:
+def choose_separator(labels: Sequence[str]) -> str:
     """A character that stands in no label, and that no spreadsheet takes for a formula's first.
 
     Raises ValueError where every character is taken.
     """
-    taken = frozenset(chain.from_iterable(labels)) | frozenset(FORMULA)
-    for symbol in chain(SEPARATORS, _other_characters()):
-        if symbol not in taken:
+    characters = frozenset(chain.from_iterable(labels)) | frozenset(FORMULA)
+    for symbol in chain(SEPARATORS, _iter_other_characters()):
+        if symbol not in characters:
             return symbol
     raise ValueError("the labels hold every character that could stand between them")
 
 
-def _other_characters() -> Iterator[str]:
+def _iter_other_characters() -> Iterator[str]:
     """Symbols and punctuation beyond ASCII, which stay as they are however accents are encoded."""
     for point in range(0xA1, 0x3000):
         char = chr(point)
@@ -121,26 +121,26 @@ def _other_characters() -> Iterator[str]:
             yield char
 
 
-def level_values(law: WindowLaw, grid: Grid) -> tuple[Fraction, ...]:
+def list_level_values(law: WindowLaw, grid: Grid) -> tuple[Fraction, ...]:
     """What each level stands for, in grid integers: those of the first window, then the other's."""
     windows = [law.first] if law.second is None else [law.first, law.second]
-    return tuple(value for window in windows for value in _levels(window, grid))
+    return tuple(value for window in windows for value in _iter_levels(window, grid))
 
 
-def _levels(window: Window, grid: Grid) -> Iterator[Fraction]:
+def _iter_levels(window: Window, grid: Grid) -> Iterator[Fraction]:
     middle = Fraction(grid.lower + grid.upper, 2)
     half_gap = window.gap * Fraction(grid.upper - grid.lower, 4)
     for level in range(window.levels):
         yield middle + (2 * level - (window.levels - 1)) * half_gap
 
 
-def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
+def _choose_label_cells(response: Response, law: SubsetLaw) -> LabelCells:
     group = response.column.group
     if group is None or len(group.labels) != law.labels:
         raise ValueError("the law of labels for a column that has not so many")
     if law.size > 1:
         numbered = comb(law.labels, law.size) > MOST_SETS
-        between = None if numbered else separator_of(group.labels)
+        between = None if numbered else choose_separator(group.labels)
         return LabelCells(group.labels, law.size, between, ColumnType.STRING, group.labels)
     # of bins the labels are texts, whatever the column's type is
     kind = ColumnType.STRING if group.edges is not None else group.type
@@ -151,21 +151,21 @@ def _labelled(response: Response, law: SubsetLaw) -> LabelCells:
     return LabelCells(group.labels, 1, None, kind, tuple(values[label] for label in group.labels))
 
 
-def _of_levels(values: Sequence[Fraction], step: Fraction) -> NumberCells:
+def _choose_level_cells(values: Sequence[Fraction], step: Fraction) -> NumberCells:
     exact = [value * step for value in values]
     places = max(map(count_decimals, exact))
     scaled = tuple(int(number * 10**places) for number in exact)
-    return NumberCells(places, 0, scaled, _parquet_type(max(map(abs, scaled)), places))
+    return NumberCells(places, 0, scaled, _choose_parquet_type(max(map(abs, scaled)), places))
 
 
-def _of_grid(law: LaplaceLaw, grid: Grid) -> NumberCells:
+def _choose_grid_cells(law: LaplaceLaw, grid: Grid) -> NumberCells:
     places = count_decimals(grid.step)
     factor = int(grid.step * 10**places)
     reach = grid.magnitude + int(REACH * law.scale) + REACH
-    return NumberCells(places, factor, None, _parquet_type(reach * factor, places))
+    return NumberCells(places, factor, None, _choose_parquet_type(reach * factor, places))
 
 
-def _parquet_type(reach: int, places: int) -> str:
+def _choose_parquet_type(reach: int, places: int) -> str:
     if places == 0 and reach <= WHOLE:
         return "int64"
     if places > 0 and reach <= DOUBLE_DIGITS:
@@ -175,19 +175,19 @@ def _parquet_type(reach: int, places: int) -> str:
     raise ValueError("the noise is too large for a table's numbers")
 
 
-def described(step: RecordStep, about: About) -> OutputTable:
+def describe_table(step: RecordStep, about: About) -> OutputTable:
     """Describe the table: its columns, and for values the labels that they can hold."""
-    columns = tuple(_column(response) for response in step.responses)
+    columns = tuple(_describe_column(response) for response in step.responses)
     return OutputTable(step.perturb.name, columns, about.title or about.name)
 
 
-def _column(response: Response) -> OutputColumn:
-    name, cells = response.column.name, cells_of(response)
+def _describe_column(response: Response) -> OutputColumn:
+    name, cells = response.column.name, choose_cells(response)
     if not isinstance(cells, LabelCells):
         words = f"{name} of one record, with noise of its own ({response.mechanism})"
         kind = "number" if cells.places else "integer"
         return OutputColumn(name, kind, (), words, decimals=cells.places)
-    if cells.numbered:
+    if cells.is_numbered:
         words = (
             f"numbers of {cells.size} of the {len(cells.labels)} labels of {name}, counted from 1 "
             "in declared order: the true one is more often among them than any other"

@@ -8,15 +8,15 @@ from itertools import pairwise
 from math import floor, sqrt
 
 from dprelease.kernel.noise.distributions.laws import compute_noise_variance, sum_halfwidth
-from dprelease.local.randomizers.window_response import parts
-from dprelease.local.share_intervals import cumulants
+from dprelease.local.randomizers.window_response import list_parts
+from dprelease.local.share_intervals import compute_cumulants
 from dprelease.model import Noise, NoiseFamily
 from dprelease.model.record_tables import LaplaceLaw, Window, WindowLaw
 
 FEW = 3
 
 
-def laplace_half(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> float:
+def bound_laplace_noise(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> float:
     """How far the noise of all records adds up to, in grid steps; ``z`` is the normal quantile.
 
     The exact law for up to three records; then a normal quantile with half a step and, where that
@@ -34,14 +34,14 @@ def laplace_half(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> fl
 
 
 @lru_cache(maxsize=64)
-def window_variance(law: WindowLaw) -> Fraction:
+def compute_window_variance(law: WindowLaw) -> Fraction:
     """The largest variance of an answer over all values, exactly, in squared half ranges.
 
     The mean square of an answer is linear in the value between the places where a window moves on
     by a whole level; on each such piece, less the square of the value, it is a parabola.
     """
-    breaks = _breaks(law)
-    squares = [_moment(law, at, 2) for at in breaks]
+    breaks = _list_breaks(law)
+    squares = [_compute_moment(law, at, 2) for at in breaks]
     largest = Fraction(0)
     for (start, low), (right, high) in pairwise(zip(breaks, squares, strict=True)):
         slope = (high - low) / (right - start)
@@ -51,48 +51,51 @@ def window_variance(law: WindowLaw) -> Fraction:
 
 
 @lru_cache(maxsize=64)
-def window_tails(law: WindowLaw) -> tuple[float, float, float]:
+def compute_window_tails(law: WindowLaw) -> tuple[float, float, float]:
     """How far answers are from normal: the distance of levels, skewness and tails, at the worst.
 
     In half ranges of the column: the largest gap, the largest of abs(third cumulant)/variance, and
     of the fourth cumulant over the variance to the power 3/2, at the places where a window starts.
     """
-    gap = max(window.gap for _, window in parts(law))
+    gap = max(window.gap for _, window in list_parts(law))
     skew = tails = 0.0
-    for at in _breaks(law):
-        spread, third, fourth = cumulants(
-            (at, *(_moment(law, at, power) for power in (2, 3, 4)))  # type: ignore[arg-type]
+    for at in _list_breaks(law):
+        spread, third, fourth = compute_cumulants(
+            (at, *(_compute_moment(law, at, power) for power in (2, 3, 4)))  # type: ignore[arg-type]
         )
         if spread > 0:
             skew, tails = max(skew, abs(third) / spread), max(tails, fourth / spread**1.5)
     return float(gap), skew, tails
 
 
-def _breaks(law: WindowLaw) -> list[Fraction]:
+def _list_breaks(law: WindowLaw) -> list[Fraction]:
     """The values, from -1 to 1, for which a window starts at a level."""
     values = {
         Fraction(2 * place, window.levels - window.width) - 1
-        for _, window in parts(law)
+        for _, window in list_parts(law)
         for place in range(window.levels - window.width + 1)
     }
     return sorted(values)
 
 
-def _moment(law: WindowLaw, at: Fraction, power: int) -> Fraction:
+def _compute_moment(law: WindowLaw, at: Fraction, power: int) -> Fraction:
     """The mean power of what an answer stands for, for a value at -1 <= at <= 1."""
-    return sum((share * _moment_of(window, at, power) for share, window in parts(law)), Fraction(0))
+    return sum(
+        (share * _compute_window_moment(window, at, power) for share, window in list_parts(law)),
+        Fraction(0),
+    )
 
 
-def _moment_of(window: Window, at: Fraction, power: int) -> Fraction:
+def _compute_window_moment(window: Window, at: Fraction, power: int) -> Fraction:
     moves = window.levels - window.width
     place = (at + 1) / 2 * moves
     start = min(floor(place), moves - 1)
     further = place - start
-    first, second = _started(window, start, power), _started(window, start + 1, power)
+    first, second = _integrate_from(window, start, power), _integrate_from(window, start + 1, power)
     return first * (1 - further) + second * further
 
 
-def _started(window: Window, start: int, power: int) -> Fraction:
+def _integrate_from(window: Window, start: int, power: int) -> Fraction:
     """The mean power for a window that starts at that level."""
     total = Fraction(0)
     for level in range(window.levels):

@@ -28,7 +28,7 @@ _OF_NUMBERS = (Mechanism.AUTO, Mechanism.LAPLACE, Mechanism.PIECEWISE)
 NOTHING = Loss(_ZERO, _ZERO, _ZERO)
 
 
-def respond(
+def calibrate_response(
     column: PerturbedColumn, epsilon: Fraction, delta: Fraction, truth: Fraction | None = None
 ) -> Response:
     """The response of one cell of a column, whose loss is at most (epsilon, delta).
@@ -46,14 +46,14 @@ def respond(
             law = SubsetLaw(1, 1, Fraction(1))
             return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, NOTHING)
         if truth is not None:
-            return _truthful(column, labels, truth)
-        return _labelled(column, labels, epsilon, delta)
+            return _calibrate_truth(column, labels, truth)
+        return _calibrate_labels(column, labels, epsilon, delta)
     if column.quantity is None:
         raise ValueError("a perturbed column has labels or a grid")
     _check(column, _OF_NUMBERS, "a numeric column")
     if truth is not None:
         raise ValueError("the chance of a true answer is for columns with labels only")
-    return _numeric(column, column.quantity.grid.width, epsilon, delta)
+    return _calibrate_numbers(column, column.quantity.grid.width, epsilon, delta)
 
 
 def _check_budget(epsilon: Fraction, delta: Fraction) -> None:
@@ -67,11 +67,11 @@ def _check(column: PerturbedColumn, usable: tuple[Mechanism, ...], kind: str) ->
         raise ValueError(f"{kind} is perturbed by {fitting}, not by {column.mechanism.value}")
 
 
-def _loss(epsilon: Fraction, delta: Fraction) -> Loss:
+def _build_loss(epsilon: Fraction, delta: Fraction) -> Loss:
     return Loss(epsilon, delta, None if delta else bound_pure_rho(epsilon))
 
 
-def _truthful(column: PerturbedColumn, labels: int, truth: Fraction) -> Response:
+def _calibrate_truth(column: PerturbedColumn, labels: int, truth: Fraction) -> Response:
     """Randomised response with this chance of the true answer, to 2^-64, on the private side."""
     if column.mechanism is Mechanism.SUBSET_SELECTION:
         raise ValueError("the chance of a true answer is for randomized-response only")
@@ -82,35 +82,39 @@ def _truthful(column: PerturbedColumn, labels: int, truth: Fraction) -> Response
     chance = Fraction(math.floor(units) if truth > even else math.ceil(units), subset_response.UNIT)
     if truth == even or (chance > even) != (truth > even) or chance == even:
         raise ValueError(f"a true answer as likely as any other of {labels} says nothing")
-    epsilon = subset_response.epsilon_of_truth(labels, truth)
+    epsilon = subset_response.compute_truth_epsilon(labels, truth)
     law = SubsetLaw(labels, 1, chance)
-    return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, _loss(epsilon, _ZERO))
+    return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, _build_loss(epsilon, _ZERO))
 
 
-def _labelled(column: PerturbedColumn, labels: int, epsilon: Fraction, delta: Fraction) -> Response:
+def _calibrate_labels(
+    column: PerturbedColumn, labels: int, epsilon: Fraction, delta: Fraction
+) -> Response:
     plain = column.mechanism is Mechanism.RANDOMIZED_RESPONSE
     as_sets = column.mechanism is Mechanism.SUBSET_SELECTION
-    most = subset_response.MOST_WHEN_ASKED if as_sets else subset_response.MOST_IN_A_SET
-    size = 1 if plain else subset_response.best_size(labels, epsilon, delta, most)
+    size_limit = subset_response.MOST_WHEN_ASKED if as_sets else subset_response.MOST_IN_A_SET
+    size = 1 if plain else subset_response.choose_size(labels, epsilon, delta, size_limit)
     law = SubsetLaw(labels, size, subset_response.keep(labels, size, epsilon, delta))
     mechanism = Mechanism.RANDOMIZED_RESPONSE if size == 1 else Mechanism.SUBSET_SELECTION
-    return Response(column, mechanism, law, _loss(epsilon, delta))
+    return Response(column, mechanism, law, _build_loss(epsilon, delta))
 
 
-def _numeric(column: PerturbedColumn, width: int, epsilon: Fraction, delta: Fraction) -> Response:
+def _calibrate_numbers(
+    column: PerturbedColumn, width: int, epsilon: Fraction, delta: Fraction
+) -> Response:
     if width < 1:
         raise ValueError("its bounds leave it one value, so that there is nothing to answer")
     windows: WindowLaw | None = None
     if column.mechanism is not Mechanism.LAPLACE:
-        windows = window_response.best(width, epsilon, delta)
+        windows = window_response.find_best(width, epsilon, delta)
     if column.mechanism is Mechanism.PIECEWISE:
         if windows is None:
             raise ValueError(
                 "piecewise is out of reach of its grid, epsilon and delta; use laplace"
             )
-        return Response(column, Mechanism.PIECEWISE, windows, _loss(epsilon, delta))
-    scale = local_laplace.least_scale(width, epsilon, delta)
-    noise = local_laplace.variance(scale) * (2 / width) ** 2  # in squared half ranges
-    if windows is not None and window_response.worst_variance(windows, width) < noise:
-        return Response(column, Mechanism.PIECEWISE, windows, _loss(epsilon, delta))
-    return Response(column, Mechanism.LAPLACE, LaplaceLaw(scale), _loss(epsilon, delta))
+        return Response(column, Mechanism.PIECEWISE, windows, _build_loss(epsilon, delta))
+    scale = local_laplace.find_least_scale(width, epsilon, delta)
+    noise = local_laplace.compute_variance(scale) * (2 / width) ** 2  # in squared half ranges
+    if windows is not None and window_response.find_worst_variance(windows, width) < noise:
+        return Response(column, Mechanism.PIECEWISE, windows, _build_loss(epsilon, delta))
+    return Response(column, Mechanism.LAPLACE, LaplaceLaw(scale), _build_loss(epsilon, delta))

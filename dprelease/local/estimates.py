@@ -19,9 +19,19 @@ from math import sqrt
 
 from msgspec import Struct
 
-from dprelease.local.answer_cells import grid_of
-from dprelease.local.answer_variance import laplace_half, window_tails, window_variance
-from dprelease.local.share_intervals import Cumulants, Figure, cumulants, quantile, scored
+from dprelease.local.answer_cells import get_grid
+from dprelease.local.answer_variance import (
+    bound_laplace_noise,
+    compute_window_tails,
+    compute_window_variance,
+)
+from dprelease.local.share_intervals import (
+    Cumulants,
+    Figure,
+    build_interval,
+    compute_cumulants,
+    compute_quantile,
+)
 from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,
@@ -74,16 +84,19 @@ def estimates(step: RecordStep, tally: Tally, interval: Fraction) -> Estimates:
         tally.rows,
         interval,
         tuple(
-            shares(responses[name], tally, interval) for name in responses if name in tally.labels
+            estimate_shares(responses[name], tally, interval)
+            for name in responses
+            if name in tally.labels
         ),
         tuple(mean(responses[name], tally, interval) for name in responses if name in tally.sums),
         tuple(
-            cross(responses[one], responses[other], tally, interval) for one, other in tally.pairs
+            cross(responses[first], responses[second], tally, interval)
+            for first, second in tally.pairs
         ),
     )
 
 
-def chances(law: SubsetLaw) -> tuple[Fraction, Fraction]:
+def compute_chances(law: SubsetLaw) -> tuple[Fraction, Fraction]:
     """The chance that an answer holds the true label, and that it holds a given wrong one.
 
     Raises ValueError where they are equal: such answers tell nothing.
@@ -98,29 +111,35 @@ def chances(law: SubsetLaw) -> tuple[Fraction, Fraction]:
     return law.keep, wrong
 
 
-def shares(response: Response, tally: Tally, interval: Fraction) -> Shares:
+def estimate_shares(response: Response, tally: Tally, interval: Fraction) -> Shares:
     """The share of each label of a column."""
-    law, labels = _labelled(response)
-    p, q = chances(law)
-    absent, present = map(cumulants, _moments(law))
-    z, unit = quantile(interval), float(1 / abs(p - q))
+    law, labels = _get_subset_law(response)
+    p, q = compute_chances(law)
+    absent, present = map(compute_cumulants, _compute_moments(law))
+    z, unit = compute_quantile(interval), float(1 / abs(p - q))
 
-    def one(count: int) -> Figure:
+    def estimate_share(count: int) -> Figure:
         value = (Fraction(count, tally.rows) - q) / (p - q)
-        return scored(value, tally.rows, z, lambda x: _mixed(((x, present), (1 - x, absent))), unit)
+        return build_interval(
+            value,
+            tally.rows,
+            z,
+            lambda x: _average_cumulants(((x, present), (1 - x, absent))),
+            unit,
+        )
 
     counts = tally.labels[response.column.name]
-    figures = {count: one(count) for count in set(counts)}
+    figures = {count: estimate_share(count) for count in set(counts)}
     return Shares(response.column.name, labels, tuple(figures[count] for count in counts))
 
 
 def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
     """The mean of a numeric column, in values."""
-    step, z = grid_of(response).step, quantile(interval)
+    step, z = get_grid(response).step, compute_quantile(interval)
     if isinstance(response.law, LaplaceLaw):
-        half = laplace_half(response.law, tally.rows, z, interval)
+        half = bound_laplace_noise(response.law, tally.rows, z, interval)
     elif isinstance(response.law, WindowLaw):
-        half = _half_of_levels(response.law, tally.rows, z) * float(grid_of(response).width) / 2
+        half = _bound_level_noise(response.law, tally.rows, z) * float(get_grid(response).width) / 2
     else:
         raise ValueError("a column of labels has no mean")
     value = tally.sums[response.column.name] * step / tally.rows
@@ -128,11 +147,11 @@ def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
     return Mean(response.column.name, Figure(value, float(value) - wide, float(value) + wide))
 
 
-def _half_of_levels(law: WindowLaw, rows: int, z: float) -> float:
+def _bound_level_noise(law: WindowLaw, rows: int, z: float) -> float:
     """How far the noise of levels adds up to, in half ranges: at the largest variance there is."""
     third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
-    gap, skew, tails = window_tails(law)
-    half = z * sqrt(rows * float(window_variance(law))) + gap / 2
+    gap, skew, tails = compute_window_tails(law)
+    half = z * sqrt(rows * float(compute_window_variance(law))) + gap / 2
     return half + third * skew + min(fourth * tails / sqrt(rows), gap)
 
 
@@ -142,40 +161,48 @@ def cross(first: Response, second: Response, tally: Tally, interval: Fraction) -
     How many records have one of the labels is estimated: that end of its interval is taken with
     which the variance is larger.
     """
-    (law, labels), (other, others) = _labelled(first), _labelled(second)
+    (law, labels), (second_law, second_labels) = _get_subset_law(first), _get_subset_law(second)
     names = (first.column.name, second.column.name)
-    (p, q), (r, s) = chances(law), chances(other)
+    (p, q), (r, s) = compute_chances(law), compute_chances(second_law)
     rows, scale = tally.rows, (p - q) * (r - s)
     neither, alone, only, having = (
-        _of_both(one, two) for one in _moments(law) for two in _moments(other)
+        _multiply_cumulants(one, two)
+        for one in _compute_moments(law)
+        for two in _compute_moments(second_law)
     )
     wide = only[0] > neither[0], alone[0] > neither[0]
     ends = tuple(
-        [_inside(figure, upper=upper) for figure in shares(response, tally, interval).figures]
+        [
+            _clip(figure, upper=upper)
+            for figure in estimate_shares(response, tally, interval).figures
+        ]
         for response, upper in zip((first, second), wide, strict=True)
     )
     counts = tally.labels[names[0]], tally.labels[names[1]]
-    z, unit = quantile(interval), float(1 / abs(scale))
+    z, unit = compute_quantile(interval), float(1 / abs(scale))
 
-    def one(i: int, j: int, both: int) -> Figure:
+    def estimate_pair(i: int, j: int, count: int) -> Figure:
         single = s * counts[0][i] + q * counts[1][j]
-        value = ((both - single) / rows + q * s) / scale
+        value = ((count - single) / rows + q * s) / scale
 
-        def law_at(share: float) -> Cumulants:
+        def build_law(share: float) -> Cumulants:
             first_only, right = max(ends[0][i] - share, 0.0), max(ends[1][j] - share, 0.0)
             rest = max(1 - share - first_only - right, 0.0)
-            return _mixed(((share, having), (first_only, only), (right, alone), (rest, neither)))
+            return _average_cumulants(
+                ((share, having), (first_only, only), (right, alone), (rest, neither))
+            )
 
-        return scored(value, rows, z, law_at, unit)
+        return build_interval(value, rows, z, build_law, unit)
 
     table = tally.pairs[names]
     figures = tuple(
-        tuple(one(i, j, both) for j, both in enumerate(row)) for i, row in enumerate(table)
+        tuple(estimate_pair(i, j, count) for j, count in enumerate(row))
+        for i, row in enumerate(table)
     )
-    return Cross(names, (labels, others), figures)
+    return Cross(names, (labels, second_labels), figures)
 
 
-def _labelled(response: Response) -> tuple[SubsetLaw, tuple[str, ...]]:
+def _get_subset_law(response: Response) -> tuple[SubsetLaw, tuple[str, ...]]:
     group = response.column.group
     if group is None or not isinstance(response.law, SubsetLaw):
         raise ValueError("a column without labels")
@@ -185,35 +212,39 @@ def _labelled(response: Response) -> tuple[SubsetLaw, tuple[str, ...]]:
 Raw = tuple[Fraction, Fraction, Fraction, Fraction]
 
 
-def _moments(law: SubsetLaw) -> tuple[Raw, Raw]:
+def _compute_moments(law: SubsetLaw) -> tuple[Raw, Raw]:
     """The first four moments of a, of a record without the label and of one with it."""
-    p, q = chances(law)
+    p, q = compute_chances(law)
     present, absent = (1 - q) / (p - q), -q / (p - q)
 
-    def of(chance: Fraction) -> Raw:
+    def compute_moment(chance: Fraction) -> Raw:
         one, two, three, four = (
             chance * present**power + (1 - chance) * absent**power for power in (1, 2, 3, 4)
         )
         return one, two, three, four
 
-    return of(q), of(p)
+    return compute_moment(q), compute_moment(p)
 
 
-def _of_both(first: Raw, second: Raw) -> Cumulants:
+def _multiply_cumulants(first: Raw, second: Raw) -> Cumulants:
     """Cumulants of the product of two independent numbers."""
     one, two, three, four = (x * y for x, y in zip(first, second, strict=True))
-    return cumulants((one, two, three, four))
+    return compute_cumulants((one, two, three, four))
 
 
-def _mixed(parts: Sequence[tuple[float, Cumulants]]) -> Cumulants:
+def _average_cumulants(parts: Sequence[tuple[float, Cumulants]]) -> Cumulants:
     """Cumulants of one record on average, of parts of all records."""
     second = third = fourth = 0.0
-    for part, (one, two, three) in parts:
-        second, third, fourth = second + part * one, third + part * two, fourth + part * three
+    for part, (second_cumulant, two, three) in parts:
+        second, third, fourth = (
+            second + part * second_cumulant,
+            third + part * two,
+            fourth + part * three,
+        )
     return second, third, fourth
 
 
-def _inside(figure: Figure, *, upper: bool) -> float:
+def _clip(figure: Figure, *, upper: bool) -> float:
     return min(max(figure.upper if upper else figure.lower, 0.0), 1.0)
 
 
@@ -224,31 +255,34 @@ def estimate_facts(estimated: Estimates) -> dict[str, object]:
     """Everything that was estimated; ``number`` is the share times the number of records."""
     return {
         "rows": estimated.rows,
-        "interval": rounded(float(estimated.interval)),
-        "frequencies": [_shares(column, estimated.rows) for column in estimated.shares],
+        "interval": round_figure(float(estimated.interval)),
+        "frequencies": [_encode_shares(column, estimated.rows) for column in estimated.shares],
         "means": [_mean(column, estimated.rows) for column in estimated.means],
         "crosses": [_cross(table, estimated.rows) for table in estimated.crosses],
     }
 
 
-def rounded(value: float) -> float:
+def round_figure(value: float) -> float:
     """The number in twelve digits: the last ones of a float differ between machines."""
     return float(f"{value:.{DIGITS}g}")
 
 
-def _figure(name: str, figure: Figure) -> dict[str, object]:
+def _encode_named_figure(name: str, figure: Figure) -> dict[str, object]:
     ends = float(figure.value), figure.lower, figure.upper
     keys = name, f"{name}_lower", f"{name}_upper"
-    return {key: rounded(end) for key, end in zip(keys, ends, strict=True)}
+    return {key: round_figure(end) for key, end in zip(keys, ends, strict=True)}
 
 
-def _counted(figure: Figure, rows: int) -> dict[str, object]:
-    return {**_figure("share", figure), **_figure("number", figure.times(rows))}
+def _encode_figure(figure: Figure, rows: int) -> dict[str, object]:
+    return {
+        **_encode_named_figure("share", figure),
+        **_encode_named_figure("number", figure.scale(rows)),
+    }
 
 
-def _shares(frequencies: Shares, rows: int) -> dict[str, object]:
+def _encode_shares(frequencies: Shares, rows: int) -> dict[str, object]:
     labels = [
-        {"label": label, **_counted(figure, rows)}
+        {"label": label, **_encode_figure(figure, rows)}
         for label, figure in zip(frequencies.labels, frequencies.figures, strict=True)
     ]
     return {"column": frequencies.column, "labels": labels}
@@ -257,15 +291,15 @@ def _shares(frequencies: Shares, rows: int) -> dict[str, object]:
 def _mean(estimated: Mean, rows: int) -> dict[str, object]:
     return {
         "column": estimated.column,
-        **_figure("mean", estimated.figure),
-        **_figure("sum", estimated.figure.times(rows)),
+        **_encode_named_figure("mean", estimated.figure),
+        **_encode_named_figure("sum", estimated.figure.scale(rows)),
     }
 
 
 def _cross(table: Cross, rows: int) -> dict[str, object]:
     cells = [
-        {"labels": [one, other], **_counted(figure, rows)}
-        for one, row in zip(table.labels[0], table.figures, strict=True)
-        for other, figure in zip(table.labels[1], row, strict=True)
+        {"labels": [row_label, column_label], **_encode_figure(figure, rows)}
+        for row_label, row in zip(table.labels[0], table.figures, strict=True)
+        for column_label, figure in zip(table.labels[1], row, strict=True)
     ]
     return {"columns": list(table.columns), "cells": cells}

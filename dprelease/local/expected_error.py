@@ -61,23 +61,25 @@ class Expected(Struct, frozen=True):
     classical: float | None = None
 
 
-def expected(response: Response) -> Expected:
+def compute_expected(response: Response) -> Expected:
     """The figures of one response. ValueError if its law doesn't fit its column."""
     law, column, loss = response.law, response.column, response.loss
     if isinstance(law, SubsetLaw):
-        least = least_wrong_label(law.labels, loss.epsilon, loss.delta)
-        return _of_labels(law, float(least))
+        floor = bound_wrong_label(law.labels, loss.epsilon, loss.delta)
+        return _compute_label_error(law, float(floor))
     if column.quantity is None:
         raise ValueError("a law of numbers needs a column with a grid")
     grid = column.quantity.grid
     step, diameter = float(grid.step), grid.width * grid.step
-    least = least_distance(diameter, loss.epsilon, loss.delta)
-    classical = local_laplace.classical_scale(grid.width, loss.epsilon, loss.delta) * grid.step
+    floor = bound_distance(diameter, loss.epsilon, loss.delta)
+    classical = (
+        local_laplace.compute_classical_scale(grid.width, loss.epsilon, loss.delta) * grid.step
+    )
     if isinstance(law, LaplaceLaw):
-        variance = local_laplace.variance(law.scale) * step**2
+        variance = local_laplace.compute_variance(law.scale) * step**2
         return Expected(
             local_laplace.mean_distance(law.scale) * step,
-            float(least),
+            float(floor),
             variance,
             variance,
             float(law.scale * grid.step),
@@ -86,36 +88,37 @@ def expected(response: Response) -> Expected:
     half = float(diameter) / 2
     every = np.linspace(-1, 1, min(grid.width, _MANY) + 1)
     return Expected(
-        _worst(law, grid, lambda places: _distances(law, places)) * half,
-        float(least),
-        _worst(law, grid, lambda places: window_response.variances(law, places)) * half**2,
-        float(window_response.variances(law, every).mean()) * half**2,
+        _find_worst(law, grid, lambda places: _compute_distances(law, places)) * half,
+        float(floor),
+        _find_worst(law, grid, lambda places: window_response.compute_variances(law, places))
+        * half**2,
+        float(window_response.compute_variances(law, every).mean()) * half**2,
         None,
         float(classical),
     )
 
 
-def _of_labels(law: SubsetLaw, least: float) -> Expected:
+def _compute_label_error(law: SubsetLaw, floor: float) -> Expected:
     if law.labels == law.size:
-        return Expected(1 - 1 / law.size, least, 0.0, 0.0)
+        return Expected(1 - 1 / law.size, floor, 0.0, 0.0)
     others = law.labels - 1
     wrong = (law.size - law.keep) / others
     gain = (law.keep - wrong) ** 2
     true_part, wrong_part = law.keep * (1 - law.keep) / gain, wrong * (1 - wrong) / gain
     return Expected(
         float(1 - law.keep / law.size),
-        least,
+        floor,
         float(max(true_part, wrong_part)),
         float((true_part + others * wrong_part) / law.labels),
     )
 
 
-def _worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -> float:
+def _find_worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -> float:
     """The largest value on the grid of a curve that is quadratic between the law's bends.
 
     There it is largest at a bend, or where its derivative is 0, or next to that on the grid.
     """
-    bends = _bends(law)
+    bends = _list_bends(law)
     marks = list(bends)
     middles = [(a + b) / 2 for a, b in pairwise(bends)]
     ends, between = curve(np.array(bends)), curve(np.array(middles))
@@ -134,54 +137,56 @@ def _worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -> flo
     return float(curve(np.array([2 * number / width - 1 for number in sorted(numbers)])).max())
 
 
-def _bends(law: WindowLaw) -> list[float]:
+def _list_bends(law: WindowLaw) -> list[float]:
     """Where a window starts at a level, and what levels stand for, in half ranges from -1 to 1."""
     bends: set[float] = set()
-    for _, window in window_response.parts(law):
+    for _, window in window_response.list_parts(law):
         starts = window.levels - window.width
         bends.update(2 * start / starts - 1 for start in range(starts + 1))
-        bends.update(float(value) for value in _values(window) if -1 < value < 1)
+        bends.update(float(value) for value in _list_values(window) if -1 < value < 1)
     return sorted(bends)
 
 
-def _values(window: Window) -> Floats:
+def _list_values(window: Window) -> Floats:
     """What levels stand for, in half ranges from the middle."""
     gap, middle = float(window.gap), (window.levels - 1) / 2
     return np.array([(level - middle) * gap for level in range(window.levels)])
 
 
-def _distances(law: WindowLaw, places: Floats) -> Floats:
+def _compute_distances(law: WindowLaw, places: Floats) -> Floats:
     """The mean distance of answers from the numbers x."""
     total: Floats = np.zeros(len(places))
-    for share, window in window_response.parts(law):
-        distances = np.abs(_values(window)[None, :] - places[:, None])
-        total += float(share) * np.einsum("ij,ij->i", _chances(window, places), distances)
+    for share, window in window_response.list_parts(law):
+        distances = np.abs(_list_values(window)[None, :] - places[:, None])
+        total += float(share) * np.einsum(
+            "ij,ij->i", _compute_level_chances(window, places), distances
+        )
     return total
 
 
-def _chances(window: Window, places: Floats) -> Floats:
+def _compute_level_chances(window: Window, places: Floats) -> Floats:
     """The chance of each level (columns) for each number x (rows)."""
     starts, above = window.levels - window.width, float(window.ratio - 1)
     place = (places + 1) / 2 * starts
     start = np.minimum(np.floor(place), starts - 1)
     part = (place - start)[:, None]
     level = np.arange(window.levels)[None, :] - start[:, None]
-    here = (level >= 0) & (level < window.width)
+    is_inside = (level >= 0) & (level < window.width)
     after = (level >= 1) & (level <= window.width)
-    chances: Floats = (1 + above * ((1 - part) * here + part * after)) / (
+    chances: Floats = (1 + above * ((1 - part) * is_inside + part * after)) / (
         window.levels + above * window.width
     )
     return chances
 
 
-def least_wrong_label(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
+def bound_wrong_label(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
     """Lower bound of the chance of a wrong answer, the worst of ``labels`` labels."""
     _check(labels >= 1, epsilon, delta)
     others, rate = labels - 1, bound_exp(-epsilon)[0]
     return round_down((1 - delta) * others * rate / (1 + others * rate))
 
 
-def least_distance(diameter: Fraction, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
+def bound_distance(diameter: Fraction, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
     """Lower bound of the mean distance from the truth, the worst of numbers ``diameter`` apart."""
     _check(diameter >= 0, epsilon, delta)
     rate = bound_exp(-epsilon)[0]

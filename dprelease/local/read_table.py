@@ -17,8 +17,14 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, cells_of
-from dprelease.local.write_table import empty, parquet_type, sets_of, to_arrow, value_table
+from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, choose_cells
+from dprelease.local.write_table import (
+    build_empty_table,
+    build_value_table,
+    choose_parquet_type,
+    list_sets,
+    to_arrow,
+)
 from dprelease.model.record_tables import RecordStep
 from dprelease.output.csv_table import escape_formula
 from dprelease.output.table_files import RecordFile
@@ -45,20 +51,22 @@ def read_columns(source: BinaryIO, path: str, form: str, step: RecordStep) -> It
     responses = step.responses
     as_csv = form == "csv"
     names = [response.column.name for response in responses]
-    decoders = [_decoder(cells_of(response), as_csv=as_csv) for response in responses]
+    decoders = [_build_decoder(choose_cells(response), as_csv=as_csv) for response in responses]
     rows = 0
     try:
-        arrays = _csv(source, names) if as_csv else _parquet(source, names)
+        arrays = _read_csv(source, names) if as_csv else _read_parquet(source, names)
         for batch in arrays:
-            yield _decoded(batch, decoders, names, path, rows)
+            yield _decode_batch(batch, decoders, names, path, rows)
             rows += len(batch[0])
     except OSError as problem:
-        raise _damaged(path, os.strerror(problem.errno) if problem.errno else None, rows) from None
+        raise _build_damage_failure(
+            path, os.strerror(problem.errno) if problem.errno else None, rows
+        ) from None
     except (pa.ArrowException, ValueError):
-        raise _damaged(path, None, rows) from None
+        raise _build_damage_failure(path, None, rows) from None
 
 
-def _csv(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
+def _read_csv(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
     """The fields of the file as texts."""
     expected = [escape_formula(name) for name in names]
     reader = pyarrow.csv.open_csv(
@@ -76,7 +84,7 @@ def _csv(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]
     return _cut(reader)
 
 
-def _parquet(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
+def _read_parquet(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
     file = pq.ParquetFile(source)
     if file.schema_arrow.names != list(names):
         raise ValueError("other columns")
@@ -90,7 +98,7 @@ def _cut(batches: Iterator[pa.RecordBatch]) -> Iterator[Sequence[pa.Array]]:
             yield batch.slice(start, BATCH).columns
 
 
-def _decoded(
+def _decode_batch(
     batch: Sequence[pa.Array],
     decoders: Sequence[Decode],
     names: Sequence[str],
@@ -102,13 +110,13 @@ def _decoded(
         try:
             columns.append(decode(column))
         except Unreadable:
-            row = rows + 1 + _first_bad(column, decode)
+            row = rows + 1 + _find_first_bad(column, decode)
             message = f"{path}: row {row:,} has no value of {name} that the release could hold"
             raise Failure(ExitCode.SPEC, Complaint("E834", message, _HINT)) from None
     return tuple(columns)
 
 
-def _first_bad(column: pa.Array, decode: Decode) -> int:
+def _find_first_bad(column: pa.Array, decode: Decode) -> int:
     """The place of the first cell that can't be read, by halving."""
     good, bad = 0, len(column)  # all before `good` can be read, not all before `bad`
     while bad - good > 1:
@@ -121,7 +129,7 @@ def _first_bad(column: pa.Array, decode: Decode) -> int:
     return good
 
 
-def _damaged(path: str, reason: str | None, rows: int) -> Failure:
+def _build_damage_failure(path: str, reason: str | None, rows: int) -> Failure:
     where = f" after row {rows:,}" if rows else ""
     message = f"{path} can't be read{where}: {reason or 'it is not as its report says'}"
     return Failure(ExitCode.SPEC, Complaint("E834", message, _HINT))
@@ -134,24 +142,28 @@ class Unreadable(ValueError):
     """Some cell is none that the release could hold."""
 
 
-def _decoder(cells: Cells, *, as_csv: bool) -> Decode:
+def _build_decoder(cells: Cells, *, as_csv: bool) -> Decode:
     """What turns a column of the file into a noisy column; it raises ``Unreadable``.
 
     Of CSV the columns are texts.
     """
-    table = value_table(cells, as_csv=as_csv)
+    table = build_value_table(cells, as_csv=as_csv)
     if isinstance(cells, LabelCells):
-        return _numbered(cells) if table is None else _listed(table, sets_of(cells))
+        return (
+            _build_number_decoder(cells)
+            if table is None
+            else _build_lookup_decoder(table, list_sets(cells))
+        )
     if table is not None:  # of levels that stand for the same, the first is taken
-        return _listed(table, np.arange(len(table), dtype=np.int16))
-    return _texts_of_grid(cells) if as_csv else _numbers_of_grid(cells)
+        return _build_lookup_decoder(table, np.arange(len(table), dtype=np.int16))
+    return _build_text_decoder(cells) if as_csv else _build_grid_decoder(cells)
 
 
-def _listed(table: pa.Array, codes: Noisy) -> Decode:
+def _build_lookup_decoder(table: pa.Array, codes: Noisy) -> Decode:
     """Cells that are all in a table, to the codes at their places there."""
 
     def decode(column: pa.Array) -> Noisy:
-        column = _of_type(column, table.type)
+        column = _cast_column(column, table.type)
         places = pc.index_in(column, value_set=table, skip_nulls=True)
         if places.null_count:
             raise Unreadable
@@ -161,7 +173,7 @@ def _listed(table: pa.Array, codes: Noisy) -> Decode:
     return decode
 
 
-def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def _cast_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if column.type == kind:
@@ -171,14 +183,14 @@ def _of_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
     raise Unreadable
 
 
-def _numbered(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
+def _build_number_decoder(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
     """Texts of equally wide numbers with blanks between, as labels counted from 0."""
     wide, size = cells.wide + 1, cells.size
     length = size * wide - 1
     powers = 10 ** np.arange(cells.wide - 1, -1, -1, dtype=np.int64)
 
     def decode(column: pa.Array) -> Noisy:
-        column = _of_type(column, pa.string())
+        column = _cast_column(column, pa.string())
         lengths = pc.binary_length(column)
         if column.null_count or not pc.all(pc.equal(lengths, length), min_count=0).as_py():
             raise Unreadable
@@ -200,47 +212,49 @@ def _numbered(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
     return decode
 
 
-def _texts_of_grid(cells: NumberCells) -> Decode:
+def _build_text_decoder(cells: NumberCells) -> Decode:
     places = cells.places
     fraction = rf"\.[0-9]{{{places}}}" if places else ""
     pattern = rf"^-?(0|[1-9][0-9]{{0,40}}){fraction}$"
 
     def decode(column: pa.Array) -> Noisy:
-        column = _of_type(column, pa.string())
+        column = _cast_column(column, pa.string())
         plain = pc.match_substring_regex(column, pattern)
         if not pc.all(plain, skip_nulls=False, min_count=0).as_py():
             raise Unreadable
         digits = pc.replace_substring(column, ".", "", max_replacements=1) if places else column
         try:
-            return _steps(digits.cast(pa.int64()).to_numpy(), cells.factor)
+            return _convert_steps(digits.cast(pa.int64()).to_numpy(), cells.factor)
         except pa.ArrowInvalid:  # beyond 64 bits: what they stand for may still be within
-            return _steps(np.array(list(map(int, digits.to_pylist())), dtype=object), cells.factor)
+            return _convert_steps(
+                np.array(list(map(int, digits.to_pylist())), dtype=object), cells.factor
+            )
 
     return decode
 
 
-def _numbers_of_grid(cells: NumberCells) -> Decode:
-    kind, unit = parquet_type(cells), 10**cells.places
+def _build_grid_decoder(cells: NumberCells) -> Decode:
+    kind, unit = choose_parquet_type(cells), 10**cells.places
 
     def decode(column: pa.Array) -> Noisy:
-        column = _of_type(column, kind)
+        column = _cast_column(column, kind)
         if column.null_count:
             raise Unreadable
         if cells.parquet == "int64":
-            return _steps(column.to_numpy(), cells.factor)
+            return _convert_steps(column.to_numpy(), cells.factor)
         if cells.parquet == "double":
             values = column.to_numpy()
             scaled = np.rint(values * unit)
             if not ((np.abs(scaled) <= _EXACT) & (scaled / unit == values)).all():
                 raise Unreadable
-            return _steps(scaled.astype(np.int64), cells.factor)
+            return _convert_steps(scaled.astype(np.int64), cells.factor)
         whole = [int(Fraction(number) * unit) for number in column.to_pylist()]
-        return _steps(np.array(whole, dtype=object), cells.factor)
+        return _convert_steps(np.array(whole, dtype=object), cells.factor)
 
     return decode
 
 
-def _steps(scaled: Noisy, factor: int) -> Noisy:
+def _convert_steps(scaled: Noisy, factor: int) -> Noisy:
     """Grid integers of which these are the multiples by ``factor``."""
     if factor > np.iinfo(np.int64).max:
         scaled = scaled.astype(object)
@@ -253,10 +267,10 @@ def _steps(scaled: Noisy, factor: int) -> Noisy:
         raise Unreadable from None
 
 
-def arrow_of(file: RecordFile, steps: Mapping[str, RecordStep]) -> pa.Table:
+def read_arrow_table(file: RecordFile, steps: Mapping[str, RecordStep]) -> pa.Table:
     """A published table of records as one Arrow table, all in memory."""
     step = steps[file.table.name]
     with open(file.stored.path, "rb") as source:
         rows = read_columns(source, file.stored.path, file.format, step)
         parts = list(to_arrow(step, file.table, rows))
-    return pa.concat_tables(parts) if parts else empty(step, file.table)
+    return pa.concat_tables(parts) if parts else build_empty_table(step, file.table)

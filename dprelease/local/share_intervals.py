@@ -28,12 +28,12 @@ class Figure(Struct, frozen=True):
     lower: float
     upper: float
 
-    def times(self, factor: int) -> Figure:
+    def scale(self, factor: int) -> Figure:
         """The same of a sum of so many."""
         return Figure(self.value * factor, self.lower * factor, self.upper * factor)
 
 
-def quantile(interval: Fraction) -> float:
+def compute_quantile(interval: Fraction) -> float:
     """How many standard deviations a normal variable stays within, with that chance."""
     # Imported here for start-up: it brings much along that only it needs.
     from statistics import NormalDist
@@ -43,7 +43,7 @@ def quantile(interval: Fraction) -> float:
     return -NormalDist().inv_cdf(max(float((1 - interval) / 2), LEAST_TAIL))
 
 
-def scored(
+def build_interval(
     value: Fraction, rows: int, z: float, law: Callable[[float], Cumulants], unit: float
 ) -> Figure:
     """The interval around an estimate that is a mean over the records.
@@ -54,7 +54,7 @@ def scored(
     at = float(value)
     third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
 
-    def excess(share: float) -> float:
+    def compute_excess(share: float) -> float:
         """How much farther away it is than it may be, times the records."""
         spread, skew, tails = law(min(max(share, 0.0), 1.0))
         away = abs(at - share) * rows - unit / 2
@@ -65,22 +65,22 @@ def scored(
         return away - z * sqrt(rows * spread) - third * longer - min(fourth * heavy, unit)
 
     wide = (1.2 * z * sqrt(rows * law(min(max(at, 0.0), 1.0))[0]) + unit) / rows
-    return Figure(value, _end(excess, at, wide, -1), _end(excess, at, wide, 1))
+    return Figure(value, _end(compute_excess, at, wide, -1), _end(compute_excess, at, wide, 1))
 
 
 def _end(excess: Callable[[float], float], at: float, wide: float, sign: int) -> float:
     while excess(at + sign * wide) <= 0:
         wide = 2 * wide
-    end = _crossing(excess, at, at + sign * wide)
+    end = _find_crossing(excess, at, at + sign * wide)
     near, far = (0.0, 1.0) if sign > 0 else (1.0, 0.0)
     if sign * (near - end) > 0:  # shares may fit though what lies before them does not
-        best = _least(excess, near, far)
+        best = _find_least(excess, near, far)
         if excess(best) <= 0:
-            return _crossing(excess, best, far) if excess(far) > 0 else far
+            return _find_crossing(excess, best, far) if excess(far) > 0 else far
     return end
 
 
-def _crossing(excess: Callable[[float], float], inner: float, outer: float) -> float:
+def _find_crossing(excess: Callable[[float], float], inner: float, outer: float) -> float:
     """Where it turns positive, from the side where it is: regula falsi, as in Illinois."""
     low, high = excess(inner), excess(outer)
     side = 0
@@ -98,7 +98,7 @@ def _crossing(excess: Callable[[float], float], inner: float, outer: float) -> f
     return outer if side > 0 else inner
 
 
-def _least(excess: Callable[[float], float], low: float, right: float) -> float:
+def _find_least(excess: Callable[[float], float], low: float, right: float) -> float:
     """Where it is least, by thirds."""
     for _ in range(60):
         one, other = low + (right - low) / 3, right - (right - low) / 3
@@ -106,7 +106,7 @@ def _least(excess: Callable[[float], float], low: float, right: float) -> float:
     return low
 
 
-def cumulants(raw: tuple[Fraction, Fraction, Fraction, Fraction]) -> Cumulants:
+def compute_cumulants(raw: tuple[Fraction, Fraction, Fraction, Fraction]) -> Cumulants:
     """The second to fourth cumulant, of the first four moments."""
     m1, m2, m3, m4 = raw
     return (

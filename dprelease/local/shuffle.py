@@ -70,29 +70,29 @@ class Shuffler:
 
     def drain(self) -> Iterator[Columns]:
         """All rows, in batches."""
-        for parts in self._heaps():
-            rows = self._shuffled(parts)
+        for parts in self._iter_heaps():
+            rows = self._shuffle(parts)
             if len(rows):
                 yield tuple(np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ())
 
-    def _heaps(self) -> Iterator[Sequence[Rows]]:
+    def _iter_heaps(self) -> Iterator[Sequence[Rows]]:
         """Each heap, in the parts that it waits in."""
         if self._file is not None:
             self._spill()
             with self._file:
                 for heap in range(HEAPS):
-                    yield [self._part(begins, heap) for begins in self._spilt]
+                    yield [self._read_part(begins, heap) for begins in self._spilt]
         elif sum(map(len, self._waiting)) > FEW:
-            rows, begins = self._apart()
+            rows, begins = self._split_heaps()
             for heap in range(HEAPS):
                 yield [rows[begins[heap] : begins[heap + 1]]]
         elif self._waiting:
             yield self._waiting
 
-    def _apart(self) -> tuple[Rows, npt.NDArray[np.int64]]:
+    def _split_heaps(self) -> tuple[Rows, npt.NDArray[np.int64]]:
         """What waits, heap by heap, and at which row each heap begins."""
         rows = np.concatenate(self._waiting)
-        heaps = self._words(np.uint8, len(rows))
+        heaps = self._read_words(np.uint8, len(rows))
         self._waiting, self._held = [], 0
         begins = np.concatenate([[0], np.cumsum(np.bincount(heaps, minlength=HEAPS))])
         return rows.take(np.argsort(heaps, kind="stable")), begins
@@ -101,7 +101,7 @@ class Shuffler:
         """Write what waits, heap by heap."""
         if not self._waiting:
             return
-        rows, begins = self._apart()
+        rows, begins = self._split_heaps()
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._directory, buffering=0)  # noqa: SIM115
         self._spilt.append(self._file.seek(0, os.SEEK_END) + begins * rows.itemsize)
@@ -109,28 +109,28 @@ class Shuffler:
         while content:
             content = content[self._file.write(content) :]
 
-    def _part(self, begins: npt.NDArray[np.int64], heap: int) -> Rows:
+    def _read_part(self, begins: npt.NDArray[np.int64], heap: int) -> Rows:
         start, end = int(begins[heap]), int(begins[heap + 1])
         content = bytearray()
         self._file.seek(start)
         while len(content) < end - start:
-            more = self._file.read(end - start - len(content))
-            if not more:
+            chunk = self._file.read(end - start - len(content))
+            if not chunk:
                 raise OSError("a temporary file is shorter than what was written to it")
-            content += more
+            content += chunk
         return np.frombuffer(content, dtype=self._row)
 
-    def _shuffled(self, parts: Sequence[Rows]) -> Rows:
+    def _shuffle(self, parts: Sequence[Rows]) -> Rows:
         """The rows of all parts in a uniformly random order: sorted by keys that all differ."""
         rows = np.concatenate(parts)
         while True:
-            keys = self._words(np.uint64, len(rows))
+            keys = self._read_words(np.uint64, len(rows))
             order = np.argsort(keys)
             ranked = keys[order]
             if not (ranked[1:] == ranked[:-1]).any():
                 return rows.take(order)
 
-    def _words(self, kind: type[np.unsignedinteger[Any]], count: int) -> npt.NDArray[Any]:
+    def _read_words(self, kind: type[np.unsignedinteger[Any]], count: int) -> npt.NDArray[Any]:
         """So many random words. Raises ValueError for fewer: rows would be lost without them."""
         data = self._entropy.read(count * np.dtype(kind).itemsize)
         return np.frombuffer(data, dtype=kind, count=count)

@@ -33,7 +33,7 @@ _OURS = re.compile(r"[0-9a-f]{64}-[0-9a-f]{64}(\.(csv|parquet)){1,2}")
 _CHUNK = 1 << 20
 
 
-def directory_of(ledger: str) -> str:
+def get_directory(ledger: str) -> str:
     """The folder that keeps the record-level tables of a ledger's runs."""
     return f"{ledger}.records"
 
@@ -44,7 +44,7 @@ def make_directory(ledger: str) -> str:
     The ledger's own folder is never made: without it the ledger is refused, for one that is
     mistyped, or not mounted, must not begin another ledger.
     """
-    directory = directory_of(ledger)
+    directory = get_directory(ledger)
     try:
         with suppress(FileExistsError):
             os.mkdir(directory, 0o700)
@@ -62,10 +62,10 @@ def make_directory(ledger: str) -> str:
     return directory
 
 
-def place_of(ledger: str, run_id: str, stored: StoredTable) -> StoredTable:
+def set_path(ledger: str, run_id: str, stored: StoredTable) -> StoredTable:
     """The stored table with the place where it is kept."""
     name = f"{run_id}-{stored.sha256}.{stored.format}"
-    return replace(stored, path=os.path.join(directory_of(ledger), name))
+    return replace(stored, path=os.path.join(get_directory(ledger), name))
 
 
 class Unsealed:
@@ -93,11 +93,11 @@ class Unsealed:
                 with suppress(OSError):  # then the next attempt does it
                     os.unlink(path)
 
-    def keep(self, made: str, path: str) -> None:
+    def keep(self, draft: str, path: str) -> None:
         """Move a table to its place. Raises OSError."""
-        _lock(made, path, self._handles)
+        _lock(draft, path, self._handles)
         self._paths.append(path)
-        replace_file(made, path)
+        replace_file(draft, path)
 
     def settle(self) -> None:
         """From now on they may be sealed, whatever is raised."""
@@ -106,7 +106,7 @@ class Unsealed:
 
 def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
     """Remove the tables of a run that was never sealed, and that no living process can seal."""
-    directory = directory_of(ledger)
+    directory = get_directory(ledger)
     with ExitStack() as handles:
         orphans = []
         for name in os.listdir(directory):
@@ -135,16 +135,16 @@ def _lock(path: str, name: str, handles: ExitStack) -> bool:
     return True
 
 
-def tidy(ledger: str, run_id: str, sealed: Iterable[StoredTable]) -> None:
+def remove_run_leftovers(ledger: str, run_id: str, sealed: Iterable[StoredTable]) -> None:
     """Remove what killed or overtaken processes have left of this run."""
-    directory = directory_of(ledger)
+    directory = get_directory(ledger)
     names = {os.path.basename(table.path) for table in sealed}
     for name in os.listdir(directory):
         if _OURS.fullmatch(name) and name.startswith(run_id) and name not in names:
             os.unlink(os.path.join(directory, name))
 
 
-def digest_of(path: str) -> str | None:
+def compute_digest(path: str) -> str | None:
     """The SHA-256 of a plain file in hex; None if there is none."""
     digest = hashlib.sha256()
     try:
@@ -156,13 +156,13 @@ def digest_of(path: str) -> str | None:
     return digest.hexdigest()
 
 
-def whole_table(stored: StoredTable, published: str) -> StoredTable:
+def find_whole_table(stored: StoredTable, published: str) -> StoredTable:
     """The table where it is whole: in the store, or where it was published before.
 
     Raises Failure (exit code 6) if both are gone or were changed.
     """
     for path in (stored.path, published):
-        if digest_of(path) == stored.sha256:
+        if compute_digest(path) == stored.sha256:
             return replace(stored, path=path)
     message = f"the record-level table that was released is gone, or was changed: {stored.path}"
     hint = "restore the file from a backup, or draw and pay anew with --new-noise"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.local.answer_cells import grid_of, level_values
+from dprelease.local.answer_cells import get_grid, list_level_values
 from dprelease.model.record_tables import (
     LaplaceLaw,
     RecordStep,
@@ -34,13 +34,13 @@ Counts = npt.NDArray[np.int64]
 Marks = npt.NDArray[np.float32]
 
 
-def usual_pairs(step: RecordStep) -> tuple[tuple[str, str], ...]:
+def choose_pairs(step: RecordStep) -> tuple[tuple[str, str], ...]:
     """The pairs of columns with labels whose cross table is small; the first few of them."""
     labelled = [response for response in step.responses if isinstance(response.law, SubsetLaw)]
     pairs = [
-        (one.column.name, other.column.name)
-        for one, other in combinations(labelled, 2)
-        if _width(one.law) * _width(other.law) <= MOST_CELLS
+        (first.column.name, second.column.name)
+        for first, second in combinations(labelled, 2)
+        if _count_width(first.law) * _count_width(second.law) <= MOST_CELLS
     ]
     return tuple(pairs[:MOST_PAIRS])
 
@@ -58,18 +58,20 @@ class Tallier:
         self._rows = 0
         self._sums = [0] * len(step.responses)
         self._counts = [
-            np.zeros(_width(response.law), dtype=np.int64) for response in step.responses
+            np.zeros(_count_width(response.law), dtype=np.int64) for response in step.responses
         ]
         places = {response.column.name: place for place, response in enumerate(step.responses)}
         self._pairs = {pair: (places.get(pair[0], -1), places.get(pair[1], -1)) for pair in pairs}
         self._tables: dict[tuple[str, str], Counts] = {}
-        for pair, (one, other) in self._pairs.items():
-            if min(one, other) < 0 or one == other:
+        for pair, (first, second) in self._pairs.items():
+            if min(first, second) < 0 or first == second:
                 raise ValueError("a pair is two columns of the table")
-            laws = step.responses[one].law, step.responses[other].law
+            laws = step.responses[first].law, step.responses[second].law
             if not all(isinstance(law, SubsetLaw) for law in laws):
                 raise ValueError("a column of a pair has no labels")
-            self._tables[pair] = np.zeros((_width(laws[0]), _width(laws[1])), dtype=np.int64)
+            self._tables[pair] = np.zeros(
+                (_count_width(laws[0]), _count_width(laws[1])), dtype=np.int64
+            )
 
     def add(self, columns: Sequence[Noisy]) -> None:
         """Count one more batch."""
@@ -96,7 +98,7 @@ class Tallier:
             if isinstance(law, SubsetLaw):
                 labels[name] = tuple(counts)
             elif isinstance(law, WindowLaw):
-                values = level_values(law, grid_of(response))
+                values = list_level_values(law, get_grid(response))
                 sums[name] = sum(map(mul, counts, values), Fraction(0))
             else:
                 sums[name] = Fraction(self._sums[place])
@@ -108,19 +110,19 @@ class Tallier:
 
     def _add_pairs(self, columns: Sequence[Noisy]) -> None:
         marks: dict[int, Marks] = {}
-        for pair, (one, other) in self._pairs.items():
+        for pair, (first_name, second_name) in self._pairs.items():
             table = self._tables[pair]
-            first, second = columns[one], columns[other]
+            first, second = columns[first_name], columns[second_name]
             if first.shape[1] * second.shape[1] <= _PAIRINGS:
-                table += _paired(first, second, table.shape)
+                table += _count_pairs(first, second, table.shape)
                 continue
-            for place, width in ((one, table.shape[0]), (other, table.shape[1])):
+            for place, width in ((first_name, table.shape[0]), (second_name, table.shape[1])):
                 if place not in marks:
-                    marks[place] = _marks(columns[place], width)
-            table += (marks[one].T @ marks[other]).astype(np.int64)
+                    marks[place] = _mark_labels(columns[place], width)
+            table += (marks[first_name].T @ marks[second_name]).astype(np.int64)
 
 
-def _width(law: object) -> int:
+def _count_width(law: object) -> int:
     """How many labels or levels are counted."""
     if isinstance(law, SubsetLaw):
         return law.labels
@@ -134,7 +136,7 @@ def _sum(values: Noisy) -> int:
     return (int((values >> 32).sum()) << 32) + int((values & _LOW).sum())
 
 
-def _paired(first: Noisy, second: Noisy, shape: tuple[int, ...]) -> Counts:
+def _count_pairs(first: Noisy, second: Noisy, shape: tuple[int, ...]) -> Counts:
     """How often each label of the first stands with each of the second."""
     total: Counts = np.zeros(shape, dtype=np.int64)
     for one in range(first.shape[1]):
@@ -145,7 +147,7 @@ def _paired(first: Noisy, second: Noisy, shape: tuple[int, ...]) -> Counts:
     return total
 
 
-def _marks(codes: Noisy, width: int) -> Marks:
+def _mark_labels(codes: Noisy, width: int) -> Marks:
     """One row for each record, 1 at its labels."""
     marks: Marks = np.zeros((len(codes), width), dtype=np.float32)
     starts = np.arange(0, len(codes) * width, width, dtype=np.int64)[:, None]

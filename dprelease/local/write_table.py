@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dprelease.files.prefetch import read_ahead
-from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, cells_of
+from dprelease.local.answer_cells import Cells, LabelCells, NumberCells, choose_cells
 from dprelease.model import ColumnType, OutputTable, RecordStep
 from dprelease.output.csv_table import escape_formula, write_field
 from dprelease.output.table_schema import build_table_schema
@@ -42,17 +42,23 @@ def write_records(
     ``described`` has the columns' names and descriptions, and no values.
     """
     if form == "csv":
-        makers = [_maker(cells_of(response), as_csv=True) for response in step.responses]
+        makers = [_build_maker(choose_cells(response), as_csv=True) for response in step.responses]
         names = [response.column.name for response in step.responses]
-        _write_csv(sink, names, makers, batches, _rows_at_once(step))
+        _write_csv(sink, names, makers, batches, _choose_row_count(step))
         return
-    cells = {response.column.name: cells_of(response) for response in step.responses}
+    cells = {response.column.name: choose_cells(response) for response in step.responses}
     # of very many sets, hardly two cells are alike
-    few = [
-        name for name, cell in cells.items() if not (isinstance(cell, LabelCells) and cell.numbered)
+    small_columns = [
+        name
+        for name, cell in cells.items()
+        if not (isinstance(cell, LabelCells) and cell.is_numbered)
     ]
-    options: dict[str, Any] = {"version": "2.6", "compression": "zstd", "use_dictionary": few}
-    with pq.ParquetWriter(sink, _schema(step, described), **options) as writer:
+    options: dict[str, Any] = {
+        "version": "2.6",
+        "compression": "zstd",
+        "use_dictionary": small_columns,
+    }
+    with pq.ParquetWriter(sink, _build_schema(step, described), **options) as writer:
         for table in read_ahead(to_arrow(step, described, batches)):
             writer.write_table(table)
 
@@ -61,39 +67,39 @@ def to_arrow(
     step: RecordStep, described: OutputTable, batches: Iterable[Columns]
 ) -> Iterator[pa.Table]:
     """The rows as Arrow tables, as Parquet holds them."""
-    schema = _schema(step, described)
-    makers = [_maker(cells_of(response), as_csv=False) for response in step.responses]
-    for batch in _even(batches, _rows_at_once(step)):
+    schema = _build_schema(step, described)
+    makers = [_build_maker(choose_cells(response), as_csv=False) for response in step.responses]
+    for batch in _even_out(batches, _choose_row_count(step)):
         arrays = [make(column) for make, column in zip(makers, batch, strict=True)]
         yield pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _rows_at_once(step: RecordStep) -> int:
+def _choose_row_count(step: RecordStep) -> int:
     """As many rows as make a row group, fewer where their texts are long."""
-    width = 1 + sum(map(_width, map(cells_of, step.responses)))
+    width = 1 + sum(map(_compute_width, map(choose_cells, step.responses)))
     return max(_LEAST, min(ROW_GROUP, _MOST_TEXT // width))
 
 
-def _width(cells: Cells) -> int:
+def _compute_width(cells: Cells) -> int:
     """Bytes of the longest text of a column of labels."""
     if not isinstance(cells, LabelCells):
         return 0
-    if cells.numbered:
+    if cells.is_numbered:
         return cells.size * (cells.wide + 1)
     longest = max((len(label.encode()) for label in cells.labels), default=0)
     return cells.size * (longest + len((cells.separator or "").encode()))
 
 
-def empty(step: RecordStep, described: OutputTable) -> pa.Table:
+def build_empty_table(step: RecordStep, described: OutputTable) -> pa.Table:
     """The table of no rows."""
-    return _schema(step, described).empty_table()
+    return _build_schema(step, described).empty_table()
 
 
-def _schema(step: RecordStep, described: OutputTable) -> pa.Schema:
+def _build_schema(step: RecordStep, described: OutputTable) -> pa.Schema:
     fields = [
         pa.field(
             column.name,
-            parquet_type(cells_of(response)),
+            choose_parquet_type(choose_cells(response)),
             metadata={"description": column.description},
         )
         for column, response in zip(described.columns, step.responses, strict=True)
@@ -111,7 +117,7 @@ def _write_csv(
     rows: int,
 ) -> None:
     sink.write((",".join(write_field(escape_formula(name)) for name in names) + "\n").encode())
-    for batch in _even(batches, min(_BATCH, rows)):
+    for batch in _even_out(batches, min(_BATCH, rows)):
         texts = [make(column) for make, column in zip(makers, batch, strict=True)]
         lines = pc.binary_join_element_wise(*texts, ",")
         # one line feed after each: the lines are one list, and an empty text ends it
@@ -120,20 +126,20 @@ def _write_csv(
         sink.write(b"\n")
 
 
-def _even(batches: Iterable[Columns], rows: int) -> Iterable[Columns]:
+def _even_out(batches: Iterable[Columns], rows: int) -> Iterable[Columns]:
     """Batches of at most so many rows, small ones put together: what is written is the same."""
     waiting: list[Columns] = []
-    held = 0
+    total = 0
     for batch in batches:
         start = 0
         while start < len(batch[0]):
-            part = tuple(column[start : start + rows - held] for column in batch)
+            part = tuple(column[start : start + rows - total] for column in batch)
             waiting.append(part)
-            held += len(part[0])
+            total += len(part[0])
             start += len(part[0])
-            if held == rows:
+            if total == rows:
                 yield tuple(map(np.concatenate, zip(*waiting, strict=True)))
-                waiting, held = [], 0
+                waiting, total = [], 0
     if waiting:
         yield tuple(map(np.concatenate, zip(*waiting, strict=True)))
 
@@ -150,7 +156,7 @@ _TYPES = {
 _PLAIN = 6  # Arrow writes decimals of more places with an exponent where they are small
 
 
-def parquet_type(cells: Cells) -> pa.DataType:
+def choose_parquet_type(cells: Cells) -> pa.DataType:
     """The Arrow type of a column in Parquet."""
     if isinstance(cells, LabelCells):
         return _TYPES[cells.type] if cells.size == 1 else pa.string()
@@ -159,40 +165,40 @@ def parquet_type(cells: Cells) -> pa.DataType:
     return pa.float64() if cells.parquet == "double" else pa.decimal128(38, cells.places)
 
 
-def sets_of(cells: LabelCells) -> npt.NDArray[np.uint32]:
+def list_sets(cells: LabelCells) -> npt.NDArray[np.uint32]:
     """The sets of so many labels, one in a row, in colexicographic order."""
     sets = combinations(range(len(cells.labels)), cells.size)
     return np.array(sorted(sets, key=lambda labels: labels[::-1]), dtype=np.uint32)
 
 
-def value_table(cells: Cells, *, as_csv: bool) -> pa.Array | None:
-    """What a file holds for each level, or for each of ``sets_of``; texts of CSV are not quoted.
+def build_value_table(cells: Cells, *, as_csv: bool) -> pa.Array | None:
+    """What a file holds for each level, or for each of ``list_sets``; texts of CSV are not quoted.
 
     None for the many values of a grid and for numbered sets.
     """
     if isinstance(cells, NumberCells):
         if cells.levels is None or not as_csv:
             return None if cells.levels is None else number_array(cells, cells.levels)
-        return pa.array(map(cells.text, cells.levels), type=pa.string())
-    if cells.numbered:
+        return pa.array(map(cells.write_number, cells.levels), type=pa.string())
+    if cells.is_numbered:
         return None
     if cells.size == 1 and not as_csv:
-        return pa.array(cells.values, type=parquet_type(cells))
+        return pa.array(cells.values, type=choose_parquet_type(cells))
     firsts = cells.csv_labels if as_csv else cells.labels
     texts = [
-        (cells.separator or "").join([firsts[first], *(cells.labels[label] for label in others)])
-        for first, *others in sets_of(cells).tolist()
+        (cells.separator or "").join([firsts[first], *(cells.labels[label] for label in rest)])
+        for first, *rest in list_sets(cells).tolist()
     ]
     return pa.array(texts, type=pa.string())
 
 
-def _maker(cells: Cells, *, as_csv: bool) -> Maker:
+def _build_maker(cells: Cells, *, as_csv: bool) -> Maker:
     """What turns a noisy column into what a file holds; fields of CSV are quoted where needed."""
-    table = value_table(cells, as_csv=as_csv)
+    table = build_value_table(cells, as_csv=as_csv)
     if table is None:
         if isinstance(cells, LabelCells):
-            return _numbered(cells)
-        return _texts(cells) if as_csv else _numbers(cells)
+            return _build_number_maker(cells)
+        return _build_text_maker(cells) if as_csv else _build_level_maker(cells)
     if as_csv:
         table = pa.array(map(write_field, table.to_pylist()), type=pa.string())
     if isinstance(cells, NumberCells):
@@ -206,18 +212,20 @@ def _maker(cells: Cells, *, as_csv: bool) -> Maker:
 
 def number_array(cells: NumberCells, scaled: Iterable[int]) -> pa.Array:
     """Cells of a numeric column as Parquet has them, one by one."""
-    return pa.array([_value(cells, value) for value in scaled], type=parquet_type(cells))
+    return pa.array(
+        [_convert_value(cells, value) for value in scaled], type=choose_parquet_type(cells)
+    )
 
 
-def _value(cells: NumberCells, scaled: int) -> int | float | Decimal:
+def _convert_value(cells: NumberCells, scaled: int) -> int | float | Decimal:
     if cells.parquet == "int64":
         return scaled
     if cells.parquet == "double":
         return float(Fraction(scaled, 10**cells.places))
-    return Decimal(cells.text(scaled))  # of any number of digits, as arithmetic is not
+    return Decimal(cells.write_number(scaled))  # of any number of digits, as arithmetic is not
 
 
-def _numbered(cells: LabelCells) -> Maker:
+def _build_number_maker(cells: LabelCells) -> Maker:
     """The numbers of the labels, a blank between; all texts are equally long."""
     wide = cells.wide + 1
     words = "".join(f"{number:0{cells.wide}d} " for number in range(1, len(cells.labels) + 1))
@@ -235,7 +243,7 @@ def _numbered(cells: LabelCells) -> Maker:
     return make
 
 
-def _numbers(cells: NumberCells) -> Maker:
+def _build_level_maker(cells: NumberCells) -> Maker:
     if cells.parquet == "int64":
         return lambda noisy: pa.array(noisy * cells.factor)
     if cells.parquet == "double":
@@ -244,19 +252,19 @@ def _numbers(cells: NumberCells) -> Maker:
     return lambda noisy: number_array(cells, (value * cells.factor for value in noisy.tolist()))
 
 
-def _texts(cells: NumberCells) -> Maker:
+def _build_text_maker(cells: NumberCells) -> Maker:
     fits = cells.parquet in {"int64", "double"}
     if fits and cells.places == 0:
         return lambda noisy: pa.array(noisy * cells.factor).cast(pa.string())
     if fits and cells.places <= _PLAIN:
         kind = pa.decimal128(38, cells.places)
-        return lambda noisy: _decimals(noisy * cells.factor, kind).cast(pa.string())
+        return lambda noisy: _build_decimals(noisy * cells.factor, kind).cast(pa.string())
     return lambda noisy: pa.array(
-        [cells.text(value * cells.factor) for value in noisy.tolist()], type=pa.string()
+        [cells.write_number(value * cells.factor) for value in noisy.tolist()], type=pa.string()
     )
 
 
-def _decimals(scaled: Noisy, kind: pa.Decimal128Type) -> pa.Array:
+def _build_decimals(scaled: Noisy, kind: pa.Decimal128Type) -> pa.Array:
     """Whole numbers of the last place as decimals, which have the same bytes."""
     whole = pa.array(scaled).cast(pa.decimal128(19, 0))
     return pa.Array.from_buffers(kind, len(whole), whole.buffers())

@@ -72,10 +72,10 @@ def _plan_response(
     release: Release, perturb: Perturb, column: PerturbedColumn, epsilon: Fraction, delta: Fraction
 ) -> Response:
     # Imported here for start-up: it needs arrays, and most releases have no table of records.
-    from dprelease.local.calibrate import respond
+    from dprelease.local.calibrate import calibrate_response
 
     try:
-        response = respond(column, epsilon, delta, perturb.truth)
+        response = calibrate_response(column, epsilon, delta, perturb.truth)
         _check_usable(response)
     except ValueError:
         key = f"perturb[{perturb.number}]"
@@ -90,10 +90,10 @@ def _plan_response(
 def _check_usable(response: Response) -> None:
     """Raise ValueError for answers that could not be drawn or written: a run would pay for them."""
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.local.answer_cells import cells_of, grid_of
+    from dprelease.local.answer_cells import choose_cells, get_grid
 
     if isinstance(response.law, LaplaceLaw) and (
-        response.law.scale > WIDEST_SCALE or grid_of(response).magnitude >= WIDEST_VALUE
+        response.law.scale > WIDEST_SCALE or get_grid(response).magnitude >= WIDEST_VALUE
     ):
         raise ValueError("noisy values that might leave 64 bits")
-    cells_of(response)
+    choose_cells(response)

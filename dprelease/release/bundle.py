@@ -304,10 +304,10 @@ def _list_record_files(plan: Plan, sealed: Sealed) -> list[RecordFile]:
     if not plan.records:
         return []
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.local.answer_cells import described
+    from dprelease.local.answer_cells import describe_table
 
     about, titles = plan.release.about, plan.release.names.tables
-    tables = [described(step, about) for step in plan.records]
+    tables = [describe_table(step, about) for step in plan.records]
     return [
         RecordFile(
             replace(table, title=titles.get(table.name, table.title)), sealed.records[table.name]

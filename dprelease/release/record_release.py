@@ -17,11 +17,17 @@ from dprelease.files.system import sync_directory
 from dprelease.kernel.noise.entropy import read_bits
 from dprelease.kernel.privatize.engine_requests import record_request
 from dprelease.kernel.privatize.record_tables import perturb, prepare
-from dprelease.local.answer_cells import described
+from dprelease.local.answer_cells import describe_table
 from dprelease.local.read_table import read_columns
 from dprelease.local.shuffle import Shuffler
-from dprelease.local.table_store import Unsealed, directory_of, place_of, tidy, whole_table
-from dprelease.local.tally import Tallier, usual_pairs
+from dprelease.local.table_store import (
+    Unsealed,
+    find_whole_table,
+    get_directory,
+    remove_run_leftovers,
+    set_path,
+)
+from dprelease.local.tally import Tallier, choose_pairs
 from dprelease.local.write_table import write_records
 from dprelease.model import (
     ExactRecords,
@@ -88,9 +94,9 @@ def record(  # noqa: PLR0913, PLR0917 - as above
     In memory that does not depend on the number of records. Raises OSError where the disk doesn't
     take it, Failure where the data can't be read; then nothing is kept.
     """
-    directory, form = directory_of(release.ledger.path), release.output.format
+    directory, form = get_directory(release.ledger.path), release.output.format
     shuffler = Shuffler(draw, directory)
-    tallier = Tallier(step, usual_pairs(step))
+    tallier = Tallier(step, choose_pairs(step))
     for columns in read_ahead(perturb(exact, step, draw)):
         tallier.add(columns)
         shuffler.add(narrow(columns, step))
@@ -99,10 +105,10 @@ def record(  # noqa: PLR0913, PLR0917 - as above
         path = os.path.join(staging.content, "table")
         with open_new_file(path) as sink:
             write_records(
-                sink, step, described(step, release.about), read_ahead(shuffler.drain()), form
+                sink, step, describe_table(step, release.about), read_ahead(shuffler.drain()), form
             )
         stored = _measure_table(path, form, tallier.tally())
-        stored = place_of(release.ledger.path, run_id, stored)
+        stored = set_path(release.ledger.path, run_id, stored)
         unsealed.keep(path, stored.path)
         sync_directory(directory)
         return stored
@@ -138,8 +144,8 @@ def locate_tables(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
     if not plan.records:
         return sealed_run
     release, ledger = plan.release, plan.release.ledger.path
-    sealed = {name: place_of(ledger, run_id, table) for name, table in sealed_run.records.items()}
-    tidy(ledger, run_id, sealed.values())
+    sealed = {name: set_path(ledger, run_id, table) for name, table in sealed_run.records.items()}
+    remove_run_leftovers(ledger, run_id, sealed.values())
     return replace(sealed_run, records=_convert_tables(plan, sealed, release.output.format))
 
 
@@ -151,7 +157,7 @@ def _convert_tables(
     for step in plan.records:
         name = step.perturb.name
         published = os.path.join(release.output.path, name_table_file(name, sealed[name].format))
-        stored = whole_table(sealed[name], published)
+        stored = find_whole_table(sealed[name], published)
         if stored.path == published:
             stored = _restore_table(stored, sealed[name], release)
         tables[name] = (
@@ -162,7 +168,7 @@ def _convert_tables(
 
 def _restore_table(stored: StoredTable, missing: StoredTable, release: Release) -> StoredTable:
     """Copy a table back to where it was kept: the published one may go, or be in another format."""
-    directory = directory_of(release.ledger.path)
+    directory = get_directory(release.ledger.path)
     with stage(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
         copy_file(stored, path, 0o600)
@@ -175,13 +181,13 @@ def _convert_table(
     step: RecordStep, stored: StoredTable, release: Release, form: str
 ) -> StoredTable:
     """Write the same rows in the other format, beside the ones that are sealed."""
-    directory = directory_of(release.ledger.path)
+    directory = get_directory(release.ledger.path)
     path = f"{stored.path}.{form}"
     with stage(directory, PREFIX) as staging:
         new_path = os.path.join(staging.content, "table")
         with open(stored.path, "rb") as source, open_new_file(new_path) as sink:
             rows = read_columns(source, stored.path, stored.format, step)
-            write_records(sink, step, described(step, release.about), rows, form)
+            write_records(sink, step, describe_table(step, release.about), rows, form)
         converted = _measure_table(new_path, form, stored.tally)
         os.replace(new_path, path)
     return replace(converted, path=path)

@@ -60,10 +60,10 @@ class Result(Struct, frozen=True, eq=False, dict=True):
 
         tables = {table.name: to_arrow(table) for table in self.output_tables}
         if self.records:
-            from dprelease.local.read_table import arrow_of
+            from dprelease.local.read_table import read_arrow_table
 
             steps = {step.perturb.name: step for step in self.plan.records}
-            tables |= {file.table.name: arrow_of(file, steps) for file in self.records}
+            tables |= {file.table.name: read_arrow_table(file, steps) for file in self.records}
         if self.plan.release.rehearsal:  # what is tried on it works on a run
             return {name.removeprefix(REHEARSED): table for name, table in tables.items()}
         return tables

@@ -15,7 +15,7 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
 from dprelease.local.estimates import Estimates, estimate_facts, estimates
 from dprelease.local.read_table import read_columns
-from dprelease.local.tally import Tallier, usual_pairs
+from dprelease.local.tally import Tallier, choose_pairs
 from dprelease.model.record_tables import RecordStep
 from dprelease.reports.record_level.response_laws import Stated, steps_from_report
 from dprelease.reports.text.notebook import shown_table
@@ -69,7 +69,7 @@ def estimate(
         table_facts = find_stated_table(path, None if report is None else os.fspath(report))
         pairs = [_parse_pair(cross, table_facts.step) for cross in crosses]
         check_digest(source, path, table_facts)
-        cross_pairs = dict.fromkeys(pairs or usual_pairs(table_facts.step))
+        cross_pairs = dict.fromkeys(pairs or choose_pairs(table_facts.step))
         counted = Tallier(table_facts.step, tuple(cross_pairs))
         for columns in read_columns(source, path, table_facts.format, table_facts.step):
             counted.add(columns)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric
 
-from dprelease.local.answer_cells import described
-from dprelease.local.tally import Tallier, usual_pairs
+from dprelease.local.answer_cells import describe_table
+from dprelease.local.tally import Tallier, choose_pairs
 from dprelease.local.write_table import write_records
 from dprelease.model import (
     About,
@@ -61,9 +61,9 @@ def release(folder: Path, form: str = "csv", rows: int = ROWS) -> Path:
     """Write a table of records and its report, as a run does: the table's path."""
     batch = tuple(each[:rows] for each in columns())
     sink = io.BytesIO()
-    write_records(sink, STEP, described(STEP, About("a")), [batch], form)
+    write_records(sink, STEP, describe_table(STEP, About("a")), [batch], form)
     content = sink.getvalue()
-    counted = Tallier(STEP, usual_pairs(STEP))
+    counted = Tallier(STEP, choose_pairs(STEP))
     counted.add(batch)
     digest = hashlib.sha256(content).hexdigest()
     stored = StoredTable(f"/x/people.{form}", form, digest, len(content), counted.tally())

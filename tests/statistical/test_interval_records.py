@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric, window
 
-from dprelease.local.answer_cells import level_values
-from dprelease.local.estimates import cross, mean, shares
+from dprelease.local.answer_cells import list_level_values
+from dprelease.local.estimates import cross, estimate_shares, mean
 from dprelease.model import (
     Grid,
     LaplaceLaw,
@@ -55,7 +55,7 @@ def coverages(response: Response, rows: int, level: Fraction, narrower: float = 
     own, other = float(law.keep), float((law.size - law.keep) / (law.labels - 1))
     counts = tuple(range(rows + 1))
     found = [
-        shares(response, Tally(rows, {"a": (count,) * law.labels}), level).figures[0]
+        estimate_shares(response, Tally(rows, {"a": (count,) * law.labels}), level).figures[0]
         for count in counts
     ]
     middle = np.array([float(each.value) for each in found])
@@ -210,7 +210,7 @@ def test_means_with_laplace_noise(scale: Fraction) -> None:
     ],
 )
 def test_means_of_levels(law: WindowLaw) -> None:
-    values = np.array([float(each) for each in level_values(law, GRID)])
+    values = np.array([float(each) for each in list_level_values(law, GRID)])
     for code in (-1000, 0, 430, 1000):
         one = level_chances(law, code)
         assert values @ one == pytest.approx(code, abs=1e-6)

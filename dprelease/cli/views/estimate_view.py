@@ -80,7 +80,7 @@ def _shares(shares: Shares, rows: int, level: str) -> str:
 def _means(means: Sequence[Mean], rows: int, level: str) -> str:
     cells = []
     for mean in means:
-        total = mean.figure.times(rows)
+        total = mean.figure.scale(rows)
         cells.append((printable(mean.column), *_told(mean.figure), *_told(total)))
     heads = ["column", "mean", f"{level} interval", "sum", f"{level} interval"]
     return _table(heads, cells, 1)
@@ -100,8 +100,8 @@ def _headings(level: str) -> list[str]:
 
 
 def _counted(figure: Figure, rows: int) -> tuple[str, ...]:
-    value, interval = _told(figure.times(100), "%")
-    return value, interval, *_told(figure.times(rows))
+    value, interval = _told(figure.scale(100), "%")
+    return value, interval, *_told(figure.scale(rows))
 
 
 def _told(figure: Figure, unit: str = "") -> tuple[str, str]:

@@ -26,7 +26,7 @@ _WIDE, _LARGE = 1 << 40, 500  # beyond, the continuous law is a good guess
 _BITS = 36  # scales are searched among multiples of a power of two 2^-36 of them or less
 
 
-def delta_of(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
+def bound_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
     """Upper bound of the delta at this epsilon, for values up to ``width`` steps apart.
 
     ValueError if the scale is not positive, or the width or epsilon is negative.
@@ -43,7 +43,7 @@ def delta_of(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
+def find_least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
     """The least scale, in grid steps, for which the noise is (epsilon, delta)-DP.
 
     Valid for certain, and the least one up to 2^-35 of it, or exactly where delta is 0. ValueError
@@ -63,7 +63,7 @@ def least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fracti
     while high - low > 1:
         middle = next(first, (low + high) // 2)
         if low < middle < high:
-            enough = delta_of(middle * step, width, epsilon) <= delta
+            enough = bound_delta(middle * step, width, epsilon) <= delta
             low, high = (low, middle) if enough else (middle, high)
     return min(high * step, pure)
 
@@ -85,7 +85,7 @@ def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     return Fraction(high)
 
 
-def variance(scale: Fraction) -> float:
+def compute_variance(scale: Fraction) -> float:
     """Of the noise, in squared grid steps: 2 a/(1-a)^2 = 1/(2 sinh(1/(2 s))^2)."""
     half = float(1 / (2 * scale))
     return 0.0 if half > 350 else 1 / (2 * math.sinh(half) ** 2)
@@ -97,6 +97,6 @@ def mean_distance(scale: Fraction) -> float:
     return 0.0 if rate > 700 else 1 / math.sinh(rate)
 
 
-def classical_scale(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
+def compute_classical_scale(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
     """K/(epsilon - ln(1 - delta)), a sufficient scale that is often quoted; rounded up."""
     return width / (epsilon - bound_ln(1 - delta)[1]) if epsilon or delta else ZERO

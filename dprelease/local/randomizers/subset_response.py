@@ -49,7 +49,9 @@ class Chances(NamedTuple):
     wrong: Bounds
 
 
-def chances(categories: int, epsilon: Fraction, delta: Fraction = ZERO, size: int = 1) -> Chances:
+def enclose_chances(
+    categories: int, epsilon: Fraction, delta: Fraction = ZERO, size: int = 1
+) -> Chances:
     """Enclose p and q for ``size`` of ``categories`` >= 2 answers, to about 80 digits.
 
     ValueError if there are fewer answers, a set holds none or all of them, epsilon is negative, or
@@ -81,13 +83,15 @@ def keep(labels: int, size: int, epsilon: Fraction, delta: Fraction = ZERO) -> F
     Rounding down is private as long as P is not below the d/k of an answer that says nothing;
     ValueError where that leaves no P above it: such an epsilon is no budget.
     """
-    chance = Fraction(math.floor(chances(labels, epsilon, delta, size).true[0] * UNIT), UNIT)
+    chance = Fraction(
+        math.floor(enclose_chances(labels, epsilon, delta, size).true[0] * UNIT), UNIT
+    )
     if chance * labels <= size:
         raise ValueError("epsilon and delta are so small that no answer could say anything")
     return chance
 
 
-def epsilon_of_truth(labels: int, truth: Fraction) -> Fraction:
+def compute_truth_epsilon(labels: int, truth: Fraction) -> Fraction:
     """The epsilon of the true answer among k having the chance ``truth``: |ln(g (k-1)/(1-g))|.
 
     Rounded up to 15 digits; zero when all answers are equally likely. ValueError unless the chance
@@ -99,8 +103,8 @@ def epsilon_of_truth(labels: int, truth: Fraction) -> Fraction:
     return round_up(max(high, -low)) if truth * labels != 1 else ZERO
 
 
-def best_size(
-    labels: int, epsilon: Fraction, delta: Fraction = ZERO, most: int = MOST_IN_A_SET
+def choose_size(
+    labels: int, epsilon: Fraction, delta: Fraction = ZERO, size_limit: int = MOST_IN_A_SET
 ) -> int:
     """The size of the sets with the least mean variance of shares; at most ``most``, ties to less.
 
@@ -109,11 +113,11 @@ def best_size(
 
     Chosen in floats: whatever is chosen, its P is exact.
     """
-    best, least = 1, math.inf
-    for size in range(1, min(labels - 1, most) + 1):
+    best, lowest = 1, math.inf
+    for size in range(1, min(labels - 1, size_limit) + 1):
         variance = _mean_variance(labels, size, min(float(epsilon), 700.0), float(delta))
-        if variance < least * (1 - _HAIR):
-            best, least = size, variance
+        if variance < lowest * (1 - _HAIR):
+            best, lowest = size, variance
     return best
 
 

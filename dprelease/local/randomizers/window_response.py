@@ -52,12 +52,14 @@ _FACTOR_DIGITS = 30
 
 
 @lru_cache(maxsize=64)
-def _least_factor(epsilon: Fraction) -> Fraction:
+def _bound_factor(epsilon: Fraction) -> Fraction:
     """A lower bound of e^epsilon, which may be large."""
     return round_down(1 / bound_exp(-epsilon)[1], _FACTOR_DIGITS)
 
 
-def window_of(levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Window | None:
+def find_window(
+    levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO
+) -> Window | None:
     """The window of this shape that says most at (epsilon, delta): the gap is rounded up.
 
     None where delta is so large that numbers at the ends might never share an answer, or where its
@@ -70,7 +72,7 @@ def window_of(levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO
     disjoint = min(width, starts)
     if disjoint <= delta * width:
         return None
-    ratio = (disjoint * _least_factor(epsilon) + delta * starts) / (disjoint - delta * width)
+    ratio = (disjoint * _bound_factor(epsilon) + delta * starts) / (disjoint - delta * width)
     if ratio <= 1:  # at an epsilon beyond all digits
         return None
     beta = (ratio - 1) * width / (starts + ratio * width)
@@ -83,73 +85,75 @@ def window_of(levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO
     return Window(levels, width, ratio, gap)
 
 
-def best(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> WindowLaw | None:
+def find_best(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> WindowLaw | None:
     """The mixture with the least worst-case variance on a grid of ``width`` steps.
 
-    None where no window can be had (see ``window_of``; of so fine a grid places need more than 62
+    None where no window can be had (see ``find_window``; of so fine a grid places need more than 62
     bits). ValueError unless the grid has a step, epsilon is positive and delta is in [0, 1).
     """
     if width < 1:
         raise ValueError("a grid of one value needs no answer")
     most_starts = min((MOST - 1) // width, LEVELS[-1])
-    return _best(min(width, _FEW + 1), most_starts, epsilon, delta)
+    return _find_best(min(width, _FEW + 1), most_starts, epsilon, delta)
 
 
 @lru_cache(maxsize=1024)
-def _best(width: int, most_starts: int, epsilon: Fraction, delta: Fraction) -> WindowLaw | None:
+def _find_best(
+    width: int, most_starts: int, epsilon: Fraction, delta: Fraction
+) -> WindowLaw | None:
     windows = [
         window
-        for levels, size in _shapes(most_starts)
-        if (window := window_of(levels, size, epsilon, delta)) is not None
+        for levels, size in _iter_shapes(most_starts)
+        if (window := find_window(levels, size, epsilon, delta)) is not None
     ]
     if not windows:
         return None
-    places = _places(width)
-    curves = np.array([_curve(window, places) for window in windows])
-    useful = _undominated(curves)
+    places = _list_places(width)
+    curves = np.array([_compute_curve(window, places) for window in windows])
+    useful = _find_undominated(curves)
     windows, curves = [windows[i] for i in useful], curves[useful]
     alone = curves.max(axis=1)
-    single = _first_least(alone)
+    single = _find_first_least(alone)
     firsts, seconds = np.triu_indices(len(windows), 1)
     if len(firsts):
-        shares = _shares(curves, firsts, seconds)
-        worst = _mixed(curves, firsts, seconds, shares)
-        pair = _first_least(worst)
+        shares = _choose_shares(curves, firsts, seconds)
+        worst = _mix_curves(curves, firsts, seconds, shares)
+        pair = _find_first_least(worst)
         if worst[pair] < alone[single] * (1 - _HAIR):
             share = Fraction(int(shares[pair] * _SHARES), _SHARES)
             return WindowLaw(windows[firsts[pair]], windows[seconds[pair]], share)
     return WindowLaw(windows[single])
 
 
-def parts(law: WindowLaw) -> list[tuple[Fraction, Window]]:
+def list_parts(law: WindowLaw) -> list[tuple[Fraction, Window]]:
     """The windows of a law, each with its share."""
     if law.second is None:
         return [(law.share, law.first)]
     return [(law.share, law.first), (1 - law.share, law.second)]
 
 
-def variances(law: WindowLaw, places: Floats) -> Floats:
+def compute_variances(law: WindowLaw, places: Floats) -> Floats:
     """The variance of an answer, in squared half ranges, about numbers x of [-1, 1]."""
-    curve = _curve(law.first, places)
+    curve = _compute_curve(law.first, places)
     if law.second is not None:
         share = float(law.share)
-        curve = share * curve + (1 - share) * _curve(law.second, places)
+        curve = share * curve + (1 - share) * _compute_curve(law.second, places)
     return curve
 
 
-def worst_variance(law: WindowLaw, width: int) -> float:
+def find_worst_variance(law: WindowLaw, width: int) -> float:
     """The largest of them over the numbers of a grid, as far as its search looks at them."""
-    return float(variances(law, _places(width)).max())
+    return float(compute_variances(law, _list_places(width)).max())
 
 
-def _shapes(most_starts: int) -> Iterator[tuple[int, int]]:
+def _iter_shapes(most_starts: int) -> Iterator[tuple[int, int]]:
     for levels in LEVELS:
         for width in range(1, levels):
             if levels - width <= most_starts:
                 yield levels, width
 
 
-def _places(width: int) -> Floats:
+def _list_places(width: int) -> Floats:
     """Numbers x >= 0 of the grid (variances are even in x), or of one of 512 steps.
 
     Between these a variance is concave with second derivative -2, so that no more than 4e-6 is
@@ -160,7 +164,7 @@ def _places(width: int) -> Floats:
     return numbers
 
 
-def _curve(window: Window, places: Floats) -> Floats:
+def _compute_curve(window: Window, places: Floats) -> Floats:
     levels, width, starts = window.levels, window.width, window.levels - window.width
     gap, above = float(window.gap), float(window.ratio - 1)
     inside = levels + above * width
@@ -174,7 +178,7 @@ def _curve(window: Window, places: Floats) -> Floats:
     return curve
 
 
-def _undominated(curves: Floats) -> list[int]:
+def _find_undominated(curves: Floats) -> list[int]:
     """Windows, the best first, than which no better one is better everywhere."""
     best: list[int] = []
     for i in np.argsort(curves.max(axis=1), kind="stable"):
@@ -183,13 +187,13 @@ def _undominated(curves: Floats) -> list[int]:
     return best
 
 
-def _mixed(curves: Floats, firsts: Any, seconds: Any, shares: Floats) -> Floats:
+def _mix_curves(curves: Floats, firsts: Any, seconds: Any, shares: Floats) -> Floats:
     mixed = shares[:, None] * curves[firsts] + (1 - shares[:, None]) * curves[seconds]
     worst: Floats = mixed.max(axis=1)
     return worst
 
 
-def _shares(curves: Floats, firsts: Any, seconds: Any) -> Floats:
+def _choose_shares(curves: Floats, firsts: Any, seconds: Any) -> Floats:
     """The best share of the first of each pair, a multiple of 2^-16.
 
     The worst case is the upper end of lines in the share, one for each place: a falling and a
@@ -210,6 +214,6 @@ def _shares(curves: Floats, firsts: Any, seconds: Any) -> Floats:
     return rounded
 
 
-def _first_least(values: Floats) -> int:
+def _find_first_least(values: Floats) -> int:
     """Of those that are least up to a hair the first: the same on every machine."""
     return int(np.flatnonzero(values <= values.min() * (1 + 1e-9))[0])

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.local.answer_cells import cells_of
-from dprelease.local.estimates import chances
+from dprelease.local.answer_cells import choose_cells
+from dprelease.local.estimates import compute_chances
 from dprelease.model import ColumnType, Grid, Group, Loss, Mechanism, Perturb, PerturbedColumn
 from dprelease.model.record_tables import (
     LaplaceLaw,
@@ -102,7 +102,7 @@ def _response(facts: RecordColumn) -> Response:
         name, group, quantity, mechanism, _exact(facts.weight), facts.null_chosen
     )
     response = Response(column, mechanism, _law(facts.law), _loss(facts))
-    cells_of(response)  # refuses a law that is of another kind of column
+    choose_cells(response)  # refuses a law that is of another kind of column
     return response
 
 
@@ -132,7 +132,7 @@ def _quantity(name: str, facts: NumberGrid) -> Quantity:
 def _law(facts: ResponseLaw) -> Law:
     if isinstance(facts, SubsetResponse):
         law = SubsetLaw(_bounded(facts.labels, 1), _bounded(facts.size, 1), _exact(facts.keep))
-        own, other = chances(law)
+        own, other = compute_chances(law)
         if abs(own - other) < _TINY:
             raise ValueError("answers that tell nothing")
         return law

@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from msgspec.structs import replace
 
-from dprelease.local.answer_cells import LabelCells, cells_of
-from dprelease.local.estimates import chances, estimate_facts, estimates, rounded
-from dprelease.local.expected_error import expected
-from dprelease.local.share_intervals import quantile
+from dprelease.local.answer_cells import LabelCells, choose_cells
+from dprelease.local.estimates import compute_chances, estimate_facts, estimates, round_figure
+from dprelease.local.expected_error import compute_expected
+from dprelease.local.share_intervals import compute_quantile
 from dprelease.model import RecordStep, Response
 from dprelease.model.plan_json import exact, law_json
 from dprelease.model.record_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
@@ -89,7 +89,7 @@ def _column(response: Response, interval: Fraction) -> RecordColumn:
     """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
     column, loss, law, truth = response.column, response.loss, response.law, None
     if isinstance(law, SubsetLaw):
-        own, other = chances(law)
+        own, other = compute_chances(law)
         truth = Truth(own=float(own), given_other=float(other), labels_in_answer=law.size)
     quantity = column.quantity
     facts = RecordColumn(
@@ -119,7 +119,7 @@ def _column(response: Response, interval: Fraction) -> RecordColumn:
 
 
 def _labels(response: Response) -> Labels | None:
-    group, cells = response.column.group, cells_of(response)
+    group, cells = response.column.group, choose_cells(response)
     if group is None or not isinstance(cells, LabelCells):
         return None
     return Labels(
@@ -136,26 +136,26 @@ def _labels(response: Response) -> Labels | None:
 def answer_error(response: Response, interval: Fraction) -> AnswerError:
     """State what the answers of a column err, and what estimates from them do.
 
-    ``expected`` and ``floor`` are of one answer, the worst over all true values: with "chance" the
-    chance of a wrong label, with "distance" the mean distance from the truth, in units of the
-    column. ``floor`` is below what any mechanism of the same epsilon and delta has of it.
+    ``compute_expected`` and ``floor`` are of one answer, the worst over all true values: with
+    "chance" the chance of a wrong label, with "distance" the mean distance from the truth, in units
+    of the column. ``floor`` is below what any mechanism of the same epsilon and delta has of it.
     ``deviation`` is that of an estimate from one record, of a label's share or of the mean, the
     worst over all records; from n records it is that over the square root of n. ``halfwidths`` are
     those of its interval, about.
     """
-    error = expected(response)
+    error = compute_expected(response)
     deviation = math.sqrt(error.variance)
-    z = quantile(interval)
+    z = compute_quantile(interval)
     return AnswerError(
         of="chance" if response.column.group is not None else "distance",
-        expected=rounded(error.error),
-        floor=rounded(error.floor),
-        deviation=rounded(deviation),
-        typical_deviation=rounded(math.sqrt(error.typical)),
+        expected=round_figure(error.error),
+        floor=round_figure(error.floor),
+        deviation=round_figure(deviation),
+        typical_deviation=round_figure(math.sqrt(error.typical)),
         halfwidths=tuple(
-            RecordsHalfwidth(records=size, halfwidth=rounded(z * deviation / math.sqrt(size)))
+            RecordsHalfwidth(records=size, halfwidth=round_figure(z * deviation / math.sqrt(size)))
             for size in SIZES
         ),
-        scale=None if error.scale is None else rounded(error.scale),
-        classical_scale=None if error.classical is None else rounded(error.classical),
+        scale=None if error.scale is None else round_figure(error.scale),
+        classical_scale=None if error.classical is None else round_figure(error.classical),
     )

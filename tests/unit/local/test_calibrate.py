@@ -6,7 +6,7 @@ from fractions import Fraction as F
 import pytest
 
 from dprelease.kernel.verify.local_randomizers import is_law_confirmed
-from dprelease.local.calibrate import respond
+from dprelease.local.calibrate import calibrate_response
 from dprelease.local.randomizers import window_response
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
@@ -46,11 +46,18 @@ def holds(response: Response) -> bool:
 def test_every_response_is_as_private_as_asked(epsilon: str, delta: str) -> None:
     budget = F(epsilon), F(delta)
     responses = [
-        *(respond(labelled(count), *budget) for count in (2, 3, 10, 1000)),
-        *(respond(labelled(9, kind), *budget) for kind in Mechanism if "s" in kind.value[:2]),
-        respond(labelled(9, Mechanism.RANDOMIZED_RESPONSE), *budget),
-        *(respond(numeric(width), *budget) for width in (1, 2, 100, 2**53 - 1, 2**61, 2**63)),
-        respond(numeric(100, Mechanism.LAPLACE), *budget),
+        *(calibrate_response(labelled(count), *budget) for count in (2, 3, 10, 1000)),
+        *(
+            calibrate_response(labelled(9, kind), *budget)
+            for kind in Mechanism
+            if "s" in kind.value[:2]
+        ),
+        calibrate_response(labelled(9, Mechanism.RANDOMIZED_RESPONSE), *budget),
+        *(
+            calibrate_response(numeric(width), *budget)
+            for width in (1, 2, 100, 2**53 - 1, 2**61, 2**63)
+        ),
+        calibrate_response(numeric(100, Mechanism.LAPLACE), *budget),
     ]
     for response in responses:
         assert (response.loss.epsilon, response.loss.delta) == budget
@@ -59,38 +66,45 @@ def test_every_response_is_as_private_as_asked(epsilon: str, delta: str) -> None
 
 
 def test_labels_get_sets_where_these_are_better_and_it_is_said() -> None:
-    few, many = respond(labelled(10), F(6), F(0)), respond(labelled(10), F(1), F(0))
+    few, many = (
+        calibrate_response(labelled(10), F(6), F(0)),
+        calibrate_response(labelled(10), F(1), F(0)),
+    )
     assert (few.mechanism, few.law.size) == (Mechanism.RANDOMIZED_RESPONSE, 1)
     assert (many.mechanism, many.law.size) == (Mechanism.SUBSET_SELECTION, 3)
-    plain = respond(labelled(10, Mechanism.RANDOMIZED_RESPONSE), F(1), F(0))
+    plain = calibrate_response(labelled(10, Mechanism.RANDOMIZED_RESPONSE), F(1), F(0))
     assert (plain.mechanism, plain.law.size) == (Mechanism.RANDOMIZED_RESPONSE, 1)
     assert plain.column.mechanism is Mechanism.RANDOMIZED_RESPONSE
 
 
 def test_large_sets_are_for_those_who_ask() -> None:
-    usual = respond(labelled(400), F(1), F(0))
-    asked = respond(labelled(400, Mechanism.SUBSET_SELECTION), F(1), F(0))
+    usual = calibrate_response(labelled(400), F(1), F(0))
+    asked = calibrate_response(labelled(400, Mechanism.SUBSET_SELECTION), F(1), F(0))
     assert (usual.law.size, asked.law.size) == (32, 108)
     assert holds(usual)
     assert holds(asked)
-    assert respond(labelled(5000, Mechanism.SUBSET_SELECTION), F(1), F(0)).law.size == 256
+    assert (
+        calibrate_response(labelled(5000, Mechanism.SUBSET_SELECTION), F(1), F(0)).law.size == 256
+    )
 
 
 def test_numbers_get_the_law_with_the_least_variance() -> None:
-    assert isinstance(respond(numeric(1000), F(1), F(0)).law, WindowLaw)
-    assert isinstance(respond(numeric(1000, Mechanism.LAPLACE), F(1), F(0)).law, LaplaceLaw)
-    fine = respond(numeric(2**62), F(1), F(0))  # no window has places of 62 bits there
+    assert isinstance(calibrate_response(numeric(1000), F(1), F(0)).law, WindowLaw)
+    assert isinstance(
+        calibrate_response(numeric(1000, Mechanism.LAPLACE), F(1), F(0)).law, LaplaceLaw
+    )
+    fine = calibrate_response(numeric(2**62), F(1), F(0))  # no window has places of 62 bits there
     assert (fine.mechanism, fine.law) == (Mechanism.LAPLACE, LaplaceLaw(F(2**62)))
     # So much epsilon that noise is hardly ever there, and levels are far apart.
-    assert respond(numeric(100), F(600), F(0)).mechanism is Mechanism.LAPLACE
-    told = respond(numeric(100, Mechanism.PIECEWISE), F(600), F(0))
+    assert calibrate_response(numeric(100), F(600), F(0)).mechanism is Mechanism.LAPLACE
+    told = calibrate_response(numeric(100, Mechanism.PIECEWISE), F(600), F(0))
     assert told.mechanism is Mechanism.PIECEWISE
-    assert told.law == window_response.best(100, F(600))
+    assert told.law == window_response.find_best(100, F(600))
 
 
 def test_one_label_costs_nothing() -> None:
     for truth in (None, F(1, 2)):
-        response = respond(labelled(1), F(1), F(0), truth)
+        response = calibrate_response(labelled(1), F(1), F(0), truth)
         assert response.law == SubsetLaw(1, 1, F(1))
         assert response.loss == Loss(F(0), F(0), F(0))
         assert holds(response)
@@ -100,7 +114,7 @@ def test_one_label_costs_nothing() -> None:
 @pytest.mark.parametrize("labels", [2, 3, 4])
 def test_a_chance_of_the_truth_is_kept_and_paid_for(labels: int, truth: str) -> None:
     g = F(truth)
-    response = respond(labelled(labels), F(1), F(0), g)
+    response = calibrate_response(labelled(labels), F(1), F(0), g)
     assert response.mechanism is Mechanism.RANDOMIZED_RESPONSE
     assert isinstance(response.law, SubsetLaw)
     assert response.law.size == 1
@@ -139,4 +153,4 @@ def test_what_can_not_be_had_is_said(
     column: PerturbedColumn, epsilon: F, delta: F, truth: F | None, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
-        respond(column, epsilon, delta, truth)
+        calibrate_response(column, epsilon, delta, truth)

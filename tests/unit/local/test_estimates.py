@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from record_laws import ENDS, answers, labelled, numeric, sample, step_of, tally_of, window
 
-from dprelease.local.answer_variance import window_variance
-from dprelease.local.estimates import chances, estimates
+from dprelease.local.answer_variance import compute_window_variance
+from dprelease.local.estimates import compute_chances, estimates
 from dprelease.model import Grid, LaplaceLaw, RecordStep, SubsetLaw, Tally, WindowLaw
 
 KEEP = Fraction(3, 5)
@@ -94,14 +94,14 @@ def test_means_of_levels_are_right_on_average() -> None:
 def test_the_largest_variance_of_levels_is_found() -> None:
     column = numeric("n", GRID, WINDOWS)
     half = Fraction(GRID.width, 2)
-    from dprelease.local.answer_cells import level_values
+    from dprelease.local.answer_cells import list_level_values
 
-    values = level_values(WINDOWS, GRID)
+    values = list_level_values(WINDOWS, GRID)
     found = []
     for code in range(GRID.lower, GRID.upper + 1):
         square = sum(chance * values[level] ** 2 for level, chance in answers(column, code).items())
         found.append((square - code**2) / half**2)
-    assert max(found) <= window_variance(WINDOWS) <= max(found) * Fraction(11, 10)
+    assert max(found) <= compute_window_variance(WINDOWS) <= max(found) * Fraction(11, 10)
 
 
 def test_a_mean_with_laplace_noise_is_the_mean_of_the_answers() -> None:
@@ -129,7 +129,7 @@ def test_a_single_label_is_everybodys() -> None:
 )
 def test_a_law_that_tells_nothing_is_refused(law: SubsetLaw) -> None:
     with pytest.raises(ValueError, match="law"):
-        chances(law)
+        compute_chances(law)
 
 
 def test_estimates_of_many_records_are_close() -> None:

@@ -6,8 +6,8 @@ from fractions import Fraction as F
 import pytest
 from thorough import for_each
 
-from dprelease.local.calibrate import respond
-from dprelease.local.expected_error import expected
+from dprelease.local.calibrate import calibrate_response
+from dprelease.local.expected_error import compute_expected
 from dprelease.model import Grid
 from dprelease.model.columns import ColumnType
 from dprelease.model.queries import Group
@@ -50,7 +50,7 @@ def answers(law: WindowLaw, number: int, width: int) -> list[tuple[F, F]]:
 @pytest.mark.parametrize("width", [1, 2, 5, 23])
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
 def test_windows_number_by_number(width: int, epsilon: F, delta: F) -> None:
-    response = respond(numeric(width, Mechanism.PIECEWISE, F(1, 4), -7), epsilon, delta)
+    response = calibrate_response(numeric(width, Mechanism.PIECEWISE, F(1, 4), -7), epsilon, delta)
     assert isinstance(response.law, WindowLaw)
     distances, spreads = [], []
     for k in range(width + 1):
@@ -58,7 +58,7 @@ def test_windows_number_by_number(width: int, epsilon: F, delta: F) -> None:
         assert sum(value * chance for value, chance in law) == k
         distances.append(sum(abs(value - k) * chance for value, chance in law) / 4)
         spreads.append(sum((value - k) ** 2 * chance for value, chance in law) / 16)
-    found = expected(response)
+    found = compute_expected(response)
     assert found.error == pytest.approx(float(max(distances)), rel=1e-9)
     assert found.variance == pytest.approx(float(max(spreads)), rel=1e-9)
     assert found.typical == pytest.approx(float(sum(spreads) / len(spreads)), rel=1e-9)
@@ -69,7 +69,7 @@ def test_windows_number_by_number(width: int, epsilon: F, delta: F) -> None:
 @for_each("kind", [Mechanism.LAPLACE, Mechanism.PIECEWISE])
 @for_each(("epsilon", "delta"), BUDGETS)
 def test_nothing_is_below_its_floor(width: int, kind: Mechanism, epsilon: F, delta: F) -> None:
-    found = expected(respond(numeric(width, kind), epsilon, delta))
+    found = compute_expected(calibrate_response(numeric(width, kind), epsilon, delta))
     assert 0 < found.floor <= found.error
     assert found.error**2 <= found.variance * (1 + 1e-9) or kind is Mechanism.PIECEWISE
     assert 0 < found.typical <= found.variance * (1 + 1e-9)
@@ -79,7 +79,7 @@ def test_nothing_is_below_its_floor(width: int, kind: Mechanism, epsilon: F, del
 @pytest.mark.parametrize("labels", [2, 3, 10, 48, 500])
 def test_no_answer_of_labels_is_below_its_floor(labels: int, epsilon: F, delta: F) -> None:
     for kind in (Mechanism.AUTO, Mechanism.RANDOMIZED_RESPONSE):
-        found = expected(respond(labelled(labels, kind), epsilon, delta))
+        found = compute_expected(calibrate_response(labelled(labels, kind), epsilon, delta))
         assert 0 < found.floor <= found.error * (1 + 1e-12)
         if kind is Mechanism.RANDOMIZED_RESPONSE:
             assert found.floor == pytest.approx(found.error, rel=1e-9)
@@ -95,7 +95,7 @@ def test_no_answer_of_labels_is_below_its_floor(labels: int, epsilon: F, delta: 
 )
 def test_known_numbers(epsilon: str, delta: str, classical: str, floor: str) -> None:
     fine = numeric(299600, Mechanism.LAPLACE, F(1, 100))
-    found = expected(respond(fine, F(epsilon), F(delta)))
+    found = compute_expected(calibrate_response(fine, F(epsilon), F(delta)))
     assert found.classical is not None
     assert found.scale is not None
     assert f"{found.classical:.2f}" == classical
@@ -108,18 +108,18 @@ def test_known_numbers(epsilon: str, delta: str, classical: str, floor: str) -> 
 
 
 def test_what_must_be_reached() -> None:
-    assert expected(respond(labelled(10), F(1), F(0))).typical <= 3.0
-    response = respond(numeric(2 * 10**6, step=F(1, 10**6), lower=-(10**6)), F(1), F(0))
+    assert compute_expected(calibrate_response(labelled(10), F(1), F(0))).typical <= 3.0
+    response = calibrate_response(numeric(2 * 10**6, step=F(1, 10**6), lower=-(10**6)), F(1), F(0))
     assert response.mechanism is Mechanism.PIECEWISE
-    assert 4.2 < expected(response).variance <= 4.4
+    assert 4.2 < compute_expected(response).variance <= 4.4
 
 
 def test_frequencies_of_ten_labels() -> None:
     """By p and q: a share f has the variance (f p (1-p) + (1-f) q (1-q))/(p-q)^2."""
-    response: Response = respond(labelled(10), F(1), F(0))
+    response: Response = calibrate_response(labelled(10), F(1), F(0))
     p = 3 * math.e / (3 * math.e + 7)
     q = (2 * p + 3 * (1 - p)) / 9
-    found = expected(response)
+    found = compute_expected(response)
     spread = [p * (1 - p), q * (1 - q)]
     assert found.typical == pytest.approx((spread[0] + 9 * spread[1]) / 10 / (p - q) ** 2)
     assert found.variance == pytest.approx(max(spread) / (p - q) ** 2)
@@ -127,11 +127,11 @@ def test_frequencies_of_ten_labels() -> None:
 
 
 def test_one_label_is_never_wrong() -> None:
-    found = expected(respond(labelled(1), F(1), F(0)))
+    found = compute_expected(calibrate_response(labelled(1), F(1), F(0)))
     assert (found.error, found.floor, found.variance, found.typical) == (0, 0, 0, 0)
 
 
 def test_a_law_of_numbers_needs_numbers() -> None:
-    response = respond(numeric(4), F(1), F(0))
+    response = calibrate_response(numeric(4), F(1), F(0))
     with pytest.raises(ValueError, match="grid"):
-        expected(Response(labelled(4), response.mechanism, response.law, response.loss))
+        compute_expected(Response(labelled(4), response.mechanism, response.law, response.loss))

@@ -26,7 +26,7 @@ from record_laws import (
 
 from dprelease.errors import Failure
 from dprelease.local import read_table
-from dprelease.local.answer_cells import NumberCells, cells_of, separator_of
+from dprelease.local.answer_cells import NumberCells, choose_cells, choose_separator
 from dprelease.local.estimates import estimates
 from dprelease.model import ColumnType, Grid, LaplaceLaw, RecordStep, WindowLaw
 
@@ -100,7 +100,7 @@ def test_cells_by_an_independent_reader() -> None:
         "string", "string", "int64", "string", "bool", "date32[day]", "timestamp[us]",
         "int64", "double", "decimal128(38, 9)", "double", "int64",
     ]  # fmt: skip
-    between = separator_of(ODD)
+    between = choose_separator(ODD)
     assert between == "|"
     for row, line in enumerate(lines):
         label = ODD[columns[0][row, 0]]
@@ -124,20 +124,20 @@ def test_a_table_without_records(form: str) -> None:
 
 
 def test_a_separator_stands_in_no_label_and_begins_no_formula() -> None:
-    assert separator_of(["a|b", "c;d", "e/f"]) == "&"
+    assert choose_separator(["a|b", "c;d", "e/f"]) == "&"
     ascii_ = "".join(map(chr, range(32, 127)))
-    found = separator_of([ascii_])
+    found = choose_separator([ascii_])
     assert len(found) == 1
     assert ord(found) > 127
     with pytest.raises(ValueError, match="every character"):
-        separator_of(["".join(map(chr, range(32, 0x3100)))])
+        choose_separator(["".join(map(chr, range(32, 0x3100)))])
 
 
 def test_numbers_too_large_for_a_table_are_refused() -> None:
     response = numeric("n", Grid(Fraction(10**30), 0, 5), LaplaceLaw(Fraction(10**12)))
     with pytest.raises(ValueError, match="too large"):
-        cells_of(response)
-    cells = cells_of(numeric("n", Grid(Fraction(1), 0, 5), LaplaceLaw(Fraction(2**60))))
+        choose_cells(response)
+    cells = choose_cells(numeric("n", Grid(Fraction(1), 0, 5), LaplaceLaw(Fraction(2**60))))
     assert isinstance(cells, NumberCells)
     assert cells.parquet == "decimal"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from record_laws import labelled, numeric, sample, step_of, tally_of, window
 
-from dprelease.local.answer_cells import level_values
-from dprelease.local.tally import Tallier, usual_pairs
+from dprelease.local.answer_cells import list_level_values
+from dprelease.local.tally import Tallier, choose_pairs
 from dprelease.model import Grid, LaplaceLaw, RecordStep, WindowLaw
 
 HALF = Fraction(1, 2)
@@ -48,7 +48,7 @@ def test_it_counts_as_a_slow_count_does() -> None:
         slow = tuple(sum(i in row for row in plain[name]) for i in range(width))
         assert tally.labels[name] == slow
     assert tally.sums["n"] == sum(plain["n"])
-    values = level_values(LAW, GRID)
+    values = list_level_values(LAW, GRID)
     assert tally.sums["m"] == sum(values[level] for level in plain["m"])
     for one, other in PAIRS:
         for i, row in enumerate(tally.pairs[one, other]):
@@ -72,9 +72,9 @@ def test_sums_beyond_64_bits_are_exact() -> None:
 
 
 def test_small_cross_tables_are_counted_without_asking() -> None:
-    assert usual_pairs(STEP) == (("a", "b"),)
+    assert choose_pairs(STEP) == (("a", "b"),)
     many = step_of(*(labelled(name, ["x", "y"], HALF) for name in "abcdefg"))
-    assert len(usual_pairs(many)) == 10
+    assert len(choose_pairs(many)) == 10
 
 
 @pytest.mark.parametrize("pair", [("a", "n"), ("a", "a"), ("a", "nowhere")])

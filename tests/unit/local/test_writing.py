@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from record_laws import labelled, numeric, step_of
 
 from dprelease.files.prefetch import read_ahead
-from dprelease.local.answer_cells import LabelCells, cells_of, described
+from dprelease.local.answer_cells import LabelCells, choose_cells, describe_table
 from dprelease.local.read_table import read_columns
 from dprelease.local.write_table import write_records
 from dprelease.model import (
@@ -99,14 +99,14 @@ def test_written_and_read_back(name: str, form: str) -> None:
         for start, rows in ((0, 70), (70, 1), (71, 129))
     ]
     sink = io.BytesIO()
-    write_records(sink, step, described(step, About("r")), iter(batches), form)
+    write_records(sink, step, describe_table(step, About("r")), iter(batches), form)
     sink.seek(0)
     again = list(read_columns(sink, "t", form, step))
     for place, response in enumerate(step.responses):
         before = np.concatenate([batch[place] for batch in batches])
         after = np.concatenate([batch[place] for batch in again])
         if isinstance(response.law, WindowLaw):  # levels that stand for the same are one
-            values = cells_of(response).levels  # type: ignore[union-attr]
+            values = choose_cells(response).levels  # type: ignore[union-attr]
             assert values is not None
             assert [values[each] for each in before] == [values[each] for each in after]
         else:
@@ -121,7 +121,7 @@ def test_batches_make_no_difference(form: str) -> None:
     files = []
     for batches in ([whole], parts):
         sink = io.BytesIO()
-        write_records(sink, step, described(step, About("r")), iter(batches), form)
+        write_records(sink, step, describe_table(step, About("r")), iter(batches), form)
         files.append(sink.getvalue())
     assert files[0] == files[1]
 
@@ -132,7 +132,7 @@ def test_ordinary_readers_read_it() -> None:
     tables = []
     for form in ("csv", "parquet"):
         sink = io.BytesIO()
-        write_records(sink, step, described(step, About("r")), iter([whole]), form)
+        write_records(sink, step, describe_table(step, About("r")), iter([whole]), form)
         sink.seek(0)
         tables.append(csv.read_csv(sink) if form == "csv" else pq.read_table(sink))
     by_csv, by_parquet = tables
@@ -145,11 +145,13 @@ def test_ordinary_readers_read_it() -> None:
 
 
 def test_only_very_many_sets_are_numbers() -> None:
-    few, many = (cells_of(with_labels(tuple(map(str, range(k))), d)) for k, d in ((20, 5), (21, 5)))
+    few, many = (
+        choose_cells(with_labels(tuple(map(str, range(k))), d)) for k, d in ((20, 5), (21, 5))
+    )
     assert isinstance(few, LabelCells)
     assert isinstance(many, LabelCells)
     assert (comb(20, 5), comb(21, 5)) == (15_504, 20_349)
-    assert (few.numbered, many.numbered) == (False, True)
+    assert (few.is_numbered, many.is_numbered) == (False, True)
 
 
 # --- streams in threads --------------------------------------------------------------------------

@@ -155,9 +155,9 @@ COMPOSED: list[tuple[str, str, Found]] = [
     ("zCDP, rho = epsilon^2/2", "5.221534", lambda: zcdp.bound_epsilon(100 * F("0.005"), D6)),
 ]
 ANSWERS: list[tuple[str, str, Found]] = [
-    ("2 answers: true", "0.7310585786", lambda: subset_response.chances(2, F(1)).true),
-    ("4 answers: true", "0.4753668864", lambda: subset_response.chances(4, F(1)).true),
-    ("4 answers: wrong", "0.1748777045", lambda: subset_response.chances(4, F(1)).wrong),
+    ("2 answers: true", "0.7310585786", lambda: subset_response.enclose_chances(2, F(1)).true),
+    ("4 answers: true", "0.4753668864", lambda: subset_response.enclose_chances(4, F(1)).true),
+    ("4 answers: wrong", "0.1748777045", lambda: subset_response.enclose_chances(4, F(1)).wrong),
 ]
 KEYS: list[tuple[str, str, Found]] = [
     ("T (1, 1e-5)", "13", lambda: hidden("1", D5)),
@@ -345,5 +345,5 @@ def test_permute_and_flip_has_no_eighth() -> None:
 
 
 def test_randomised_response_reaches_the_rho_of_all_pure_losses() -> None:
-    (true, _), (wrong, _) = subset_response.chances(2, F(1))
+    (true, _), (wrong, _) = subset_response.enclose_chances(2, F(1))
     assert agree(true - wrong, "0.4621171573")

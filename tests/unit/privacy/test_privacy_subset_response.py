@@ -9,14 +9,19 @@ import pytest
 from oracle.local_deltas import subset_delta
 from thorough import for_each
 
-from dprelease.local.randomizers.subset_response import best_size, chances, epsilon_of_truth, keep
+from dprelease.local.randomizers.subset_response import (
+    choose_size,
+    compute_truth_epsilon,
+    enclose_chances,
+    keep,
+)
 
 
 @for_each("categories", [2, 3, 4, 50])
 @for_each("epsilon", ["0", "1e-9", "0.5", "1", "8", "300"])
 @for_each("delta", ["0", "1e-6", "0.2"])
 def test_the_enclosed_law_is_exactly_private(categories: int, epsilon: str, delta: str) -> None:
-    true, wrong = chances(categories, F(epsilon), F(delta))
+    true, wrong = enclose_chances(categories, F(epsilon), F(delta))
     assert 0 < wrong[0] <= wrong[1]
     assert 0 < true[0] <= true[1] <= 1
     assert true[0] + (categories - 1) * wrong[1] == 1
@@ -33,8 +38,8 @@ def test_the_enclosed_law_is_exactly_private(categories: int, epsilon: str, delt
 
 
 def test_no_epsilon_is_a_fair_draw_and_a_large_one_tells_the_truth() -> None:
-    assert chances(4, F(0)).true == (F(1, 4), F(1, 4))
-    low, high = chances(3, F(10**6)).wrong
+    assert enclose_chances(4, F(0)).true == (F(1, 4), F(1, 4))
+    low, high = enclose_chances(3, F(10**6)).wrong
     assert low == 0
     assert 0 < high < F(1, 10**2000)
 
@@ -42,7 +47,7 @@ def test_no_epsilon_is_a_fair_draw_and_a_large_one_tells_the_truth() -> None:
 def test_nonsense_is_refused() -> None:
     for categories, epsilon, delta in ((1, 1, 0), (2, -1, 0), (2, 1, 1), (2, 1, -1)):
         with pytest.raises(ValueError, match="two answers"):
-            chances(categories, F(epsilon), F(delta))
+            enclose_chances(categories, F(epsilon), F(delta))
 
 
 # --- sets ---------------------------------------------------------------------------------------
@@ -111,22 +116,22 @@ def test_a_binary_truth_costs_its_log_odds(truth: str) -> None:
     g = F(truth)
     with mpmath.workdps(60):
         cost = abs(mpmath.log(mpmath.mpf(g.numerator) / (g.denominator - g.numerator)))
-        found = epsilon_of_truth(2, g)
+        found = compute_truth_epsilon(2, g)
         found = mpmath.mpf(found.numerator) / found.denominator
         assert cost <= found <= cost * (1 + mpmath.mpf("1e-13"))
 
 
 def test_a_truth_among_many() -> None:
-    assert epsilon_of_truth(4, F(1, 4)) == 0
-    assert float(epsilon_of_truth(4, F(1, 2))) == pytest.approx(math.log(3), rel=1e-13)
+    assert compute_truth_epsilon(4, F(1, 4)) == 0
+    assert float(compute_truth_epsilon(4, F(1, 2))) == pytest.approx(math.log(3), rel=1e-13)
     for labels, truth in ((1, F(1, 2)), (2, F(0)), (2, F(1))):
         with pytest.raises(ValueError, match="two labels"):
-            epsilon_of_truth(labels, truth)
+            compute_truth_epsilon(labels, truth)
 
 
 def mean_variance(labels: int, size: int, epsilon: F, delta: F) -> F:
     """By the exact covariances of the answers, label by label."""
-    kept = chances(labels, epsilon, delta, size).true[0]
+    kept = enclose_chances(labels, epsilon, delta, size).true[0]
     laws, total = answers(labels, size, kept), F(0)
     for law in laws:
         for label in range(labels):
@@ -142,24 +147,24 @@ def mean_variance(labels: int, size: int, epsilon: F, delta: F) -> F:
 )
 def test_the_size_is_the_best_of_all(labels: int, epsilon: str, delta: str) -> None:
     found = [mean_variance(labels, d, F(epsilon), F(delta)) for d in range(1, labels)]
-    best = best_size(labels, F(epsilon), F(delta))
+    best = choose_size(labels, F(epsilon), F(delta))
     assert found[best - 1] == pytest.approx(min(found), rel=1e-8)
     assert all(value > found[best - 1] * (1 + F(1, 10**10)) for value in found[: best - 1])
 
 
 def test_ten_labels_at_epsilon_one() -> None:
-    assert best_size(10, F(1)) == 3
+    assert choose_size(10, F(1)) == 3
     assert 2.90 < mean_variance(10, 3, F(1), F(0)) < 2.92
 
 
 def test_sets_are_not_too_large_and_budgets_not_too_small() -> None:
-    assert best_size(10**6, F(1, 100)) == 32
-    assert best_size(10**6, F(20)) == 1
-    assert best_size(2, F(10**6)) == 1
+    assert choose_size(10**6, F(1, 100)) == 32
+    assert choose_size(10**6, F(20)) == 1
+    assert choose_size(2, F(10**6)) == 1
     with pytest.raises(ValueError, match="no answer"):
         keep(3, 1, F(1, 10**30))
     for size in (0, 3):
         with pytest.raises(ValueError, match="at least one label"):
-            chances(3, F(1), F(0), size)
+            enclose_chances(3, F(1), F(0), size)
     assert keep(3, 2, F(1), F(9, 10)) == 1  # delta pays for the label that is never named
     assert keep(3, 1, F(10**6)) == 1 - F(1, 2**64)

@@ -12,10 +12,10 @@ from thorough import for_each
 
 from dprelease.local.randomizers.window_response import (
     LEVELS,
-    best,
-    variances,
-    window_of,
-    worst_variance,
+    compute_variances,
+    find_best,
+    find_window,
+    find_worst_variance,
 )
 from dprelease.model.record_tables import Window, WindowLaw
 
@@ -74,7 +74,7 @@ def bound(window: Window, limit: F) -> F:
 @for_each("epsilon", ["0.01", "1", "4"])
 @for_each("delta", ["0", "1e-6", "0.1"])
 def test_a_window_loses_what_it_may(shape: tuple[int, int], epsilon: str, delta: str) -> None:
-    window = window_of(*shape, F(epsilon), F(delta))
+    window = find_window(*shape, F(epsilon), F(delta))
     assert window is not None
     width = 2 * (shape[0] - shape[1]) + 1
     laws = [law_chances(WindowLaw(window), k, width) for k in range(width + 1)]
@@ -94,7 +94,7 @@ def test_a_window_loses_what_it_may(shape: tuple[int, int], epsilon: str, delta:
 def test_the_best_mixture_is_right_on_average_and_as_private_as_asked(
     width: int, epsilon: str, delta: str
 ) -> None:
-    law = best(width, F(epsilon), F(delta))
+    law = find_best(width, F(epsilon), F(delta))
     assert law is not None
     assert 2**64 % law.share.denominator == 0
     laws = [law_chances(law, k, width) for k in range(width + 1)]
@@ -110,15 +110,15 @@ def test_the_best_mixture_is_right_on_average_and_as_private_as_asked(
         assert sum(value * chance for value, chance in each) == x
         spreads.append(sum(value**2 * chance for value, chance in each) - x * x)
     numbers = np.array([2 * k / width - 1 for k in range(width + 1)])
-    assert variances(law, numbers) == pytest.approx([float(s) for s in spreads], rel=1e-9)
-    assert worst_variance(law, width) == pytest.approx(float(max(spreads)), rel=1e-9)
+    assert compute_variances(law, numbers) == pytest.approx([float(s) for s in spreads], rel=1e-9)
+    assert find_worst_variance(law, width) == pytest.approx(float(max(spreads)), rel=1e-9)
 
 
 def test_known_variances() -> None:
     for epsilon, most in ((1, 4.29), (2, 0.99), (4, 0.16)):
-        law = best(WIDE, F(epsilon))
+        law = find_best(WIDE, F(epsilon))
         assert law is not None
-        assert most * 0.95 < worst_variance(law, WIDE) <= most
+        assert most * 0.95 < find_worst_variance(law, WIDE) <= most
 
 
 def duchi(epsilon: float) -> float:
@@ -135,60 +135,60 @@ def piecewise(epsilon: float) -> float:
     "epsilon", ["0.001", "0.1", "0.5", "1", "1.5", "2", "3", "4", "6", "8", "10", "12", "14"]
 )
 def test_it_is_no_worse_than_what_is_known(epsilon: str) -> None:
-    law = best(WIDE, F(epsilon))
+    law = find_best(WIDE, F(epsilon))
     assert law is not None
     e = float(epsilon)
-    assert worst_variance(law, WIDE) <= min(duchi(e), piecewise(e)) * (1 + 1e-5)
+    assert find_worst_variance(law, WIDE) <= min(duchi(e), piecewise(e)) * (1 + 1e-5)
     # At two numbers only it is randomised response, but for the rounded gap.
-    ends = best(1, F(epsilon))
+    ends = find_best(1, F(epsilon))
     assert ends is not None
-    assert worst_variance(ends, 1) <= (duchi(e) - 1) * (1 + 1e-5) + 1e-4
+    assert find_worst_variance(ends, 1) <= (duchi(e) - 1) * (1 + 1e-5) + 1e-4
 
 
 def test_no_other_share_and_no_single_window_is_better() -> None:
     for epsilon in (F(1, 2), F(1), F(2), F(4)):
-        law = best(WIDE, epsilon)
+        law = find_best(WIDE, epsilon)
         assert law is not None
-        least = worst_variance(law, WIDE)
+        least = find_worst_variance(law, WIDE)
         for levels in LEVELS:
             for width in range(1, levels):
-                window = window_of(levels, width, epsilon)
+                window = find_window(levels, width, epsilon)
                 assert window is not None
-                assert worst_variance(WindowLaw(window), WIDE) >= least
+                assert find_worst_variance(WindowLaw(window), WIDE) >= least
         if law.second is not None:
             for change in (F(-1, 100), F(1, 100), F(-1, 2000), F(1, 2000)):
                 other = replace(law, share=law.share + change)
-                assert worst_variance(other, WIDE) >= least * (1 - 1e-6)
+                assert find_worst_variance(other, WIDE) >= least * (1 - 1e-6)
 
 
 def test_every_width_has_a_law() -> None:
     for n in range(10):
-        assert best(WIDE + n, F(1) + F(n, 7), F(n, 1000)) is not None
+        assert find_best(WIDE + n, F(1) + F(n, 7), F(n, 1000)) is not None
     for n in range(1000):
-        assert best(WIDE + n, F(8, 7), F(1, 1000)) is not None
+        assert find_best(WIDE + n, F(8, 7), F(1, 1000)) is not None
 
 
 def test_places_stay_within_62_bits() -> None:
     for width in (2**57, 2**58, 2**60, 2**62 - 1):
-        law = best(width, F(1))
+        law = find_best(width, F(1))
         assert law is not None
         for window in (law.first, law.second):
             if window is not None:
                 assert width * (window.levels - window.width) < 2**62
                 total = window.ratio * window.width + window.levels - window.width
                 assert total.numerator < 2**62
-    assert best(2**62, F(1)) is None
+    assert find_best(2**62, F(1)) is None
 
 
 def test_what_can_not_be_had() -> None:
-    assert window_of(6, 5, F(1), F(1, 5)) is None  # ends may then never share an answer
-    assert window_of(2, 1, F(1, 10**40)) is None
-    assert best(8, F(1, 10**40)) is None
-    far = window_of(2, 1, F(10**6))
+    assert find_window(6, 5, F(1), F(1, 5)) is None  # ends may then never share an answer
+    assert find_window(2, 1, F(1, 10**40)) is None
+    assert find_best(8, F(1, 10**40)) is None
+    far = find_window(2, 1, F(10**6))
     assert far is not None
     assert far.ratio < F(10) ** 2172  # that is e^5000: larger ones are not resolved
     for levels, width, epsilon, delta in ((2, 2, 1, 0), (2, 0, 1, 0), (2, 1, 0, 0), (2, 1, 1, 1)):
         with pytest.raises(ValueError, match="needs 1 <= width"):
-            window_of(levels, width, F(epsilon), F(delta))
+            find_window(levels, width, F(epsilon), F(delta))
     with pytest.raises(ValueError, match="one value"):
-        best(0, F(1))
+        find_best(0, F(1))

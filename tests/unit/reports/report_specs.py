@@ -9,7 +9,7 @@ from typing import Any
 
 import builders
 
-from dprelease.local.tally import usual_pairs
+from dprelease.local.tally import choose_pairs
 from dprelease.model import RecordStep, StoredTable, SubsetLaw, Tally
 
 PEOPLE: dict[str, Any] = {
@@ -72,7 +72,7 @@ def drawn(step: RecordStep, rows: int) -> StoredTable:
         (one, other): tuple(
             tuple(a * b // max(rows, 1) for b in labels[other]) for a in labels[one]
         )
-        for one, other in usual_pairs(step)
+        for one, other in choose_pairs(step)
     }
     tally = Tally(rows, labels, sums, pairs)
     return StoredTable("/nowhere/records.csv", "csv", "0" * 64, 12345, tally)

@@ -29,7 +29,7 @@ def subset(labels: int, size: int, epsilon: F, delta: F) -> SubsetLaw:
 
 
 def windows(width: int, epsilon: F, delta: F = F(0)) -> WindowLaw:
-    law = window_response.best(width, epsilon, delta)
+    law = window_response.find_best(width, epsilon, delta)
     assert law is not None
     return law
 
@@ -44,7 +44,7 @@ def test_calibrated_laws_hold_and_one_notch_less_noise_does_not(epsilon: F, delt
         if law.keep + NOTCH < 1:
             assert not is_law_confirmed(replace(law, keep=law.keep + NOTCH), None, loss)
     for width in (1, 2, 33, 10**6, 2**53 - 1, 2**60):
-        scale = local_laplace.least_scale(width, epsilon, delta)
+        scale = local_laplace.find_least_scale(width, epsilon, delta)
         assert is_law_confirmed(LaplaceLaw(scale), width, loss)
         assert not is_law_confirmed(
             LaplaceLaw(scale * (1 - F(1, 10**9))), width, loss
@@ -60,13 +60,13 @@ def test_a_smaller_claim_is_refused(epsilon: F, delta: F) -> None:
         assert not is_law_confirmed(subset(10, 1, epsilon, delta), None, less)
     if delta == 0:
         assert not is_law_confirmed(
-            LaplaceLaw(local_laplace.least_scale(9, epsilon, delta)), 9, less
+            LaplaceLaw(local_laplace.find_least_scale(9, epsilon, delta)), 9, less
         )
     if delta > F(1, 100):
         less = Loss(epsilon, delta * F(999, 1000))
         assert not is_law_confirmed(subset(10, 1, epsilon, delta), None, less)
         assert not is_law_confirmed(
-            LaplaceLaw(local_laplace.least_scale(9, epsilon, delta)), 9, less
+            LaplaceLaw(local_laplace.find_least_scale(9, epsilon, delta)), 9, less
         )
         if epsilon < 5:
             assert not is_law_confirmed(windows(9, epsilon, delta), 9, less)
@@ -143,7 +143,7 @@ def test_laws_that_say_nothing_or_lie_hold() -> None:
     assert is_law_confirmed(SubsetLaw(4, 1, F(1, 4)), None, nothing)
     assert not is_law_confirmed(SubsetLaw(4, 1, F(1, 4) - NOTCH), None, nothing)
     lies = SubsetLaw(2, 1, F(1, 4))
-    assert is_law_confirmed(lies, None, Loss(subset_response.epsilon_of_truth(2, F(1, 4))))
+    assert is_law_confirmed(lies, None, Loss(subset_response.compute_truth_epsilon(2, F(1, 4))))
     assert not is_law_confirmed(lies, None, Loss(F("1.0986")))
     assert is_law_confirmed(SubsetLaw(5, 4, F(1)), None, Loss(F(0), F(1, 4)))
     assert not is_law_confirmed(SubsetLaw(5, 4, F(1)), None, Loss(F(50), F(1, 4) - NOTCH))
@@ -169,9 +169,9 @@ def test_rho(epsilon: F) -> None:
 def test_two_derivations_of_one_delta(width: int, epsilon: str) -> None:
     for scale in (F(1, 3), F(2), F(17, 3), F(90)):
         own = local_verifier.bound_laplace_delta(scale, width, F(epsilon))
-        assert abs(own - local_laplace.delta_of(scale, width, F(epsilon))) < F(1, 10**60)
+        assert abs(own - local_laplace.bound_delta(scale, width, F(epsilon))) < F(1, 10**60)
     for shape in ((2, 1), (5, 2), (7, 5), (32, 10)):
-        window = window_response.window_of(*shape, F(epsilon), F(1, 100))
+        window = window_response.find_window(*shape, F(epsilon), F(1, 100))
         assert window is not None
         for claim in (F(epsilon), F(epsilon) / 2, F(0)):
             own = local_verifier.bound_windows_delta(WindowLaw(window), claim)
