@@ -133,9 +133,13 @@ NO_CAP = "none"
 )
 @click.argument("dataset", metavar="DATASET")
 @PLACE
-@click.option("--epsilon", metavar="E", callback=_amount("budget"), help="Most epsilon, or none.")
-@click.option("--delta", callback=_amount("probability"), metavar="D", help="Most delta, or none.")
-@click.option("--rho", callback=_amount("budget"), metavar="R", help="Most rho, or none.")
+@click.option(
+    "--epsilon", metavar="E", callback=_amount("read_budget"), help="Most epsilon, or none."
+)
+@click.option(
+    "--delta", callback=_amount("read_probability"), metavar="D", help="Most delta, or none."
+)
+@click.option("--rho", callback=_amount("read_budget"), metavar="R", help="Most rho, or none.")
 @click.option("--reason", required=True, metavar="TEXT", help="Why, and who decided it.")
 @WITNESS
 @JSON

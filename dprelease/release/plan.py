@@ -148,11 +148,11 @@ def plan(
     allow_outside_lists: bool = False,
 ) -> ReleasePlan:
     """Do what the package's ``plan`` says."""
-    from dprelease.specfile.complaints.spec_paths import relocated
+    from dprelease.specfile.complaints.spec_paths import relocate
 
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
-    return build_release_plan(plan_and_certify(relocated(spec, ledger, output)).plan)
+    return build_release_plan(plan_and_certify(relocate(spec, ledger, output)).plan)
 
 
 def build_release_plan(plan: Plan) -> ReleasePlan:

@@ -29,8 +29,8 @@ from dprelease.release.plan import plan_and_certify
 from dprelease.release.progress import Stage
 from dprelease.release.result import Result
 from dprelease.release.run import check_place, run
-from dprelease.specfile.complaints.places import dotted
-from dprelease.specfile.complaints.spec_paths import relocated
+from dprelease.specfile.complaints.places import format_path
+from dprelease.specfile.complaints.spec_paths import relocate
 
 MOST_UNREADABLE = Fraction(1, 20)
 
@@ -54,7 +54,7 @@ def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
     Raises Failure with every complaint: with exit code 1 where too many fields are unreadable, and
     before any charge where the second could not be planned, or paid for.
     """
-    first, rest = split(relocated(release, None, output))
+    first, rest = split(relocate(release, None, output))
     _check_caps(first, rest, new_noise=new_noise)
     if not replace_output:
         check_place(rest)
@@ -103,7 +103,7 @@ def split(release: Release) -> tuple[Release, Release]:
     pure = replace(privacy, epsilon=None, delta=Fraction(0), accounting="auto")
     first = replace(release, about=about, queries=looks, perturbs=(), privacy=pure)
     rest = replace(release, queries=others, privacy=replace(privacy, epsilon=total))
-    return relocated(first, None, f"{release.output.path}{QUALITY}"), rest
+    return relocate(first, None, f"{release.output.path}{QUALITY}"), rest
 
 
 def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
@@ -158,7 +158,7 @@ def _iter_complaints(result: Result) -> Iterator[Complaint]:
         states = ("unreadable",) if column.other is not None else ("unreadable", "undeclared")
         for state in states:
             if counts.get(state, 0) - noise.get(state, 0) > cap * total:
-                key = dotted(("columns", column.name))
+                key = format_path(("columns", column.name))
                 yield Complaint(
                     "E870",
                     f'more than {float(cap):.3g} of the fields of "{column.name}" are {state}, by '

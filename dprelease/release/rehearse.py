@@ -34,7 +34,7 @@ from dprelease.release.result import REHEARSED, Result
 from dprelease.release.run import release_plan
 from dprelease.sources.shared.data_failures import Share
 from dprelease.specfile import load
-from dprelease.specfile.complaints.spec_paths import REVISION, relocated, same
+from dprelease.specfile.complaints.spec_paths import REVISION, is_same, relocate
 
 ROWS = 10_000
 MOST_ROWS = 10_000_000
@@ -90,7 +90,7 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     target = output_path.replace(REVISION, "1")  # a scratch ledger holds no other release
     _check_place(spec, target)
     with TemporaryDirectory(prefix="dprelease-rehearsal-") as scratch:
-        release = _mark_rehearsal(relocated(spec, os.path.join(scratch, "ledger.sqlite"), target))
+        release = _mark_rehearsal(relocate(spec, os.path.join(scratch, "ledger.sqlite"), target))
         stages.begin("plan")
         certified = plan_and_certify(release)
         engine = MadeUpEngine(_write_made_up_table(release, rows, distribution, scratch))
@@ -146,7 +146,7 @@ def _mark_rehearsal(release: Release) -> Release:
 def _check_place(release: Release, target: str) -> None:
     """Raise Failure (exit 2) where the target is for a release, or holds one."""
     problem = None
-    if same(target, release.output.path):
+    if is_same(target, release.output.path):
         problem = "is where the release itself is to be written"
     elif is_rehearsal(target) is False:
         problem = "holds a release"

@@ -50,7 +50,7 @@ from dprelease.release.saved_plan import check_approved, check_decision
 from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.reports import report_formats
 from dprelease.specfile import load
-from dprelease.specfile.complaints.spec_paths import relocated, revised
+from dprelease.specfile.complaints.spec_paths import fill_revision, relocate
 
 if TYPE_CHECKING:
     from dprelease.reports.facts.change_facts import PreviousRelease
@@ -94,7 +94,7 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     stages = Stages(progress, watcher)
     if not isinstance(spec, Release):
         spec = load(spec, allow_outside_lists=allow_outside_lists)
-    release = relocated(spec, ledger, output)
+    release = relocate(spec, ledger, output)
     stages.begin("plan")
     certified = plan_and_certify(release)
     if approved is not None:
@@ -168,7 +168,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
             payload = book.read_sealed(name) if reservation.state is State.SEALED else None
             # Only now, as another process may have charged a revision in between.
             revision = count_revision(release, book.list_runs(), name)
-            plan = replace(certified.plan, release=revised(release, revision))
+            plan = replace(certified.plan, release=fill_revision(release, revision))
             charged = ChargedRun(book, plan, reservation, engine, stages, previous, replace_output)
             sealed = draw_once(charged, entropy) if payload is None else from_bytes(plan, payload)
             stages.begin("write")
@@ -178,7 +178,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
 def _choose_target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output: bool) -> str:
     """Where the run is to be published, checked once more if it is a folder for each revision."""
     release = plan.release
-    placed = revised(release, count_revision(release, runs, name))
+    placed = fill_revision(release, count_revision(release, runs, name))
     target = placed.output.path
     if target != release.output.path:
         check_target(target, list_file_names(plan))

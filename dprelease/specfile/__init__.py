@@ -29,7 +29,7 @@ def load(
     from dprelease.specfile.schema.structure import read_sections
 
     if isinstance(spec, Mapping):
-        tree, reporter, folder = _tree_of(spec), Reporter("(mapping)", None), os.curdir
+        tree, reporter, folder = _parse_tree(spec), Reporter("(mapping)", None), os.curdir
     else:
         from dprelease.specfile.toml.syntax import read_document
 
@@ -44,12 +44,12 @@ def load(
     return resolve(parts, start, period, allow_outside_lists)
 
 
-def _tree_of(spec: Mapping[str, object]) -> Mapping[str, object]:
+def _parse_tree(spec: Mapping[str, object]) -> Mapping[str, object]:
     from dprelease.specfile.complaints.reporter import Refused
-    from dprelease.specfile.toml.tree import plain_tree
+    from dprelease.specfile.toml.tree import copy_tree
 
     try:
-        tree = plain_tree(spec)
+        tree = copy_tree(spec)
     except Refused as refused:
         complaint = Complaint(refused.code, refused.message, refused.hint)
         raise Failure(ExitCode.SPEC, complaint) from None

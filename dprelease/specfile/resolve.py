@@ -35,26 +35,26 @@ from dprelease.specfile.checks.columns.written import check_written
 from dprelease.specfile.checks.data_source import (
     PERIOD_TEXTS,
     check_period,
-    dataset_name,
+    has_separate_periods,
+    name_dataset,
     resolve_data,
-    separates_periods,
 )
-from dprelease.specfile.checks.finishing_checks import with_finishes
-from dprelease.specfile.checks.name_checks import names_of
-from dprelease.specfile.checks.privacy_checks import bounding_of, check_budgets, check_unit
+from dprelease.specfile.checks.finishing_checks import add_finishes
+from dprelease.specfile.checks.name_checks import read_names
+from dprelease.specfile.checks.privacy_checks import check_budgets, check_unit, read_bounding
 from dprelease.specfile.checks.queries.output_tables import check_tables
 from dprelease.specfile.checks.queries.query import resolve_query
 from dprelease.specfile.checks.queries.query_context import QueryContext, read_survey_weight
-from dprelease.specfile.checks.warnings import check_usage, warn_of_bounding
-from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.checks.warnings import check_usage, warn_about_bounding
+from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.complaints.spec_paths import (
     RECORDS_NEED_A_FILE,
     Named,
-    absolute,
     check_ledger,
     check_output,
     fill_period,
-    of_ledger,
+    list_ledger_files,
+    make_absolute,
 )
 from dprelease.specfile.schema.review import ReviewSection
 from dprelease.specfile.schema.sections import OutputSection, ReleaseSection, ReportSection
@@ -74,7 +74,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     reporter = parts.privacy.reporter
     period = check_period(period, parts)
     data = resolve_data(parts.data, base, period)
-    lists = Lists(base, _barred(parts, data, base), outside)
+    lists = Lists(base, _list_barred(parts, data, base), outside)
     types = {
         name: ColumnType(part.model.type)
         for name, part in parts.columns.items()
@@ -89,43 +89,43 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     unit_column = parts.privacy.model.unit_column if people else None
     weight = read_survey_weight(parts.data, columns)
     context = QueryContext(columns, types, reporter, unit_column, lists, weight)
-    queries, paid = _queries(parts, context)
+    queries, paid = _resolve_queries(parts, context)
     _check_names(parts)
     check_tables(queries, parts)
     if len({query.number for query in queries}) == len(parts.queries):  # none was refused
-        queries = with_finishes(queries, parts)
+        queries = add_finishes(queries, parts)
     check_budgets(parts, paid)
-    perturbs = _perturbs(parts, context, queries)
+    perturbs = _resolve_perturbs(parts, context, queries)
     _check_counted(parts, source)
-    ledger = _ledger(parts, data, base, period)
-    output = _output(parts.output, base, period)
-    formats = _formats(parts.report)
+    ledger = _resolve_ledger(parts, data, base, period)
+    output = _resolve_output(parts.output, base, period)
+    formats = _resolve_formats(parts.report)
     review = _review(parts)
     spec = [("the spec", reporter.file)] if reporter.marks is not None else []
     check_ledger(ledger, data, spec, reporter)
     if output is not None:
-        others = [*of_ledger(ledger), *_list_files(parts, base), *spec]
+        others = [*list_ledger_files(ledger), *_list_files(parts, base), *spec]
         check_output(output.path, data, others, reporter)
     check_usage(parts, data)
-    warn_of_bounding(parts, queries)
-    resolved = {name: one.column for name, one in columns.items() if one is not None}
-    names = names_of(parts, resolved, queries, period)
+    warn_about_bounding(parts, queries)
+    resolved = {name: column.column for name, column in columns.items() if column is not None}
+    names = read_names(parts, resolved, queries, period)
     reporter.raise_if_any()
-    data, privacy = _with_fixed_records(parts, _sure(data), _privacy(parts))
+    data, privacy = _set_fixed_records(parts, _unwrap(data), _resolve_privacy(parts))
     return Release(
         reporter.file,
-        _about(parts, period),
+        _read_about(parts, period),
         data,
         privacy,
         ledger,
-        _columns(columns, queries),
+        _list_columns(columns, queries),
         queries,
-        _sure(output),
+        _unwrap(output),
         formats,
         parts.report.model.language,
         period,
         tuple(reporter.warnings),
-        reporter.places(),
+        reporter.list_places(),
         perturbs,
         tuple(lists.files),
         names,
@@ -133,7 +133,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     )
 
 
-def _about(parts: Parts, period: str | None) -> About:
+def _read_about(parts: Parts, period: str | None) -> About:
     texts = {key: getattr(parts.release.model, key) for key in ReleaseSection.KEYS}
     for key in PERIOD_TEXTS:
         if texts[key] is not None:
@@ -141,11 +141,11 @@ def _about(parts: Parts, period: str | None) -> About:
     return About(**texts)
 
 
-def _columns(
+def _list_columns(
     declared: Mapping[str, DeclaredColumn | None], queries: Sequence[Query]
 ) -> dict[str, Column]:
     """The declared columns, and those of the states that are counted."""
-    columns = {name: _sure(one).column for name, one in declared.items()}
+    columns = {name: _unwrap(column).column for name, column in declared.items()}
     groups = [group.column for query in queries for group in query.groups]
     states = dict.fromkeys(name for name in groups if name not in columns)
     if not states:
@@ -156,20 +156,22 @@ def _columns(
     return columns | {name: state_column(columns[name.removesuffix("_state")]) for name in states}
 
 
-def _sure(value: T | None) -> T:
+def _unwrap(value: T | None) -> T:
     """Unwrap what can be missing only if there was a complaint."""
     if value is None:
         raise Failure(ExitCode.INTERNAL, [])
     return value
 
 
-def _queries(parts: Parts, context: QueryContext) -> tuple[tuple[Query, ...], frozenset[int]]:
+def _resolve_queries(
+    parts: Parts, context: QueryContext
+) -> tuple[tuple[Query, ...], frozenset[int]]:
     """Make the queries, and those that select private keys where nobody asks for a count.
 
     Also says which have a budget that the query itself does not state, by their numbers.
     """
     by_part = [resolve_query(part, context) for part in parts.queries]
-    queries = [query for made in by_part for query in made]
+    queries = [query for resolved in by_part for query in resolved]
     if not all(by_part):
         # One that is missing could be the count that selects.
         unsure = [part for part in parts.queries if part.model.partition_selection is not None]
@@ -182,7 +184,9 @@ def _queries(parts: Parts, context: QueryContext) -> tuple[tuple[Query, ...], fr
     return select_keys(queries, parts)
 
 
-def _perturbs(parts: Parts, context: QueryContext, queries: Sequence[Query]) -> tuple[Perturb, ...]:
+def _resolve_perturbs(
+    parts: Parts, context: QueryContext, queries: Sequence[Query]
+) -> tuple[Perturb, ...]:
     if not parts.perturbs:
         return ()
     # Imported here for start-up: most specs have none.
@@ -205,23 +209,23 @@ def _check_counted(parts: Parts, source: Source | None) -> None:
         perturb.complain("E253", message, hint, at="key")
 
 
-def _privacy(parts: Parts) -> Privacy:
+def _resolve_privacy(parts: Parts) -> Privacy:
     model = parts.privacy.model
     return Privacy(
-        _sure(model.unit),
-        Adjacency.REPLACE_ONE if parts.perturbs_only else Adjacency(_sure(model.adjacency)),
+        _unwrap(model.unit),
+        Adjacency.REPLACE_ONE if parts.perturbs_only else Adjacency(_unwrap(model.adjacency)),
         model.unit_description,
         model.epsilon,
         model.delta or Fraction(0),
         model.rho,
         model.accounting,
         model.unit_column,
-        bounding_of(model.bounding, grouped=not parts.perturbs_only),
+        read_bounding(model.bounding, grouped=not parts.perturbs_only),
         model.population,
     )
 
 
-def _with_fixed_records(parts: Parts, data: Data, privacy: Privacy) -> tuple[Data, Privacy]:
+def _set_fixed_records(parts: Parts, data: Data, privacy: Privacy) -> tuple[Data, Privacy]:
     """Say whether a record that is replaced is there in any case: lines must end for that."""
     source, replaced = data.source, privacy.adjacency is Adjacency.REPLACE_ONE
     if replaced and (privacy.unit == "row" or parts.perturbs):
@@ -230,16 +234,18 @@ def _with_fixed_records(parts: Parts, data: Data, privacy: Privacy) -> tuple[Dat
     return replace(data, source=source), replace(privacy, has_fixed_records=fixed)
 
 
-def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> LedgerSettings:
+def _resolve_ledger(
+    parts: Parts, data: Data | None, base: str, period: str | None
+) -> LedgerSettings:
     part, model, path = parts.ledger, parts.ledger.model, parts.data.model.path
-    if model.epsilon_cap is None and model.rho_cap is None and part.sound("epsilon_cap"):
+    if model.epsilon_cap is None and model.rho_cap is None and part.is_sound("epsilon_cap"):
         message = "no epsilon_cap: this spec sets no limit to the budget of its data set"
         hint = "agree on a cap: write it in [ledger], or set it by `dprelease budget cap`"
         part.warn("W201", message, hint, at="key")
     dataset = model.dataset
     if dataset is None:
-        dataset = dataset_name(base, path) if path is not None and data else ""
-        if data is not None and path is None and part.sound("dataset"):
+        dataset = name_dataset(base, path) if path is not None and data else ""
+        if data is not None and path is None and part.is_sound("dataset"):
             message = "[ledger] has no `dataset`, and the data is in no file that names it"
             hint = "name it: all specs over the same records must add up under one name"
             part.complain("E110", message, hint, at="key")
@@ -249,7 +255,7 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
         message = f"the period {show(period)} names another schema, and not only another table"
         hint = "use a period without a dot; write the schema in [data] table"
         part.complain("E241", message, hint, "disjoint_periods")
-    if disjoint and data is not None and not separates_periods(place or ""):
+    if disjoint and data is not None and not has_separate_periods(place or ""):
         message = "disjoint_periods, but the path of the data has no {period} by itself"
         hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"
         part.complain("E241", message, hint, "disjoint_periods")
@@ -266,11 +272,11 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
             part.complain("E111", *RECORDS_NEED_A_FILE, "url_env")
         ledger, witness = ON_SERVER + model.url_env, witness or f"{model.url_env}.witness"
     return LedgerSettings(
-        ledger if model.url_env is not None else absolute(base, ledger),
+        ledger if model.url_env is not None else make_absolute(base, ledger),
         dataset,
         model.epsilon_cap,
         model.delta_cap,
-        absolute(base, witness) if witness is not None else None,
+        make_absolute(base, witness) if witness is not None else None,
         disjoint,
         ledger if model.url_env is not None else os.path.normpath(ledger),
         os.path.normpath(witness) if witness is not None else None,
@@ -278,40 +284,45 @@ def _ledger(parts: Parts, data: Data | None, base: str, period: str | None) -> L
     )
 
 
-def _barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
+def _list_barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     """Name what no list may be: the data of all periods, and the ledger with what is beside it."""
     witness = parts.ledger.model.witness
-    ledger = absolute(base, parts.ledger.model.path or DEFAULT_LEDGER)
+    ledger = make_absolute(base, parts.ledger.model.path or DEFAULT_LEDGER)
     barred = [
         ("the ledger, or a file that it makes beside itself", path + end)
         for path in (ledger, os.path.realpath(ledger))
         for end in ("", "-*", ".*")
     ]
-    barred += [("the ledger's witness", absolute(base, witness))] if witness is not None else []
+    barred += (
+        [("the ledger's witness", make_absolute(base, witness))] if witness is not None else []
+    )
     if data is not None and not data.source.remote and parts.data.model.path is not None:
-        every = absolute(base, parts.data.model.path)
+        every = make_absolute(base, parts.data.model.path)
         barred.append(("the data", data.source.pattern))
         if every != data.source.pattern:
             barred.append(("data of another period", every))
     return list(dict.fromkeys(barred))
 
 
-def _output(part: Part[OutputSection], base: str, period: str | None) -> Output | None:
+def _resolve_output(part: Part[OutputSection], base: str, period: str | None) -> Output | None:
     model = part.model
     if model.path is None:
         return None
-    written = fill_period(model.path, period)
+    path = fill_period(model.path, period)
     interval = model.interval or Fraction(95, 100)
-    return Output(absolute(base, written), model.format, interval, os.path.normpath(written))
+    return Output(make_absolute(base, path), model.format, interval, os.path.normpath(path))
 
 
-def _formats(part: Part[ReportSection]) -> tuple[str, ...]:
+def _resolve_formats(part: Part[ReportSection]) -> tuple[str, ...]:
     formats = part.model.formats
     if formats is None:
         return DEFAULT_FORMATS
     for number, name in enumerate(formats):
         if name not in FORMATS:
-            message, hint = f"{show(name)} is not a valid report format", f"use {listed(FORMATS)}"
+            message, hint = (
+                f"{show(name)} is not a valid report format",
+                f"use {join_quoted(FORMATS)}",
+            )
             part.complain("E105", message, hint, "formats", number)
         elif name in formats[:number]:
             part.complain("E105", f"{show(name)} is named twice", "keep one", "formats", number)
@@ -320,26 +331,30 @@ def _formats(part: Part[ReportSection]) -> tuple[str, ...]:
 
 def _review(parts: Parts) -> Review:
     part, model = parts.review, parts.review.model
-    if model.reviewer is None and part.sound("reviewer") and part.given(*ReviewSection.KEYS):
+    if (
+        model.reviewer is None
+        and part.is_sound("reviewer")
+        and part.list_given(*ReviewSection.KEYS)
+    ):
         message, hint = "[review] has no `reviewer`", "say who reviewed the release"
         part.complain("E110", message, hint, at="key")
     texts = {key: getattr(model, key) for key in ReviewSection.KEYS if key != "attestations"}
-    stated = {} if model.attestations is None else dict(vars(model.attestations))
+    attestations = {} if model.attestations is None else dict(vars(model.attestations))
     local = "trust_in_the_local_model"
-    if local in stated and not parts.perturbs:
+    if local in attestations and not parts.perturbs:
         message = f"`{local}` is about record-level tables, and the spec has no [[perturb]]"
         part.complain("E111", message, "leave it out", "attestations", local)
-    return Review(**texts, attestations=stated)
+    return Review(**texts, attestations=attestations)
 
 
 def _list_files(parts: Parts, base: str) -> list[Named]:
     files = [
-        (f"the keys_file of {show(name)}", absolute(base, part.model.keys_file))
+        (f"the keys_file of {show(name)}", make_absolute(base, part.model.keys_file))
         for name, part in parts.columns.items()
         if part.model.keys_file is not None
     ]
     return files + [
-        (f"the candidates_file of {show(part.model.name)}", absolute(base, listed))
+        (f"the candidates_file of {show(part.model.name)}", make_absolute(base, listed))
         for part in parts.queries
         if (listed := part.value(CANDIDATES_FILE)) is not None
     ]

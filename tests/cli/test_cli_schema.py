@@ -10,13 +10,13 @@ from jsonschema import Draft202012Validator
 
 import dprelease
 from dprelease.reports.model.json_form import schema_text
-from dprelease.specfile.schema.json_schema import KINDS, spec_schema
+from dprelease.specfile.schema.json_schema import KINDS, build_spec_schema
 from dprelease.specfile.schema.section_reader import Choice
 from dprelease.specfile.schema.sections import SECTIONS
 
 ROOT = Path(__file__).parents[2]
 SPECS = sorted((ROOT / "release_specs").glob("*.toml"))
-SCHEMA = spec_schema()
+SCHEMA = build_spec_schema()
 
 
 def as_json(value):

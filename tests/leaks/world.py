@@ -180,7 +180,7 @@ class World:
             patch.setattr("dprelease.ledger.store.format_utc_now", lambda: CLOCK)
             patch.setattr(pipeline, "plan_and_certify", self._plan)
             patch.setattr(pipeline, "privatize", self._privatize)
-            patch.setattr(pipeline, "relocated", self._relocated)
+            patch.setattr(pipeline, "relocate", self._relocated)
             patch.setattr(pipeline, "get", get)
             yield
 
@@ -228,5 +228,5 @@ class World:
 CONFIRMED, PRIVATIZE, RELOCATED = (
     pipeline.plan_and_certify,
     pipeline.privatize,
-    pipeline.relocated,
+    pipeline.relocate,
 )

@@ -14,14 +14,14 @@ from dprelease.files.uris import is_uri, split_options
 from dprelease.model import Data, Database, Dialect, Source
 from dprelease.sources.source_registry import DRIVERS, SOURCES, SUFFIXES
 from dprelease.specfile.checks.columns.domains import UNPRINTABLE
-from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.complaints.spec_paths import (
     PERIOD,
-    absolute,
     fill_period,
-    fixed_part,
+    get_fixed_part,
     has_wildcards,
+    make_absolute,
 )
 from dprelease.specfile.schema.fields import SAFE_NAME
 from dprelease.specfile.schema.sections import DataSection, OutputSection
@@ -35,7 +35,7 @@ _TABLE = re.compile(rf"(?:{_NAME.pattern})(?:\.(?:{_NAME.pattern}))?")
 _VARIABLE = re.compile("[A-Za-z_][A-Za-z0-9_]{0,99}")
 _PLACES = {
     "path": "say where the data is: a file, glob or directory, relative to the spec",
-    "driver": "say which kind of database it is: " + listed([f'"{name}"' for name in DRIVERS]),
+    "driver": "say which kind of database it is: " + join_quoted([f'"{name}"' for name in DRIVERS]),
     "uri_env": "name the environment variable that holds the URI of the database",
     "table": 'name the table or view, as "schema.table"',
 }
@@ -68,13 +68,16 @@ def check_period(period: str | None, parts: Parts) -> str | None:
         (data, "snapshot", data.model.snapshot),
         (output, "path", output.model.path),
     ]
-    used = [(part, key) for part, key, text in places if text is not None and PERIOD in text]
-    if period is None or not used:
+    with_period = [(part, key) for part, key, text in places if text is not None and PERIOD in text]
+    if period is None or not with_period:
         why = "no period is given" if period is None else "no path or snapshot has it"
         hint = "give the period on the command line: --period 2026-01"
         if period is not None:
             hint = f"write {PERIOD} in the path or snapshot too"
-        for part, keys in [*((part, (key,)) for part, key in used), *_texts_of_period(parts)]:
+        for part, keys in [
+            *((part, (key,)) for part, key in with_period),
+            *_iter_period_texts(parts),
+        ]:
             part.complain("E226", f"{PERIOD} is not filled: {why}", hint, *keys)
     if period is None:
         return None
@@ -82,7 +85,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
         message = f"the period {show(period)} is not safe in a file name"
         hint = "use A-Z, a-z, 0-9, -, _ and dots, as in 2026-01"
         data.reporter.complain("E226", message, (), hint)
-    elif not used:
+    elif not with_period:
         message = f"a period is given, but the spec has no {PERIOD}"
         hint = f"write {PERIOD} in the path or snapshot"
         data.warn(USELESS_PERIOD, message, hint, at="key")
@@ -91,7 +94,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
     return None  # one that changes nothing must not make another release of it
 
 
-def _texts_of_period(parts: Parts) -> Iterator[tuple[Part[Any], tuple[str, ...]]]:
+def _iter_period_texts(parts: Parts) -> Iterator[tuple[Part[Any], tuple[str, ...]]]:
     """Name the texts for people that have a place for the period, and where they stand."""
     for key in PERIOD_TEXTS:
         if PERIOD in (getattr(parts.release.model, key) or ""):
@@ -111,59 +114,61 @@ PERIOD_TEXTS = ("title", "purpose")
 def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data | None:
     """Make the ``[data]`` section; None when there is no usable path or table."""
     model = part.model
-    dialect = _dialect(part)
+    dialect = _read_dialect(part)
     if not _check_place(part):
         return None
     snapshot = None if model.snapshot is None else fill_period(model.snapshot, period)
-    in_no_file = {"adbc": _database, "frame": _frame}.get(model.format or "")
+    in_no_file = {"adbc": _read_database, "frame": _read_frame}.get(model.format or "")
     if in_no_file is not None:
         return in_no_file(part, period, snapshot)
     if model.path is None:
         return None
-    written = fill_period(model.path, period)
-    remote = "://" in written and not written.startswith(_LOCAL)
-    if "://" in written and not (remote and model.engine in ON_CLUSTERS):
+    path = fill_period(model.path, period)
+    remote = "://" in path and not path.startswith(_LOCAL)
+    if "://" in path and not (remote and model.engine in ON_CLUSTERS):
         hint = 'write a path, or a URI beside engine = "spark"'
-        part.complain("E228", f"{show(written)} is not a local path", hint, "path")
+        part.complain("E228", f"{show(path)} is not a local path", hint, "path")
         return None
-    if remote and _has_credentials(written):
+    if remote and _has_credentials(path):
         hint = "credentials belong to the machine: set them in its environment"
         part.complain("E228", "a URI of data must not hold credentials", hint, "path")
         return None
-    data_format = part.attempt(lambda: _format(part, written), "path")
-    pattern = written if remote else absolute(base, written)
+    data_format = part.attempt(lambda: _format(part, path), "path")
+    pattern = path if remote else make_absolute(base, path)
     source = Source(pattern, data_format or "csv", dialect, sheet=model.sheet)
-    return Data(source, written, model.engine, snapshot, model.design_effect)
+    return Data(source, path, model.engine, snapshot, model.design_effect)
 
 
 def _check_place(part: Part[DataSection]) -> bool:
     """Complain of keys that say where other formats are, or that are missing."""
     form = SOURCES[part.model.format or "csv"]
     others = sorted({key for other in SOURCES.values() for key in other.place} - {*form.place})
-    for key in part.given(*others) if part.sound("format") else ():
+    for key in part.list_given(*others) if part.is_sound("format") else ():
         message = f"{key} says where other data is: this is {form.title}"
         part.complain("E111", message, "leave it out", key, at="key")
-    missing = [key for key in form.place if not part.given(key)]
-    for key in missing if part.sound(*missing) else ():
+    missing = [key for key in form.place if not part.list_given(key)]
+    for key in missing if part.is_sound(*missing) else ():
         part.complain("E110", f"[data] has no `{key}`", _PLACES[key], at="key")
     return not missing
 
 
-def _frame(part: Part[DataSection], _period: str | None, snapshot: str | None) -> Data | None:
+def _read_frame(part: Part[DataSection], _period: str | None, snapshot: str | None) -> Data | None:
     """The table that a program hands over: only a snapshot tells one from another."""
     model = part.model
     _check_options(part, "frame")
     if model.engine in ON_CLUSTERS:
         message = f'engine = "{model.engine}" reads no table of a program'
         part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
-    if snapshot is None and part.sound("snapshot"):
+    if snapshot is None and part.is_sound("snapshot"):
         hint = "name the version of the table: another table is another release by it alone"
         part.complain("E110", "[data] has no `snapshot`, and no file", hint, at="key")
         return None
     return Data(Source("frame://", "frame"), "", model.engine, snapshot, model.design_effect)
 
 
-def _database(part: Part[DataSection], period: str | None, snapshot: str | None) -> Data | None:
+def _read_database(
+    part: Part[DataSection], period: str | None, snapshot: str | None
+) -> Data | None:
     model = part.model
     _check_options(part, "adbc")
     if model.engine in ON_CLUSTERS:
@@ -174,27 +179,27 @@ def _database(part: Part[DataSection], period: str | None, snapshot: str | None)
         hint = "write the name, such as SURVEY_URI; the URI itself stands in no file"
         part.complain("E228", message, hint, at="key")  # its line, which is shown, may be a URI
         return None
-    written = fill_period(model.table or "", period)
-    table = part.attempt(lambda: _table(written), "table")
+    text = fill_period(model.table or "", period)
+    table = part.attempt(lambda: _read_table(text), "table")
     if table is None:
         return None
     database = Database(model.driver or "", model.uri_env or "", table)
     return Data(
-        Source(written, "adbc", database=database),
-        written,
+        Source(text, "adbc", database=database),
+        text,
         model.engine,
         snapshot,
         model.design_effect,
     )
 
 
-def _table(written: str) -> tuple[str, ...]:
+def _read_table(text: str) -> tuple[str, ...]:
     """The names that are joined by a dot; raises ``Refused``."""
-    if not _TABLE.fullmatch(written):
+    if not _TABLE.fullmatch(text):
         hint = 'write its name, or its schema and name as "schema.table"'
-        raise Refused(f"{show(written)} is not the name of a table", hint, "E228")
+        raise Refused(f"{show(text)} is not the name of a table", hint, "E228")
     names = (name[1:-1].replace('""', '"') if name[0] == '"' else name
-             for name in _NAME.findall(written))  # fmt: skip
+             for name in _NAME.findall(text))  # fmt: skip
     return tuple(names)
 
 
@@ -204,21 +209,21 @@ def _has_credentials(uri: str) -> bool:
     return "@" in uri or any(_CREDENTIALS.search(name) for name, _ in options)
 
 
-def dataset_name(base: str, path: str) -> str:
+def name_dataset(base: str, path: str) -> str:
     """Name a data set after its file or folder; a glob after its nearest folder.
 
     ``path`` is as written, with ``{period}`` unfilled: all periods are one data set. Options of a
     URI are no part of the name.
     """
     place = split_options(path)[0]
-    place = place.partition(":/")[2] if is_uri(path) else absolute(base, place)
-    place = fixed_part(place.rstrip("/"))
+    place = place.partition(":/")[2] if is_uri(path) else make_absolute(base, place)
+    place = get_fixed_part(place.rstrip("/"))
     while os.path.basename(place) == PERIOD:
         place = os.path.dirname(place)
     return os.path.basename(place) or "data"
 
 
-def separates_periods(path: str) -> bool:
+def has_separate_periods(path: str) -> bool:
     """Whether each period has files of its own by the path, as far as a text can tell.
 
     ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
@@ -239,8 +244,8 @@ def _format(part: Part[DataSection], path: str) -> str | None:
     if declared is None and "format" not in part.bad:
         declared = SUFFIXES.get(suffix)
         if declared is None or path.endswith("/"):
-            what = f"the suffix {show(suffix)}" if suffix else "a path without suffix"
-            message = f"{what} does not say which format the data has"
+            subject = f"the suffix {show(suffix)}" if suffix else "a path without suffix"
+            message = f"{subject} does not say which format the data has"
             hint = " or ".join(f'format = "{name}"' for name in SOURCES)
             raise Refused(message, hint, "E228")
     packed = detect_packing(path)
@@ -255,17 +260,17 @@ def _format(part: Part[DataSection], path: str) -> str | None:
 def _check_options(part: Part[DataSection], declared: str) -> None:
     """Refuse keys that say nothing of the format."""
     declared_form = SOURCES[declared]
-    for key in part.given(*_OPTIONS):
+    for key in part.list_given(*_OPTIONS):
         if key not in declared_form.options:
-            others = " and ".join(form.title for form in SOURCES.values() if key in form.options)
-            message = f"{key} is an option of {others}, the data is {declared_form.title}"
+            formats = " and ".join(form.title for form in SOURCES.values() if key in form.options)
+            message = f"{key} is an option of {formats}, the data is {declared_form.title}"
             part.complain("E111", message, "leave it out", key, at="key")
 
 
-def _dialect(part: Part[DataSection]) -> Dialect:
+def _read_dialect(part: Part[DataSection]) -> Dialect:
     model = part.model
     header = True if model.header is None else model.header
-    names = _names(part, header)
+    names = _read_names(part, header)
     quote = part.attempt(lambda: _quote(model.quote), "quote")
     quotes: str = '"' if quote is None else quote
     tabs = (
@@ -273,11 +278,11 @@ def _dialect(part: Part[DataSection]) -> Dialect:
         and model.path is not None
         and strip_packing(split_options(model.path)[0]).lower().endswith(".tsv")
     )
-    delimiter = part.attempt(lambda: _delimiter(model.delimiter, quotes, tabs), "delimiter")
-    written = "utf-8" if model.encoding is None else model.encoding
-    encoding = _ENCODINGS.get(written.strip().lower())
+    delimiter = part.attempt(lambda: _read_delimiter(model.delimiter, quotes, tabs), "delimiter")
+    encoding_name = "utf-8" if model.encoding is None else model.encoding
+    encoding = _ENCODINGS.get(encoding_name.strip().lower())
     if encoding is None:
-        message = f"encoding {show(written)} is not read"
+        message = f"encoding {show(encoding_name)} is not read"
         part.complain("E229", message, "utf-8, latin-1 or cp1252", "encoding")
     nulls = ("",) if model.null_values is None else model.null_values
     for number, text in enumerate(nulls):
@@ -285,21 +290,21 @@ def _dialect(part: Part[DataSection]) -> Dialect:
             message = f"{show(text)} holds a control character"
             part.complain("E229", message, "remove it", "null_values", number)
     delimiter = delimiter or ","
-    thousands = part.attempt(lambda: _thousands(model), "thousands")
+    thousands = part.attempt(lambda: _read_thousands(model), "thousands")
     for key, mark in (("decimal", model.decimal), ("thousands", thousands)):
-        if mark and part.sound("delimiter", "quote"):
+        if mark and part.is_sound("delimiter", "quote"):
             _check_mark(part, key, mark, delimiter, quotes)
     return Dialect(
         delimiter, quotes, encoding or "utf-8", nulls, header, names, bool(model.strip),
-        model.decimal or ".", thousands or "", _max_lines(part, quotes),
+        model.decimal or ".", thousands or "", _read_max_lines(part, quotes),
     )  # fmt: skip
 
 
-def _max_lines(part: Part[DataSection], quote: str) -> int:
+def _read_max_lines(part: Part[DataSection], quote: str) -> int:
     """How many lines a record may have; 1 where none has line breaks."""
     model = part.model
     if not model.multiline:
-        if model.max_lines_per_record is not None and part.sound("multiline"):
+        if model.max_lines_per_record is not None and part.is_sound("multiline"):
             message = "max_lines_per_record, but records have one line"
             hint = "add multiline = true, or leave it out"
             part.complain("E111", message, hint, "max_lines_per_record", at="key")
@@ -310,16 +315,16 @@ def _max_lines(part: Part[DataSection], quote: str) -> int:
     return RECORD_LINES if model.max_lines_per_record is None else model.max_lines_per_record
 
 
-def _thousands(model: DataSection) -> str | None:
-    given = model.thousands
-    if given and given not in _THOUSANDS:
+def _read_thousands(model: DataSection) -> str | None:
+    separator = model.thousands
+    if separator and separator not in _THOUSANDS:
         hint = '".", ",", "_", an apostrophe, or a blank, which may be one that does not break'
-        raise Refused(f"thousands {show(given)} is not a mark between digits", hint, "E229")
-    if given and given == (model.decimal or "."):
-        message = f"thousands {show(given)} is the decimal mark too"
-        other = "," if given == "." else "."
+        raise Refused(f"thousands {show(separator)} is not a mark between digits", hint, "E229")
+    if separator and separator == (model.decimal or "."):
+        message = f"thousands {show(separator)} is the decimal mark too"
+        other = "," if separator == "." else "."
         raise Refused(message, f"write decimal = {show(other)}, or leave thousands out", "E229")
-    return given
+    return separator
 
 
 def _check_mark(part: Part[DataSection], key: str, mark: str, delimiter: str, quote: str) -> None:
@@ -332,27 +337,27 @@ def _check_mark(part: Part[DataSection], key: str, mark: str, delimiter: str, qu
         part.complain("E229", message, hint, key)
 
 
-def _delimiter(given: str | None, quote: str, tabs: bool) -> str:
-    if given is None:
+def _read_delimiter(separator: str | None, quote: str, tabs: bool) -> str:
+    if separator is None:
         return "\t" if tabs else ","
-    one = len(given) == 1 and (" " <= given <= "~" or given == "\t")
-    if not one or given == quote or given.isalnum():
-        message = f"delimiter {show(given)} is not one ASCII character other than the quote"
+    is_character = len(separator) == 1 and (" " <= separator <= "~" or separator == "\t")
+    if not is_character or separator == quote or separator.isalnum():
+        message = f"delimiter {show(separator)} is not one ASCII character other than the quote"
         raise Refused(message, 'such as ",", ";" or "\\t"', "E229")
-    return given
+    return separator
 
 
-def _quote(given: str | None) -> str | None:
-    if given and (len(given) != 1 or not "!" <= given <= "~" or given.isalnum()):
+def _quote(quote: str | None) -> str | None:
+    if quote and (len(quote) != 1 or not "!" <= quote <= "~" or quote.isalnum()):
         hint = '\'"\' is the default, "" means that fields are never quoted'
-        raise Refused(f"quote {show(given)} is not one ASCII character", hint, "E229")
-    return given
+        raise Refused(f"quote {show(quote)} is not one ASCII character", hint, "E229")
+    return quote
 
 
-def _names(part: Part[DataSection], header: bool) -> tuple[str, ...] | None:
+def _read_names(part: Part[DataSection], header: bool) -> tuple[str, ...] | None:
     names = part.model.names
     if names is None:
-        if not header and part.sound("names"):
+        if not header and part.is_sound("names"):
             hint = 'names = ["...", "..."], one for each column of the file'
             part.complain("E110", "header = false without `names`", hint, "header")
         return None

@@ -39,7 +39,7 @@ class Rule(NamedTuple):
     reason: str
 
 
-def _at_least_0(query: Query, statistic: Statistic) -> bool:
+def _is_nonnegative(query: Query, statistic: Statistic) -> bool:
     grid = query.column.grid if query.column is not None else None
     if not statistic.one_number:
         return False
@@ -51,7 +51,7 @@ RULES: Mapping[str, Rule] = {
         lambda query, statistic: statistic.adds_up and not query.private,
         "only counts of records and sums, over public groups, add up over tables",
     ),
-    "nonnegative": Rule(_at_least_0, "only counts, and sums with a lower bound of 0 or more"),
+    "nonnegative": Rule(_is_nonnegative, "only counts, and sums with a lower bound of 0 or more"),
     "integer": Rule(lambda _, statistic: statistic.one_number, "only counts and sums"),
     "hide_below": Rule(
         lambda _, statistic: statistic.one_number,
@@ -67,40 +67,40 @@ RULES: Mapping[str, Rule] = {
 }
 
 
-def with_finishes(queries: Sequence[Query], parts: Parts) -> tuple[Query, ...]:
+def add_finishes(queries: Sequence[Query], parts: Parts) -> tuple[Query, ...]:
     """Give each query what is done to its figures; complain of what can't be."""
-    if not any(part.given(*KEYS) for part in _homes(parts)):
+    if not any(part.list_given(*KEYS) for part in _list_homes(parts)):
         return tuple(queries)
     _check_both(parts)
     _check_used(queries, parts)
-    finished = [replace(query, finish=_finish(query, parts)) for query in queries]
+    finished = [replace(query, finish=_read_finish(query, parts)) for query in queries]
     wrongs: dict[object, Wrong] = {}
     for query in finished:
-        if wrong := _wrong_condition(query, finished, _home(query, parts, "publish_if")):
+        if wrong := _find_wrong_condition(query, finished, _find_home(query, parts, "publish_if")):
             wrongs.setdefault(wrong[0].path, wrong)
     for home, code, message, hint in wrongs.values():
         home.complain(code, message, hint, "publish_if")
-    return tuple(_agreeing(finished, parts))
+    return tuple(_list_agreeing(finished, parts))
 
 
-def _own(query: Query, parts: Parts) -> Part[QuerySection] | None:
+def _find_own(query: Query, parts: Parts) -> Part[QuerySection] | None:
     """The query's section; None of a query that is not in the spec."""
     return None if query.implied else parts.queries[query.number]
 
 
-def _homes(parts: Parts) -> list[Home]:
+def _list_homes(parts: Parts) -> list[Home]:
     return [parts.postprocess, *parts.queries]
 
 
-def _home(query: Query, parts: Parts, *keys: str) -> Home:
+def _find_home(query: Query, parts: Parts, *keys: str) -> Home:
     """Where one of the keys is stated for a query."""
-    own = _own(query, parts)
-    return own if own is not None and own.given(*keys) else parts.postprocess
+    own = _find_own(query, parts)
+    return own if own is not None and own.list_given(*keys) else parts.postprocess
 
 
 def _check_both(parts: Parts) -> None:
-    for part in _homes(parts):
-        if len(part.given(*SHOWING)) > 1:
+    for part in _list_homes(parts):
+        if len(part.list_given(*SHOWING)) > 1:
             hint = 'keep one; "value >= 20" in publish_if says the same as hide_below = 20'
             part.complain("E111", "both publish_if and hide_below", hint, "hide_below")
 
@@ -109,45 +109,49 @@ def _check_used(queries: Sequence[Query], parts: Parts) -> None:
     """Complain of a key that its query can't take, and one of `[postprocess]` that none can."""
     for number, part in enumerate(parts.queries):
         tables = [query for query in queries if query.number == number and not query.implied]
-        for key in part.given(*KEYS):
-            if getattr(part.model, key) and not any(_fits(RULES[key], query) for query in tables):
+        for key in part.list_given(*KEYS):
+            if getattr(part.model, key) and not any(
+                _is_fitting(RULES[key], query) for query in tables
+            ):
                 message = f"{key} of a {part.model.statistic}: {RULES[key].reason}"
                 part.complain("E260", message, "leave it out", key)
-    for key in parts.postprocess.given(*KEYS):
+    for key in parts.postprocess.list_given(*KEYS):
         rule = RULES[key]
-        if queries and not any(_fits(rule, query) for query in queries):
+        if queries and not any(_is_fitting(rule, query) for query in queries):
             message = f"{key} is for no query of the spec: {rule.reason}"
             parts.postprocess.complain("E260", message, "leave it out", key, at="key")
 
 
-def _fits(rule: Rule, query: Query) -> bool:
+def _is_fitting(rule: Rule, query: Query) -> bool:
     return rule.takes(query, get_statistic(query.statistic))
 
 
-def _finish(query: Query, parts: Parts) -> Finish:
-    own, stated = _own(query, parts), {}
+def _read_finish(query: Query, parts: Parts) -> Finish:
+    own, settings = _find_own(query, parts), {}
     for key, rule in RULES.items():
         value = None if own is None else getattr(own.model, key)
-        if value is None and _fits(rule, query):
+        if value is None and _is_fitting(rule, query):
             value = getattr(parts.postprocess.model, key)
-        if value is not None and _fits(rule, query):
-            stated[key] = value
-    if own is not None and own.given(*SHOWING):  # either in place of both
-        stated = {
-            key: value for key, value in stated.items() if key not in SHOWING or own.given(key)
+        if value is not None and _is_fitting(rule, query):
+            settings[key] = value
+    if own is not None and own.list_given(*SHOWING):  # either in place of both
+        settings = {
+            key: value
+            for key, value in settings.items()
+            if key not in SHOWING or own.list_given(key)
         }
     names = get_statistic(query.statistic).names
-    if "publish_if" in stated and names and not (own and own.given("publish_if")):
-        del stated["publish_if"]  # of [postprocess]: names have no value
-    condition = stated.pop("publish_if", None)
+    if "publish_if" in settings and names and not (own and own.list_given("publish_if")):
+        del settings["publish_if"]  # of [postprocess]: names have no value
+    condition = settings.pop("publish_if", None)
     expression = None if condition is None else Expression(str(condition), ())
-    return replace(AS_RELEASED, **stated, publish_if=expression)
+    return replace(AS_RELEASED, **settings, publish_if=expression)
 
 
 # --- conditions -----------------------------------------------------------------------------------
 
 
-def _figures(query: Query) -> Iterator[str]:
+def _iter_figures(query: Query) -> Iterator[str]:
     """The columns of a query that hold numbers; half-widths of quantiles are always empty."""
     statistic = get_statistic(query.statistic)
     for suffix in statistic.list_suffixes(query):
@@ -157,7 +161,7 @@ def _figures(query: Query) -> Iterator[str]:
             yield query.column_name + suffix
 
 
-def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wrong | None:
+def _find_wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wrong | None:
     """Say what is wrong with a condition: it can't be read, names no figure, or never holds."""
     if query.finish.publish_if is None:
         return None
@@ -165,8 +169,8 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
     from dprelease.expressions import ExpressionError
     from dprelease.postprocess.finishing.conditions import is_never_true, read
 
-    mates = [other for other in queries if other.table == query.table]
-    names = {name for other in mates for name in _figures(other)}
+    mates = [mate for mate in queries if mate.table == query.table]
+    names = {name for mate in mates for name in _iter_figures(mate)}
     statistic = get_statistic(query.statistic)
     names |= set() if statistic.names else {"value"}
     names |= set() if statistic.names or statistic.in_ranks else {"noise_moe"}
@@ -180,12 +184,12 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
             hint = f"in the rows of {query.column_name} there are {word(join_names(sorted(names)))}"
         message = error.message.replace("unknown column", "no figure")
         return home, "E215", f"{message}, for query {show(query.column_name)}", hint
-    least = {"noise_moe": Fraction(0)}
+    minimums = {"noise_moe": Fraction(0)}
     if query.finish.nonnegative:
-        least |= {"value": Fraction(0), query.column_name: Fraction(0)}
+        minimums |= {"value": Fraction(0), query.column_name: Fraction(0)}
     if not node.columns():
         return home, "E261", "publish_if names no figure", "such as value >= 20"
-    if is_never_true(node, least):
+    if is_never_true(node, minimums):
         message = f"publish_if never holds, so that {show(query.column_name)} would be empty"
         return home, "E261", message, "correct the condition, or leave the query out"
     return None
@@ -194,7 +198,7 @@ def _wrong_condition(query: Query, queries: Sequence[Query], home: Home) -> Wron
 # --- agreement ------------------------------------------------------------------------------------
 
 
-def _agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
+def _list_agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     """The queries, of which only those with others to agree with are to be consistent."""
     groups: dict[object, list[Query]] = {}
     for query in queries:
@@ -205,12 +209,12 @@ def _agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     section = parts.postprocess
     if section.model.consistent and groups and not together:
         message = "consistent, but no two tables count the same records"
-        section.complain("E262", message, _difference(queries), "consistent")
+        section.complain("E262", message, _describe_difference(queries), "consistent")
     for query in alone:
-        own = _own(query, parts)
+        own = _find_own(query, parts)
         if own is not None and own.model.consistent:
             message = f"no other table is of the same records as {show(query.name)}"
-            own.complain("E262", message, _difference(queries), "consistent")
+            own.complain("E262", message, _describe_difference(queries), "consistent")
     for members in together:
         _check_group(members, parts)
     lone = {query.name for query in alone}
@@ -222,27 +226,27 @@ def _agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     ]
 
 
-def _difference(queries: Sequence[Query]) -> str:
+def _describe_difference(queries: Sequence[Query]) -> str:
     """What sets the first two tables that might agree apart."""
-    able = [query for query in queries if _fits(RULES["consistent"], query)]
-    for one, other in combinations(able, 2):
-        first, second = identify_rows(one), identify_rows(other)
+    able = [query for query in queries if _is_fitting(RULES["consistent"], query)]
+    for left, right in combinations(able, 2):
+        first, second = identify_rows(left), identify_rows(right)
         parts = zip(first._fields, first, second, strict=True)
         if names := [name for name, was, now in parts if was != now]:
-            return f"{one.name} and {other.name} differ in {word(join_names(names))}"
+            return f"{left.name} and {right.name} differ in {word(join_names(names))}"
     return "give another query of the same count, with other groups, consistent = true too"
 
 
-def _total(group: Group) -> bool:
+def _is_total(group: Group) -> bool:
     """Whether every record surely has a label."""
-    others = group.other is not None or group.type is ColumnType.BOOLEAN
-    return others and group.null_label is not None
+    is_complete = group.other is not None or group.type is ColumnType.BOOLEAN
+    return is_complete and group.null_label is not None
 
 
 def _check_group(members: Sequence[Query], parts: Parts) -> None:
     """Check that tables can agree, and warn where their records may not be the same."""
     first, last = members[0], members[-1]
-    home, numbers, axes = _home(last, parts, "consistent"), *number_axes(members)
+    home, numbers, axes = _find_home(last, parts, "consistent"), *number_axes(members)
     alike = {(query.finish.nonnegative, query.finish.integer) for query in members}
     if len(alike) > 1:
         message = "tables that agree, but not all of them nonnegative and integer alike"
@@ -261,14 +265,14 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
         group.column
         for query in members
         for group in query.groups
-        if not _total(group) and not all(group in other.groups for other in members)
+        if not _is_total(group) and not all(group in other.groups for other in members)
     }
     why = ""
     if parts.privacy.model.unit == "column":
         why = "of a unit's rows each table keeps a choice of its own"
     elif open_columns:
-        named = word(join_names(sorted(map(show, open_columns))))
-        why = f"records with undeclared values or nulls of {named} are in one and not in the other"
+        columns_text = word(join_names(sorted(map(show, open_columns))))
+        why = f"records with undeclared values or nulls of {columns_text} are in one and not in the other"
     if why:
         hint = (
             "consistent takes the tables as of the same records: declare other and nulls, or be "

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from dprelease.model import Column, ColumnNames, ColumnType, Names, Query
-from dprelease.specfile.checks.columns.domains import canonical_line, normal
+from dprelease.specfile.checks.columns.domains import normalize, write_canonical_line
 from dprelease.specfile.checks.queries.groups import make_group
-from dprelease.specfile.complaints.complaint_wording import counted, meant, show
+from dprelease.specfile.complaints.complaint_wording import format_count, show, suggest_word
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.complaints.spec_paths import fill_period
 from dprelease.specfile.schema.sections import ColumnSection, QuerySection
@@ -18,52 +18,54 @@ from dprelease.specfile.schema.structure import Part, Parts
 from dprelease.statistics.statistic_registry import STATISTICS
 
 
-def names_of(
+def read_names(
     parts: Parts, columns: Mapping[str, Column], queries: Sequence[Query], period: str | None
 ) -> Names:
     """Give the names for people that a spec states; complain of those that fit nothing.
 
     Titles of queries and tables have the period filled in.
     """
-    named = {
-        name: ColumnNames(part.model.label, labels=_labels(part, columns.get(name)))
+    columns_named = {
+        name: ColumnNames(part.model.label, labels=_read_labels(part, columns.get(name)))
         for name, part in parts.columns.items()
-        if part.given("label", "labels")
+        if part.list_given("label", "labels")
     }
-    figures = dict(filter(None, (_figure(part, period) for part in parts.queries)))
-    tables = {name: fill_period(title, period) for name, title in _tables(parts, queries).items()}
-    return Names(named, figures, tables)
+    figures = dict(filter(None, (_read_figure(part, period) for part in parts.queries)))
+    tables = {
+        name: fill_period(title, period) for name, title in _read_tables(parts, queries).items()
+    }
+    return Names(columns_named, figures, tables)
 
 
-def _labels(part: Part[ColumnSection], column: Column | None) -> dict[str, str]:
+def _read_labels(part: Part[ColumnSection], column: Column | None) -> dict[str, str]:
     """Labels by the keys as they are published."""
-    stated = part.model.labels or {}
-    if column is None or not stated:
+    labels = part.model.labels or {}
+    if column is None or not labels:
         return {}
     group = make_group(column)
     keys = () if group is None else group.labels
-    spelt = {normal(key): key for key in keys}
+    spelt = {normalize(key): key for key in keys}
     by_key: dict[str, str] = {}
-    for written, label in stated.items():
-        key = _key(written, column.type, spelt)
-        if keys and normal(key) not in spelt:
-            hint = meant(written, keys, f"there are {counted(len(keys), 'key')}")
-            message = f"{show(written)} is not a key of the column"
-            part.complain("E280", message, hint, "labels", written, at="key")
+    for text, label in labels.items():
+        key = _read_key(text, column.type, spelt)
+        if keys and normalize(key) not in spelt:
+            hint = suggest_word(text, keys, f"there are {format_count(len(keys), 'key')}")
+            message = f"{show(text)} is not a key of the column"
+            part.complain("E280", message, hint, "labels", text, at="key")
         by_key[key] = label
     _check_apart(part, by_key, keys or tuple(by_key))
     return by_key
 
 
-def _key(written: str, kind: ColumnType, spelt: Mapping[str, str]) -> str:
+def _read_key(key_text: str, kind: ColumnType, spelt: Mapping[str, str]) -> str:
     """The key that is written in a spec, in the spelling that is published."""
-    if normal(written) in spelt:
-        return spelt[normal(written)]
+    if normalize(key_text) in spelt:
+        return spelt[normalize(key_text)]
     try:
-        text = canonical_line(kind, written)
+        text = write_canonical_line(kind, key_text)
     except Refused:
-        return written
-    return spelt.get(normal(text), text)
+        return key_text
+    return spelt.get(normalize(text), text)
 
 
 def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Iterable[str]) -> None:
@@ -71,21 +73,21 @@ def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Ite
     read: dict[str, str] = {}
     for key in dict.fromkeys(keys):
         label = labels.get(key, key)
-        first = read.setdefault(normal(label).casefold(), key)
+        first = read.setdefault(normalize(label).casefold(), key)
         if first != key:
             message = f"keys {show(first)} and {show(key)} would both be read as {show(label)}"
             part.complain("E280", message, "give each a label of its own", "labels")
             return
 
 
-def _figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNames] | None:
+def _read_figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNames] | None:
     """The names of one query; None where it states none."""
-    model, given = part.model, part.given("title", "unit", "decimals")
+    model, keys = part.model, part.list_given("title", "unit", "decimals")
     statistic = STATISTICS.get(model.statistic or "")
     by_state = statistic is not None and statistic.keys.states
-    if model.name is None or not (given or by_state):
+    if model.name is None or not (keys or by_state):
         return None
-    for key in given if statistic is not None and statistic.names else ():
+    for key in keys if statistic is not None and statistic.names else ():
         if key != "title":
             message = f"{key} of a {model.statistic}: what it publishes are names, not numbers"
             part.complain("E281", message, "leave it out", key)
@@ -94,14 +96,14 @@ def _figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNa
     return model.name, ColumnNames(title, model.unit, decimals)
 
 
-def _tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:
+def _read_tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:
     """Titles by table."""
     titles = dict(parts.output.model.titles or {})
     tables = {query.table: None for query in queries}
     tables |= {part.model.name: None for part in parts.perturbs if part.model.name is not None}
     for name in titles if tables else ():
         if name not in tables:
-            hint = meant(
+            hint = suggest_word(
                 name, tables, f"tables are named by_<column>, or as table = {show('...')} says"
             )
             message = f"the release has no table {show(name)}"

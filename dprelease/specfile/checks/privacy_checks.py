@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from dprelease.model import Bounding, Data
 from dprelease.specfile.checks.columns.column import check_in_file
-from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.schema.sections import BoundingSection, PrivacySection, QuerySection
 from dprelease.specfile.schema.structure import Part, Parts
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -31,16 +31,16 @@ def check_unit(parts: Parts, data: Data | None) -> None:
     part, grouped = parts.privacy, not parts.perturbs_only
     model = part.model
     if model.unit == "row":
-        for key in part.given("unit_column", "bounding"):
+        for key in part.list_given("unit_column", "bounding"):
             hint = 'unit = "column" protects all rows of one unit; else leave it out'
             part.complain("E111", f"{key}, but the unit is a row", hint, key, at="key")
     if model.unit != "column":
         return
     if model.unit_column is not None:
         _check_column(model.unit_column, parts.columns, data, part)
-    elif part.sound("unit_column"):
+    elif part.is_sound("unit_column"):
         part.complain("E110", 'unit = "column" without `unit_column`', _COLUMN_HINT, "unit")
-    if model.bounding is None and part.sound("bounding"):
+    if model.bounding is None and part.is_sound("bounding"):
         hint = _BOUNDING_HINT if grouped else _ROWS_HINT
         part.complain("E110", 'unit = "column" without [privacy.bounding]', hint, "unit")
     if model.bounding is not None and model.bounding.max_groups_per_unit is None and grouped:
@@ -48,7 +48,7 @@ def check_unit(parts: Parts, data: Data | None) -> None:
         part.complain("E110", message, _GROUPS_HINT, "bounding", at="key")
 
 
-def bounding_of(section: BoundingSection | None, *, grouped: bool) -> Bounding | None:
+def read_bounding(section: BoundingSection | None, *, grouped: bool) -> Bounding | None:
     """Make the bounds on a unit's rows; in one group there are never more rows than in all.
 
     Where no table is ``grouped`` the bounds on groups are such that nothing is cut by them.
@@ -78,7 +78,7 @@ def _check_column(
     check_in_file(name, data.source if data is not None else None, part, "unit_column")
 
 
-def check_budgets(parts: Parts, paid: Collection[int]) -> None:
+def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
     """Check that every query has a budget, in terms that don't contradict each other.
 
     ``paid`` holds the numbers of the queries that have theirs from elsewhere.
@@ -97,9 +97,11 @@ def check_budgets(parts: Parts, paid: Collection[int]) -> None:
     for number, query in enumerate(parts.queries):
         _check_terms(query)
         _check_mechanism(query, privacy)
-        stated = query.given("epsilon", "rho", "accuracy") or privacy.given("epsilon", "rho")
-        sound = privacy.sound("epsilon", "rho") and query.sound("epsilon", "rho", "accuracy")
-        if number not in paid and not stated and sound:
+        keys = query.list_given("epsilon", "rho", "accuracy") or privacy.list_given(
+            "epsilon", "rho"
+        )
+        sound = privacy.is_sound("epsilon", "rho") and query.is_sound("epsilon", "rho", "accuracy")
+        if number not in paid_places and not keys and sound:
             hint = "state epsilon or rho in [privacy], or epsilon, rho or accuracy in this query"
             message = "the query has no budget, and there is no total to share"
             query.complain("E223", message, hint, at="key")
@@ -107,12 +109,12 @@ def check_budgets(parts: Parts, paid: Collection[int]) -> None:
 
 def _check_terms(query: Part[QuerySection]) -> None:
     model = query.model
-    stated = query.given("epsilon", "rho", "accuracy", "weight")
-    for extra in stated[1:]:
+    keys = query.list_given("epsilon", "rho", "accuracy", "weight")
+    for extra in keys[1:]:
         hint = (
             "a query states epsilon, rho, an accuracy, or its weight in what is left of the total"
         )
-        query.complain("E224", f"both {stated[0]} and {extra}", hint, extra)
+        query.complain("E224", f"both {keys[0]} and {extra}", hint, extra)
     if model.delta is None:
         return
     if model.mechanism == "laplace" and model.delta > 0:
@@ -120,7 +122,7 @@ def _check_terms(query: Part[QuerySection]) -> None:
         query.complain("E225", "Laplace noise needs no delta", hint, "delta")
     elif model.rho is not None:
         query.complain("E224", "both rho and delta", "rho needs no delta", "delta")
-    elif model.epsilon is None and model.mechanism != "gaussian" and query.sound("epsilon"):
+    elif model.epsilon is None and model.mechanism != "gaussian" and query.is_sound("epsilon"):
         query.complain("E224", "delta without epsilon", "state epsilon as well", "delta")
 
 
@@ -132,7 +134,9 @@ def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -
     statistic = STATISTICS.get(model.statistic or "")
     if statistic is not None and model.mechanism not in statistic.keys.mechanisms:
         message = f"{model.statistic} can't use the {model.mechanism} mechanism"
-        query.complain("E235", message, f"use {listed(statistic.keys.mechanisms)}", "mechanism")
+        query.complain(
+            "E235", message, f"use {join_quoted(statistic.keys.mechanisms)}", "mechanism"
+        )
         return
     if model.mechanism != "gaussian":
         return
@@ -140,7 +144,7 @@ def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -
         message = 'accounting = "pure" has no room for Gaussian noise'
         hint = 'mechanism = "laplace", or accounting = "auto"'
         query.complain("E225", message, hint, "mechanism")
-    stated = model.delta or total.delta or model.rho is not None or total.rho is not None
-    if not stated and query.sound("delta", "rho") and privacy.sound("delta", "rho"):
+    has_delta = model.delta or total.delta or model.rho is not None or total.rho is not None
+    if not has_delta and query.is_sound("delta", "rho") and privacy.is_sound("delta", "rho"):
         hint = "state a delta above 0 here or in [privacy], or rho"
         query.complain("E225", "Gaussian noise needs a delta or rho", hint, "mechanism")

@@ -19,8 +19,13 @@ from dprelease.model import (
 from dprelease.specfile.checks.columns.column import DeclaredColumn, find_column
 from dprelease.specfile.checks.queries.groups import make_group
 from dprelease.specfile.checks.queries.output_tables import RESERVED
-from dprelease.specfile.checks.queries.query_context import QueryContext, null_is_label
-from dprelease.specfile.complaints.complaint_wording import listed, meant, show, show_fraction
+from dprelease.specfile.checks.queries.query_context import QueryContext, is_null_label
+from dprelease.specfile.complaints.complaint_wording import (
+    join_quoted,
+    show,
+    show_fraction,
+    suggest_word,
+)
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.sections import PrivacySection
 from dprelease.specfile.schema.structure import Part, Parts
@@ -36,17 +41,17 @@ def resolve_perturbs(
     _check_adjacency(parts)
     _check_names(parts, queries)
     alone = parts.perturbs_only and len(parts.perturbs) == 1
-    made: list[Perturb] = []
+    tables: list[Perturb] = []
     for part in parts.perturbs:
         model, columns = part.model, _Columns(part, context).read()
         _check_budget(part, parts.privacy, alone=alone)
         _check_truth(part, columns)
         if model.name is not None and columns:
             delta, number = model.delta or Fraction(0), int(part.path[1])
-            made.append(
+            tables.append(
                 Perturb(model.name, tuple(columns), model.epsilon, delta, model.truth, number)
             )
-    return tuple(made)
+    return tuple(tables)
 
 
 class _Columns:
@@ -77,7 +82,7 @@ class _Columns:
         table = getattr(self.part.model, key)
         for name in table if isinstance(table, Mapping) else ():
             if name not in names:
-                hint = meant(name, names, "add it to columns, or leave it out")
+                hint = suggest_word(name, names, "add it to columns, or leave it out")
                 message = f"{key} of {show(name)}, which is not among the columns of the table"
                 self.part.complain("E244", message, hint, key, name)
 
@@ -94,9 +99,11 @@ class _Columns:
         return find_column(name, self.context.columns, self.part, *spot)
 
     def _read(self, number: int, declared: DeclaredColumn) -> PerturbedColumn | None:
-        name, wanted = declared.column.name, self.part.model.mechanism or Mechanism.AUTO
-        table = isinstance(wanted, Mapping)
-        mechanism = wanted.get(name, Mechanism.AUTO) if isinstance(wanted, Mapping) else wanted
+        name, requested = declared.column.name, self.part.model.mechanism or Mechanism.AUTO
+        table = isinstance(requested, Mapping)
+        mechanism = (
+            requested.get(name, Mechanism.AUTO) if isinstance(requested, Mapping) else requested
+        )
         spot = ("mechanism", name) if table else ("mechanism",)  # where the mechanism stands
         weight = (self.part.model.weights or {}).get(name, Fraction(1))
         group = make_group(declared.column) if mechanism not in OF_NUMBERS else None
@@ -107,7 +114,7 @@ class _Columns:
             hint = 'declare all values, or where undeclared ones go: other = "..."'
             self.part.complain("E247", message, hint, "columns", number)
             return None
-        boundless = _boundless(declared)
+        boundless = _is_boundless(declared)
         by_bounds = mechanism is Mechanism.AUTO and declared.keyless and not boundless
         if mechanism in OF_NUMBERS or by_bounds:
             return self._number(declared, mechanism, weight, spot)
@@ -116,7 +123,7 @@ class _Columns:
             self.part.complain("E245", message, _declare(declared.column), "columns", number)
         elif declared.keyless:
             message = f"{mechanism} needs keys or bins, and {show(name)} has bounds alone"
-            hint = f"declare bins for ranges; or use {listed(sorted(OF_NUMBERS))}"
+            hint = f"declare bins for ranges; or use {join_quoted(sorted(OF_NUMBERS))}"
             self.part.complain("E243", message, hint, *spot)
         return None
 
@@ -124,10 +131,10 @@ class _Columns:
         self, declared: DeclaredColumn, mechanism: Mechanism, weight: Fraction, spot: Sequence[str]
     ) -> PerturbedColumn | None:
         column = declared.column
-        if _boundless(declared):
-            hint = f"use {listed(_OF_LABELS)}, which need keys or bins"
+        if _is_boundless(declared):
+            hint = f"use {join_quoted(_OF_LABELS)}, which need keys or bins"
             if column.type is ColumnType.BOOLEAN:
-                have, hint = "is a boolean", f"use {listed(_OF_LABELS)}"
+                have, hint = "is a boolean", f"use {join_quoted(_OF_LABELS)}"
             elif column.type in NUMERIC_TYPES:
                 have, hint = "has none", f"declare both, from a public rule; or {hint}"
             else:
@@ -136,14 +143,14 @@ class _Columns:
             self.part.complain("E243", message, hint, *spot)
             return None
         # Without a grid its bounds were refused.
-        if column.grid is None or null_is_label(column, mechanism, self.part.reporter):
+        if column.grid is None or is_null_label(column, mechanism, self.part.reporter):
             return None
         fill, chosen = _fill(column.grid, column.null_value)
         quantity = Quantity(column.name, column.grid, fill)
         return PerturbedColumn(column.name, None, quantity, mechanism, weight, chosen)
 
 
-def _boundless(declared: DeclaredColumn) -> bool:
+def _is_boundless(declared: DeclaredColumn) -> bool:
     """Say whether a column surely has no bounds of its own: that of a boolean is none."""
     kind = declared.column.type
     return declared.unbounded or kind not in NUMERIC_TYPES or kind is ColumnType.BOOLEAN
@@ -167,16 +174,16 @@ def _declare(column: Column) -> str:
 
 def _check_names(parts: Parts, queries: Sequence[Query]) -> None:
     """Complain of a table whose file, or whose name in a report, would be another's."""
-    taken: dict[str, str] = {}
+    places: dict[str, str] = {}
     for query in queries:
-        taken.setdefault(query.table.casefold(), f"the table of the query {show(query.name)}")
+        places.setdefault(query.table.casefold(), f"the table of the query {show(query.name)}")
     for part in parts.queries:
-        for name, what in (
+        for name, noun in (
             (part.model.table, "the table of a query"),
             (part.model.name, "a query"),
         ):
             if name is not None:
-                taken.setdefault(name.casefold(), what)
+                places.setdefault(name.casefold(), noun)
     for perturb in parts.perturbs:
         name = perturb.model.name
         if name is None:
@@ -184,25 +191,25 @@ def _check_names(parts: Parts, queries: Sequence[Query]) -> None:
         if name.casefold() in RESERVED:
             message = f"{show(name)} is the name of a report, not of a table"
             perturb.complain("E220", message, "choose another name for the table", "name")
-        elif name.casefold() in taken:
-            message = f"{show(name)} is already the name of {taken[name.casefold()]}"
+        elif name.casefold() in places:
+            message = f"{show(name)} is already the name of {places[name.casefold()]}"
             hint = "choose another name for the table; upper and lower case don't count"
             perturb.complain("E250", message, hint, "name")
         else:
-            taken[name.casefold()] = "another [[perturb]]"
+            places[name.casefold()] = "another [[perturb]]"
 
 
 def _check_adjacency(parts: Parts) -> None:
     """A table of records shows how many there are: only replace-one is then protected."""
     if parts.privacy.model.adjacency != "add-remove":
         return
-    shown = "a table of records shows how many there are, which add-remove would protect"
+    problem = "a table of records shows how many there are, which add-remove would protect"
     if parts.perturbs_only:
-        message = f'{shown}: adjacency is taken as "replace-one"'
+        message = f'{problem}: adjacency is taken as "replace-one"'
         parts.privacy.warn("W215", message, 'write adjacency = "replace-one"', "adjacency")
     else:
         hint = 'adjacency = "replace-one"; or two specs, one of them with all [[perturb]]'
-        parts.privacy.complain("E242", shown, hint, "adjacency")
+        parts.privacy.complain("E242", problem, hint, "adjacency")
 
 
 def _check_budget(
@@ -215,7 +222,7 @@ def _check_budget(
     model, total = part.model, privacy.model
     if model.truth is not None:
         _check_truth_alone(part)
-    elif model.delta and model.epsilon is None and part.sound("epsilon", "truth"):
+    elif model.delta and model.epsilon is None and part.is_sound("epsilon", "truth"):
         part.complain("E224", "delta without epsilon", "state epsilon as well", "delta")
     if model.delta and total.accounting == "pure":
         message = 'accounting = "pure" has no room for the delta of a table'
@@ -223,12 +230,12 @@ def _check_budget(
     elif model.delta and (total.rho is not None or total.accounting == "zcdp"):
         hint = 'leave delta out; or accounting = "auto" and a total epsilon with a delta'
         part.complain("E225", "a table with a delta has no rho", hint, "delta")
-    if part.given("epsilon", "truth") or not part.sound("epsilon", "truth"):
+    if part.list_given("epsilon", "truth") or not part.is_sound("epsilon", "truth"):
         return
     if not alone:
         message = "the table has no budget, and takes no share of the total beside others"
         hint = "state epsilon, or truth, in this [[perturb]]"
-    elif total.epsilon is not None or not privacy.sound("epsilon", "rho"):
+    elif total.epsilon is not None or not privacy.is_sound("epsilon", "rho"):
         return
     elif total.rho is not None:
         message = "the table has no budget, and a total rho is none for answers of records"

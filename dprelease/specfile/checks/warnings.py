@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from dprelease.model import Data, Dialect, Query
 from dprelease.model.release import SECTORS
 from dprelease.sources.source_registry import SOURCES
-from dprelease.specfile.complaints.complaint_wording import listed, show
+from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.complaints.reporter import Spot
 from dprelease.specfile.schema.sections import ColumnSection, PrivacySection
 from dprelease.specfile.schema.structure import Part, Parts
@@ -28,10 +28,10 @@ def check_usage(parts: Parts, data: Data | None) -> None:
     sector = parts.release.model.sector
     if sector and "registry" in (parts.report.model.formats or ()) and not _is_known(sector):
         message = f"the registry of deployments has no sector {show(sector)}"
-        hint = f"use {listed(SECTORS)}; else the entry has it in a note"
+        hint = f"use {join_quoted(SECTORS)}; else the entry has it in a note"
         parts.release.warn("W217", message, hint, "sector")
     privacy = parts.privacy
-    if privacy.model.unit_description is None and privacy.sound("unit_description"):
+    if privacy.model.unit_description is None and privacy.is_sound("unit_description"):
         people = privacy.model.unit == "column"
         message = f"nothing says what one {'unit' if people else 'row'} stands for"
         privacy.warn("W202", message, 'unit_description = "one employee"', at="key")
@@ -59,30 +59,30 @@ def _is_known(sector: str) -> bool:
 
 def _check_deltas(parts: Parts) -> None:
     sections: list[Part[Any]] = [parts.privacy, *parts.queries, *parts.perturbs]
-    stated: list[tuple[Part[Any], Fraction | None, tuple[str, ...]]]
-    stated = [(part, part.model.delta, ("delta",)) for part in sections]
-    stated += [
+    deltas: list[tuple[Part[Any], Fraction | None, tuple[str, ...]]]
+    deltas = [(part, part.model.delta, ("delta",)) for part in sections]
+    deltas += [
         (part, part.model.partition_selection.delta, ("partition_selection", "delta"))
         for part in parts.queries
         if part.model.partition_selection is not None
     ]
-    for part, delta, keys in stated:
+    for part, delta, keys in deltas:
         if delta and delta > LARGE_DELTA:
             message = "a large delta: with that probability nothing is promised"
             part.warn("W207", message, "choose one far below one over the number of rows", *keys)
-    capped = parts.ledger.model.delta_cap is not None or not parts.ledger.sound("delta_cap")
-    if any(delta for _, delta, _ in stated) and not capped:
+    capped = parts.ledger.model.delta_cap is not None or not parts.ledger.is_sound("delta_cap")
+    if any(delta for _, delta, _ in deltas) and not capped:
         message = "no delta_cap: the deltas of this data set are not limited"
         parts.ledger.warn("W206", message, "agree on a cap and write it in [ledger]", at="key")
 
 
 def _check_source(part: Part[ColumnSection]) -> None:
     model = part.model
-    declared = part.given("lower", "keys", "keys_file", "bins")
+    declared = part.list_given("lower", "keys", "keys_file", "bins")
     exempt = model.type == "boolean" or model.expression is not None
-    if declared and model.source is None and not exempt and part.sound("source"):
-        what = {"lower": "bounds", "keys_file": "keys"}.get(declared[0], declared[0])
-        message = f"nothing says where the {what} of {show(part.path[-1])} come from"
+    if declared and model.source is None and not exempt and part.is_sound("source"):
+        noun = {"lower": "bounds", "keys_file": "keys"}.get(declared[0], declared[0])
+        message = f"nothing says where the {noun} of {show(part.path[-1])} come from"
         hint = 'source = "public: ..."; what is read off the data itself would leak'
         part.warn("W203", message, hint, at="key")
 
@@ -127,20 +127,22 @@ class _Bounds(NamedTuple):
     records: bool  # there are record-level tables, with as many rows of a unit
     counts_rows: bool  # some query does more than to count each unit once
 
-    def groups_in(self, cells: int | None) -> int:
+    def count_groups_in(self, cells: int | None) -> int:
         """The most groups of one unit in a table of so many cells."""
         return self.groups if cells is None else min(self.groups, cells)
 
     def reach(self, cells: int | None) -> int:
         """The most rows of one unit that can count in a table of so many cells."""
-        return min(self.rows, self.groups_in(cells) * min(self.within or self.rows, self.rows))
+        return min(
+            self.rows, self.count_groups_in(cells) * min(self.within or self.rows, self.rows)
+        )
 
     def warn(self, code: str, message: str, hint: str, *keys: str, at: Spot = "value") -> None:
         """Warn of a bound, or of all."""
         self.part.warn(code, message, hint, "bounding", *keys, at=at)
 
 
-def warn_of_bounding(parts: Parts, queries: Sequence[Query]) -> None:
+def warn_about_bounding(parts: Parts, queries: Sequence[Query]) -> None:
     """Warn of each bound that is not what it seems; one warning for each."""
     part, records = parts.privacy, bool(parts.perturbs)
     section = part.model.bounding
@@ -162,18 +164,18 @@ def warn_of_bounding(parts: Parts, queries: Sequence[Query]) -> None:
     if rows is None or groups is None:
         return
     cells = None if any(query.private for query in queries) else max(q.cells for q in queries)
-    counts_rows = any(_counts_rows(query) for query in queries)
+    counts_rows = any(_is_row_count(query) for query in queries)
     within = section.max_rows_per_unit_per_group
     bounds = _Bounds(part, rows, groups, within, cells, records, counts_rows)
     if _does_nothing(bounds):
         return
-    _groups_out_of_reach(bounds)
+    _warn_about_groups(bounds)
     if counts_rows:
-        _rows_out_of_reach(bounds)
-    _large(bounds, queries)
+        _warn_about_rows(bounds)
+    _warn_about_large(bounds, queries)
 
 
-def _counts_rows(query: Query) -> bool:
+def _is_row_count(query: Query) -> bool:
     return not get_statistic(query.statistic).counts_units
 
 
@@ -192,67 +194,67 @@ def _does_nothing(bounds: _Bounds) -> bool:
     return False
 
 
-def _groups_out_of_reach(bounds: _Bounds) -> None:
+def _warn_about_groups(bounds: _Bounds) -> None:
     """More groups than the rows can lie in, or than any table has: the smaller one is said."""
-    used = bounds.rows if bounds.cells is None else min(bounds.rows, bounds.cells)
-    if bounds.groups <= used:
+    rows = bounds.rows if bounds.cells is None else min(bounds.rows, bounds.cells)
+    if bounds.groups <= rows:
         return
     message = f"{_GROUPS} = {bounds.groups:,} can't be reached"
-    hint = f"{_GROUPS} = {used} does the same"
-    if used == bounds.rows:
-        message = f"{message}: {_some(used, 'row')} can't lie in more than {_some(used, 'group')}"
+    hint = f"{_GROUPS} = {rows} does the same"
+    if rows == bounds.rows:
+        message = f"{message}: {_count(rows, 'row')} can't lie in more than {_count(rows, 'group')}"
         bounds.warn("W209", message, f"{hint}; or raise {_ROWS}, which needs more noise", _GROUPS)
     else:
-        message = f"{message}: no table has more than {_some(used, 'group')}"
+        message = f"{message}: no table has more than {_count(rows, 'group')}"
         bounds.warn("W212", message, hint, _GROUPS)
 
 
-def _rows_out_of_reach(bounds: _Bounds) -> None:
+def _warn_about_rows(bounds: _Bounds) -> None:
     if bounds.within is None:
         return
     if bounds.within > bounds.rows:
         message = (
             f"{_WITHIN} = {bounds.within:,} can't be reached: of one unit no more than "
-            f"{_some(bounds.rows, 'row')} count in all"
+            f"{_count(bounds.rows, 'row')} count in all"
         )
         hint = f"leave it out, which does the same; or write less than {_ROWS}"
         bounds.warn("W210", message, hint, _WITHIN)
         return
-    most = bounds.reach(bounds.cells)
-    if most < bounds.rows and not bounds.records:
-        groups = _some(bounds.groups_in(bounds.cells), "group")
+    reach = bounds.reach(bounds.cells)
+    if reach < bounds.rows and not bounds.records:
+        groups = _count(bounds.count_groups_in(bounds.cells), "group")
         message = (
             f"{_ROWS} = {bounds.rows:,} can't be reached: {groups} with at most "
-            f"{_some(bounds.within, 'row')} hold {most:,}, which is what noise is made for"
+            f"{_count(bounds.within, 'row')} hold {reach:,}, which is what noise is made for"
         )
-        hint = f"{_ROWS} = {most} needs the same noise; or raise {_WITHIN}, which needs more"
+        hint = f"{_ROWS} = {reach} needs the same noise; or raise {_WITHIN}, which needs more"
         bounds.warn("W211", message, hint, _ROWS)
 
 
-def _large(bounds: _Bounds, queries: Sequence[Query]) -> None:
+def _warn_about_large(bounds: _Bounds, queries: Sequence[Query]) -> None:
     """What one unit can bring to the table where it can bring most."""
-    cells = [(_counts_rows(query), None if query.private else query.cells) for query in queries]
+    cells = [(_is_row_count(query), None if query.private else query.cells) for query in queries]
     rows = max((bounds.reach(size) for by_rows, size in cells if by_rows), default=0)
     groups = max(
-        (min(bounds.rows, bounds.groups_in(size)) for by_rows, size in cells if not by_rows),
+        (min(bounds.rows, bounds.count_groups_in(size)) for by_rows, size in cells if not by_rows),
         default=0,
     )
     if rows > LARGE:
         message = f"{rows:,} rows of one unit can count in a table, and noise has to hide all"
-        bounds.warn("W213", f"{message}: {_noise(rows, bounds)}", _USUAL, _ROWS)
+        bounds.warn("W213", f"{message}: {_describe_noise(rows, bounds)}", _USUAL, _ROWS)
     elif groups > LARGE:
         message = f"one unit can count in {groups:,} groups, and noise has to hide it in all"
-        bounds.warn("W213", f"{message}: {_noise(groups, bounds)}", _USUAL, _GROUPS)
+        bounds.warn("W213", f"{message}: {_describe_noise(groups, bounds)}", _USUAL, _GROUPS)
 
 
-def _noise(size: int, bounds: _Bounds) -> str:
+def _describe_noise(size: int, bounds: _Bounds) -> str:
     """What that is for a count: 95% of Laplace noise lie within ln 20, that is 3, scales.
 
     With replace-one, a unit that comes takes the place of another one: twice that.
     """
-    one = 6 if bounds.part.model.adjacency == "replace-one" else 3
-    return f"with Laplace noise of epsilon 1 a count is off by ± {one * size:,}, not by ± {one}"
+    code = 6 if bounds.part.model.adjacency == "replace-one" else 3
+    return f"with Laplace noise of epsilon 1 a count is off by ± {code * size:,}, not by ± {code}"
 
 
-def _some(number: int, noun: str) -> str:
+def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

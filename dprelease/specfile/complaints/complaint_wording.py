@@ -23,9 +23,9 @@ def show(value: object) -> str:
 
     Total: never raises, whatever the value.
     """
-    for kind, shown in _SHOWN:
+    for kind, text in _SHOWN:
         if isinstance(value, kind):
-            return _cut(shown(value))
+            return _cut(text(value))
     return f"a value of type {type(value).__name__}" if value is not None else "nothing"
 
 
@@ -33,11 +33,11 @@ def show_fraction(value: Fraction) -> str:
     """Show an exact number in plain decimal notation if it has one, else as a ratio."""
     if max(value.numerator.bit_length(), value.denominator.bit_length()) > _MOST_BITS:
         return "a very long number"
-    text = plain(value)
+    text = write_plain(value)
     return text if text is not None else exact(value)
 
 
-def plain(value: Fraction) -> str | None:
+def write_plain(value: Fraction) -> str | None:
     """Write an exact number in plain decimal notation without trailing zeros.
 
     None when its denominator has a prime factor other than 2 and 5.
@@ -49,7 +49,7 @@ def plain(value: Fraction) -> str | None:
     return f"{Decimal(f'{value.numerator * 10**places // below}e-{places}'):f}"
 
 
-def listed(words: Iterable[str]) -> str:
+def join_quoted(words: Iterable[str]) -> str:
     """Join words for a sentence, each in quotes: "a", "b" or "c"."""
     quoted = [_quote(word) for word in words]
     if len(quoted) < 2:
@@ -57,16 +57,18 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Write a number with its noun: "1 key", "2 keys"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _quote(text: str) -> str:
-    shown = text[: _LONGEST + 20].translate(_ESCAPES)
-    if not shown.isprintable():
-        shown = "".join(char if char.isprintable() else f"\\u{ord(char):04x}" for char in shown)
-    return f'"{shown}"'
+    quoted_text = text[: _LONGEST + 20].translate(_ESCAPES)
+    if not quoted_text.isprintable():
+        quoted_text = "".join(
+            char if char.isprintable() else f"\\u{ord(char):04x}" for char in quoted_text
+        )
+    return f'"{quoted_text}"'
 
 
 def _cut(text: str) -> str:
@@ -97,7 +99,7 @@ _LONGEST_GUESSED = 64
 _MOST_TRIED = 1_000  # all time zones, too
 
 
-def nearest(word: str, words: Iterable[str]) -> str | None:
+def find_nearest(word: str, words: Iterable[str]) -> str | None:
     """Give the known word closest to ``word``, or None when none is close.
 
     Case and the difference between ``-`` and ``_`` don't count. Ties go to the first in order;
@@ -109,18 +111,18 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
     # Imported here for start-up: most specs hold no misspelling.
     from difflib import SequenceMatcher
 
-    wanted = _fold(word)
+    target = _fold(word)
     best, best_score = None, 60
     for candidate in islice(words, _MOST_TRIED):
-        score = round(100 * SequenceMatcher(None, wanted, _fold(candidate), autojunk=False).ratio())
+        score = round(100 * SequenceMatcher(None, target, _fold(candidate), autojunk=False).ratio())
         if score > best_score:
             best, best_score = candidate, score
     return best
 
 
-def meant(word: object, words: Iterable[str], otherwise: str) -> str:
+def suggest_word(word: object, words: Iterable[str], otherwise: str) -> str:
     """Ask whether the known word closest to ``word`` is meant; else say what to do otherwise."""
-    close = nearest(word, words) if isinstance(word, str) else None
+    close = find_nearest(word, words) if isinstance(word, str) else None
     return f"did you mean {show(close)}?" if close else otherwise
 
 

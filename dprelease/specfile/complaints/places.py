@@ -15,7 +15,7 @@ Path: TypeAlias = tuple[str | int, ...]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Write a key path as ``query[2].by[0]``; names that TOML must quote are quoted."""
     text = ""
     for part in path:
@@ -47,7 +47,7 @@ class Marks(dict[Path, Mark]):
         self.starts = starts  # offsets at which lines start
         self.rest: dict[Path, list[int]] = {}  # of an array the offsets of what has no mark
 
-    def spot(self, offset: int) -> Spot:
+    def find_spot(self, offset: int) -> Spot:
         """Line and column of an offset."""
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
@@ -58,6 +58,6 @@ class Marks(dict[Path, Mark]):
         if mark is None and path and isinstance(path[-1], int):
             offsets, number = self.rest.get(path[:-1], []), path[-1] - MARKED
             if 0 <= number < len(offsets):
-                spot = self.spot(offsets[number])
+                spot = self.find_spot(offsets[number])
                 mark = Mark(spot, spot)
         return mark

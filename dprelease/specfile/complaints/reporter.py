@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Literal
 
 from dprelease.errors import Complaint, ExitCode, Failure, Place
-from dprelease.specfile.complaints.complaint_wording import listed, meant, show
-from dprelease.specfile.complaints.places import Marks, Path, dotted
+from dprelease.specfile.complaints.complaint_wording import join_quoted, show, suggest_word
+from dprelease.specfile.complaints.places import Marks, Path, format_path
 
 MOST_SHOWN = 150
 MORE = "E108"  # the complaint that there are more
@@ -28,7 +28,9 @@ class Reporter:
         self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value"
     ) -> None:
         """Note a mistake at the key or at the value of a key path."""
-        self.complaints.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
+        self.complaints.append(
+            Complaint(code, message, hint, self.place(path, at), format_path(path))
+        )
 
     def refuse(self, refused: Refused, path: Path) -> None:
         """Note why a value was refused, at its key path or below it at the key to blame."""
@@ -37,27 +39,31 @@ class Reporter:
 
     def warn(self, code: str, message: str, path: Path, hint: str = "", at: Spot = "value") -> None:
         """Note something that works but deserves a second look."""
-        self.warnings.append(Complaint(code, message, hint, self.place(path, at), dotted(path)))
+        self.warnings.append(
+            Complaint(code, message, hint, self.place(path, at), format_path(path))
+        )
 
     def place(self, path: Path, at: Spot = "value") -> Place | None:
         """Find where a key path stands, or the nearest table around it."""
         if self.marks is None:
             return None
-        wanted = path
-        while wanted:
-            mark = self.marks.find(wanted)
+        target = path
+        while target:
+            mark = self.marks.find(target)
             if mark is not None:
-                line, column = mark.key if at == "key" or wanted != path else mark.value
+                line, column = mark.key if at == "key" or target != path else mark.value
                 return Place(self.file, line, column)
-            wanted = wanted[:-1]
+            target = target[:-1]
         return Place(self.file, 1, 1)
 
-    def places(self) -> dict[str, Place]:
+    def list_places(self) -> dict[str, Place]:
         """Every key path of the spec with the place of its value (of a table: its header)."""
         if self.marks is None:
             return {}
         return {
-            dotted(path): Place(self.file, *mark.value) for path, mark in self.marks.items() if path
+            format_path(path): Place(self.file, *mark.value)
+            for path, mark in self.marks.items()
+            if path
         }
 
     def raise_if_any(self) -> None:
@@ -67,8 +73,8 @@ class Reporter:
         complaints = sorted(dict.fromkeys(self.complaints), key=_order)
         if len(complaints) > MOST_SHOWN:
             rest = len(complaints) - MOST_SHOWN
-            more = Complaint(MORE, f"{rest} more complaints are not shown", "mend these first")
-            complaints = [*complaints[:MOST_SHOWN], more]
+            complaint = Complaint(MORE, f"{rest} more complaints are not shown", "mend these first")
+            complaints = [*complaints[:MOST_SHOWN], complaint]
         raise Failure(ExitCode.SPEC, complaints)
 
 
@@ -88,8 +94,10 @@ class Refused(Exception):
         self.key = key
 
 
-def no_word(value: object, what: str, words: Sequence[str]) -> Refused:
+def build_word_refusal(value: object, noun: str, words: Sequence[str]) -> Refused:
     """Refuse a value that is none of the words which a key takes (E105)."""
     return Refused(
-        f"{show(value)} is not a valid {what}", meant(value, words, f"use {listed(words)}"), "E105"
+        f"{show(value)} is not a valid {noun}",
+        suggest_word(value, words, f"use {join_quoted(words)}"),
+        "E105",
     )

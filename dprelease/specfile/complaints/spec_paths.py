@@ -24,7 +24,7 @@ def fill_period(text: str, period: str | None) -> str:
 _WILD = re.compile(r"[*?\[]")
 
 
-def absolute(base: str, path: str) -> str:
+def make_absolute(base: str, path: str) -> str:
     """Make a path absolute; relative ones start at ``base``."""
     return os.path.normpath(os.path.join(os.path.abspath(base), path))
 
@@ -34,44 +34,44 @@ def has_wildcards(path: str) -> bool:
     return _WILD.search(path) is not None
 
 
-def fixed_part(pattern: str) -> str:
+def get_fixed_part(pattern: str) -> str:
     """Give the file or directory itself, or the nearest directory of a glob without wildcards."""
     while has_wildcards(pattern):
         pattern = os.path.dirname(pattern)
     return pattern
 
 
-def same(one: str, two: str) -> bool:
+def is_same(left: str, right: str) -> bool:
     """Say whether two paths lead to the same place, links followed."""
-    return os.path.realpath(one) == os.path.realpath(two)
+    return os.path.realpath(left) == os.path.realpath(right)
 
 
-def holds(directory: str, path: str) -> bool:
+def is_inside(directory: str, path: str) -> bool:
     """Say whether a path lies inside of a directory or is that directory, links followed."""
     outer, inner = os.path.realpath(directory), os.path.realpath(path)
     return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
 
 
-def reads(source: Source, path: str) -> bool:
+def is_reading(source: Source, path: str) -> bool:
     """Say whether a file is, or may be taken for, a part of the data. Nothing is opened."""
     pattern = source.pattern
     if source.remote:
         return False
     if not has_wildcards(pattern):
-        return holds(pattern, path)
+        return is_inside(pattern, path)
     real = os.path.realpath(path)
     # The part without wildcards may be a link; a star doesn't cross directories, two do.
-    start = fixed_part(pattern)
-    wanted = os.path.realpath(start) + pattern[len(start.rstrip(os.sep)) :]
-    levels = "**" in pattern or real.count(os.sep) == wanted.count(os.sep)
-    return levels and fnmatchcase(real, wanted.replace(f"**{os.sep}", "*"))
+    start = get_fixed_part(pattern)
+    target = os.path.realpath(start) + pattern[len(start.rstrip(os.sep)) :]
+    levels = "**" in pattern or real.count(os.sep) == target.count(os.sep)
+    return levels and fnmatchcase(real, target.replace(f"**{os.sep}", "*"))
 
 
 LEDGER = "the ledger"
 Named = tuple[str, str]  # what it is, and its absolute path
 
 
-def of_ledger(ledger: LedgerSettings) -> list[Named]:
+def list_ledger_files(ledger: LedgerSettings) -> list[Named]:
     """Name the files of a ledger."""
     witness = [("the ledger's witness", ledger.witness)] if ledger.witness is not None else []
     file = [] if is_server(ledger.path) else [(LEDGER, ledger.path)]
@@ -89,18 +89,18 @@ def check_ledger(
     ledger: LedgerSettings, data: Data | None, inputs: Sequence[Named], reporter: Reporter
 ) -> None:
     """Complain when the ledger or its witness is one of the files that the release reads."""
-    named = of_ledger(ledger)
-    for name, place in named:
+    files = list_ledger_files(ledger)
+    for name, place in files:
         key = "path" if name == LEDGER else "witness"
-        others = [*inputs, *named[:-1]] if key == "witness" else inputs
-        clashes = [what for what, path in others if same(place, path)]
-        if data is not None and reads(data.source, place):
+        obstacles = [*inputs, *files[:-1]] if key == "witness" else inputs
+        clashes = [noun for noun, path in obstacles if is_same(place, path)]
+        if data is not None and is_reading(data.source, place):
             clashes.insert(0, "the data")
-        if key == "witness" and any(same(place, ledger.path + side) for side in SIDE_FILES):
+        if key == "witness" and any(is_same(place, ledger.path + side) for side in SIDE_FILES):
             clashes.append("a file that the ledger makes beside itself")
-        for what in clashes:
+        for noun in clashes:
             hint = f"give {name} a file of its own, away from the data"
-            reporter.complain("E227", f"{name} is {what}", ("ledger", key), hint)
+            reporter.complain("E227", f"{name} is {noun}", ("ledger", key), hint)
 
 
 def check_output(
@@ -112,20 +112,20 @@ def check_output(
     """
     hint = "choose a directory of its own, away from the data"
     spot = ("output", "path")
-    inside = [what for what, path in others if holds(output, path)]
+    inside = [noun for noun, path in others if is_inside(output, path)]
     if data is not None and not data.source.remote:
         pattern = data.source.pattern
-        place = fixed_part(pattern)
-        if holds(output, place):
+        place = get_fixed_part(pattern)
+        if is_inside(output, place):
             inside.insert(0, "the data")
-        elif holds(place, output) and ("**" in pattern or not has_wildcards(pattern)):
+        elif is_inside(place, output) and ("**" in pattern or not has_wildcards(pattern)):
             reporter.complain("E227", "the output lies inside of the data", spot, hint)
     if inside:
         message = f"the output is or holds {', '.join(inside)}"
         reporter.complain("E227", message, spot, hint)
 
 
-def relocated(
+def relocate(
     release: Release,
     ledger: str | os.PathLike[str] | None,
     output: str | os.PathLike[str] | None,
@@ -136,21 +136,23 @@ def relocated(
     """
     moved = release
     if ledger is not None:
-        path, written = _place(ledger, release)
+        path, written_path = _place(ledger, release)
         if path != release.ledger.path:
             # The witness that the spec names is that of the spec's ledger, not of this one.
-            there = replace(release.ledger, path=path, written_path=written)
-            moved = replace(moved, ledger=replace(there, witness=None, written_witness=None))
+            ledger2 = replace(release.ledger, path=path, written_path=written_path)
+            moved = replace(moved, ledger=replace(ledger2, witness=None, written_witness=None))
     if output is not None:
-        path, written = _place(output, release)
+        path, written_path = _place(output, release)
         if path != release.output.path:
-            moved = replace(moved, output=replace(moved.output, path=path, written_path=written))
+            moved = replace(
+                moved, output=replace(moved.output, path=path, written_path=written_path)
+            )
     if moved is not release:
         _check_places(moved)
     return moved
 
 
-def revised(release: Release, revision: int) -> Release:
+def fill_revision(release: Release, revision: int) -> Release:
     """Give the release with ``{revision}`` filled in the path of its output.
 
     What the spec writes stays as it is. Raises Failure (exit code 2) when the place collides.
@@ -171,17 +173,17 @@ def _check_places(moved: Release) -> None:
     if is_server(moved.ledger.path) and moved.perturbs:
         message, hint = RECORDS_NEED_A_FILE
         reporter.complain("E111", message, ("ledger",), hint)
-    others = [*of_ledger(moved.ledger), *inputs]
+    others = [*list_ledger_files(moved.ledger), *inputs]
     check_output(moved.output.path, moved.data, others, reporter)
     reporter.raise_if_any()
 
 
-def _place(given: str | os.PathLike[str], release: Release) -> tuple[str, str]:
+def _place(argument: str | os.PathLike[str], release: Release) -> tuple[str, str]:
     """Make a path absolute that starts where we are, and write it as the spec would.
 
     That is from the spec's folder on, unless it was given from the root on.
     """
-    path = os.fsdecode(given)
+    path = os.fsdecode(argument)
     if is_server(path):
         return path, path
     absolute = os.path.abspath(path)

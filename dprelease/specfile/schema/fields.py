@@ -14,9 +14,15 @@ from typing import TypeAlias
 
 from dprelease.model import Mechanism
 from dprelease.specfile.complaints.complaint_wording import show
-from dprelease.specfile.complaints.reporter import Refused, no_word
-from dprelease.specfile.schema.number_texts import PLACES, exact, weight
-from dprelease.specfile.schema.section_reader import Finding, Unread, list_of, read_each, too_many
+from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
+from dprelease.specfile.schema.number_texts import PLACES, read_exact, weight
+from dprelease.specfile.schema.section_reader import (
+    Finding,
+    Unread,
+    build_count_refusal,
+    build_list_reader,
+    read_each,
+)
 from dprelease.specfile.toml.tree import MAX_VALUES
 
 SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -26,9 +32,9 @@ _UNSEEN = re.compile("[\u2028-\u202e\u2066-\u2069]")
 _LONGEST = 10_000
 
 
-def text(value: object) -> str:
+def read_text(value: object) -> str:
     """Read a text that people will read: not empty, no control characters but tab and newline."""
-    checked = option(value)
+    checked = read_option(value)
     if not checked.strip():
         raise Refused("the text is empty", "write it, or leave the key out", "E107")
     if _CONTROL.search(checked):
@@ -38,20 +44,20 @@ def text(value: object) -> str:
     return checked
 
 
-def line(value: object) -> str:
+def read_line(value: object) -> str:
     """Read a text of one line."""
-    checked = text(value)
+    checked = read_text(value)
     if "\n" in checked or "\t" in checked:
         raise Refused(f"{show(checked)} is more than one line", "write it in one line", "E107")
     return checked
 
 
-def day(value: object) -> str:
+def read_day(value: object) -> str:
     """Read a day, as a date or as a text such as 2026-03-31; it comes as that text."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
     try:
-        return date.fromisoformat(option(value)).isoformat()
+        return date.fromisoformat(read_option(value)).isoformat()
     except ValueError:
         message, hint = f"{show(value)} is not a day", "write a date such as 2026-03-31"
         raise Refused(message, hint, "E103") from None
@@ -62,7 +68,7 @@ LONGEST_LABEL = 200
 
 def label(value: object) -> str:
     """Read a short text of one line that stands in a heading, a row or a chart."""
-    checked = line(value)
+    checked = read_line(value)
     if len(checked) > LONGEST_LABEL:
         message = f"the text is longer than {LONGEST_LABEL} characters"
         raise Refused(message, "shorten it: a report has a line for it", "E107")
@@ -74,14 +80,14 @@ def label(value: object) -> str:
     return checked
 
 
-def labels(value: object) -> Mapping[str, str]:
+def read_labels(value: object) -> Mapping[str, str]:
     """Read a table of labels."""
     if not isinstance(value, Mapping):
         raise Refused(f"{show(value)} is not a table", 'write { key = "..." }', "E103")
     return dict(zip(value, read_each(value.items(), label), strict=True))
 
 
-def decimals(value: object) -> int:
+def read_decimals(value: object) -> int:
     """Read how many decimal places of a figure are shown: 0 to 12. Raises ``Refused`` (E281)."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= PLACES:
         message = f"decimals {show(value)} is not a whole number from 0 to {PLACES}"
@@ -97,9 +103,9 @@ LICENCES = (
 LICENCE = r"https?://[^\s<>\"']+|[A-Za-z0-9][A-Za-z0-9.+-]{0,99}"
 
 
-def licence(value: object) -> str:
+def read_licence(value: object) -> str:
     """Read an identifier of SPDX, or the URL of a licence. Raises ``Refused`` (E282)."""
-    checked = line(value)
+    checked = read_line(value)
     usual = {name.casefold(): name for name in LICENCES}
     close = usual.get(re.sub(r"[\s_]+", "-", checked.strip()).casefold())
     if re.fullmatch(LICENCE, checked) and close in {None, checked}:
@@ -108,9 +114,9 @@ def licence(value: object) -> str:
     raise Refused(f"{show(checked)} is neither an SPDX identifier nor a URL", hint, "E282")
 
 
-def safe_name(value: object) -> str:
+def read_safe_name(value: object) -> str:
     """Read a name that is safe as a file name on every system."""
-    checked = option(value)
+    checked = read_option(value)
     if not SAFE_NAME.fullmatch(checked) or ".." in checked or _DEVICES.fullmatch(checked):
         raise Refused(
             f"{show(checked)} is not safe as a file name",
@@ -120,9 +126,9 @@ def safe_name(value: object) -> str:
     return checked
 
 
-def variable(value: object) -> str:
+def read_variable(value: object) -> str:
     """Read the name of an environment variable. What is refused is not shown: a URL has secrets."""
-    name = option(value)
+    name = read_option(value)
     if not _VARIABLE.fullmatch(name):
         hint = "use A-Z, a-z, 0-9 and _, as in LEDGER_URL; the value itself stays out of the spec"
         raise Refused("this is not the name of an environment variable", hint, "E106")
@@ -139,67 +145,67 @@ def flag(value: object) -> bool:
     return value
 
 
-def texts(value: object) -> tuple[str, ...]:
+def read_texts(value: object) -> tuple[str, ...]:
     """Read a list of texts."""
     if not isinstance(value, list) or not all(isinstance(element, str) for element in value):
         raise Refused(f"{show(value)} is not a list of texts", 'write ["...", "..."]', "E103")
     return tuple(value)
 
 
-def names(value: object) -> tuple[str, ...]:
+def read_names(value: object) -> tuple[str, ...]:
     """Read a list of texts that holds at least one."""
     if value == []:
         raise Refused("the list is empty", 'write ["...", "..."], or leave the key out', "E110")
-    return texts(value)
+    return read_texts(value)
 
 
-def sets(value: object) -> tuple[tuple[str, ...], ...]:
+def read_sets(value: object) -> tuple[tuple[str, ...], ...]:
     """Read a list of at least one list of texts; these may be empty."""
     hint = 'write [["...", "..."], ["..."]]'
     if not isinstance(value, list) or not all(isinstance(element, list) for element in value):
         raise Refused(f"{show(value)} is not a list of lists", hint, "E103")
     if not value:
         raise Refused("the list is empty", f"{hint}, or leave the key out", "E110")
-    return list_of(texts)(value)
+    return build_list_reader(read_texts)(value)
 
 
 MAX_WAYS = 100
 
 
-def ways(value: object) -> tuple[int, ...]:
+def read_ways(value: object) -> tuple[int, ...]:
     """Read how many columns tables have: each number of a list, or all from 1 to a number."""
     if isinstance(value, list) and value:
-        numbers = list_of(_way)(value)
+        numbers = build_list_reader(_read_way)(value)
         if len(set(numbers)) < len(numbers):
             raise Refused("a number of columns is listed twice", "keep one", "E233")
         return tuple(sorted(numbers))
-    most = _way(value)
-    if not most:
+    way = _read_way(value)
+    if not way:
         hint = "ways = 2 makes all tables of one and of two columns; ways = [0] the total alone"
         raise Refused("ways is 0", hint, "E233")
-    return tuple(range(1, most + 1))
+    return tuple(range(1, way + 1))
 
 
-def _way(value: object) -> int:
+def _read_way(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_WAYS:
         hint = "ways = 2 makes all tables of one and of two columns, ways = [2] those of two"
         raise Refused(f"{show(value)} is not how many columns a table has", hint, "E233")
     return value
 
 
-def scalars(value: object) -> tuple[object, ...]:
+def read_scalars(value: object) -> tuple[object, ...]:
     """Read a list of single values; their types are checked against the column's later."""
     if not isinstance(value, list):
         raise Refused(f"{show(value)} is not a list", "write the values in [ ]", "E103")
     if len(value) > MAX_VALUES:
-        raise too_many(len(value))
+        raise build_count_refusal(len(value))
     kinds = set(map(type, value))
     if not all(issubclass(kind, _SCALAR_TYPES) for kind in kinds):
         raise Refused("the list holds a list or a table", "write single values in [ ]", "E103")
     return tuple(value)
 
 
-def scalar(value: object) -> object:
+def read_scalar(value: object) -> object:
     """Read a single value; its type is checked against the column's later."""
     if not isinstance(value, _SCALAR_TYPES):
         raise Refused(f"{show(value)} is not a single value", "write one value", "E103")
@@ -209,7 +215,7 @@ def scalar(value: object) -> object:
 _SCALAR_TYPES = (str, bool, int, Decimal, Fraction, date, datetime)
 
 
-def option(value: object) -> str:
+def read_option(value: object) -> str:
     """Read a text that may be empty or hold any character (CSV options)."""
     if not isinstance(value, str):
         hint = f'write "{show(value)}"' if isinstance(value, int | Decimal | date) else ""
@@ -221,28 +227,28 @@ Quantiles: TypeAlias = tuple[Fraction, ...]
 MAX_QUANTILES = 100
 
 
-def quantiles(value: object) -> Quantiles:
+def read_quantiles(value: object) -> Quantiles:
     """Read one quantile or a list, at most 100, each inside (0, 1) and once; they come rising."""
     if not isinstance(value, list):
-        return (_quantile(value),)
+        return (_read_quantile(value),)
     if not value:
         raise Refused("q is empty", "such as q = [0.25, 0.5, 0.75]", "E232")
     if len(value) > MAX_QUANTILES:
         message = f"q has {len(value)} quantiles, more than {MAX_QUANTILES}"
         raise Refused(message, "each further one makes all of them less exact", "E232")
-    numbers = list_of(_quantile)(value)
+    numbers = build_list_reader(_read_quantile)(value)
     twice = [
-        Finding((place,), Refused(f"{show(one)} is named twice", "keep one", "E232"))
-        for place, one in enumerate(numbers)
-        if one in numbers[:place]
+        Finding((place,), Refused(f"{show(number)} is named twice", "keep one", "E232"))
+        for place, number in enumerate(numbers)
+        if number in numbers[:place]
     ]
     if twice:
         raise Unread(*twice)
     return tuple(sorted(numbers))
 
 
-def _quantile(value: object) -> Fraction:
-    number = exact(value, "E232")
+def _read_quantile(value: object) -> Fraction:
+    number = read_exact(value, "E232")
     if not 0 < number < 1:
         hint = "0.5 is the median, 0.9 is above nine tenths of the values"
         raise Refused(f"{show(value)} is not between 0 and 1", hint, "E232")
@@ -252,14 +258,14 @@ def _quantile(value: object) -> Fraction:
 MECHANISMS = tuple(mechanism.value for mechanism in Mechanism)
 
 
-def mechanisms(value: object) -> Mechanism | Mapping[str, Mechanism]:
+def read_mechanisms(value: object) -> Mechanism | Mapping[str, Mechanism]:
     """Read a mechanism for all columns, or a table of mechanisms by column."""
     if isinstance(value, Mapping):
-        return dict(zip(value, read_each(value.items(), _mechanism), strict=True))
-    return _mechanism(value)
+        return dict(zip(value, read_each(value.items(), _read_mechanism), strict=True))
+    return _read_mechanism(value)
 
 
-def weights(value: object) -> Mapping[str, Fraction]:
+def read_weights(value: object) -> Mapping[str, Fraction]:
     """Read a table of weights by column."""
     if not isinstance(value, Mapping):
         hint = "write { column = 2 }; columns that are left out have weight 1"
@@ -267,16 +273,16 @@ def weights(value: object) -> Mapping[str, Fraction]:
     return dict(zip(value, read_each(value.items(), weight), strict=True))
 
 
-def truth(value: object) -> Fraction:
+def read_truth(value: object) -> Fraction:
     """Read a chance of the true answer: above 0, below 1. Raises ``Refused`` (E248)."""
-    number = exact(value, "E248")
+    number = read_exact(value, "E248")
     if not 0 < number < 1:
         hint = "the chance that a record answers truly, such as truth = 0.75"
         raise Refused(f"truth {show(value)} is not above 0 and below 1", hint, "E248")
     return number
 
 
-def _mechanism(value: object) -> Mechanism:
+def _read_mechanism(value: object) -> Mechanism:
     if isinstance(value, str) and value in MECHANISMS:
         return Mechanism(value)
-    raise no_word(value, "mechanism of a [[perturb]]", MECHANISMS)
+    raise build_word_refusal(value, "mechanism of a [[perturb]]", MECHANISMS)

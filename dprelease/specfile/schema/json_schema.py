@@ -48,7 +48,7 @@ _GROUPED: Fragment = {"required": ["max_groups_per_unit"]}
 _MECHANISM: Fragment = {"enum": list(fields.MECHANISMS)}
 
 
-def _ref(section: type[Section]) -> Fragment:
+def _build_ref(section: type[Section]) -> Fragment:
     return {"$ref": f"#/$defs/{_name(section)}"}
 
 
@@ -56,56 +56,57 @@ def _name(section: type[Section]) -> str:
     return section.__name__.removesuffix("Section").lower()
 
 
-def _several_of(items: Fragment) -> Fragment:
+def _build_array(items: Fragment) -> Fragment:
     return {"type": "array", "items": items, "minItems": 1}
 
 
 # What each reading function takes. Dates are texts to editors, which is why they pass for values.
 KINDS: Mapping[Callable[[object], object], Fragment] = {
-    fields.text: {"type": "string", "pattern": r"\S"},
-    fields.line: {"type": "string", "pattern": r"^[^\n\t]*[^\s][^\n\t]*$"},
-    fields.safe_name: {
+    fields.read_text: {"type": "string", "pattern": r"\S"},
+    fields.read_line: {"type": "string", "pattern": r"^[^\n\t]*[^\s][^\n\t]*$"},
+    fields.read_safe_name: {
         "type": "string",
         "pattern": rf"^(?!.*\.\.){fields.SAFE_NAME.pattern}$",
     },
     fields.label: _LABEL,
-    fields.labels: {"type": "object", "additionalProperties": _LABEL},
-    fields.decimals: {"type": "integer", "minimum": 0, "maximum": number_texts.PLACES},
-    fields.licence: {"type": "string", "pattern": f"^({fields.LICENCE})$"},
-    fields.option: {"type": "string"},
-    fields.variable: {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,99}$"},
-    fields.day: {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+    fields.read_labels: {"type": "object", "additionalProperties": _LABEL},
+    fields.read_decimals: {"type": "integer", "minimum": 0, "maximum": number_texts.PLACES},
+    fields.read_licence: {"type": "string", "pattern": f"^({fields.LICENCE})$"},
+    fields.read_option: {"type": "string"},
+    fields.read_variable: {"type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]{0,99}$"},
+    fields.read_day: {"type": "string", "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
     fields.flag: {"type": "boolean"},
-    fields.texts: {"type": "array", "items": {"type": "string"}},
-    fields.names: _NAMES | {"minItems": 1},
-    fields.sets: {"type": "array", "items": _NAMES, "minItems": 1},
-    fields.ways: {
+    fields.read_texts: {"type": "array", "items": {"type": "string"}},
+    fields.read_names: _NAMES | {"minItems": 1},
+    fields.read_sets: {"type": "array", "items": _NAMES, "minItems": 1},
+    fields.read_ways: {
         "oneOf": [
             _WAY | {"minimum": 1},
             {"type": "array", "items": _WAY, "minItems": 1, "uniqueItems": True},
         ]
     },
-    fields.scalars: {"type": "array", "items": _VALUE},
-    fields.scalar: _VALUE,
-    number_texts.exact: _NUMBER,
-    number_texts.budget: _WEIGHT,
+    fields.read_scalars: {"type": "array", "items": _VALUE},
+    fields.read_scalar: _VALUE,
+    number_texts.read_exact: _NUMBER,
+    number_texts.read_budget: _WEIGHT,
     number_texts.weight: _WEIGHT,
-    number_texts.design_effect: _POSITIVE | {"maximum": number_texts.MAX_DESIGN_EFFECT},
-    number_texts.probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
-    number_texts.selection_delta: _WEIGHT | {"maximum": float(number_texts.MAX_SELECTION_DELTA)},
-    number_texts.within: _POSITIVE,
+    number_texts.read_design_effect: _POSITIVE | {"maximum": number_texts.MAX_DESIGN_EFFECT},
+    number_texts.read_probability: {"type": "number", "minimum": 0, "exclusiveMaximum": 1},
+    number_texts.read_selection_delta: _WEIGHT
+    | {"maximum": float(number_texts.MAX_SELECTION_DELTA)},
+    number_texts.read_halfwidth: _POSITIVE,
     number_texts.display_step: _POSITIVE,
-    number_texts.confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
-    number_texts.interval: {
+    number_texts.read_confidence: {"type": "number", "minimum": 0.5, "exclusiveMaximum": 1},
+    number_texts.read_interval: {
         **_NUMBER,
         "minimum": float(number_texts.LEAST_INTERVAL),
         "maximum": float(number_texts.MOST_INTERVAL),
     },
-    number_texts.bandwidth: {"oneOf": [_POSITIVE, _several_of(_POSITIVE)]},
-    number_texts.points: {
+    number_texts.read_bandwidth: {"oneOf": [_POSITIVE, _build_array(_POSITIVE)]},
+    number_texts.read_points: {
         "oneOf": [
             {"type": "integer", "minimum": 1, "maximum": 10**6},
-            _several_of({"oneOf": [_NUMBER, _several_of(_NUMBER)]}),
+            _build_array({"oneOf": [_NUMBER, _build_array(_NUMBER)]}),
         ]
     },
     number_texts.bound: {"type": "integer", "minimum": 1, "maximum": number_texts.MAX_BOUND},
@@ -114,10 +115,10 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "minimum": 2,
         "maximum": number_texts.MAX_RECORD_LINES,
     },
-    number_texts.population: {"type": "integer", "minimum": 1, "maximum": 10**12},
+    number_texts.read_population: {"type": "integer", "minimum": 1, "maximum": 10**12},
     number_texts.whole_number: {"type": "integer", "minimum": 1, "maximum": 10**6},
-    number_texts.picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
-    fields.quantiles: {
+    number_texts.read_picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
+    fields.read_quantiles: {
         "oneOf": [
             _QUANTILE,
             {
@@ -129,22 +130,22 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
             },
         ]
     },
-    fields.mechanisms: {
+    fields.read_mechanisms: {
         "oneOf": [_MECHANISM, {"type": "object", "additionalProperties": _MECHANISM}],
     },
-    fields.weights: {"type": "object", "additionalProperties": _WEIGHT},
-    fields.truth: _QUANTILE,
-    review.read_attestations: _ref(review.AttestationsSection),
-    sections.read_bounding: _ref(sections.BoundingSection),
-    query_tables.read_accuracy: _ref(query_tables.AccuracySection),
-    query_tables.read_selection: _ref(query_tables.SelectionSection),
+    fields.read_weights: {"type": "object", "additionalProperties": _WEIGHT},
+    fields.read_truth: _QUANTILE,
+    review.read_attestations: _build_ref(review.AttestationsSection),
+    sections.read_bounding: _build_ref(sections.BoundingSection),
+    query_tables.read_accuracy: _build_ref(query_tables.AccuracySection),
+    query_tables.read_selection: _build_ref(query_tables.SelectionSection),
     query_tables.read_half: {
-        "oneOf": [{"type": "string", "pattern": r"\S"}, _ref(query_tables.PartSection)],
+        "oneOf": [{"type": "string", "pattern": r"\S"}, _build_ref(query_tables.PartSection)],
     },
 }
 
 
-def spec_schema() -> Fragment:
+def build_spec_schema() -> Fragment:
     """The whole schema."""
     return {
         "$schema": DIALECT,
@@ -154,67 +155,67 @@ def spec_schema() -> Fragment:
         "type": "object",
         "properties": {
             "schema": {"const": 1, "description": "version of the format: 1"},
-            "release": _ref(sections.ReleaseSection),
-            "data": _ref(sections.DataSection),
-            "privacy": _ref(sections.PrivacySection),
-            "ledger": _ref(sections.LedgerSection),
+            "release": _build_ref(sections.ReleaseSection),
+            "data": _build_ref(sections.DataSection),
+            "privacy": _build_ref(sections.PrivacySection),
+            "ledger": _build_ref(sections.LedgerSection),
             "columns": {
                 "type": "object",
-                "description": _plain(sections.ColumnSection.WORDS),
-                "additionalProperties": _ref(sections.ColumnSection),
+                "description": _strip_markdown(sections.ColumnSection.WORDS),
+                "additionalProperties": _build_ref(sections.ColumnSection),
             },
-            "query": _several(sections.QuerySection),
-            "postprocess": _ref(sections.PostprocessSection),
-            "review": _ref(review.ReviewSection),
-            "perturb": _several(PerturbSection),
-            "output": _ref(sections.OutputSection),
-            "report": _ref(sections.ReportSection),
+            "query": _build_table_array(sections.QuerySection),
+            "postprocess": _build_ref(sections.PostprocessSection),
+            "review": _build_ref(review.ReviewSection),
+            "perturb": _build_table_array(PerturbSection),
+            "output": _build_ref(sections.OutputSection),
+            "report": _build_ref(sections.ReportSection),
         },
         "required": ["release", "data", "privacy", "output"],
         "anyOf": [{"required": ["query"]}, {"required": ["perturb"]}],
         "if": {"required": ["query"]},
         "then": {"properties": {"privacy": {"properties": {"bounding": _GROUPED}}}},
         "additionalProperties": False,
-        "$defs": {_name(section): _section(section) for section in SECTIONS},
+        "$defs": {_name(section): _build_section(section) for section in SECTIONS},
     }
 
 
-def _several(section: type[Section]) -> Fragment:
-    words = {"description": _plain(section.WORDS)}
-    return {"type": "array", **words, "minItems": 1, "items": _ref(section)}
+def _build_table_array(section: type[Section]) -> Fragment:
+    words = {"description": _strip_markdown(section.WORDS)}
+    return {"type": "array", **words, "minItems": 1, "items": _build_ref(section)}
 
 
 def schema_text() -> str:
     """The schema as it is committed and printed."""
-    return json.dumps(spec_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_spec_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
-def _section(section: type[Section]) -> Fragment:
-    made: Fragment = {
+def _build_section(section: type[Section]) -> Fragment:
+    schema: Fragment = {
         "type": "object",
-        "description": _plain(section.WORDS),
-        "properties": {name: _key(section, name, key) for name, key in section.KEYS.items()},
+        "description": _strip_markdown(section.WORDS),
+        "properties": {name: _build_key(section, name, key) for name, key in section.KEYS.items()},
         "additionalProperties": False,
     }
     if section.REQUIRED:
-        made["required"] = list(section.REQUIRED)
-    if rules := _rules(section):
-        made["allOf"] = rules
-    return made
+        schema["required"] = list(section.REQUIRED)
+    if rules := _build_rules(section):
+        schema["allOf"] = rules
+    return schema
 
 
-def _key(section: type[Section], name: str, key: Key[Any]) -> Fragment:
-    made = dict(_kind(section, name, key))
-    left_out = f" (if left out: {_plain(key.absent)})"
+def _build_key(section: type[Section], name: str, key: Key[Any]) -> Fragment:
+    schema = dict(_build_kind(section, name, key))
+    left_out = f" (if left out: {_strip_markdown(key.absent)})"
     with suppress(ValueError):  # the default, where the words state it literally
-        made["default"], left_out = json.loads(key.absent), ""
-    made["description"] = _plain(key.meaning)
+        schema["default"], left_out = json.loads(key.absent), ""
+    schema["description"] = _strip_markdown(key.meaning)
     if key.absent not in {"-", "required"}:
-        made["description"] += left_out
-    return made
+        schema["description"] += left_out
+    return schema
 
 
-def _kind(section: type[Section], name: str, key: Key[Any]) -> Fragment:
+def _build_kind(section: type[Section], name: str, key: Key[Any]) -> Fragment:
     if isinstance(key, Choice):
         return {"enum": list(key.words)}
     if (section, name) == (sections.QuerySection, "statistic"):
@@ -234,7 +235,7 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
 }
 
 
-def _plain(text: str) -> str:
+def _strip_markdown(text: str) -> str:
     """Words without Markdown's backticks."""
     return re.sub(r"`([^`]*)`", r"\1", text)
 
@@ -243,18 +244,18 @@ _OF_ONE_TABLE = ("table", "partition_selection")
 _TOGETHER = {"columns": ["ways"], "ways": ["columns"]}
 
 
-def _takes(keys: SpecKeys) -> Fragment:
-    made: Fragment = {}
+def _build_takes(keys: SpecKeys) -> Fragment:
+    schema: Fragment = {}
     needed = ["column"] if keys.column.needs_column else []
     if plain := needed + [key.name for key in keys.needs if not key.instead]:
-        made["required"] = plain
+        schema["required"] = plain
     if either := [key for key in keys.needs if key.instead]:
-        made["anyOf"] = [{"required": [name]} for name in (either[0].name, either[0].instead)]
+        schema["anyOf"] = [{"required": [name]} for name in (either[0].name, either[0].instead)]
     if keys.column is ColumnUse.CURVE:
-        made["oneOf"] = [{"required": [name]} for name in ("column", "columns")]
+        schema["oneOf"] = [{"required": [name]} for name in ("column", "columns")]
     taken = {key.name for key in keys.own}
     if set(_TOGETHER) <= taken:
-        made["dependentRequired"] = _TOGETHER
+        schema["dependentRequired"] = _TOGETHER
     refused = [name for name in own_keys() if name not in taken]
     if keys.column is ColumnUse.NONE:
         refused.append("column")
@@ -264,28 +265,30 @@ def _takes(keys: SpecKeys) -> Fragment:
         refused += ["by", *_OF_ONE_TABLE]
     properties: Fragment = dict.fromkeys(refused, _REFUSED)
     properties["mechanism"] = {"enum": list(keys.mechanisms)}
-    return {**made, "properties": properties}
+    return {**schema, "properties": properties}
 
 
-def _when(condition: Fragment, then: Fragment) -> Fragment:
-    return {"if": {"properties": condition, "required": list(condition)}, "then": then}
+def _build_condition(condition: Fragment, consequence: Fragment) -> Fragment:
+    return {"if": {"properties": condition, "required": list(condition)}, "then": consequence}
 
 
-def _rules(section: type[Section]) -> list[Fragment]:
+def _build_rules(section: type[Section]) -> list[Fragment]:
     if section is sections.DataSection:
         places = {form.place for form in SOURCES.values()}
         return [{"anyOf": [{"required": list(place)} for place in sorted(places)]}]
     if section is sections.PrivacySection:
-        both = ("unit_column", "bounding")
+        keys = ("unit_column", "bounding")
         return [
-            _when({"unit": {"const": "column"}}, {"required": list(both)}),
-            _when({"unit": {"const": "row"}}, {"properties": dict.fromkeys(both, _REFUSED)}),
+            _build_condition({"unit": {"const": "column"}}, {"required": list(keys)}),
+            _build_condition(
+                {"unit": {"const": "row"}}, {"properties": dict.fromkeys(keys, _REFUSED)}
+            ),
         ]
     if section is sections.QuerySection:
         of_several = {"properties": dict.fromkeys(_OF_ONE_TABLE, _REFUSED)}
         return [
             *(
-                _when({"statistic": {"const": name}}, _takes(statistic.keys))
+                _build_condition({"statistic": {"const": name}}, _build_takes(statistic.keys))
                 for name, statistic in STATISTICS.items()
             ),
             {"if": {"required": ["levels"]}, "then": of_several},

@@ -24,22 +24,22 @@ MAX_SELECTION_DELTA = Fraction(1, 1000)
 LEAST_INTERVAL, MOST_INTERVAL = Fraction(1, 2), Fraction(999_999, 1_000_000)
 
 
-def exact(value: object, code: str = "E205") -> Fraction:
+def read_exact(value: object, code: str = "E205") -> Fraction:
     """Read a TOML integer or decimal exactly. Raises ``Refused``."""
     if isinstance(value, str):
         raise Refused(f"{show(value)} is a text, not a number", "write it without quotes", code)
     if isinstance(value, Decimal):
-        return _from_decimal(value, code)
+        return _parse_decimal(value, code)
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
         raise Refused(f"{show(value)} is not a number", "write a number", code)
     if _DENOMINATOR % value.denominator:
-        raise _too_precise(value, code)
-    return _within(value, value, code)
+        raise _build_precision_refusal(value, code)
+    return _check_range(value, value, code)
 
 
-def budget(value: object) -> Fraction:
+def read_budget(value: object) -> Fraction:
     """Read an epsilon, rho or cap: above 0, at most 10^6. Raises ``Refused`` (E203)."""
-    number = exact(value, "E203")
+    number = read_exact(value, "E203")
     if number <= 0:
         hint = "a budget is a number above 0, such as 0.5"
         raise Refused(f"{show(value)} is not above 0", hint, "E203")
@@ -51,16 +51,16 @@ def budget(value: object) -> Fraction:
 
 def weight(value: object) -> Fraction:
     """Read a query's weight: above 0, at most 10^6. Raises ``Refused`` (E203)."""
-    number = exact(value, "E203")
+    number = read_exact(value, "E203")
     if not 0 < number <= MAX_EPSILON:
         message = f"weight {show(value)} is not above 0 and at most {MAX_EPSILON}"
         raise Refused(message, "how much the accuracy of this query matters, such as 2", "E203")
     return number
 
 
-def design_effect(value: object) -> Fraction:
+def read_design_effect(value: object) -> Fraction:
     """Read a survey's design effect: above 0, at most 1,000. Raises ``Refused`` (E205)."""
-    number = exact(value)
+    number = read_exact(value)
     if not 0 < number <= MAX_DESIGN_EFFECT:
         hint = "the ratio of two variances, such as 1.8, from the survey's own documentation"
         message = f"design effect {show(value)} is not above 0 and at most {MAX_DESIGN_EFFECT:,}"
@@ -68,18 +68,18 @@ def design_effect(value: object) -> Fraction:
     return number
 
 
-def probability(value: object) -> Fraction:
+def read_probability(value: object) -> Fraction:
     """Read a delta: 0 or more, less than 1. Raises ``Refused`` (E203, E204)."""
-    number = exact(value, "E204")
+    number = read_exact(value, "E204")
     if not 0 <= number < 1:
         hint = "delta is a probability far below one over the number of records, such as 1e-9"
         raise Refused(f"delta {show(value)} is not in [0, 1)", hint, "E204")
     return number
 
 
-def selection_delta(value: object) -> Fraction:
+def read_selection_delta(value: object) -> Fraction:
     """Read the delta of a selection of keys: above 0, at most 1/1000. Raises ``Refused``."""
-    number = probability(value)
+    number = read_probability(value)
     if number == 0:
         hint = "a chance far below one over the number of units, such as 1e-8"
         raise Refused("with a delta of 0 no private key can be shown", hint, "E238")
@@ -89,9 +89,9 @@ def selection_delta(value: object) -> Fraction:
     return number
 
 
-def within(value: object) -> Fraction:
+def read_halfwidth(value: object) -> Fraction:
     """Read the half-width of an accuracy target: above 0. Raises ``Refused``."""
-    number = exact(value, "E240")
+    number = read_exact(value, "E240")
     if number <= 0:
         message = f"no noise is within {show(value)}"
         raise Refused(message, "a number above 0, in the unit of the figure", "E240")
@@ -100,24 +100,24 @@ def within(value: object) -> Fraction:
 
 def display_step(value: object) -> Fraction:
     """Read what figures are rounded to, or a share of them: above 0. Raises ``Refused``."""
-    number = exact(value)
+    number = read_exact(value)
     if number <= 0:
         raise Refused(f"{show(value)} is not above 0", "write a number above 0", "E205")
     return number
 
 
-def confidence(value: object) -> Fraction:
+def read_confidence(value: object) -> Fraction:
     """Read the confidence of an accuracy target: from 0.5 to below 1. Raises ``Refused``."""
-    number = exact(value, "E240")
+    number = read_exact(value, "E240")
     if not Fraction(1, 2) <= number < 1:
         message = f"confidence {show(value)} is not from 0.5 to below 1"
         raise Refused(message, "the share of figures that meet the target, such as 0.95", "E240")
     return number
 
 
-def interval(value: object) -> Fraction:
+def read_interval(value: object) -> Fraction:
     """Read the level of the noise intervals: from 0.5 to 0.999999. Raises ``Refused``."""
-    number = exact(value)
+    number = read_exact(value)
     if not LEAST_INTERVAL <= number <= MOST_INTERVAL:
         message = f"interval {show(number)} is not between 0.5 and 0.999999"
         raise Refused(message, "interval = 0.95 covers 95 in 100 draws of the noise", "E230")
@@ -126,36 +126,38 @@ def interval(value: object) -> Fraction:
 
 def bound(value: object) -> int:
     """Read how many rows or groups of one unit count: from 1 to 10^9. Raises ``Refused``."""
-    return _whole(value, MAX_BOUND, "E236", "the most that one unit shall count for, such as 4")
+    return _read_whole(
+        value, MAX_BOUND, "E236", "the most that one unit shall count for, such as 4"
+    )
 
 
 def record_lines(value: object) -> int:
     """Read how many lines one record may have: from 2 to 10,000. Raises ``Refused``."""
     hint = "the most lines that one record has, such as 100"
-    lines = _whole(value, MAX_RECORD_LINES, "E229", hint)
+    lines = _read_whole(value, MAX_RECORD_LINES, "E229", hint)
     if lines < 2:
         raise Refused("records of one line are read without multiline", "leave it out", "E229")
     return lines
 
 
-def population(value: object) -> int:
+def read_population(value: object) -> int:
     """Read how many units there are in public: from 1 to 10^12. Raises ``Refused``."""
-    return _whole(value, 10**12, "E205", "how many there are, such as population = 3_000_000")
+    return _read_whole(value, 10**12, "E205", "how many there are, such as population = 3_000_000")
 
 
 def whole_number(value: object) -> int:
     """Read a whole number from 1 to 10^6. Raises ``Refused``."""
-    return _whole(value, 10**6, "E205", "write a whole number from 1 to 1,000,000")
+    return _read_whole(value, 10**6, "E205", "write a whole number from 1 to 1,000,000")
 
 
-def picks(value: object) -> int:
+def read_picks(value: object) -> int:
     """Read how many values are to be named: from 1 to 10^6. Raises ``Refused``."""
-    return _whole(value, 10**6, "E233", "how many values to name, such as k = 3")
+    return _read_whole(value, 10**6, "E233", "how many values to name, such as k = 3")
 
 
-def bandwidth(value: object) -> tuple[Fraction, ...]:
+def read_bandwidth(value: object) -> tuple[Fraction, ...]:
     """Read a bandwidth, or a list of them: each above 0. Raises ``Refused`` (E270)."""
-    numbers = tuple(exact(number, "E270") for number in _listed(value, "E270"))
+    numbers = tuple(read_exact(number, "E270") for number in _read_list(value, "E270"))
     for number in numbers:
         if number <= 0:
             message = f"bandwidth {show(number)} is not above 0"
@@ -166,41 +168,41 @@ def bandwidth(value: object) -> tuple[Fraction, ...]:
 Points: TypeAlias = int | tuple[Fraction | tuple[Fraction, ...], ...]
 
 
-def points(value: object) -> Points:
+def read_points(value: object) -> Points:
     """Read a number of points, or a list of numbers and of lists. Raises ``Refused`` (E271)."""
     if isinstance(value, list):
         return tuple(
-            tuple(exact(number, "E271") for number in _listed(part, "E271"))
+            tuple(read_exact(number, "E271") for number in _read_list(part, "E271"))
             if isinstance(part, list)
-            else exact(part, "E271")
-            for part in _listed(value, "E271")
+            else read_exact(part, "E271")
+            for part in _read_list(value, "E271")
         )
-    return _whole(value, 10**6, "E271", "how many points, such as points = 100")
+    return _read_whole(value, 10**6, "E271", "how many points, such as points = 100")
 
 
-def _listed(value: object, code: str) -> list[object]:
+def _read_list(value: object, code: str) -> list[object]:
     """The values of a list that is not empty; of a single value, that alone."""
     if value == []:
         raise Refused("the list is empty", "write numbers in [ ], or leave the key out", code)
     return value if isinstance(value, list) else [value]
 
 
-def _whole(value: object, most: int, code: str, hint: str) -> int:
-    number = exact(value, code)
+def _read_whole(value: object, limit: int, code: str, hint: str) -> int:
+    number = read_exact(value, code)
     if number.denominator != 1 or number < 1:
         raise Refused(f"{show(value)} is not a whole number from 1 on", hint, code)
-    if number > most:
-        raise Refused(f"{show(value)} is more than {most}", hint, code)
+    if number > limit:
+        raise Refused(f"{show(value)} is more than {limit}", hint, code)
     return number.numerator
 
 
-def _from_decimal(value: Decimal, code: str) -> Fraction:
+def _parse_decimal(value: Decimal, code: str) -> Fraction:
     if not value.is_finite():
         raise Refused(f"{show(value)} is not a finite number", "write a finite number", code)
     if value.is_zero():
         return Fraction(0)
     if value.adjusted() > 18:
-        raise _too_large(value, code)
+        raise _build_size_refusal(value, code)
     # Zeros at the end don't count as places; a Decimal of few digits makes this cheap.
     sign, digits, exponent = value.as_tuple()
     significant = len(digits)
@@ -208,24 +210,24 @@ def _from_decimal(value: Decimal, code: str) -> Fraction:
         significant -= 1
     places = -(int(exponent) + len(digits) - significant)
     if places > PLACES:
-        raise _too_precise(value, code)
+        raise _build_precision_refusal(value, code)
     number = int("".join(map(str, digits[:significant])))
     scaled = Fraction(number) / 10**places if places > 0 else Fraction(number * 10**-places)
-    return _within(-scaled if sign else scaled, value, code)
+    return _check_range(-scaled if sign else scaled, value, code)
 
 
-def _within(number: int | Fraction, value: object, code: str) -> Fraction:
+def _check_range(number: int | Fraction, value: object, code: str) -> Fraction:
     if not -LARGEST < number < LARGEST:
-        raise _too_large(value, code)
+        raise _build_size_refusal(value, code)
     return Fraction(number)
 
 
-def _too_large(value: object, code: str) -> Refused:
+def _build_size_refusal(value: object, code: str) -> Refused:
     hint = "write a number below 10^18"
     return Refused(f"{show(value)} is too large to be held exactly", hint, code)
 
 
-def _too_precise(value: object, code: str) -> Refused:
+def _build_precision_refusal(value: object, code: str) -> Refused:
     return Refused(
         f"{show(value)} needs more than {PLACES} decimal places",
         f"round it to at most {PLACES} decimal places",

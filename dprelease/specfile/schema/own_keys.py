@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dprelease.specfile.schema.fields import line, names, quantiles, scalars, sets, text, ways
+from dprelease.specfile.schema.fields import (
+    read_line,
+    read_names,
+    read_quantiles,
+    read_scalars,
+    read_sets,
+    read_text,
+    read_ways,
+)
 from dprelease.specfile.schema.number_texts import (
-    bandwidth,
     display_step,
-    exact,
-    picks,
-    points,
+    read_bandwidth,
+    read_exact,
+    read_picks,
+    read_points,
     whole_number,
 )
 from dprelease.specfile.schema.query_tables import read_half
@@ -22,18 +30,18 @@ from dprelease.statistics.statistic_registry import own_keys
 
 READERS: Mapping[Kind[Any], Callable[[object], object]] = {
     kinds.WHOLE_NUMBER: whole_number,
-    kinds.NUMBER_OF_VALUES: picks,
-    kinds.NUMBER: exact,
+    kinds.NUMBER_OF_VALUES: read_picks,
+    kinds.NUMBER: read_exact,
     kinds.POSITIVE_NUMBER: display_step,
-    kinds.BANDWIDTHS: bandwidth,
-    kinds.CURVE_POINTS: points,
-    kinds.QUANTILES: quantiles,
-    kinds.LINE: line,
-    kinds.EXPRESSION: text,
-    kinds.VALUES: scalars,
-    kinds.COLUMNS: names,
-    kinds.SETS_OF_COLUMNS: sets,
-    kinds.WAYS: ways,
+    kinds.BANDWIDTHS: read_bandwidth,
+    kinds.CURVE_POINTS: read_points,
+    kinds.QUANTILES: read_quantiles,
+    kinds.LINE: read_line,
+    kinds.EXPRESSION: read_text,
+    kinds.VALUES: read_scalars,
+    kinds.COLUMNS: read_names,
+    kinds.SETS_OF_COLUMNS: read_sets,
+    kinds.WAYS: read_ways,
     kinds.PART_OF_RATIO: read_half,
 }
 """How a value of each kind is read."""

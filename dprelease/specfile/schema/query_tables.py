@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from dprelease.specfile.schema.fields import (
-    line,
-    mechanisms,
-    safe_name,
-    text,
-    texts,
-    truth,
-    weights,
+    read_line,
+    read_mechanisms,
+    read_safe_name,
+    read_text,
+    read_texts,
+    read_truth,
+    read_weights,
 )
 from dprelease.specfile.schema.number_texts import (
     bound,
-    budget,
-    confidence,
-    probability,
-    selection_delta,
-    within,
+    read_budget,
+    read_confidence,
+    read_halfwidth,
+    read_probability,
+    read_selection_delta,
 )
-from dprelease.specfile.schema.section_reader import Choice, Key, Section, nested
+from dprelease.specfile.schema.section_reader import Choice, Key, Section, build_table_reader
 
 PartStatistic = Literal["sum", "count"]
 
@@ -34,23 +34,25 @@ class SelectionSection(Section, header="partition_selection = { ... }"):
     )
 
     delta = Key(
-        selection_delta,
+        read_selection_delta,
         "the chance that a group of a single unit is shown",
         remedy="the chance that a key of one unit alone is shown, such as delta = 1e-8",
     )
     epsilon = Key(
-        budget, "the budget of the count that selects, if it states none itself", "the count's own"
+        read_budget,
+        "the budget of the count that selects, if it states none itself",
+        "the count's own",
     )
 
 
-read_selection = nested(SelectionSection)
+read_selection = build_table_reader(SelectionSection)
 
 
 class PartSection(Section, header="numerator = { ... }, denominator = { ... }"):
     WORDS = "What a `ratio` divides: the sum of a column, or without one a number of records."
 
-    column = Key(line, "what is summed; needs bounds")
-    where = Key(text, "which records count", "all records")
+    column = Key(read_line, "what is summed; needs bounds")
+    where = Key(read_text, "which records count", "all records")
     statistic = Choice[PartStatistic | None](
         PartStatistic, None, "`sum` or `count`", "sum with a column, else count"
     )
@@ -66,19 +68,19 @@ class Half(NamedTuple):
 def read_half(value: object) -> Half:
     """Read a numerator or denominator: a condition, or a table."""
     if isinstance(value, str):
-        return Half(PartSection.read({"where": text(value)})[0], short=True)
-    return Half(nested(PartSection)(value), short=False)
+        return Half(PartSection.read({"where": read_text(value)})[0], short=True)
+    return Half(build_table_reader(PartSection)(value), short=False)
 
 
 class AccuracySection(Section, header="accuracy = { ... }"):
     WORDS = "How large the noise of a query may be; the budget follows from that."
 
     within = Key(
-        within,
+        read_halfwidth,
         "the largest noise, in the unit of the figure; in scores of a choice, ranks of a quantile",
         remedy="how far the noise may move a figure, in its own unit, such as within = 10",
     )
-    confidence = Key(confidence, "how often it must be within, 0.5 to below 1", "0.95")
+    confidence = Key(read_confidence, "how often it must be within, 0.5 to below 1", "0.95")
     records = Key(
         bound,
         "of means, shares, ratios and variances: at how many records the target holds, if "
@@ -86,37 +88,38 @@ class AccuracySection(Section, header="accuracy = { ... }"):
     )
 
 
-read_accuracy = nested(AccuracySection)
+read_accuracy = build_table_reader(AccuracySection)
 
 
 class PerturbSection(Section, header="[[perturb]]"):
     WORDS = (
         "A table of records in the local model: the same columns and one row for each record, "
         "each value perturbed on its own. How many records there are is public. State `epsilon` or "
-        "`truth`; a `[[perturb]]` that is all of the spec can have the total."
+        "`read_truth`; a `[[perturb]]` that is all of the spec can have the total."
     )
 
     name = Key(
-        safe_name, "name of the table and its file", remedy="it becomes the name of the table"
+        read_safe_name, "name of the table and its file", remedy="it becomes the name of the table"
     )
     columns = Key(
-        texts,
+        read_texts,
         "the columns, in order; each needs keys or bins, or bounds, or is boolean. A value "
         "that is not declared, without `other`, is answered at random",
         remedy="list the columns of the table, each declared in [columns.NAME]",
     )
     mechanism = Key(
-        mechanisms,
+        read_mechanisms,
         "which noise; auto takes the best for each column: of labels randomized-response or "
         "subset-selection, of numbers laplace or piecewise; or by column: `{ region = "
         '"randomized-response" }`',
         '"auto"',
     )
     epsilon = Key(
-        budget, "what the whole table costs one unit: all columns of its rows", "the total"
+        read_budget, "what the whole table costs one unit: all columns of its rows", "the total"
     )
-    delta = Key(probability, "with `epsilon`, the same", "0")
+    delta = Key(read_probability, "with `epsilon`, the same", "0")
     truth = Key(
-        truth, "instead of `epsilon`: the chance of the true answer in each column; labels only"
+        read_truth,
+        "instead of `epsilon`: the chance of the true answer in each column; labels only",
     )
-    weights = Key(weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")
+    weights = Key(read_weights, "how much of epsilon each column has: `{ region = 2 }`", "1 each")

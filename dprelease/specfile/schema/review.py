@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dprelease.specfile.schema.fields import day, line, text
-from dprelease.specfile.schema.section_reader import Choice, Key, Section, nested
+from dprelease.specfile.schema.fields import read_day, read_line, read_text
+from dprelease.specfile.schema.section_reader import Choice, Key, Section, build_table_reader
 
 Decision = Literal["approved", "approved with conditions", "refused"]
 
@@ -16,16 +16,20 @@ class AttestationsSection(Section, header="[review.attestations]"):
         "the hazard is `not checked` in the report, with one it is `stated`."
     )
 
-    side_channels = Key(text, "what keeps others from watching a run, such as how long it takes")
-    security_and_access = Key(text, "who can read the private table and the machine")
-    data_collection_and_minimisation = Key(text, "what was collected, and why no more")
-    staff_who_see_the_data = Key(text, "who is trusted with the private table, and on what terms")
+    side_channels = Key(
+        read_text, "what keeps others from watching a run, such as how long it takes"
+    )
+    security_and_access = Key(read_text, "who can read the private table and the machine")
+    data_collection_and_minimisation = Key(read_text, "what was collected, and why no more")
+    staff_who_see_the_data = Key(
+        read_text, "who is trusted with the private table, and on what terms"
+    )
     trust_in_the_local_model = Key(
-        text, "of record-level tables: who held the true records; needs a `[[perturb]]`"
+        read_text, "of record-level tables: who held the true records; needs a `[[perturb]]`"
     )
 
 
-read_attestations = nested(AttestationsSection)
+read_attestations = build_table_reader(AttestationsSection)
 
 
 class ReviewSection(Section, header="[review]"):
@@ -35,13 +39,15 @@ class ReviewSection(Section, header="[review]"):
         "them but `decision`, `date` and `reference`, which come with the signature."
     )
 
-    reviewer = Key(line, "who reviewed the release; needed beside any other key of the section")
-    role = Key(line, "such as data protection officer")
+    reviewer = Key(
+        read_line, "who reviewed the release; needed beside any other key of the section"
+    )
+    role = Key(read_line, "such as data protection officer")
     decision = Choice[Decision | None](
         Decision, None, 'what the reviewer decided; `run` releases nothing that is "refused"', "-"
     )
-    date = Key(day, "the day of the decision")
-    reference = Key(line, "where the signed paper is, such as a file number")
-    legal_basis = Key(text, "the law that the release rests on")
-    necessity = Key(text, "why the release is needed, and why no less would do")
+    date = Key(read_day, "the day of the decision")
+    reference = Key(read_line, "where the signed paper is, such as a file number")
+    legal_basis = Key(read_text, "the law that the release rests on")
+    necessity = Key(read_text, "why the release is needed, and why no less would do")
     attestations = Key(read_attestations, "what the reviewer states of hazards")

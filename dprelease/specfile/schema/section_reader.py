@@ -22,7 +22,7 @@ from typing import (
 
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.places import Path
-from dprelease.specfile.complaints.reporter import Refused, no_word
+from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
 from dprelease.specfile.toml.tree import MAX_VALUES, TooMany
 
 NOT_YET = "not available in this version"
@@ -36,7 +36,7 @@ class Finding(NamedTuple):
     path: Path
     why: Refused | Unknown | Missing
 
-    def below(self, part: str | int) -> Finding:
+    def move_below(self, part: str | int) -> Finding:
         """The same finding seen from one level further out."""
         return self._replace(path=(part, *self.path))
 
@@ -49,7 +49,7 @@ class Unread(Exception):
         self.findings = findings
 
 
-def too_many(number: int) -> Refused:
+def build_count_refusal(number: int) -> Refused:
     """Refuse a list of so many values."""
     message = f"the list has {number} values, more than {MAX_VALUES}"
     return Refused(message, "use fewer, such as a coarser list", "E234")
@@ -59,7 +59,7 @@ def take(read: Callable[[object], T], value: object) -> T:
     """Read a value by a function that may raise ``Refused``. Raises ``Unread``."""
     try:
         if isinstance(value, TooMany):
-            raise too_many(value.number)
+            raise build_count_refusal(value.number)
         return read(value)
     except Refused as refused:
         raise Unread(Finding((), refused)) from None
@@ -73,13 +73,13 @@ def read_each(parts: Iterable[tuple[str | int, object]], read: Callable[[object]
         try:
             values.append(take(read, value))
         except Unread as unread:
-            findings += [finding.below(part) for finding in unread.findings]
+            findings += [finding.move_below(part) for finding in unread.findings]
     if findings:
         raise Unread(*findings)
     return values
 
 
-def list_of(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
+def build_list_reader(read: Callable[[object], T]) -> Callable[[object], tuple[T, ...]]:
     """Read a list whose elements ``read`` takes; findings name the position of the element."""
 
     def read_list(value: object) -> tuple[T, ...]:
@@ -149,7 +149,7 @@ class Choice(Key[T]):
     def _word(self, value: object) -> Any:
         if isinstance(value, str) and value in self.words:
             return value
-        raise no_word(value, self._name, self.words)
+        raise build_word_refusal(value, self._name, self.words)
 
 
 class Unknown(NamedTuple):
@@ -199,7 +199,7 @@ class Section:
             try:
                 section.__dict__[name] = take(key.read, content[name])
             except Unread as unread:
-                findings += [finding.below(name) for finding in unread.findings]
+                findings += [finding.move_below(name) for finding in unread.findings]
         findings += [Finding((name,), Unknown(cls)) for name in content if name not in cls.KEYS]
         findings += [
             Finding((name,), Missing(remedy))
@@ -212,7 +212,7 @@ class Section:
 SectionType = TypeVar("SectionType", bound=Section)
 
 
-def nested(section: type[SectionType]) -> Callable[[object], SectionType]:
+def build_table_reader(section: type[SectionType]) -> Callable[[object], SectionType]:
     """Read a table within a section; one with a finding in it counts as not read."""
 
     def read_table(value: object) -> SectionType:

@@ -15,29 +15,29 @@ from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.reports.report_formats import DEFAULT_FORMATS
 from dprelease.sources.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.schema.fields import (
-    decimals,
     flag,
     label,
-    labels,
-    licence,
-    line,
-    option,
-    safe_name,
-    scalar,
-    scalars,
-    text,
-    texts,
-    variable,
+    read_decimals,
+    read_labels,
+    read_licence,
+    read_line,
+    read_option,
+    read_safe_name,
+    read_scalar,
+    read_scalars,
+    read_text,
+    read_texts,
+    read_variable,
 )
 from dprelease.specfile.schema.number_texts import (
     bound,
-    budget,
-    design_effect,
     display_step,
-    exact,
-    interval,
-    population,
-    probability,
+    read_budget,
+    read_design_effect,
+    read_exact,
+    read_interval,
+    read_population,
+    read_probability,
     record_lines,
     weight,
 )
@@ -51,7 +51,7 @@ from dprelease.specfile.schema.query_tables import (
     read_selection,
 )
 from dprelease.specfile.schema.review import AttestationsSection, ReviewSection
-from dprelease.specfile.schema.section_reader import Choice, Key, Section, nested
+from dprelease.specfile.schema.section_reader import Choice, Key, Section, build_table_reader
 from dprelease.statistics.statistic_registry import STATISTICS
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]
@@ -69,20 +69,20 @@ class ReleaseSection(Section, header="[release]"):
     WORDS = "Who publishes what, and why. Goes into the report."
 
     name = Key(
-        safe_name,
+        read_safe_name,
         "name of the release; part of its identity",
         remedy='name the release, for example name = "staff-pay-2026"',
     )
-    title = Key(line, "heading of the report and the tables; may hold `{period}`", "the name")
-    curator = Key(line, "who holds the data and publishes")
-    contact = Key(line, "where readers can ask")
-    purpose = Key(text, "what the release is for; may hold `{period}`")
-    region = Key(line, "which place the data is about")
-    sector = Key(line, "such as Healthcare or Education, words of the registry of deployments")
-    approved_by = Key(line, "who agreed to the release")
-    licence = Key(licence, "of the figures: an identifier of SPDX, or a URL", "none is stated")
+    title = Key(read_line, "heading of the report and the tables; may hold `{period}`", "the name")
+    curator = Key(read_line, "who holds the data and publishes")
+    contact = Key(read_line, "where readers can ask")
+    purpose = Key(read_text, "what the release is for; may hold `{period}`")
+    region = Key(read_line, "which place the data is about")
+    sector = Key(read_line, "such as Healthcare or Education, words of the registry of deployments")
+    approved_by = Key(read_line, "who agreed to the release")
+    licence = Key(read_licence, "of the figures: an identifier of SPDX, or a URL", "none is stated")
     previous = Key(
-        line,
+        read_line,
         "`report.json` of the last release, relative to the spec; may hold `{period}`. The report "
         "says what changed since",
     )
@@ -92,7 +92,7 @@ class DataSection(Section, header="[data]"):
     WORDS = "Where the table is. The keys from `delimiter` on are for CSV; nothing is sniffed."
 
     path = Key(
-        line,
+        read_line,
         "a file, a glob or a directory, relative to the spec; may hold `{period}`",
         "required, but for a database or a frame",
     )
@@ -105,37 +105,39 @@ class DataSection(Section, header="[data]"):
         "by suffix",
     )
     driver = Choice[str | None](DRIVERS, None, "kind of the database, whose extra is installed")
-    uri_env = Key(line, "the environment variable that holds the URI of the database")
+    uri_env = Key(read_line, "the environment variable that holds the URI of the database")
     table = Key(
-        line,
+        read_line,
         "the table or view, or its schema, a dot and it; in double quotes if a name has a dot; may "
         "hold `{period}`",
     )
-    sheet = Key(line, "of an Excel workbook the sheet with the records", "its only one")
+    sheet = Key(read_line, "of an Excel workbook the sheet with the records", "its only one")
     engine = Choice[str](ENGINES, "duckdb", "what reads the data")
-    snapshot = Key(line, "names the version of the data; part of the identity; may hold `{period}`")
+    snapshot = Key(
+        read_line, "names the version of the data; part of the identity; may hold `{period}`"
+    )
     weight = Key(
-        line,
+        read_line,
         "the column of survey weights: how often a record counts in the queries; needs bounds, "
         "`lower` of 0 or more",
         "each record once",
     )
     design_effect = Key(
-        design_effect,
+        read_design_effect,
         "how many times the variance of a simple random sample that of the survey's estimates is, "
         "as its producer says; the report tells it beside weighted figures",
         "none",
     )
-    delimiter = Key(option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
-    quote = Key(option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
-    encoding = Key(option, "utf-8, latin-1 or cp1252", '"utf-8"')
-    null_values = Key(texts, "texts that stand for a missing value", '[""]')
+    delimiter = Key(read_option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
+    quote = Key(read_option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
+    encoding = Key(read_option, "utf-8, latin-1 or cp1252", '"utf-8"')
+    null_values = Key(read_texts, "texts that stand for a missing value", '[""]')
     header = Key(flag, "whether the first line names the columns", "true")
-    names = Key(texts, "the columns' names, all in order, when `header = false`")
+    names = Key(read_texts, "the columns' names, all in order, when `header = false`")
     strip = Key(flag, "take spaces and tabs around fields off", "false")
     decimal = Choice[Decimal | None](Decimal, None, "the decimal mark of all numbers", '"."')
     thousands = Key(
-        option,
+        read_option,
         "the mark between groups of three digits: `.`, `,`, `_`, an apostrophe or a blank",
         "none",
     )
@@ -167,7 +169,7 @@ class BoundingSection(Section, header="[privacy.bounding]"):
     )
 
 
-read_bounding = nested(BoundingSection)
+read_bounding = build_table_reader(BoundingSection)
 
 
 class PrivacySection(Section, header="[privacy]"):
@@ -181,19 +183,22 @@ class PrivacySection(Section, header="[privacy]"):
         remedy="say what one protected thing is; there is no default",
     )
     unit_column = Key(
-        line, "that column, such as a patient's number; need not be declared; nulls are left out"
+        read_line,
+        "that column, such as a patient's number; need not be declared; nulls are left out",
     )
-    unit_description = Key(line, "what a unit stands for, in words", "warned")
-    population = Key(population, "units in all: a public number, by which delta is judged", "none")
+    unit_description = Key(read_line, "what a unit stands for, in words", "warned")
+    population = Key(
+        read_population, "units in all: a public number, by which delta is judged", "none"
+    )
     adjacency = Choice[Neighbours | None](
         Neighbours,
         None,
         "which two tables are neighbours: see Concepts",
         remedy='say which tables count as neighbours: "add-remove" or "replace-one"',
     )
-    epsilon = Key(budget, "the total of this release", "sum of the queries")
-    delta = Key(probability, "the total delta", "0; beside budgets in `rho` 1e-6")
-    rho = Key(budget, "a total in zCDP, instead of `epsilon`")
+    epsilon = Key(read_budget, "the total of this release", "sum of the queries")
+    delta = Key(read_probability, "the total delta", "0; beside budgets in `rho` 1e-6")
+    rho = Key(read_budget, "a total in zCDP, instead of `epsilon`")
     accounting = Choice[Accounting](
         Accounting,
         "auto",
@@ -205,25 +210,27 @@ class PrivacySection(Section, header="[privacy]"):
 class LedgerSection(Section, header="[ledger]"):
     WORDS = "Where spending is written down. There is always a ledger."
 
-    path = Key(line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
+    path = Key(read_line, "the ledger's file", "`dprelease-ledger.sqlite` beside the spec")
     url_env = Key(
-        variable,
+        read_variable,
         "in place of `path`: the environment variable with the URL of a PostgreSQL server that "
         "holds the ledger; needs `dprelease[postgres]`",
         "none: a file",
     )
     dataset = Key(
-        line,
+        read_line,
         "what the budget belongs to: all specs that name it add up",
         "file or folder name of the data",
     )
-    epsilon_cap = Key(budget, "most that may ever be spent on the dataset", "no cap, warned")
+    epsilon_cap = Key(read_budget, "most that may ever be spent on the dataset", "no cap, warned")
     delta_cap = Key(
-        probability, "the same for delta; a tenth of it is reserved for composition", "no cap"
+        read_probability, "the same for delta; a tenth of it is reserved for composition", "no cap"
     )
-    rho_cap = Key(budget, "the same for rho: then every release must have a bound in rho", "no cap")
+    rho_cap = Key(
+        read_budget, "the same for rho: then every release must have a bound in rho", "no cap"
+    )
     witness = Key(
-        line,
+        read_line,
         "file that keeps the ledger's last entry, to notice an older copy of it",
         "the ledger's path, or the variable's name, with `.witness`",
     )
@@ -244,37 +251,37 @@ class ColumnSection(Section, header="[columns.NAME]"):
         "how its values are read",
         remedy="integer, float, decimal, string, boolean, date or timestamp",
     )
-    lower = Key(scalar, "least value that counts; sums and means need both bounds")
-    upper = Key(scalar, "greatest value that counts")
+    lower = Key(read_scalar, "least value that counts; sums and means need both bounds")
+    upper = Key(read_scalar, "greatest value that counts")
     step = Key(
-        exact,
+        read_exact,
         "the grid; must divide both bounds; chosen: a power of ten, at least 100,000 steps",
         "1, or chosen",
     )
-    keys = Key(scalars, "the public list of values to group by")
-    keys_file = Key(line, "the same in a UTF-8 file below the spec's folder, one a line")
-    other = Key(line, "label of the group for values that are not declared", "dropped")
+    keys = Key(read_scalars, "the public list of values to group by")
+    keys_file = Key(read_line, "the same in a UTF-8 file below the spec's folder, one a line")
+    other = Key(read_line, "label of the group for values that are not declared", "dropped")
     nulls = Key(
-        scalar,
+        read_scalar,
         "what a missing or unreadable value counts as: a value, or the label in `other`",
         '"drop"',
     )
-    bins = Key(scalars, "edges of ranges to group by: half-open, the last one closed")
+    bins = Key(read_scalars, "edges of ranges to group by: half-open, the last one closed")
     format = Key(
-        line,
+        read_line,
         "how texts of a CSV file write dates or timestamps: `%d.%m.%Y`, of the directives "
         "`%Y %m %d %H %M %S %f %z`",
         "ISO",
     )
     zone = Key(
-        line,
+        read_line,
         "time zone in whose days and hours moments with a zone are read, such as `Europe/Berlin`",
         "`UTC`",
     )
-    expression = Key(text, "computes the column from others of the same record")
-    source = Key(text, "which public rule the bounds or keys come from", "warned")
+    expression = Key(read_text, "computes the column from others of the same record")
+    source = Key(read_text, "which public rule the bounds or keys come from", "warned")
     label = Key(label, "what people read instead of the column's name", "the name")
-    labels = Key(labels, 'what they read instead of keys: `{ m = "Men" }`', "the keys")
+    labels = Key(read_labels, 'what they read instead of keys: `{ m = "Men" }`', "the keys")
 
 
 class PostprocessSection(Section, header="[postprocess]"):
@@ -297,12 +304,14 @@ class PostprocessSection(Section, header="[postprocess]"):
     )
     integer = Key(flag, "counts and sums become whole, and totals are kept", "false")
     publish_if = Key(
-        text,
+        read_text,
         "a condition over `value`, `noise_moe`, `count` and the other figures of the row; else the "
         "cell is empty and flagged `suppressed`, which is no privacy protection",
         "always",
     )
-    hide_below = Key(exact, "of counts and sums, short for `publish_if` with `value >=`", "never")
+    hide_below = Key(
+        read_exact, "of counts and sums, short for `publish_if` with `value >=`", "never"
+    )
     round_to = Key(
         display_step, "figures are rounded to multiples of this at last; wider intervals", "exact"
     )
@@ -318,20 +327,24 @@ class QuerySection(Section, header="[[query]]"):
     )
 
     name = Key(
-        safe_name,
+        read_safe_name,
         "name of the published column",
         remedy="it becomes the name of the published column",
     )
     statistic = Key(
-        line,
+        read_line,
         f"{', '.join(_FIRST)} or {_LAST}",
         remedy="such as count, sum, mean, quantile or histogram",
     )
-    by = Key(texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall")
-    column = Key(line, "what is summed, averaged, put in order, counted or chosen by value")
-    bins = Key(scalars, "edges for a histogram, mode or top_k of its own", "those of the column")
+    by = Key(
+        read_texts, "grouping columns; each needs keys, bins or `partition_selection`", "overall"
+    )
+    column = Key(read_line, "what is summed, averaged, put in order, counted or chosen by value")
+    bins = Key(
+        read_scalars, "edges for a histogram, mode or top_k of its own", "those of the column"
+    )
     where = Key(
-        text,
+        read_text,
         "a condition; only records for which it is true count; of a proportion: the condition "
         "whose share of the records is published",
         "all records",
@@ -342,15 +355,15 @@ class QuerySection(Section, header="[[query]]"):
     partition_selection = Key(
         read_selection, "shows groups without public keys that many units are in"
     )
-    epsilon = Key(budget, "the query's own budget")
-    delta = Key(probability, "with `epsilon`, for Gaussian noise")
-    rho = Key(budget, "the query's own budget in zCDP")
+    epsilon = Key(read_budget, "the query's own budget")
+    delta = Key(read_probability, "with `epsilon`, for Gaussian noise")
+    rho = Key(read_budget, "the query's own budget in zCDP")
     weight = Key(weight, "how much its variance matters in sharing what the others leave", "1")
     accuracy = Key(read_accuracy, "the noise that is bearable, instead of a budget")
     mechanism = Choice[Mechanism](
         Mechanism, "auto", "which noise; auto takes the best; choices and quantiles are exponential"
     )
-    table = Key(safe_name, "which table it is published in", "`overall` or `by_...`")
+    table = Key(read_safe_name, "which table it is published in", "`overall` or `by_...`")
     weight_by_survey = Key(
         flag,
         "whether records count by the survey weight of `[data]`; of statistics that can't, say "
@@ -359,7 +372,9 @@ class QuerySection(Section, header="[[query]]"):
     )
     title = Key(label, "what people read instead of the name", "the name")
     unit = Key(label, "the unit of the figure, such as days or EUR")
-    decimals = Key(decimals, "how many decimals they are shown", "two digits of the half-width")
+    decimals = Key(
+        read_decimals, "how many decimals they are shown", "two digits of the half-width"
+    )
     consistent = PostprocessSection.consistent
     nonnegative = PostprocessSection.nonnegative
     integer = PostprocessSection.integer
@@ -373,15 +388,15 @@ class OutputSection(Section, header="[output]"):
     WORDS = "Where the release is written."
 
     path = Key(
-        line,
+        read_line,
         "a directory of its own, relative to the spec; may hold `{period}`, and `{revision}`: 1 "
         "for the first release of this name and period, 2 for the next",
         remedy="name a directory for the tables and the report, relative to the spec",
     )
     format = Choice[Format](Format, "csv", "format of the tables")
-    interval = Key(interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
+    interval = Key(read_interval, "level of the noise intervals, 0.5 to 0.999999", "0.95")
     titles = Key(
-        labels,
+        read_labels,
         'what people read instead of the names of tables: `{ by_sex = "By sex" }`',
         "the names",
     )
@@ -391,7 +406,7 @@ class ReportSection(Section, header="[report]"):
     WORDS = "Which reports are written."
 
     formats = Key(
-        texts,
+        read_texts,
         "of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`) `registry` (an "
         "entry for OpenDP's registry) and `dcat` (DCAT-AP, for catalogues of data)",
         '["' + '", "'.join(DEFAULT_FORMATS) + '"]',

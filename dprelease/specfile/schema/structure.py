@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
-from dprelease.specfile.complaints.complaint_wording import nearest, show
-from dprelease.specfile.complaints.places import Path, dotted
+from dprelease.specfile.complaints.complaint_wording import find_nearest, show
+from dprelease.specfile.complaints.places import Path, format_path
 from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.review import ReviewSection
@@ -49,11 +49,11 @@ class Part(NamedTuple, Generic[SectionType]):
     bad: frozenset[str] = frozenset()
     unsure: bool = False
 
-    def sound(self, *keys: str) -> bool:
+    def is_sound(self, *keys: str) -> bool:
         """Say whether none of the keys was refused, nor may have been misspelt."""
         return not self.unsure and self.bad.isdisjoint(keys)
 
-    def given(self, *keys: str) -> list[str]:
+    def list_given(self, *keys: str) -> list[str]:
         """Those of the keys that have a value."""
         return [key for key in keys if getattr(self.model, key) is not None]
 
@@ -104,17 +104,17 @@ def read_sections(tree: Mapping[str, object], reporter: Reporter) -> Parts:
     """Split a tree into its sections, and complain of everything that doesn't fit."""
     _check_top(tree, reporter)
     return Parts(
-        _section(ReleaseSection, tree, "release", reporter),
-        _section(DataSection, tree, "data", reporter),
-        _section(PrivacySection, tree, "privacy", reporter),
-        _section(LedgerSection, tree, "ledger", reporter),
-        _section(OutputSection, tree, "output", reporter),
-        _section(ReportSection, tree, "report", reporter),
-        _section(ReviewSection, tree, "review", reporter),
-        _columns(tree.get("columns"), reporter),
-        _queries(tree, reporter),
-        _section(PostprocessSection, tree, "postprocess", reporter),
-        _several(PerturbSection, tree, "perturb", reporter),
+        _read_section(ReleaseSection, tree, "release", reporter),
+        _read_section(DataSection, tree, "data", reporter),
+        _read_section(PrivacySection, tree, "privacy", reporter),
+        _read_section(LedgerSection, tree, "ledger", reporter),
+        _read_section(OutputSection, tree, "output", reporter),
+        _read_section(ReportSection, tree, "report", reporter),
+        _read_section(ReviewSection, tree, "review", reporter),
+        _read_columns(tree.get("columns"), reporter),
+        _read_queries(tree, reporter),
+        _read_section(PostprocessSection, tree, "postprocess", reporter),
+        _read_tables(PerturbSection, tree, "perturb", reporter),
         _has(tree, "perturb") and not _has(tree, "query"),
     )
 
@@ -132,7 +132,7 @@ def _check_top(tree: Mapping[str, object], reporter: Reporter) -> None:
             reporter.complain("E102", f"unknown section {show(key)}", (key,), hint, "key")
 
 
-def _section(
+def _read_section(
     model: type[SectionType], tree: Mapping[str, object], name: str, reporter: Reporter
 ) -> Part[SectionType]:
     content = tree.get(name)
@@ -144,7 +144,7 @@ def _section(
     return _read(model, content if content is not None else {}, (name,), reporter)
 
 
-def _columns(content: object, reporter: Reporter) -> dict[str, Part[ColumnSection]]:
+def _read_columns(content: object, reporter: Reporter) -> dict[str, Part[ColumnSection]]:
     if content is None:
         return {}
     if not isinstance(content, Mapping):
@@ -157,21 +157,21 @@ def _columns(content: object, reporter: Reporter) -> dict[str, Part[ColumnSectio
     }
 
 
-def _queries(tree: Mapping[str, object], reporter: Reporter) -> tuple[Part[QuerySection], ...]:
+def _read_queries(tree: Mapping[str, object], reporter: Reporter) -> tuple[Part[QuerySection], ...]:
     if not _has(tree, "query") and not _has(tree, "perturb"):
         hint = (
             "add at least one [[query]]; it needs name and statistic. Or a [[perturb]], which "
             "makes a table of records"
         )
         reporter.complain("E110", "the spec has no [[query]]", ("query",), hint, "key")
-    return _several(QuerySection, tree, "query", reporter)
+    return _read_tables(QuerySection, tree, "query", reporter)
 
 
 def _has(tree: Mapping[str, object], name: str) -> bool:
     return tree.get(name) is not None and tree[name] != []
 
 
-def _several(
+def _read_tables(
     model: type[SectionType], tree: Mapping[str, object], name: str, reporter: Reporter
 ) -> tuple[Part[SectionType], ...]:
     """Read an array of tables; there may be none."""
@@ -191,8 +191,8 @@ def _read(
     model: type[SectionType], content: object, path: Path, reporter: Reporter
 ) -> Part[SectionType]:
     if not isinstance(content, Mapping):
-        hint = f"write [{dotted(path)}] and its keys below it"
-        message = f"{dotted(path)} is {show(content)}, not a table"
+        hint = f"write [{format_path(path)}] and its keys below it"
+        message = f"{format_path(path)} is {show(content)}, not a table"
         reporter.complain("E103", message, path, hint)
         return Part(path, model(), reporter, frozenset(model.KEYS), unsure=True)
     section, findings = model.read(content)
@@ -212,21 +212,21 @@ def _explain(finding: Finding, section: Path, reporter: Reporter) -> None:
         case Refused():
             reporter.refuse(why, path)
         case Missing(remedy):
-            message = f"{_header(path[:-1])} has no `{key}`"
+            message = f"{_write_header(path[:-1])} has no `{key}`"
             reporter.complain("E110", message, path[:-1], remedy, "key")
         case Unknown(owner):
             hint = _suggest(key, owner.KEYS, reporter)
-            message = f"unknown key {show(key)} in {_header(path[:-1])}"
+            message = f"unknown key {show(key)} in {_write_header(path[:-1])}"
             reporter.complain("E102", message, path, hint, "key")
 
 
-def _header(path: Path) -> str:
+def _write_header(path: Path) -> str:
     """Write the header of a table as the spec would: in a list of tables it has no number."""
-    names = dotted(tuple(part for part in path if isinstance(part, str)))
+    names = format_path(tuple(part for part in path if isinstance(part, str)))
     return f"[[{names}]]" if isinstance(path[-1], int) else f"[{names}]"
 
 
 def _suggest(key: str, words: Iterable[str], reporter: Reporter) -> str:
     # Beyond what is shown a guess would only cost time.
-    close = None if len(reporter.complaints) >= MOST_SHOWN else nearest(key, words)
+    close = None if len(reporter.complaints) >= MOST_SHOWN else find_nearest(key, words)
     return f'"{close}"' if close else f"known here: {', '.join(words)}"

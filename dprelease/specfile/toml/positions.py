@@ -46,7 +46,7 @@ class _Scanner:
         self.text = text
         self.at = 0
         self.marks = Marks([0, *(match.end() for match in re.finditer("\n", text))])
-        self.spot = self.marks.spot
+        self.spot = self.marks.find_spot
         self.lengths: dict[Path, int] = {}  # elements seen of each array of tables
 
     def scan(self) -> Marks:
@@ -56,9 +56,9 @@ class _Scanner:
             if self.at >= len(self.text):
                 return self.marks
             if self.text[self.at] == "[":
-                table = self._header()
+                table = self._scan_header()
             else:
-                self._pair(table)
+                self._scan_pair(table)
 
     def _skip(self, pattern: re.Pattern[str]) -> re.Match[str]:
         match = pattern.match(self.text, self.at)
@@ -72,11 +72,11 @@ class _Scanner:
             raise Lost
         self.at += len(token)
 
-    def _header(self) -> Path:
+    def _scan_header(self) -> Path:
         start = self.spot(self.at)
         several = self.text.startswith("[[", self.at)
         self.at += 2 if several else 1
-        keys = [name for name, _ in self._key()]
+        keys = [name for name, _ in self._scan_key()]
         self._expect("]]" if several else "]")
         path: Path = ()
         for number, name in enumerate(keys):
@@ -92,9 +92,9 @@ class _Scanner:
                 path = (*path, self.lengths[path] - 1)
         return path
 
-    def _pair(self, table: Path) -> None:
+    def _scan_pair(self, table: Path) -> None:
         path = table
-        parts = list(self._key())
+        parts = list(self._scan_key())
         self._skip(_SPACE)
         self._expect("=")
         self._skip(_SPACE)
@@ -102,13 +102,13 @@ class _Scanner:
             path = (*path, name)
             self._mark(path, self.spot(offset), self.spot(offset))
         self.marks[path] = Mark(self.marks[path].key, self.spot(self.at))
-        self._value(path)
+        self._scan_value(path)
 
     def _mark(self, path: Path, key: Spot, value: Spot, *, replace: bool = False) -> None:
         if replace or path not in self.marks:
             self.marks[path] = Mark(key, value)
 
-    def _key(self) -> Iterator[tuple[str, int]]:
+    def _scan_key(self) -> Iterator[tuple[str, int]]:
         while True:
             self._skip(_SPACE)
             start = self.at
@@ -121,60 +121,60 @@ class _Scanner:
     def _name(self) -> str:
         quote = self.text[self.at : self.at + 1]
         if quote == '"':
-            written = self._skip(_BASIC).group()[1:-1]
-            return re.sub(_ESCAPE, _unescape, written) if "\\" in written else written
+            text = self._skip(_BASIC).group()[1:-1]
+            return re.sub(_ESCAPE, _unescape, text) if "\\" in text else text
         if quote == "'":
             return self._skip(_LITERAL).group()[1:-1]
         return self._skip(_BARE).group()
 
-    def _value(self, path: Path) -> None:
+    def _scan_value(self, path: Path) -> None:
         first = self.text[self.at : self.at + 1]
         if first == "[":
-            self._array(path)
+            self._scan_array(path)
         elif first == "{":
-            self._inline_table(path)
+            self._scan_inline_table(path)
         elif first in ('"', "'"):
-            self._string(first)
+            self._scan_string(first)
         else:
             self._skip(_SCALAR)
 
-    def _string(self, quote: str) -> None:
+    def _scan_string(self, quote: str) -> None:
         if self.text.startswith(quote * 3, self.at):
             self._skip(re.compile(_LONG_BASIC if quote == '"' else _LONG_LITERAL))
         else:
             self._skip(_BASIC if quote == '"' else _LITERAL)
 
-    def _array(self, path: Path) -> None:
+    def _scan_array(self, path: Path) -> None:
         self.at += 1
         for number in range(MARKED):
-            if self._closes("]"):
+            if self._is_closing("]"):
                 return
             place = self.spot(self.at)
             self._mark((*path, number), place, place)
-            self._value((*path, number))
-            self._next("]")
-        self._rest_of_array(path)
+            self._scan_value((*path, number))
+            self._scan_next("]")
+        self._scan_array_rest(path)
 
-    def _rest_of_array(self, path: Path) -> None:
+    def _scan_array_rest(self, path: Path) -> None:
         offsets = self.marks.rest.setdefault(path, [])
         element = re.compile(_ELEMENT)
         while True:
             while (match := element.match(self.text, self.at)) is not None:
                 offsets.append(match.start(1))
                 self.at = match.end()
-            if self._closes("]"):
+            if self._is_closing("]"):
                 return
             offsets.append(self.at)
-            self._value((*path, MARKED + len(offsets) - 1))
-            self._next("]")
+            self._scan_value((*path, MARKED + len(offsets) - 1))
+            self._scan_next("]")
 
-    def _inline_table(self, path: Path) -> None:
+    def _scan_inline_table(self, path: Path) -> None:
         self.at += 1
-        while not self._closes("}"):
-            self._pair(path)
-            self._next("}")
+        while not self._is_closing("}"):
+            self._scan_pair(path)
+            self._scan_next("}")
 
-    def _closes(self, bracket: str) -> bool:
+    def _is_closing(self, bracket: str) -> bool:
         self._skip(_BLANK)
         if self.at >= len(self.text):
             raise Lost
@@ -183,7 +183,7 @@ class _Scanner:
         self.at += 1
         return True
 
-    def _next(self, bracket: str) -> None:
+    def _scan_next(self, bracket: str) -> None:
         """Go over the comma to the next element; the closing bracket is left where it is."""
         self._skip(_BLANK)
         if not self.text.startswith(bracket, self.at):

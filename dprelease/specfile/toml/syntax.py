@@ -96,7 +96,7 @@ def _decode(file: str, content: bytes) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         before = content[: error.start].decode("utf-8")
-        place = Place(file, *_spot(before, len(before)))
+        place = Place(file, *_find_spot(before, len(before)))
         _fail(place, "E005", "the spec is not UTF-8 here", "save it as UTF-8")
 
 
@@ -110,40 +110,43 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
     except ValueError:
         # Python refuses to read integers of thousands of digits.
         match = re.search(_LONG_INTEGER, text)
-        spot = _spot(text, match.start()) if match else (1, 1)
+        spot = _find_spot(text, match.start()) if match else (1, 1)
         message = "this number has too many digits"
         _fail(Place(file, *spot), "E003", message, "no quantity needs so many")
 
 
-def _has_more_keys(tree: Mapping[str, object], most: int) -> bool:
+def _has_more_keys(tree: Mapping[str, object], limit: int) -> bool:
     """Say whether the tables of a tree hold more keys than that, whatever its depth."""
     remaining: list[object] = [tree]
-    while remaining and most >= 0:
+    while remaining and limit >= 0:
         content = remaining.pop()
         if isinstance(content, dict):
-            most -= len(content)
+            limit -= len(content)
             remaining.extend(value for value in content.values() if isinstance(value, dict | list))
         elif isinstance(content, list):
             remaining.extend(value for value in content if isinstance(value, dict | list))
-    return most < 0
+    return limit < 0
 
 
 def _explain(file: str, error: tomli.TOMLDecodeError) -> NoReturn:
     # Text that breaks off can put the parser's position behind its end.
     doc, at = error.doc, min(error.pos, len(error.doc))
     if error.msg.startswith(_TWICE):
-        start = _statement(doc, at, error.msg)
+        start = _find_statement(doc, at, error.msg)
         key = doc[start:].split("\n", 1)[0].split("=", 1)[0].strip()
         hint = "keep one of them; all keys of a section stand under one header"
         _fail(
-            Place(file, *_spot(doc, start)), "E002", f"{show(key)} is written a second time", hint
+            Place(file, *_find_spot(doc, start)),
+            "E002",
+            f"{show(key)} is written a second time",
+            hint,
         )
     line_start = doc.rfind("\n", 0, at) + 1
     before = doc[line_start:at]
     rest = doc[at:].split("\n", 1)[0].strip()
     message, hint = error.msg, "see toml.io for how TOML is written"
     if error.msg == "Invalid value" and "=" in before:
-        message, hint = _invalid_value(before, rest)
+        message, hint = _describe_invalid_value(before, rest)
     elif error.msg == 'Expected "\'"':
         at = max(doc.rfind("'", 0, at), 0)
         message, hint = "the text is not closed", "end it with a `'`"
@@ -151,22 +154,22 @@ def _explain(file: str, error: tomli.TOMLDecodeError) -> NoReturn:
         message, hint = "the text is not closed on its line", 'end it with a `"`'
     elif error.msg.startswith("Illegal character"):
         message, hint = error.msg, "remove it, or write it as an escape"
-    _fail(Place(file, *_spot(doc, at)), "E001", message, hint)
+    _fail(Place(file, *_find_spot(doc, at)), "E001", message, hint)
 
 
-def _invalid_value(before: str, rest: str) -> tuple[str, str]:
-    shown = show(before.lstrip())[1:-1]
+def _describe_invalid_value(before: str, rest: str) -> tuple[str, str]:
+    text = show(before.lstrip())[1:-1]
     if not rest or rest.startswith("#"):
         if before.rstrip().endswith("="):
-            return f'Invalid value: `{shown}` has nothing after "="', "write a value, or no key"
-        return f"Invalid value: `{shown}` breaks off", "write the rest of the value"
+            return f'Invalid value: `{text}` has nothing after "="', "write a value, or no key"
+        return f"Invalid value: `{text}` breaks off", "write the rest of the value"
     return (
-        f"Invalid value: `{shown}` is followed by {show(rest)}, which is no TOML value",
+        f"Invalid value: `{text}` is followed by {show(rest)}, which is no TOML value",
         'texts stand in quotes: "..."',
     )
 
 
-def _statement(doc: str, at: int, message: str) -> int:
+def _find_statement(doc: str, at: int, message: str) -> int:
     """Find the start of the statement whose reading ended at ``at``."""
     end = len(doc[:at].rstrip("\n"))
     start = doc.rfind("\n", 0, end) + 1
@@ -176,7 +179,7 @@ def _statement(doc: str, at: int, message: str) -> int:
     return start + len(doc[start:end]) - len(doc[start:end].lstrip())
 
 
-def _spot(text: str, at: int) -> tuple[int, int]:
+def _find_spot(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
 
 

@@ -20,7 +20,7 @@ class TooMany:
         self.number = number
 
 
-def plain_tree(value: object, depth: int = 0) -> object:
+def copy_tree(value: object, depth: int = 0) -> object:
     """Copy a tree given from Python into what TOML would have given.
 
     Floats become the Decimal they print as, tuples become lists, paths become texts, keys with
@@ -33,10 +33,10 @@ def plain_tree(value: object, depth: int = 0) -> object:
         if not all(isinstance(key, str) for key in value):
             raise Refused("a key of the spec is not a text", "write it as a text", "E103")
         return {
-            str(key): plain_tree(part, depth + 1) for key, part in value.items() if part is not None
+            str(key): copy_tree(part, depth + 1) for key, part in value.items() if part is not None
         }
     if isinstance(value, list | tuple):
-        return _plain_list(value, depth)
+        return _copy_list(value, depth)
     if isinstance(value, float):
         return Decimal(float.__repr__(value))
     if isinstance(value, str):
@@ -46,13 +46,13 @@ def plain_tree(value: object, depth: int = 0) -> object:
     return value
 
 
-def _plain_list(value: Sequence[object], depth: int) -> object:
+def _copy_list(value: Sequence[object], depth: int) -> object:
     if len(value) > MAX_VALUES:
         return TooMany(len(value))
     # The commonest values first: lists can be long.
     return [
         element
         if type(element) in _PLAIN
-        else (Decimal(repr(element)) if type(element) is float else plain_tree(element, depth + 1))
+        else (Decimal(repr(element)) if type(element) is float else copy_tree(element, depth + 1))
         for element in value
     ]

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dprelease.specfile.complaints.spec_paths import relocated
+from dprelease.specfile.complaints.spec_paths import relocate
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_the_keys_file_is_kept_apart(simple, complaints, tmp_path):
 def test_another_ledger_has_its_own_witness(simple, load_text):
     release = load_text(simple.replace("_cap = 2.0", '_cap = 2.0\nwitness = "far/w"'))
     assert release.ledger.witness.endswith("far/w")
-    assert relocated(release, "other.sqlite", None).ledger.witness is None
-    assert relocated(release, None, "other").ledger.witness == release.ledger.witness
-    assert relocated(release, release.ledger.path, None) == release
+    assert relocate(release, "other.sqlite", None).ledger.witness is None
+    assert relocate(release, None, "other").ledger.witness == release.ledger.witness
+    assert relocate(release, release.ledger.path, None) == release
 
 
 def test_another_place_is_written_as_the_spec_would_write_it(simple, load_text, monkeypatch):
@@ -71,11 +71,11 @@ def test_another_place_is_written_as_the_spec_would_write_it(simple, load_text, 
     )
     os.mkdir(os.path.join(folder, "in"))
     monkeypatch.chdir(os.path.join(folder, "in"))
-    moved = relocated(release, "l.sqlite", "../far//out")
+    moved = relocate(release, "l.sqlite", "../far//out")
     assert (moved.ledger.path, moved.ledger.written_path) == (
         f"{folder}/in/l.sqlite",
         "in/l.sqlite",
     )
     assert (moved.output.path, moved.output.written_path) == (f"{folder}/far/out", "far/out")
-    rooted = relocated(release, None, f"{folder}/far/out")
+    rooted = relocate(release, None, f"{folder}/far/out")
     assert rooted.output.written_path == f"{folder}/far/out"

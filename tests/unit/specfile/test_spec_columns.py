@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dprelease.model import ColumnType
-from dprelease.specfile.checks.columns.domains import bin_label, bin_labels, read_bins
+from dprelease.specfile.checks.columns.domains import find_bin_label, read_bins, write_bin_labels
 from dprelease.specfile.checks.columns.grids import (
     LARGEST_STEPS,
     LEAST_STEPS,
-    default_step,
+    choose_default_step,
     make_grid,
 )
 from dprelease.specfile.complaints.reporter import Refused
@@ -40,7 +40,7 @@ def column(load_text, simple, text, extra=""):
     ],
 )
 def test_the_default_step(lower, upper, step):
-    assert default_step(Fraction(lower), Fraction(upper)) == Fraction(step)
+    assert choose_default_step(Fraction(lower), Fraction(upper)) == Fraction(step)
 
 
 NUMBERS = st.builds(Fraction, st.integers(-(10**9), 10**9), st.sampled_from([1, 10, 10**4, 10**9]))
@@ -184,7 +184,7 @@ def test_a_keys_file_that_is_a_directory(complaints, simple):
 )
 def test_bins(load_text, simple, kind, edges, labels):
     found = column(load_text, simple, f"type = '{kind}'\nbins = {edges}")
-    assert bin_labels(found.edges) == labels
+    assert write_bin_labels(found.edges) == labels
 
 
 @given(
@@ -193,7 +193,7 @@ def test_bins(load_text, simple, kind, edges, labels):
 )
 def test_every_value_falls_into_the_bin_its_label_says(edges, value):
     texts = read_bins(ColumnType.INTEGER, edges)
-    label = bin_label(ColumnType.INTEGER, texts, str(value))
+    label = find_bin_label(ColumnType.INTEGER, texts, str(value))
     inside = edges[0] <= value <= edges[-1]
     assert (label is not None) == inside
     if label is not None:

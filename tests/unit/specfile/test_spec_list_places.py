@@ -443,7 +443,7 @@ def test_a_folder_that_goes_while_it_is_looked_at(
     def gone(*_: object) -> bool:
         raise FileNotFoundError
 
-    monkeypatch.setattr(list_places, "holds", gone)
+    monkeypatch.setattr(list_places, "is_inside", gone)
     with pytest.raises(Failure) as refused:
         load(spec)
     (found,) = of(key, list(refused.value.complaints))

@@ -14,34 +14,34 @@ from dprelease.sources.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.schema import sections
-from dprelease.specfile.schema.fields import flag, line
-from dprelease.specfile.schema.number_texts import exact
+from dprelease.specfile.schema.fields import flag, read_line
+from dprelease.specfile.schema.number_texts import read_exact
 from dprelease.specfile.schema.section_reader import (
     Choice,
     Key,
     Missing,
     Section,
     Unknown,
-    list_of,
-    nested,
+    build_list_reader,
+    build_table_reader,
 )
 
 Colour = Literal["red", "green"]
 
 
 class Inner(Section):
-    numbers = Key(list_of(exact))
-    name = Key(line, remedy="name it")
+    numbers = Key(build_list_reader(read_exact))
+    name = Key(read_line, remedy="name it")
 
 
 class Outer(Section):
-    title = Key(line, remedy="give it a title")
+    title = Key(read_line, remedy="give it a title")
     shown = Key(flag)
     words = Choice[Colour](Colour, "green")
     colour = Choice[Colour | None](Colour, None)
     paint = Choice[Colour](Colour, "red")
-    inner = Key(nested(Inner))
-    many = Key(list_of(nested(Inner)))
+    inner = Key(build_table_reader(Inner))
+    many = Key(build_list_reader(build_table_reader(Inner)))
 
 
 def findings(content: dict[str, object]) -> list[tuple[object, ...]]:

@@ -12,11 +12,21 @@ from hypothesis import strategies as st
 
 from dprelease.errors import Place
 from dprelease.model import ColumnType, Source
-from dprelease.specfile.checks.columns.domains import canonical
-from dprelease.specfile.complaints.complaint_wording import listed, nearest, plain, show
+from dprelease.specfile.checks.columns.domains import write_canonical
+from dprelease.specfile.complaints.complaint_wording import (
+    find_nearest,
+    join_quoted,
+    show,
+    write_plain,
+)
 from dprelease.specfile.complaints.reporter import Refused, Reporter
-from dprelease.specfile.complaints.spec_paths import absolute, fixed_part, holds, reads
-from dprelease.specfile.schema.number_texts import budget, exact, probability
+from dprelease.specfile.complaints.spec_paths import (
+    get_fixed_part,
+    is_inside,
+    is_reading,
+    make_absolute,
+)
+from dprelease.specfile.schema.number_texts import read_budget, read_exact, read_probability
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.specfile.toml.positions import find_positions
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -26,20 +36,20 @@ from dprelease.statistics.statistic_registry import STATISTICS
 def test_canonical_numbers_are_those_of_exact_fractions(digits, places, more):
     value = Decimal(digits).scaleb(-places + more)
     try:
-        wanted = plain(exact(value))
+        wanted = write_plain(read_exact(value))
     except Refused:
         with pytest.raises(Refused):
-            canonical(ColumnType.DECIMAL, value)
+            write_canonical(ColumnType.DECIMAL, value)
         return
-    assert canonical(ColumnType.DECIMAL, value) == wanted
+    assert write_canonical(ColumnType.DECIMAL, value) == wanted
     if value == int(value):
-        assert canonical(ColumnType.INTEGER, int(value)) == wanted
+        assert write_canonical(ColumnType.INTEGER, int(value)) == wanted
 
 
 @given(st.decimals(min_value=-(10**17), max_value=10**17, places=12))
 def test_numbers_are_exact(value):
-    assert exact(value) == Fraction(value)
-    assert exact(Fraction(value)) == Fraction(value)
+    assert read_exact(value) == Fraction(value)
+    assert read_exact(Fraction(value)) == Fraction(value)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +59,7 @@ def test_numbers_are_exact(value):
 )  # fmt: skip
 def test_numbers_beyond_the_range_are_refused_unbuilt(value):
     with pytest.raises(Refused):
-        exact(Decimal(value))
+        read_exact(Decimal(value))
 
 
 @pytest.mark.parametrize(
@@ -57,17 +67,17 @@ def test_numbers_beyond_the_range_are_refused_unbuilt(value):
 )
 def test_other_values_are_no_numbers(value):
     with pytest.raises(Refused) as caught:
-        exact(value)
+        read_exact(value)
     assert caught.value.hint
 
 
 def test_numbers_at_the_border_pass():
-    assert exact(Decimal("1e-12")) == Fraction(1, 10**12)
-    assert exact(Decimal("1.000000000000" + "0" * 5000)) == 1
-    assert exact(Decimal("0e-99999999")) == 0
-    assert exact(10**18 - 1) == 10**18 - 1
-    assert budget(10**6) == 10**6
-    assert probability(Decimal("0.999999999999")) < 1
+    assert read_exact(Decimal("1e-12")) == Fraction(1, 10**12)
+    assert read_exact(Decimal("1.000000000000" + "0" * 5000)) == 1
+    assert read_exact(Decimal("0e-99999999")) == 0
+    assert read_exact(10**18 - 1) == 10**18 - 1
+    assert read_budget(10**6) == 10**6
+    assert read_probability(Decimal("0.999999999999")) < 1
 
 
 @given(st.one_of(st.integers(), st.decimals(), st.fractions(), st.text(), st.dates(), st.none(),
@@ -82,14 +92,14 @@ def test_anything_can_be_shown(value):
 @given(st.integers(-(10**20), 10**20), st.integers(0, 12))
 def test_plain_notation_is_exact_and_canonical(digits, places):
     number = Fraction(digits, 10**places)
-    text = plain(number)
+    text = write_plain(number)
     assert Fraction(text) == number
     assert re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?", text)
     assert text != "-0"
 
 
 def test_a_third_has_no_plain_notation():
-    assert plain(Fraction(1, 3)) is None
+    assert write_plain(Fraction(1, 3)) is None
     assert show(Fraction(1, 3)) == "1/3"
 
 
@@ -101,25 +111,25 @@ def test_a_third_has_no_plain_notation():
     ],
 )  # fmt: skip
 def test_guesses(word, close):
-    assert nearest(word, STATISTICS) == close
+    assert find_nearest(word, STATISTICS) == close
 
 
 def test_words_are_listed():
-    assert listed(["a"]) == '"a"'
-    assert listed(["a", "b", "c"]) == '"a", "b" or "c"'
+    assert join_quoted(["a"]) == '"a"'
+    assert join_quoted(["a", "b", "c"]) == '"a", "b" or "c"'
     assert QuerySection.mechanism.words == ("auto", "laplace", "gaussian", "exponential")
 
 
 def test_paths(tmp_path):
     base = str(tmp_path)
-    assert absolute(base, "../x/./y") == str(tmp_path.parent / "x" / "y")
-    assert absolute(base, "/x") == "/x"
-    assert fixed_part("/a/b*/c/d.csv") == "/a"
-    assert fixed_part("/a/b") == "/a/b"
+    assert make_absolute(base, "../x/./y") == str(tmp_path.parent / "x" / "y")
+    assert make_absolute(base, "/x") == "/x"
+    assert get_fixed_part("/a/b*/c/d.csv") == "/a"
+    assert get_fixed_part("/a/b") == "/a/b"
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert holds(str(tmp_path / "link"), str(tmp_path / "real" / "x"))
-    assert not holds(str(tmp_path / "rea"), str(tmp_path / "real"))
+    assert is_inside(str(tmp_path / "link"), str(tmp_path / "real" / "x"))
+    assert not is_inside(str(tmp_path / "rea"), str(tmp_path / "real"))
 
 
 @pytest.mark.parametrize(
@@ -136,7 +146,7 @@ def test_paths(tmp_path):
     ],
 )
 def test_what_the_data_takes_in(pattern, path, part):
-    assert reads(Source(pattern, "csv"), path) == part
+    assert is_reading(Source(pattern, "csv"), path) == part
 
 
 def test_what_is_absent_is_placed_at_the_nearest_table():

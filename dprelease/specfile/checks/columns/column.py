@@ -12,19 +12,19 @@ from dprelease.model import Column, ColumnType, Source
 from dprelease.specfile.checks.columns.domains import (
     ENCODED,
     UNPRINTABLE,
-    bin_label,
-    bin_labels,
-    canonical,
-    normal,
+    find_bin_label,
+    normalize,
     read_bins,
     read_keys,
     read_keys_file,
+    write_bin_labels,
+    write_canonical,
 )
 from dprelease.specfile.checks.columns.expression_checks import read_expression
 from dprelease.specfile.checks.columns.grids import read_grid
 from dprelease.specfile.checks.columns.list_files import Lists
-from dprelease.specfile.complaints.complaint_wording import meant, show
-from dprelease.specfile.complaints.places import dotted
+from dprelease.specfile.complaints.complaint_wording import show, suggest_word
+from dprelease.specfile.complaints.places import format_path
 from dprelease.specfile.complaints.reporter import Refused, Spot
 from dprelease.specfile.schema.section_reader import SectionType
 from dprelease.specfile.schema.sections import ColumnSection
@@ -51,14 +51,14 @@ def resolve_columns(
     """
     _check_names(parts)
     return {
-        name: _column(name, ColumnType(part.model.type), part, base_types, lists)
+        name: _build_column(name, ColumnType(part.model.type), part, base_types, lists)
         if part.model.type is not None
         else None
         for name, part in parts.items()
     }
 
 
-def _column(
+def _build_column(
     name: str,
     kind: ColumnType,
     part: Part[ColumnSection],
@@ -67,19 +67,19 @@ def _column(
 ) -> DeclaredColumn:
     model = part.model
     grid, chosen = read_grid(kind, part)
-    keys, edges = _keys(kind, part, lists), None
+    keys, edges = _read_keys(kind, part, lists), None
     if model.bins is not None:
         values = model.bins
-        if part.given("keys", "keys_file"):
+        if part.list_given("keys", "keys_file"):
             part.complain("E111", "both keys and bins", "keep one of them", "bins")
         edges = part.attempt(lambda: read_bins(kind, values), "bins")
-    groups = part.given("keys", "keys_file", "bins")
-    keyless = not groups and part.sound("keys", "keys_file", "bins")
+    groups = part.list_given("keys", "keys_file", "bins")
+    keyless = not groups and part.is_sound("keys", "keys_file", "bins")
     column = Column(name, kind, grid, chosen, keys, edges)
-    column = replace(column, other=_other(column, part, keyless))
+    column = replace(column, other=_read_other(column, part, keyless))
     column = replace(
         column,
-        null_value=part.attempt(lambda: _null_value(column, model.nulls), "nulls"),
+        null_value=part.attempt(lambda: _read_null_value(column, model.nulls), "nulls"),
         expression=read_expression(model.expression, base_types, "value", part, "expression"),
         source=model.source,
         nulls_stated=model.nulls is not None,
@@ -87,11 +87,11 @@ def _column(
         zone=model.zone,
     )
     half = model.lower is None or model.upper is None
-    unbounded = column.grid is None and half and part.sound("lower", "upper")
+    unbounded = column.grid is None and half and part.is_sound("lower", "upper")
     return DeclaredColumn(column, unbounded, keyless)
 
 
-def _keys(kind: ColumnType, part: Part[ColumnSection], lists: Lists) -> tuple[str, ...] | None:
+def _read_keys(kind: ColumnType, part: Part[ColumnSection], lists: Lists) -> tuple[str, ...] | None:
     inline, file = part.model.keys, part.model.keys_file
     if inline is not None and file is not None:
         part.complain("E111", "both keys and keys_file", "keep one of them", "keys_file")
@@ -114,14 +114,18 @@ def _keys(kind: ColumnType, part: Part[ColumnSection], lists: Lists) -> tuple[st
     return part.attempt(read, "keys_file" if inline is None else "keys")
 
 
-def _other(column: Column, part: Part[ColumnSection], keyless: bool) -> str | None:
+def _read_other(column: Column, part: Part[ColumnSection], keyless: bool) -> str | None:
     other = part.model.other
     if other is not None and column.keys is None and column.edges is None:
         if keyless:
             hint = "declare keys, keys_file or bins, or leave other out"
             part.complain("E212", "other without keys or bins", hint, "other")
         return None
-    alike = _spelt_like(other, column.keys or bin_labels(column.edges or ())) if other else None
+    alike = (
+        _find_spelling(other, column.keys or write_bin_labels(column.edges or ()))
+        if other
+        else None
+    )
     if alike is None:
         return other
     same = "" if alike == other else f" ({ENCODED})"
@@ -130,22 +134,22 @@ def _other(column: Column, part: Part[ColumnSection], keyless: bool) -> str | No
     return None
 
 
-def _null_value(column: Column, value: object) -> str | None:
+def _read_null_value(column: Column, value: object) -> str | None:
     """Give what nulls count as: a canonical text, or the label ``other``. Raises ``Refused``."""
     if value is None or value == "drop":
         return None
     kind, keys, edges, grid = column.type, column.keys, column.edges, column.grid
     grouped = keys is not None or edges is not None
-    if grouped and isinstance(value, str) and normal(value) == normal(column.other or ""):
+    if grouped and isinstance(value, str) and normalize(value) == normalize(column.other or ""):
         return column.other
     try:
-        text = canonical(kind, value)
+        text = write_canonical(kind, value)
     except Refused as refused:
         raise Refused(refused.message, f'{refused.hint}, or "drop"', "E214") from None
-    text = _spelt_like(text, keys or ()) or text
+    text = _find_spelling(text, keys or ()) or text
     if keys is not None and text not in keys:
         _refuse_null(text, "none of the keys", "declare it as a key, or name `other`")
-    if edges is not None and bin_label(kind, edges, text) is None:
+    if edges is not None and find_bin_label(kind, edges, text) is None:
         _refuse_null(text, "in none of the bins", "choose a value in a bin, or name `other`")
     if grid is None or kind is ColumnType.BOOLEAN:
         return text
@@ -154,16 +158,16 @@ def _null_value(column: Column, value: object) -> str | None:
     return text
 
 
-def _spelt_like(text: str, labels: Sequence[str]) -> str | None:
+def _find_spelling(text: str, labels: Sequence[str]) -> str | None:
     """The label that a text is, in its own spelling, or None."""
     if text in labels:
         return text
-    compared = normal(text)
-    return next((label for label in labels if normal(label) == compared), None)
+    compared = normalize(text)
+    return next((label for label in labels if normalize(label) == compared), None)
 
 
-def _refuse_null(text: str, what: str, hint: str) -> NoReturn:
-    raise Refused(f"nulls {show(text)} is {what}", hint, "E214")
+def _refuse_null(text: str, problem: str, hint: str) -> NoReturn:
+    raise Refused(f"nulls {show(text)} is {problem}", hint, "E214")
 
 
 _LONGEST_NAME = 200
@@ -198,7 +202,7 @@ def check_in_file(
     names = source.dialect.names if source is not None else None
     if names and name not in names:
         message = f"column {show(name)} is not among the names of [data]"
-        hint = meant(name, names, "add it there in its place")
+        hint = suggest_word(name, names, "add it there in its place")
         part.complain("E216", message, hint, *keys, at=at)
 
 
@@ -213,8 +217,8 @@ def find_column(
 ) -> DeclaredColumn | None:
     """Look a declared column up; complain and give None when there is none."""
     if name not in columns:
-        header = dotted(("columns", name))
+        header = format_path(("columns", name))
         declare = f"declare it: [{header if len(header) <= _LONGEST else 'columns.NAME'}]"
-        hint = meant(name, columns, declare)
+        hint = suggest_word(name, columns, declare)
         part.complain("E216", f"column {show(name)} is not declared", hint, *keys)
     return columns.get(name)

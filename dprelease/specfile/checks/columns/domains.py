@@ -14,9 +14,9 @@ from itertools import pairwise
 
 from dprelease.model import ColumnType
 from dprelease.specfile.checks.columns.list_files import Lines
-from dprelease.specfile.complaints.complaint_wording import plain, show
+from dprelease.specfile.complaints.complaint_wording import show, write_plain
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.schema.number_texts import exact
+from dprelease.specfile.schema.number_texts import read_exact
 
 # Not in every spec: compiled when they are needed.
 _INTEGER = r"[+-]?[0-9]{1,40}"
@@ -39,43 +39,43 @@ _WANTED = {
 }
 
 
-def canonical(kind: ColumnType, value: object) -> str:
+def write_canonical(kind: ColumnType, value: object) -> str:
     """Give the canonical text of a value written in the spec. Raises ``Refused`` (E210).
 
     Guarantee: two values of one type are equal exactly when their texts are equal.
     """
     if kind in _NUMERIC:
-        return _numeral(kind, value)
+        return _write_numeral(kind, value)
     if kind is ColumnType.STRING and isinstance(value, str):
-        return _text(value)
+        return _write_text(value)
     if kind is ColumnType.BOOLEAN and isinstance(value, bool):
         return "true" if value else "false"
     if kind is ColumnType.DATE:
-        return _date(value)
+        return _write_date(value)
     if kind is ColumnType.TIMESTAMP:
-        return _timestamp(value)
-    raise _wrong(kind, value)
+        return _write_timestamp(value)
+    raise _build_refusal(kind, value)
 
 
-def canonical_line(kind: ColumnType, line: str) -> str:
+def write_canonical_line(kind: ColumnType, line: str) -> str:
     """Give the canonical text of a line of a keys_file. Raises ``Refused`` (E210)."""
     if kind is ColumnType.INTEGER:
         if not re.fullmatch(_INTEGER, line):
-            raise _wrong(kind, line)
+            raise _build_refusal(kind, line)
         return _number(int(line))
     if kind in (ColumnType.FLOAT, ColumnType.DECIMAL):
         try:
             return _number(Decimal(line))
         except InvalidOperation:
-            raise _wrong(kind, line) from None
+            raise _build_refusal(kind, line) from None
     if kind is ColumnType.BOOLEAN:
         if line not in ("true", "false"):
-            raise _wrong(kind, line)
+            raise _build_refusal(kind, line)
         return line
-    return canonical(kind, line)
+    return write_canonical(kind, line)
 
 
-def _numeral(kind: ColumnType, value: object) -> str:
+def _write_numeral(kind: ColumnType, value: object) -> str:
     # Usual numbers without the detour of a fraction: lists can be long.
     if type(value) is int and -_USUAL < value < _USUAL:
         return str(value)
@@ -85,18 +85,18 @@ def _numeral(kind: ColumnType, value: object) -> str:
         if _PLAIN_NUMBER.fullmatch(text):
             return text.rstrip("0").rstrip(".") if text[-1] == "0" and "." in text else text
     if isinstance(value, bool) or not isinstance(value, int if whole else _NUMBERS):
-        raise _wrong(kind, value)
+        raise _build_refusal(kind, value)
     return _number(value)
 
 
 def _number(value: object) -> str:
-    text = plain(exact(value, "E210"))
-    if text is None:  # ``exact`` lets only divisors of 10^12 through
+    text = write_plain(read_exact(value, "E210"))
+    if text is None:  # ``read_exact`` lets only divisors of 10^12 through
         raise Refused(f"{show(value)} has no plain decimal notation", "round it", "E210")
     return text
 
 
-def _text(value: str) -> str:
+def _write_text(value: str) -> str:
     if not value:
         raise Refused("the empty text can't be a key", 'nulls = "..." names empty fields', "E210")
     if UNPRINTABLE.search(value):
@@ -106,19 +106,19 @@ def _text(value: str) -> str:
     return value
 
 
-def _date(value: object) -> str:
+def _write_date(value: object) -> str:
     if isinstance(value, str) and re.fullmatch(_DATE, value):
-        value = _parsed(value)
+        value = _parse(value)
     elif not isinstance(value, date) or isinstance(value, datetime):
-        raise _wrong(ColumnType.DATE, value)
+        raise _build_refusal(ColumnType.DATE, value)
     return value.isoformat()[:10]
 
 
-def _timestamp(value: object) -> str:
+def _write_timestamp(value: object) -> str:
     if isinstance(value, str) and (re.fullmatch(_TIMESTAMP, value) or re.fullmatch(_DATE, value)):
-        value = _parsed(value)
+        value = _parse(value)
     elif not isinstance(value, date):
-        raise _wrong(ColumnType.TIMESTAMP, value)
+        raise _build_refusal(ColumnType.TIMESTAMP, value)
     if not isinstance(value, datetime):
         value = datetime.combine(value, time())
     if value.tzinfo is not None:
@@ -127,7 +127,7 @@ def _timestamp(value: object) -> str:
     return value.isoformat(" ")
 
 
-def _parsed(text: str) -> datetime:
+def _parse(text: str) -> datetime:
     try:
         return datetime.fromisoformat(text)
     except ValueError:
@@ -135,7 +135,7 @@ def _parsed(text: str) -> datetime:
         raise Refused(f"{show(text)} is not in the calendar", hint, "E210") from None
 
 
-def _wrong(kind: ColumnType, value: object) -> Refused:
+def _build_refusal(kind: ColumnType, value: object) -> Refused:
     hint = f"write {_WANTED[kind]}"
     return Refused(f"{show(value)} is not a value of type {kind.value}", hint, "E210")
 
@@ -146,14 +146,14 @@ ENCODED = "they differ only in how accents are encoded"
 Complain = Callable[[int, Refused], None]
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """Give what labels are compared by: as in the data, how accents are encoded does not matter."""
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
 def read_keys(kind: ColumnType, values: Sequence[object], complain: Complain) -> tuple[str, ...]:
     """Give the canonical texts of declared keys; each mistake goes to ``complain`` by position."""
-    return _unique(values, partial(canonical, kind), complain)
+    return _require_unique(values, partial(write_canonical, kind), complain)
 
 
 def read_keys_file(kind: ColumnType, lines: Lines) -> tuple[str, ...]:
@@ -161,15 +161,17 @@ def read_keys_file(kind: ColumnType, lines: Lines) -> tuple[str, ...]:
 
     def complain(position: int, refused: Refused) -> None:
         # The line itself is not shown: the file could be the wrong one, and private.
-        what = (
+        problem = (
             "repeats an earlier key"
             if refused.code == "E211"
             else f"is not a key of type {kind.value}"
         )
-        message = f"line {lines.numbers[position]} of the keys_file {what}"
+        message = f"line {lines.numbers[position]} of the keys_file {problem}"
         raise Refused(message, refused.hint, refused.code)
 
-    return _unique(lines.texts, lambda line: canonical_line(kind, str(line)), complain)
+    return _require_unique(
+        lines.texts, lambda line: write_canonical_line(kind, str(line)), complain
+    )
 
 
 def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
@@ -180,7 +182,7 @@ def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
     if len(values) < 2:
         raise Refused("bins need at least two edges", "bins = [0, 10, 20] makes two bins", "E213")
     try:
-        edges = tuple(canonical(kind, value) for value in values)
+        edges = tuple(write_canonical(kind, value) for value in values)
     except Refused as refused:
         hint = f'{refused.hint}; other = "..." takes what lies outside of the bins'
         raise Refused(f"edges: {refused.message}", hint, "E213") from None
@@ -202,7 +204,7 @@ def order(kind: ColumnType, text: str) -> tuple[Fraction, str]:
     return Fraction(text), ""
 
 
-def bin_labels(edges: Sequence[str]) -> tuple[str, ...]:
+def write_bin_labels(edges: Sequence[str]) -> tuple[str, ...]:
     """Write the bins as people read them: half-open, the last one closed."""
     last = len(edges) - 2
     return tuple(
@@ -211,15 +213,15 @@ def bin_labels(edges: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def bin_label(kind: ColumnType, edges: Sequence[str], value: str) -> str | None:
+def find_bin_label(kind: ColumnType, edges: Sequence[str], value: str) -> str | None:
     """Give the label of the bin that a canonical value falls into, or None."""
-    wanted, places = order(kind, value), [order(kind, edge) for edge in edges]
-    if not places[0] <= wanted <= places[-1]:
+    place, places = order(kind, value), [order(kind, edge) for edge in edges]
+    if not places[0] <= place <= places[-1]:
         return None
-    return bin_labels(edges)[min(bisect_right(places, wanted), len(places) - 1) - 1]
+    return write_bin_labels(edges)[min(bisect_right(places, place), len(places) - 1) - 1]
 
 
-def _unique(
+def _require_unique(
     values: Sequence[object], read: Callable[[object], str], complain: Complain
 ) -> tuple[str, ...]:
     texts: dict[str, str] = {}
@@ -233,7 +235,7 @@ def _unique(
             complain(position, refused)
             wrong += 1
             continue
-        compared = normal(text)
+        compared = normalize(text)
         if compared in texts:
             wrong += 1
             same = f" ({ENCODED})" if texts[compared] != text else ""

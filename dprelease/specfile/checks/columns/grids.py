@@ -7,7 +7,7 @@ from fractions import Fraction
 from dprelease.model import NUMERIC_TYPES, ColumnType, Grid
 from dprelease.specfile.complaints.complaint_wording import show_fraction
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.schema.number_texts import exact
+from dprelease.specfile.schema.number_texts import read_exact
 from dprelease.specfile.schema.sections import ColumnSection
 from dprelease.specfile.schema.structure import Part
 
@@ -19,26 +19,28 @@ def read_grid(kind: ColumnType, part: Part[ColumnSection]) -> tuple[Grid | None,
 
     Mistakes become complaints; a boolean column has the grid 0, 1 by itself.
     """
-    model, given = part.model, part.given(*_KEYS)
+    model, keys = part.model, part.list_given(*_KEYS)
     if kind is ColumnType.BOOLEAN or kind not in NUMERIC_TYPES:
-        for key in given:
-            part.complain("E209", f"a {kind.value} column takes no {key}", _instead(kind), key)
+        for key in keys:
+            part.complain(
+                "E209", f"a {kind.value} column takes no {key}", _suggest_instead(kind), key
+            )
         return (Grid(Fraction(1), 0, 1) if kind is ColumnType.BOOLEAN else None), False
-    if not given or not part.sound(*_KEYS):
+    if not keys or not part.is_sound(*_KEYS):
         return None, False
     if model.lower is None or model.upper is None:
-        missing = " and ".join(key for key in ("lower", "upper") if key not in given)
+        missing = " and ".join(key for key in ("lower", "upper") if key not in keys)
         hint = "from a public rule, both"
-        part.complain("E111", f"{given[0]} without {missing}", hint, given[0])
+        part.complain("E111", f"{keys[0]} without {missing}", hint, keys[0])
         return None, False
-    lower = part.attempt(lambda: exact(model.lower), "lower")
-    upper = part.attempt(lambda: exact(model.upper), "upper")
+    lower = part.attempt(lambda: read_exact(model.lower), "lower")
+    upper = part.attempt(lambda: read_exact(model.upper), "upper")
     if lower is None or upper is None:
         return None, False
     return part.attempt(lambda: make_grid(kind, lower, upper, model.step)) or (None, False)
 
 
-def _instead(kind: ColumnType) -> str:
+def _suggest_instead(kind: ColumnType) -> str:
     if kind is ColumnType.BOOLEAN:
         return "false counts as 0 and true as 1"
     if kind is ColumnType.STRING:
@@ -69,11 +71,11 @@ def make_grid(
         _check_whole(lower, upper, step)
     chosen = step is None
     if step is None:
-        step = Fraction(1) if kind is ColumnType.INTEGER else default_step(lower, upper)
+        step = Fraction(1) if kind is ColumnType.INTEGER else choose_default_step(lower, upper)
     if step <= 0:
         raise Refused(f"step {show_fraction(step)} is not above 0", "such as 0.01", "E205", "step")
-    if not _fits(lower, upper, step):
-        fitting = show_fraction(_fitting_step(lower, upper, step))
+    if not _is_fitting(lower, upper, step):
+        fitting = show_fraction(_find_fitting_step(lower, upper, step))
         message = f"step {show_fraction(step)} does not divide lower and upper"
         raise Refused(message, f"step = {fitting} does", "E207", "step")
     grid = Grid(step, int(lower / step), int(upper / step))
@@ -87,24 +89,24 @@ def make_grid(
     return grid, chosen
 
 
-def default_step(lower: Fraction, upper: Fraction) -> Fraction:
+def choose_default_step(lower: Fraction, upper: Fraction) -> Fraction:
     """Give the largest power of ten that divides both bounds and makes at least 10^5 steps."""
     step = Fraction(10) ** 18
-    while not _fits(lower, upper, step) or (upper - lower) / step < LEAST_STEPS:
+    while not _is_fitting(lower, upper, step) or (upper - lower) / step < LEAST_STEPS:
         step /= 10
     return step
 
 
-def _fits(lower: Fraction, upper: Fraction, step: Fraction) -> bool:
+def _is_fitting(lower: Fraction, upper: Fraction, step: Fraction) -> bool:
     return (lower / step).denominator == 1 and (upper / step).denominator == 1
 
 
-def _fitting_step(lower: Fraction, upper: Fraction, wanted: Fraction) -> Fraction:
+def _find_fitting_step(lower: Fraction, upper: Fraction, largest_step: Fraction) -> Fraction:
     """Find the largest 1, 2 or 5 times a power of ten, not above ``wanted``, that divides both."""
     power = Fraction(10) ** 18
     while True:
         for factor in (5, 2, 1):
-            if factor * power <= wanted and _fits(lower, upper, factor * power):
+            if factor * power <= largest_step and _is_fitting(lower, upper, factor * power):
                 return factor * power
         power /= 10
 

@@ -23,7 +23,7 @@ from dprelease.files.system import open_real
 from dprelease.model import ListFile
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.complaints.spec_paths import PERIOD, absolute, holds
+from dprelease.specfile.complaints.spec_paths import PERIOD, is_inside, make_absolute
 from dprelease.specfile.toml.tree import MAX_VALUES
 
 Barred = tuple[str, str]  # what it is, and the pattern of its absolute path
@@ -51,51 +51,55 @@ class Lists:
         What is barred (E227) or outside of the folder (E251) is refused unread, also where a
         pattern stands for too many files to tell. Raises ``Refused``, see ``read_lines``.
         """
-        path = absolute(self._base, file)
+        path = make_absolute(self._base, file)
         try:
             real = os.path.realpath(path)
             folder = os.path.realpath(self._base)
-            if not self._outside and not holds(folder, real):
-                raise _outside(key, file, "lies outside of the spec's folder")
+            if not self._outside and not is_inside(folder, real):
+                raise _build_outside_refusal(key, file, "lies outside of the spec's folder")
             stream = open_real(real)
         except (OSError, ValueError):
-            raise unreadable(key, path) from None
+            raise build_unreadable_refusal(key, path) from None
         with stream:
             try:
                 self.check_opened(key, file, os.fstat(stream.fileno()), real)
             except OSError:  # a folder that goes while it is looked at
-                raise unreadable(key, path) from None
+                raise build_unreadable_refusal(key, path) from None
             lines = read_lines(key, path, stream, code)
         self.files.append(ListFile(key, name, file, lines.sha256))
         return lines
 
     def check_opened(self, key: str, file: str, opened: os.stat_result, real: str) -> None:
         """Refuse an opened file that is barred or may lie outside. Raises ``Refused``."""
-        for what, pattern in self._barred:
-            for is_it in _looks(pattern, opened, real):
+        for noun, pattern in self._barred:
+            for is_it in _iter_looks(pattern, opened, real):
                 if is_it:
                     hint = (
                         "what a list holds is published: take it from a public rule, in its own "
                         "file"
                     )
-                    raise Refused(f"the {key} is {what}", hint, "E227")
+                    raise Refused(f"the {key} is {noun}", hint, "E227")
                 self._looks += 1
                 if self._looks > MOST_LOOKS:
-                    message = f"whether the {key} is {what} can't be told: that may be any of"
+                    message = f"whether the {key} is {noun} can't be told: that may be any of"
                     hint = "name the folder that the data have for themselves, without **"
                     raise Refused(f"{message} more than {MOST_LOOKS} files", hint, "E227")
         if opened.st_nlink > 1 and not self._outside:
-            raise _outside(key, file, "has another name (a hard link), which may lie anywhere")
+            raise _build_outside_refusal(
+                key, file, "has another name (a hard link), which may lie anywhere"
+            )
 
 
-def _outside(key: str, file: str, what: str) -> Refused:
+def _build_outside_refusal(key: str, file: str, problem: str) -> Refused:
     hint = (
         "if all of it may be published, copy it to that folder, or allow it: --allow-outside-lists"
     )
-    return Refused(f"the {key} {show(file)} {what}", f"{hint} (allow_outside_lists=True)", "E251")
+    return Refused(
+        f"the {key} {show(file)} {problem}", f"{hint} (allow_outside_lists=True)", "E251"
+    )
 
 
-def _looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[bool]:
+def _iter_looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[bool]:
     """Say of each place of a pattern whether it is an open file, or a folder that the file is in.
 
     Device and inode decide, so that links don't matter, nor by which path a file was reached.
@@ -112,36 +116,38 @@ def _looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[bool]:
             status = os.stat(place)
         except (OSError, ValueError):
             continue
-        here = (status.st_dev, status.st_ino, len(rest))
-        if here in seen:
+        mark = (status.st_dev, status.st_ino, len(rest))
+        if mark in seen:
             continue
-        seen.add(here)
+        seen.add(mark)
         folder = stat.S_ISDIR(status.st_mode)
         if not rest:
             yield os.path.samestat(status, opened)
             if folder:
-                yield from _inside(place, opened, real)
+                yield from _iter_inside(place, opened, real)
         elif folder:
-            places += _next(place, rest, real)
+            places += _iter_next(place, rest, real)
 
 
-def _next(place: str, rest: tuple[str, ...], real: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _iter_next(
+    place: str, rest: tuple[str, ...], real: str
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Where a pattern goes on from a folder."""
     first, later = rest[0], rest[1:]
-    wanted = _plain(_LOOSE.sub("*", first))
+    pattern2 = _normalize_name(_LOOSE.sub("*", first))
     if first == "**":
         yield place, later
-    if not {"*", "?"} & set(wanted):
+    if not {"*", "?"} & set(pattern2):
         yield os.path.join(place, first), later
         return
-    for name in _names(place, real):
+    for name in _list_names(place, real):
         if first == "**":
             yield os.path.join(place, name), rest
-        elif fnmatchcase(_plain(name), wanted):
+        elif fnmatchcase(_normalize_name(name), pattern2):
             yield os.path.join(place, name), later
 
 
-def _names(folder: str, real: str) -> Iterable[str]:
+def _list_names(folder: str, real: str) -> Iterable[str]:
     try:
         return os.listdir(folder)
     except PermissionError:
@@ -150,8 +156,8 @@ def _names(folder: str, real: str) -> Iterable[str]:
         return ()
 
 
-def _inside(folder: str, opened: os.stat_result, real: str) -> Iterator[bool]:
-    yield holds(folder, real)
+def _iter_inside(folder: str, opened: os.stat_result, real: str) -> Iterator[bool]:
+    yield is_inside(folder, real)
     for place, _, names in os.walk(folder):
         yield False
         for name in names:
@@ -165,7 +171,7 @@ def _is(path: str, opened: os.stat_result) -> bool:
         return False
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """A name as file systems compare it that mind neither case nor how accents are encoded."""
     return unicodedata.normalize("NFC", name.casefold())
 
@@ -210,7 +216,7 @@ def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
         message = f"the {file} {show(path)} is not UTF-8"
         raise Refused(message, "save it as UTF-8", "E112") from None
     except OSError:
-        raise unreadable(file, path) from None
+        raise build_unreadable_refusal(file, path) from None
     if large:
         raise Refused(f"the {file} is too large", "use fewer or shorter values", "E112")
     if not texts:
@@ -219,7 +225,7 @@ def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
     return Lines(texts, numbers, hashlib.sha256(content).hexdigest())
 
 
-def unreadable(file: str, path: str) -> Refused:
+def build_unreadable_refusal(file: str, path: str) -> Refused:
     """Say that a file can't be read, and where it is looked for."""
     message = f"the {file} {show(path)} can't be read"
     hint = f"it is looked for in {show(os.path.dirname(path))}; one value a line, UTF-8"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dprelease.model import ColumnType, Source
 from dprelease.model.date_formats import DateFormatError, DatePattern, date_pattern
-from dprelease.specfile.complaints.complaint_wording import meant, show
+from dprelease.specfile.complaints.complaint_wording import show, suggest_word
 from dprelease.specfile.schema.sections import ColumnSection
 from dprelease.specfile.schema.structure import Part
 
@@ -16,7 +16,7 @@ _TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
 def check_written(parts: Mapping[str, Part[ColumnSection]], source: Source | None) -> None:
     """Complain of formats and zones that a column can't have."""
     for part in parts.values():
-        keys = part.given("format", "zone")
+        keys = part.list_given("format", "zone")
         kind = part.model.type
         sound = [_may_stand(key, part, source) for key in keys]
         if keys and kind is not None and all(sound):
@@ -39,10 +39,10 @@ def _may_stand(key: str, part: Part[ColumnSection], source: Source | None) -> bo
 
 def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -> None:
     form, zone = part.model.format, part.model.zone
-    pattern = None if form is None else _pattern(part, form, kind)
+    pattern = None if form is None else _read_pattern(part, form, kind)
     if zone is None:
         return
-    of_texts = source is not None and source.format == "csv" and part.sound("format")
+    of_texts = source is not None and source.format == "csv" and part.is_sound("format")
     if of_texts and (form is None or (pattern is not None and not pattern.zoned)):
         message = "zone, but no %z in `format`: the texts don't say which moment they mean"
         hint = 'leave zone out, or write a format such as "%Y-%m-%dT%H:%M:%S%z"'
@@ -52,11 +52,11 @@ def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -
 
     zones = available_timezones()  # none, on a machine that has no list
     if zones and zone not in zones:
-        hint = meant(zone, sorted(zones), 'such as "Europe/Berlin"')
+        hint = suggest_word(zone, sorted(zones), 'such as "Europe/Berlin"')
         part.complain("E254", f"{show(zone)} is not a time zone", hint, "zone")
 
 
-def _pattern(part: Part[ColumnSection], text: str, kind: ColumnType) -> DatePattern | None:
+def _read_pattern(part: Part[ColumnSection], text: str, kind: ColumnType) -> DatePattern | None:
     try:
         pattern = date_pattern(text)
     except DateFormatError as refused:

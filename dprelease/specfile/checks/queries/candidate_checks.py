@@ -18,7 +18,7 @@ from dprelease.specfile.checks.columns.grids import make_grid
 from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import show, show_fraction
 from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused
-from dprelease.specfile.schema.number_texts import exact
+from dprelease.specfile.schema.number_texts import read_exact
 from dprelease.statistics.best import SCORE, SCORE_STEP, SCORE_UPPER
 from dprelease.statistics.shared.spec_keys import CANDIDATES, CANDIDATES_FILE
 
@@ -42,13 +42,15 @@ class CandidateList:
         self._lines = lines
         self.hint = f"{_HINT}; a text such as 01 stands in double quotes" if lines else _HINT
 
-    def refuse(self, position: int, refused: Refused, what: str = "can't be a candidate") -> None:
+    def refuse(
+        self, position: int, refused: Refused, problem: str = "can't be a candidate"
+    ) -> None:
         """Note what is wrong with a value; ``what`` says it without the value."""
         self.wrong += 1
         if not self._lines:
             self._part.complain("E234", refused.message, refused.hint, INLINE, position)
         elif self.wrong == 1:
-            message = f"line {self._lines[position]} of the {FILE} {what}"
+            message = f"line {self._lines[position]} of the {FILE} {problem}"
             self._part.complain("E234", message, refused.hint, FILE)
 
     @property
@@ -71,10 +73,10 @@ def list_candidates(query: SpecQuery, empty: str) -> CandidateList | None:
     lines = query.part.attempt(lambda: lists.read(FILE, name, str(file), "E234"), FILE)
     if lines is None:
         return None
-    return CandidateList(query, [_value(line) for line in lines.texts], lines.numbers)
+    return CandidateList(query, [_read_value(line) for line in lines.texts], lines.numbers)
 
 
-def _value(line: str) -> object:
+def _read_value(line: str) -> object:
     """Give what a line of a file means: a number or a text."""
     if len(line) < _SHORT and line.isascii() and line.isdigit():
         return int(line)  # most lines, without looking further
@@ -102,8 +104,8 @@ def read_candidates(query: SpecQuery) -> tuple[ColumnType, tuple[str, ...]] | No
             refused = Refused(f"{show(value)} is neither a number nor a text", listing.hint)
             listing.refuse(position, refused)
         elif isinstance(value, str) != isinstance(values[0], str):
-            what = f"stands among {'numbers' if isinstance(value, str) else 'texts'}"
-            listing.refuse(position, Refused(f"{show(value)} {what}", listing.hint), what)
+            problem = f"stands among {'numbers' if isinstance(value, str) else 'texts'}"
+            listing.refuse(position, Refused(f"{show(value)} {problem}", listing.hint), problem)
         elif value == "":
             listing.refuse(position, Refused("the empty text can't be a candidate", "name it"))
         if listing.hopeless:
@@ -130,7 +132,7 @@ def read_points(query: SpecQuery, column: Column, grid: Grid) -> tuple[int, ...]
     points: set[int] = set()
     for position, value in enumerate(listing.values):
         try:
-            point = _point(column, grid, value)
+            point = _read_point(column, grid, value)
             if point in points:
                 raise _Unfit(value, "is listed twice", "keep one")
             points.add(point)
@@ -146,22 +148,22 @@ def read_points(query: SpecQuery, column: Column, grid: Grid) -> tuple[int, ...]
 class _Unfit(Refused):
     """A value that is wrong in a way that can be said without it."""
 
-    def __init__(self, value: object, what: str, hint: str) -> None:
-        super().__init__(f"{show(value)} {what}", hint)
-        self.what = what
+    def __init__(self, value: object, problem: str, hint: str) -> None:
+        super().__init__(f"{show(value)} {problem}", hint)
+        self.what = problem
 
 
-def _point(column: Column, grid: Grid, value: object) -> int:
-    number, step = exact(value), grid.step
+def _read_point(column: Column, grid: Grid, value: object) -> int:
+    number, step = read_exact(value), grid.step
     point, rest = divmod(number.numerator * step.denominator, number.denominator * step.numerator)
     if not (grid.lower <= point and point + bool(rest) <= grid.upper):
         low, high = show_fraction(grid.lower * step), show_fraction(grid.upper * step)
-        what = f"is outside of the bounds of {show(column.name)}"
-        raise _Unfit(value, what, f"from {low} to {high}")
+        problem = f"is outside of the bounds of {show(column.name)}"
+        raise _Unfit(value, problem, f"from {low} to {high}")
     if rest:
-        what = f"is not a multiple of the step of {show(column.name)}"
+        problem = f"is not a multiple of the step of {show(column.name)}"
         hint = f"the step is {show_fraction(step)}: round it, or declare a smaller step"
-        raise _Unfit(value, what, hint)
+        raise _Unfit(value, problem, hint)
     return point
 
 
@@ -177,7 +179,7 @@ CANDIDATE = "candidate"
 
 def read_best(query: SpecQuery) -> Candidates | None:
     """Make the candidates of a `best` query; None with a complaint."""
-    candidates = read_candidates(query) if query.part.given(INLINE, FILE) else None
+    candidates = read_candidates(query) if query.part.list_given(INLINE, FILE) else None
     if CANDIDATE in {*query.context.columns, query.context.unit_column}:
         message = f'a column is named "{CANDIDATE}", and so is what score goes through'
         hint = "derive that column under another name, or rename it"
@@ -197,7 +199,7 @@ def read_best(query: SpecQuery) -> Candidates | None:
         return None
     kind, texts = candidates
     whole = score is not None and score[1] is ColumnType.INTEGER
-    grid = _grid(query, upper, whole) if upper is not None else None
+    grid = _choose_grid(query, upper, whole) if upper is not None else None
     if score is None:
         return None
     if CANDIDATE not in score[0].columns:
@@ -208,7 +210,7 @@ def read_best(query: SpecQuery) -> Candidates | None:
     return Candidates(texts, kind, score[0], grid) if grid is not None else None
 
 
-def _grid(query: SpecQuery, upper: Fraction, whole: bool) -> Grid | None:
+def _choose_grid(query: SpecQuery, upper: Fraction, whole: bool) -> Grid | None:
     """Put scores on a grid from 0; whole scores on that of the whole numbers if nothing else."""
     step = query.part.value(SCORE_STEP)
     if "score_step" in query.part.bad:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from dprelease.model import Column, ColumnType, CurveAxis, Grid, Group
 from dprelease.specfile.checks.queries.groups import MAX_CELLS
 from dprelease.specfile.checks.queries.query_context import SpecQuery
-from dprelease.specfile.complaints.complaint_wording import counted, show, show_fraction
+from dprelease.specfile.complaints.complaint_wording import format_count, show, show_fraction
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.schema.number_texts import PLACES, Points
 from dprelease.statistics.density import BANDWIDTH
@@ -43,19 +43,19 @@ class CurveParts(NamedTuple):
 
 def read_curve(query: SpecQuery, by: Sequence[Group] | None) -> list[CurveParts] | None:
     """Make the columns of a density; None where one can't be made, with a complaint."""
-    columns = _columns(query)
+    columns = _list_columns(query)
     for group in by or ():
         if group.private:
             message = f"{show(group.column)} has no public keys, and a density is of public groups"
             query.part.complain("E202", message, _PUBLIC, "by")
             by = None
-    if columns is None or not query.part.sound("bandwidth", "points"):
+    if columns is None or not query.part.is_sound("bandwidth", "points"):
         return None
     grids = [column.grid for column in columns if column.grid is not None]
     if len(grids) < len(columns):
         return None
     number = len(columns)
-    bandwidths, points = _bandwidths(query, grids), _points(query, grids)
+    bandwidths, points = _read_bandwidths(query, grids), _read_all_points(query, grids)
     if bandwidths is None or points is None or by is None:
         return None
     if prod(len(group.labels) for group in by) * prod(map(len, points)) > MAX_CELLS:
@@ -63,31 +63,31 @@ def read_curve(query: SpecQuery, by: Sequence[Group] | None) -> list[CurveParts]
         query.part.complain("E222", message, "fewer points, or fewer groups", "statistic")
         return None
     return [
-        _parts(column, grid, BINS[number], bandwidth, tuple(values))
+        _cut_grid(column, grid, BINS[number], bandwidth, tuple(values))
         for column, grid, bandwidth, values in zip(columns, grids, bandwidths, points, strict=True)
     ]
 
 
-def _columns(query: SpecQuery) -> list[Column] | None:
+def _list_columns(query: SpecQuery) -> list[Column] | None:
     part, model = query.part, query.model
-    given = part.given("column", "columns")
-    if len(given) == 2:
+    stated_keys = part.list_given("column", "columns")
+    if len(stated_keys) == 2:
         hint = "column for a curve, columns for a surface over two"
         part.complain("E111", "both column and columns", hint, "columns")
         return None
-    if not given:
-        query.miss("column", 'column = "...", or columns = ["...", "..."]')
+    if not stated_keys:
+        query.note_missing("column", 'column = "...", or columns = ["...", "..."]')
         return None
     names = (model.column,) if model.column is not None else part.value(COLUMNS_OF_TABLES)
     if not names:
         return None
-    if given == ["columns"] and len(names) != 2:
+    if stated_keys == ["columns"] and len(names) != 2:
         message = f"a density is of one column or of two, not of {len(names)}"
         part.complain("E217", message, 'column = "...", or columns = ["...", "..."]', "columns")
         return None
     columns: list[Column] = []
     for number, name in enumerate(names):
-        keys = ("column",) if given == ["column"] else ("columns", number)
+        keys = ("column",) if stated_keys == ["column"] else ("columns", number)
         if name in names[:number]:
             part.complain("E231", f"{show(name)} is named twice", "name another", *keys)
         elif name in (model.by or ()):
@@ -107,56 +107,56 @@ def _columns(query: SpecQuery) -> list[Column] | None:
 # --- bandwidth and points ------------------------------------------------------------------------
 
 
-def _bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] | None:
-    stated, number = query.part.value(BANDWIDTH), len(grids)
+def _read_bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] | None:
+    setting, number = query.part.value(BANDWIDTH), len(grids)
     ranges = [grid.width * grid.step for grid in grids]
-    if stated is None:
+    if setting is None:
         return [span / BANDWIDTHS[number] for span in ranges]
-    if len(stated) not in {1, number}:
-        message = f"{counted(len(stated), 'bandwidth')} for {counted(number, 'column')}"
+    if len(setting) not in {1, number}:
+        message = f"{format_count(len(setting), 'bandwidth')} for {format_count(number, 'column')}"
         query.part.complain("E270", message, "one number, or one for each column", "bandwidth")
         return None
-    bandwidths = list(stated) * (number if len(stated) == 1 else 1)
+    bandwidths = list(setting) * (number if len(setting) == 1 else 1)
     for bandwidth, span in zip(bandwidths, ranges, strict=True):
-        least = 2 * span / BINS[number]
-        if not least <= bandwidth <= span:
+        minimum = 2 * span / BINS[number]
+        if not minimum <= bandwidth <= span:
             message = (
                 f"bandwidth {show_fraction(bandwidth)} is not between two of {BINS[number]} parts "
                 f"of the range {show_fraction(span)} and all of it"
             )
-            hint = f"a twentieth of the range, or at least {_rounded(least)}; histogram is finer"
+            hint = f"a twentieth of the range, or at least {_round_up(minimum)}; histogram is finer"
             query.part.complain("E270", message, hint, "bandwidth")
             return None
     return bandwidths
 
 
-def _points(query: SpecQuery, grids: Sequence[Grid]) -> list[list[Fraction]] | None:
-    stated, number = query.part.value(POINTS_KEY), len(grids)
+def _read_all_points(query: SpecQuery, grids: Sequence[Grid]) -> list[list[Fraction]] | None:
+    setting, number = query.part.value(POINTS_KEY), len(grids)
     stated_each: Sequence[Points | Fraction]
-    if stated is None or isinstance(stated, int):
-        stated_each = [stated or POINTS[number]] * number
+    if setting is None or isinstance(setting, int):
+        stated_each = [setting or POINTS[number]] * number
     else:
-        stated_each = [stated] if number == 1 else stated
+        stated_each = [setting] if number == 1 else setting
     if len(stated_each) != number:
-        columns = counted(number, "column")
-        message = f"points of {counted(len(stated_each), 'column')} for {columns}"
+        columns = format_count(number, "column")
+        message = f"points of {format_count(len(stated_each), 'column')} for {columns}"
         query.part.complain("E271", message, "a number, or a list for each column", "points")
         return None
     every = [
-        query.part.attempt(partial(_points_of, of, grid), "points")
+        query.part.attempt(partial(_read_points, of, grid), "points")
         for of, grid in zip(stated_each, grids, strict=True)
     ]
     points = [of for of in every if of is not None]
     return points if len(points) == number else None
 
 
-def _points_of(stated: Points | Fraction, grid: Grid) -> list[Fraction]:
+def _read_points(setting: Points | Fraction, grid: Grid) -> list[Fraction]:
     """The points of one column: so many, evenly spread, or those of a list."""
     lower, upper = grid.lower * grid.step, grid.upper * grid.step
-    if isinstance(stated, int | Fraction):
-        number = int(stated)
-        if number != stated or not 2 <= number <= MAX_CELLS:
-            message = f"{show_fraction(Fraction(stated))} is not a number of points from 2 on"
+    if isinstance(setting, int | Fraction):
+        number = int(setting)
+        if number != setting or not 2 <= number <= MAX_CELLS:
+            message = f"{show_fraction(Fraction(setting))} is not a number of points from 2 on"
             raise Refused(message, "such as points = 100; at most 1,000,000", "E271")
         digits = PLACES
         while digits and 10 ** (digits - 1) * (upper - lower) >= 10**4 * number:
@@ -164,8 +164,8 @@ def _points_of(stated: Points | Fraction, grid: Grid) -> list[Fraction]:
         inner = (lower + place * (upper - lower) / (number - 1) for place in range(1, number - 1))
         points = [lower, *(round(point, digits) for point in inner), upper]
     else:
-        points = [point for point in stated if isinstance(point, Fraction)]
-    if not points or (not isinstance(stated, Fraction | int) and len(points) < len(stated)):
+        points = [point for point in setting if isinstance(point, Fraction)]
+    if not points or (not isinstance(setting, Fraction | int) and len(points) < len(setting)):
         raise Refused("points of a column are numbers", "such as points = [0, 10, 20]", "E271")
     for before, after in pairwise(points):
         if after <= before:
@@ -177,7 +177,7 @@ def _points_of(stated: Points | Fraction, grid: Grid) -> list[Fraction]:
     return points
 
 
-def _rounded(value: Fraction) -> str:
+def _round_up(value: Fraction) -> str:
     """Three digits, upwards."""
     scale = Fraction(1)
     while value * scale < 100:
@@ -188,15 +188,15 @@ def _rounded(value: Fraction) -> str:
 # --- bins ----------------------------------------------------------------------------------------
 
 
-def _parts(
-    column: Column, grid: Grid, most: int, bandwidth: Fraction, points: tuple[Fraction, ...]
+def _cut_grid(
+    column: Column, grid: Grid, limit: int, bandwidth: Fraction, points: tuple[Fraction, ...]
 ) -> CurveParts:
     """Cut the grid of a column into ranges alike, and put values beyond the bounds into the last.
 
     A value belongs to the range of the grid point that is nearest; half-way to the upper one.
     """
     values = grid.width + 1
-    bins = min(most, values)
+    bins = min(limit, values)
     starts = [grid.lower + -(-place * values // bins) for place in range(bins)]
     ends = [*(start - 1 for start in starts[1:]), grid.upper]
     centres = tuple(

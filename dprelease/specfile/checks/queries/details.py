@@ -31,11 +31,11 @@ class DetailsReader(NamedTuple):
 
     def condition(self, text: str | None, *keys: str | int) -> Expression | None:
         """Read a condition."""
-        return self.query.condition(text, *keys)
+        return self.query.read_condition(text, *keys)
 
     def miss(self, key: str, hint: str) -> None:
         """Complain of an absent key."""
-        self.query.miss(key, hint)
+        self.query.note_missing(key, hint)
 
     def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
         """Complain of what stands at some keys."""
@@ -60,7 +60,7 @@ class DetailsReader(NamedTuple):
         if not isinstance(half, Half):
             return None
         section = half.section
-        where = query.condition(section.where, key.name, *(() if half.short else ("where",)))
+        where = query.read_condition(section.where, key.name, *(() if half.short else ("where",)))
         statistic = STATISTICS.get(section.statistic or "")
         is_sum = statistic is not None and statistic.keys.column is ColumnUse.NUMBERS
         if section.column is None:

@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from dprelease.model import Column, ColumnType, Group, KeySelection
 from dprelease.specfile.checks.columns.domains import (
     BINNED,
-    bin_label,
-    bin_labels,
+    find_bin_label,
     order,
     read_bins,
+    write_bin_labels,
 )
 from dprelease.specfile.checks.queries.query_context import SpecQuery
-from dprelease.specfile.complaints.complaint_wording import counted, show
+from dprelease.specfile.complaints.complaint_wording import format_count, show
 from dprelease.statistics.shared.spec_keys import ColumnUse
 
 MAX_CELLS = 10**6
@@ -33,14 +33,14 @@ def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | 
         if column.type is not ColumnType.BOOLEAN:
             return None
         keys = ("false", "true")
-    labels = keys if keys is not None else bin_labels(edges or ())
+    labels = keys if keys is not None else write_bin_labels(edges or ())
     if column.other is not None:
         labels = (*labels, column.other)
-    null_label = _null_label(column, keys, edges)
+    null_label = _find_null_label(column, keys, edges)
     return Group(column.name, column.type, labels, keys, edges, column.other, null_label)
 
 
-def _null_label(
+def _find_null_label(
     column: Column, keys: Sequence[str] | None, edges: Sequence[str] | None
 ) -> str | None:
     """Nulls are replaced by ``null_value`` and then grouped as if the record had held it."""
@@ -49,7 +49,7 @@ def _null_label(
         return value
     if keys is not None:
         return value  # the column's checks made sure that it is a key
-    return bin_label(column.type, edges or (), value) or column.other
+    return find_bin_label(column.type, edges or (), value) or column.other
 
 
 _PUBLIC = "keys, keys_file or bins"
@@ -74,7 +74,7 @@ def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
             groups.append(group)
     if not usable:
         return None
-    if query.model.partition_selection is not None and not any(made.private for made in groups):
+    if query.model.partition_selection is not None and not any(group.private for group in groups):
         message = "partition_selection, but no group has private keys"
         hint = "leave it out: public keys are shown, whoever has them"
         query.part.complain("E111", message, hint, "partition_selection")
@@ -99,13 +99,13 @@ def _group(query: SpecQuery, name: str, number: int) -> Group | None:
     if query.model.partition_selection is not None:
         column = declared.column
         return Group(name, column.type, (), null_label=column.null_value, private=True)
-    if query.part.sound("partition_selection"):
+    if query.part.is_sound("partition_selection"):
         message = f"{show(name)} has no public keys, so which groups appear would leak"
         query.part.complain("E202", message, f"{_PUBLIC}; or {_SELECTED}", "by")
     return None
 
 
-def own_group(query: SpecQuery, column: Column) -> Group | None:
+def build_own_group(query: SpecQuery, column: Column) -> Group | None:
     """Make the group of a query's own column: that of a histogram, or the values to choose from."""
     model = query.model
     if not query.check_shared(column.name, "column"):
@@ -120,12 +120,12 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
         edges = query.part.attempt(lambda: read_bins(column.type, values), "bins")
         if edges is None:
             return None
-        if column.other in bin_labels(edges):
+        if column.other in write_bin_labels(edges):
             message = f"other {show(column.other)} of the column is also a bin"
             query.part.complain("E212", message, "choose another label", "bins")
             return None
     if query.statistic is not None and query.statistic.keys.ordered:
-        column = _in_order(query, column)
+        column = _check_order(query, column)
     group = make_group(column, edges)
     declared = query.context.columns[column.name]
     if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
@@ -137,7 +137,7 @@ def own_group(query: SpecQuery, column: Column) -> Group | None:
     return group
 
 
-def _in_order(query: SpecQuery, column: Column) -> Column:
+def _check_order(query: SpecQuery, column: Column) -> Column:
     """Complain of keys that don't rise; those of texts are in the order of the list.
 
     Give the column without a label for other values, which have no place in the order.
@@ -158,6 +158,6 @@ def _in_order(query: SpecQuery, column: Column) -> Column:
 def check_picks(query: SpecQuery, axis: Group, picks: int) -> None:
     """Complain when more values are asked for than there are."""
     if picks > len(axis.labels):
-        values = counted(len(axis.labels), "public value")
+        values = format_count(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
         query.part.complain("E233", message, f"at most k = {len(axis.labels)}", "k")

@@ -48,14 +48,14 @@ class _Table:
     def settle(self) -> list[Query]:
         """Give the table's queries with their common selection, and the implied count if any."""
         self._check_accounting()
-        stated: dict[str, tuple[Query, Fraction]] = {}
+        amounts: dict[str, tuple[Query, Fraction]] = {}
         agree = True
         for query, key in product(self.members, ("delta", "epsilon")):
             value: Fraction | None = getattr(query.key_selection, key, None)
             if value is None:
                 continue
-            first, wanted = stated.setdefault(key, (query, value))
-            if value != wanted:
+            first, first_value = amounts.setdefault(key, (query, value))
+            if value != first_value:
                 message = (
                     f"queries {show(first.name)} and {show(query.name)} share the table "
                     f"{show(self.table)}, but not the {key} of its selection of keys"
@@ -63,10 +63,10 @@ class _Table:
                 hint = "keys are selected once for the whole table: write the same in each query"
                 self._complain("E238", message, hint, query, _SELECTION, key)
                 agree = False
-        if not stated or not agree:
+        if not amounts or not agree:
             return self.members
-        payer, epsilon = stated.get("epsilon", (None, None))
-        selection = KeySelection(stated["delta"][1], epsilon)
+        payer, epsilon = amounts.get("epsilon", (None, None))
+        selection = KeySelection(amounts["delta"][1], epsilon)
         members = [replace(query, key_selection=selection) for query in self.members]
         people = self.parts.privacy.model.unit == "column"
         statistic = get_key_selector(of_units=people)
@@ -77,7 +77,7 @@ class _Table:
         ]
         if not counts:
             suffix = "units" if people else "rows"
-            return [*members, *self._implied(f"{self.table}_{suffix}", statistic, selection)]
+            return [*members, *self._build_implied(f"{self.table}_{suffix}", statistic, selection)]
         count = min(counts, key=lambda query: (query.where is not None, query.number))
         if payer is None or epsilon is None:
             if count.rho is not None:
@@ -90,8 +90,8 @@ class _Table:
             message = f"{show(count.name)} selects the keys, and has another budget"
             hint = f"state it once: here, or as the epsilon of {show(count.name)}"
             self._complain("E224", message, hint, payer, _SELECTION, "epsilon")
-        paid = replace(count, epsilon=epsilon)
-        return [paid if query.name == count.name else query for query in members]
+        selector = replace(count, epsilon=epsilon)
+        return [selector if query.name == count.name else query for query in members]
 
     def _check_accounting(self) -> None:
         total = self.parts.privacy.model
@@ -103,7 +103,7 @@ class _Table:
             message = "the selection of private keys has no rho"
             self._complain("E225", message, hint, self.members[0], _SELECTION)
 
-    def _implied(self, name: str, statistic: str, selection: KeySelection) -> list[Query]:
+    def _build_implied(self, name: str, statistic: str, selection: KeySelection) -> list[Query]:
         first = self.members[0]
         shares = any(query.epsilon is None and query.rho is None for query in self.members)
         if selection.epsilon is None and not shares:

@@ -18,14 +18,14 @@ _APART = 'leave the table out here, and add a query of its own for it, with tabl
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
-def default_table(groups: Sequence[Group]) -> str:
+def name_default_table(groups: Sequence[Group]) -> str:
     """Name the table of a group-by set: ``overall`` or ``by_<column>_<column>``."""
     if not groups:
         return OVERALL
     return "by_" + "_".join(_UNSAFE.sub("_", group.column) for group in groups)
 
 
-def several(query: Query) -> bool:
+def is_one_of_several(query: Query) -> bool:
     """Say whether the query is one table of several."""
     return query.name != query.column_name
 
@@ -36,7 +36,7 @@ def check_tables(queries: Sequence[Query], parts: Parts) -> None:
     columns: dict[str, dict[str, str]] = {}
     for query in queries:
         part, folded = parts.queries[query.number], query.table.casefold()
-        key = next(iter(part.given("table", "levels", "attributes", "columns")), "name")
+        key = next(iter(part.list_given("table", "levels", "attributes", "columns")), "name")
         try:
             _check_name(query)
             _check_groups(query, first.setdefault(folded, query))
@@ -58,36 +58,40 @@ def _check_name(query: Query) -> None:
     if len(query.table) > _LONGEST:
         message = f"the table's name would be longer than {_LONGEST} characters"
         hint = 'name it: table = "..."'
-        raise Refused(message, _APART if several(query) else hint, "E220")
+        raise Refused(message, _APART if is_one_of_several(query) else hint, "E220")
 
 
 def _check_groups(query: Query, before: Query) -> None:
     if query.table != before.table:
         message = f"tables {show(before.table)} and {show(query.table)} differ only in case"
         raise Refused(message, "their files would overwrite each other: rename", "E220")
-    if _shape(query) != _shape(before):
+    if _identify_shape(query) != _identify_shape(before):
         message = (
             f"queries {show(before.name)} and {show(query.name)} share the table "
             f"{show(query.table)}, but not the same groups in the same order"
         )
         hint = 'give one of them a table of its own: table = "..."'
-        raise Refused(message, _APART if several(query) and several(before) else hint, "E221")
+        raise Refused(
+            message,
+            _APART if is_one_of_several(query) and is_one_of_several(before) else hint,
+            "E221",
+        )
 
 
-def _shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _identify_shape(query: Query) -> tuple[tuple[str, tuple[str, ...]], ...]:
     # Private groups have no labels, and public ones at least one.
     groups = get_statistic(query.statistic).list_published_groups(query)
     return tuple((group.column, group.labels) for group in groups)
 
 
-def _check_columns(query: Query, taken: dict[str, str]) -> None:
+def _check_columns(query: Query, names: dict[str, str]) -> None:
     for group in query.groups:
-        taken.setdefault(group.column.casefold(), f"the groups of {show(group.column)}")
-    wanted = [
+        names.setdefault(group.column.casefold(), f"the groups of {show(group.column)}")
+    columns = [
         query.column_name + suffix for suffix in get_statistic(query.statistic).list_suffixes(query)
     ]
-    for column in wanted:
-        if owner := taken.get(column.casefold()):
+    for column in columns:
+        if owner := names.get(column.casefold()):
             message = f"its column {show(column)} is already that of {owner}"
             raise Refused(message, "rename the query", "E219")
-    taken |= {column.casefold(): f"query {show(query.name)}" for column in wanted}
+    names |= {column.casefold(): f"query {show(query.name)}" for column in columns}

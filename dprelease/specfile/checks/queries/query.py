@@ -10,14 +10,14 @@ from dprelease.specfile.checks.columns.grids import LARGEST_STEPS
 from dprelease.specfile.checks.queries.details import DetailsReader, read_target
 from dprelease.specfile.checks.queries.groups import (
     MAX_CELLS,
+    build_own_group,
     check_picks,
-    own_group,
     read_groups,
     read_selection,
 )
-from dprelease.specfile.checks.queries.output_tables import default_table
+from dprelease.specfile.checks.queries.output_tables import name_default_table
 from dprelease.specfile.checks.queries.query_context import QueryContext, SpecQuery
-from dprelease.specfile.complaints.complaint_wording import listed, meant, show
+from dprelease.specfile.complaints.complaint_wording import join_quoted, show, suggest_word
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.specfile.schema.structure import Part
 from dprelease.statistics.count import LEVELS
@@ -37,15 +37,15 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     statistic = query.statistic
     takes = statistic.keys if statistic is not None else SpecKeys()
     if statistic is None:
-        _no_statistic(part)
+        _complain_of_statistic(part)
     groups = read_groups(query)
     column = None
     if statistic is not None:
-        column = _column(query, takes)
+        column = _find_column(query, takes)
         _check_keys(query, takes)
     own, curve = None, None
     if takes.column.has_bins and column is not None:
-        own = own_group(query, column)
+        own = build_own_group(query, column)
         groups = None if groups is None or own is None else (*groups, own)
     if takes.column is ColumnUse.CURVE:
         # Imported where it is needed: most specs have no curves.
@@ -54,21 +54,21 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         curve = read_curve(query, groups)
         groups = None if groups is None or curve is None else (*groups, *(c.group for c in curve))
         column = curve[0].axis.column if curve and len(curve) == 1 else None
-    where = query.condition(model.where, "where") if not takes.where_is_numerator else None
+    where = query.read_condition(model.where, "where") if not takes.where_is_numerator else None
     details: Details | None = Details()
     if statistic is not None:
         details = statistic.read_details(DetailsReader(query), column, own)
     several = None
     if groups is not None and (takes.tables_of or part.value(LEVELS) is not None):
         # Imported where it is needed, as above.
-        from dprelease.specfile.checks.queries.several_tables import one_for_each, read_sets
+        from dprelease.specfile.checks.queries.several_tables import build_counts, read_sets
 
         several = read_sets(query, groups)
         if several is None:
             return ()
     if takes.column.needs_column and column is None:
         return ()
-    if groups is None or not _few_cells(part, groups, details):
+    if groups is None or not _has_few_cells(part, groups, details):
         return ()
     if own is not None and takes.column is ColumnUse.CHOICES:
         if details is not None:
@@ -76,10 +76,10 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         groups = groups[:-1]
     if statistic is None or details is None or model.name is None:
         return ()
-    made = Query(
+    resolved = Query(
         model.name,
         takes.tables_of or statistic.name,
-        model.table or (model.name if curve is not None else default_table(groups)),
+        model.table or (model.name if curve is not None else name_default_table(groups)),
         groups,
         column,
         where,
@@ -95,7 +95,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
         survey_weight=read_weight(query, details, column),
         **details._asdict(),
     )
-    return (made,) if several is None else one_for_each(made, several)
+    return (resolved,) if several is None else build_counts(resolved, several)
 
 
 def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Column | None:
@@ -103,16 +103,16 @@ def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Co
 
     Complain of a statistic that can't be weighted, and of products that would not be exact.
     """
-    part, wanted, declared = query.part, query.model.weight_by_survey, query.context.weight
-    if wanted and not declared.stated:
+    part, name, declared = query.part, query.model.weight_by_survey, query.context.weight
+    if name and not declared.stated:
         message = "weight_by_survey, but [data] names no column of survey weights"
         part.complain("E111", message, 'weight = "..." in [data], or leave it out', WEIGHTED)
-    if wanted is False or not declared.stated:
+    if name is False or not declared.stated:
         return None
     if query.statistic is None or not query.statistic.what_weighted:
         message = f"{query.model.statistic} can't be weighted by the survey weight of [data]"
         hint = "weight_by_survey = false counts each record once"
-        key = WEIGHTED if part.given(WEIGHTED) else "statistic"
+        key = WEIGHTED if part.list_given(WEIGHTED) else "statistic"
         part.complain("E265", message, hint, key)
         return None
     weight = declared.column
@@ -134,14 +134,14 @@ def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Co
     return weight
 
 
-def _no_statistic(part: Part[QuerySection]) -> None:
-    name, hint = part.model.statistic, f"use {listed(STATISTICS)}"
+def _complain_of_statistic(part: Part[QuerySection]) -> None:
+    name, hint = part.model.statistic, f"use {join_quoted(STATISTICS)}"
     if name is not None:
-        hint = meant(name, STATISTICS, hint)
+        hint = suggest_word(name, STATISTICS, hint)
         part.complain("E101", f"unknown statistic {show(name)}", hint, "statistic")
 
 
-def _column(query: SpecQuery, takes: SpecKeys) -> Column | None:
+def _find_column(query: SpecQuery, takes: SpecKeys) -> Column | None:
     part, name, statistic = query.part, query.model.column, query.model.statistic
     if takes.column is ColumnUse.CURVE:
         name = None
@@ -152,7 +152,7 @@ def _column(query: SpecQuery, takes: SpecKeys) -> Column | None:
                 hint = f"name it in {key.name}" if key.has_columns else hint
             part.complain("E217", f"{statistic} takes no column", hint, "column")
     elif name is None:
-        query.miss("column", 'column = "..."')
+        query.note_missing("column", 'column = "..."')
     if query.model.bins is not None and not takes.column.has_bins:
         hint = "declare the bins in the column and name it in by"
         part.complain("E111", f"{statistic} takes no bins", hint, "bins")
@@ -170,29 +170,29 @@ def _check_keys(query: SpecQuery, takes: SpecKeys) -> None:
     """Complain of keys that other statistics take, and of missing ones that this one needs."""
     part = query.part
     for name, key in own_keys().items():
-        given = part.given(name)
-        if given and key not in takes.own:
+        keys = part.list_given(name)
+        if keys and key not in takes.own:
             owners = [owner.name for owner in STATISTICS.values() if key in owner.keys.own]
             message = f"{part.model.statistic} takes no {name}"
-            part.complain("E111", message, f"leave it out; it is for {listed(owners)}", name)
-        elif not given and key in takes.needs:
-            other = key.instead or name
-            if not part.given(other) and part.sound(other):
-                query.miss(name, key.example)
+            part.complain("E111", message, f"leave it out; it is for {join_quoted(owners)}", name)
+        elif not keys and key in takes.needs:
+            substitute = key.instead or name
+            if not part.list_given(substitute) and part.is_sound(substitute):
+                query.note_missing(name, key.example)
 
 
-def _few_cells(
+def _has_few_cells(
     part: Part[QuerySection], groups: tuple[Group, ...], details: Details | None
 ) -> bool:
     if any(group.private for group in groups):
         return True  # how many of the cells occur is not known
-    cells, what = prod(len(group.labels) for group in groups), "groups"
+    cells, noun = prod(len(group.labels) for group in groups), "groups"
     hint = "group by fewer columns, or fewer keys"
     if details is not None and details.candidates is not None:
-        cells, what = cells * len(details.candidates.texts), "groups and candidates"
+        cells, noun = cells * len(details.candidates.texts), "groups and candidates"
         hint = f"{hint}; or fewer candidates"
     if cells <= MAX_CELLS:
         return True
-    message = f"the {what} make {cells} cells, more than {MAX_CELLS}"
+    message = f"the {noun} make {cells} cells, more than {MAX_CELLS}"
     part.complain("E222", message, hint, "by" if part.model.by else "column")
     return False

@@ -69,9 +69,9 @@ class SpecQuery(NamedTuple):
         """Its statistic, None where there is none of that name."""
         return STATISTICS.get(self.model.statistic or "")
 
-    def miss(self, key: str, hint: str) -> None:
+    def note_missing(self, key: str, hint: str) -> None:
         """Note that a key which the statistic needs is absent, if it surely is."""
-        if self.part.sound(key):
+        if self.part.is_sound(key):
             message = f"{self.model.statistic} has no `{key}`"
             self.part.complain("E110", message, hint, at="key")
 
@@ -79,7 +79,7 @@ class SpecQuery(NamedTuple):
         """Look up a declared column that is named at a key; complain if there is none."""
         return find_column(name, self.context.columns, self.part, *keys)
 
-    def condition(self, text: str | None, *keys: str | int) -> Expression | None:
+    def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
         """Read a condition; complain and give None if it is refused."""
         return read_expression(text, self.context.base_types, "condition", self.part, *keys)
 
@@ -94,16 +94,16 @@ class SpecQuery(NamedTuple):
     def check_numeric(self, declared: DeclaredColumn, statistic: str, *keys: str | int) -> bool:
         """Say whether a statistic can do arithmetic with a column; complain where it can't."""
         column, reporter = declared.column, self.context.reporter
-        what, spot = f"{statistic} of {show(column.name)}", ("columns", column.name)
+        subject, spot = f"{statistic} of {show(column.name)}", ("columns", column.name)
         if column.type not in NUMERIC_TYPES:
             hint = "histogram counts its values"
             if column.type is not ColumnType.STRING:
                 hint = "derive a number by an expression, such as days since a date"
-            self.part.complain("E217", f"{what}, which is a {column.type.value}", hint, *keys)
+            self.part.complain("E217", f"{subject}, which is a {column.type.value}", hint, *keys)
         elif declared.unbounded:
             hint = "from a public rule, never from the data"
-            reporter.complain("E201", f"{what} needs lower and upper", spot, hint, "key")
-        elif null_is_label(column, statistic, reporter):
+            reporter.complain("E201", f"{subject} needs lower and upper", spot, hint, "key")
+        elif is_null_label(column, statistic, reporter):
             return False
         elif (
             get_statistic(statistic).keys.squares
@@ -111,20 +111,20 @@ class SpecQuery(NamedTuple):
             and column.grid.magnitude > LARGEST_SQUARED
         ):
             hint = "declare a larger step or narrower bounds"
-            reporter.complain("E239", f"{what} squares more than 2^31 steps", spot, hint, "key")
+            reporter.complain("E239", f"{subject} squares more than 2^31 steps", spot, hint, "key")
         else:
             if column.name == self.context.unit_column:
-                message = f"{what}, which only tells units apart"
+                message = f"{subject}, which only tells units apart"
                 self.part.warn("W208", message, "count_units counts the units", *keys)
             return True
         return False
 
 
-def null_is_label(column: Column, what: str, reporter: Reporter) -> bool:
+def is_null_label(column: Column, subject: str, reporter: Reporter) -> bool:
     """Complain when nulls count as the label `other`, and something needs a number."""
     if column.null_value is None or column.null_value != column.other:
         return False
-    message = f"nulls of {show(column.name)} is a label, and {what} needs a number"
+    message = f"nulls of {show(column.name)} is a label, and {subject} needs a number"
     hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
     reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
     return True
@@ -150,23 +150,23 @@ def read_survey_weight(
 
 def _is_usable(declared: DeclaredColumn, part: Part[DataSection]) -> bool:
     column, reporter = declared.column, part.reporter
-    what, spot, grid = (
+    subject, spot, grid = (
         f"survey weights in {show(column.name)}",
         ("columns", column.name),
         column.grid,
     )
     if column.type not in NUMERIC_TYPES:
-        message = f"{what}, which is a {column.type.value}"
+        message = f"{subject}, which is a {column.type.value}"
         part.complain("E263", message, 'a weight is a number, such as type = "decimal"', "weight")
     elif declared.unbounded:
         hint = "from the sampling design of the survey, never from the data"
-        reporter.complain("E201", f"{what} need lower and upper", spot, hint, "key")
+        reporter.complain("E201", f"{subject} need lower and upper", spot, hint, "key")
     elif grid is None:
         return False  # its bounds have had their complaints
     elif grid.lower < 0:
         lower = show_fraction(grid.lower * grid.step)
         hint = "lower = 0 or more; negative weights in the data count as the lower bound"
-        message = f"{what} can be below 0: lower is {lower}"
+        message = f"{subject} can be below 0: lower is {lower}"
         reporter.complain("E263", message, (*spot, "lower"), hint)
     elif column.null_value is not None and column.null_value == column.other:
         message = f"nulls of {show(column.name)} is a label, and a survey weight is a number"
@@ -174,7 +174,9 @@ def _is_usable(declared: DeclaredColumn, part: Part[DataSection]) -> bool:
         reporter.complain("E214", message, (*spot, "nulls"), hint)
     elif grid.upper > MOST_WEIGHT_STEPS:
         hint = "declare a larger step, or a lower upper bound"
-        message = f"{what} have {grid.upper:,} steps up to upper, more than {MOST_WEIGHT_STEPS:,}"
+        message = (
+            f"{subject} have {grid.upper:,} steps up to upper, more than {MOST_WEIGHT_STEPS:,}"
+        )
         reporter.complain("E264", message, spot, hint, "key")
     else:
         return True

@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from dprelease.model import Column, ColumnType, Expression, Group, Query
 from dprelease.specfile.checks.queries.groups import MAX_CELLS, make_group
-from dprelease.specfile.checks.queries.output_tables import default_table
+from dprelease.specfile.checks.queries.output_tables import name_default_table
 from dprelease.specfile.checks.queries.query_context import SpecQuery
-from dprelease.specfile.complaints.complaint_wording import counted, show
+from dprelease.specfile.complaints.complaint_wording import format_count, show
 from dprelease.specfile.complaints.places import Path
 from dprelease.statistics.count import LEVELS
 from dprelease.statistics.marginals import ATTRIBUTES, TABLE_WAYS
@@ -49,61 +49,74 @@ def read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
     """
     part, levels = query.part, query.part.value(LEVELS)
     usable = True
-    what = "a count with levels" if levels is not None else query.model.statistic
+    subject = "a count with levels" if levels is not None else query.model.statistic
     alone = _ALONE if levels is not None else {"by": "name its columns in each set", **_ALONE}
-    for key in part.given(*alone):
-        part.complain("E111", f"{what} makes several tables, and takes no {key}", alone[key], key)
+    for key in part.list_given(*alone):
+        part.complain(
+            "E111", f"{subject} makes several tables, and takes no {key}", alone[key], key
+        )
         usable = False
     for group in by:
         if group.private:
-            message = f"{what} makes several tables, and {show(group.column)} has no public keys"
+            message = f"{subject} makes several tables, and {show(group.column)} has no public keys"
             part.complain("E202", message, _PUBLIC, "by")
             usable = False
-    sets = _sets(query, by)
-    if not usable or sets is None or not _once(query, sets) or not _few(query, sets):
+    sets = _read_sets(query, by)
+    if (
+        not usable
+        or sets is None
+        or not _is_named_once(query, sets)
+        or not _has_few_cells(query, sets)
+    ):
         return None
     return sets
 
 
-def one_for_each(query: Query, sets: Sequence[GroupSet]) -> tuple[Query, ...]:
+def build_counts(query: Query, sets: Sequence[GroupSet]) -> tuple[Query, ...]:
     """Make the count of each table of a query, with an even part of its budget and weight."""
 
-    def part(amount: Fraction | None) -> Fraction | None:
+    def compute_part(amount: Fraction | None) -> Fraction | None:
         return None if amount is None else amount / len(sets)
 
-    names = [default_table(one.groups) for one in sets]
+    names = [name_default_table(group_set.groups) for group_set in sets]
     return tuple(
         replace(
             query,
             name=f"{query.name}:{table}",
             table=table,
-            groups=one.groups,
-            epsilon=part(query.epsilon),
-            delta=part(query.delta),
-            rho=part(query.rho),
+            groups=group_set.groups,
+            epsilon=compute_part(query.epsilon),
+            delta=compute_part(query.delta),
+            rho=compute_part(query.rho),
             weight=query.weight / len(sets),
         )
-        for table, one in zip(names, sets, strict=True)
+        for table, group_set in zip(names, sets, strict=True)
     )
 
 
-def _sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
+def _read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
     part, levels, attributes = query.part, query.part.value(LEVELS), query.part.value(ATTRIBUTES)
     if query.statistic is not None and query.statistic.keys.states:
-        return _of_states(query)
+        return _build_state_tables(query)
     if levels is not None:
-        rest = _groups(query, levels, ("levels",), [group.column for group in by])
+        rest = _build_groups(query, levels, ("levels",), [group.column for group in by])
         places = range(len(rest or ()))
         return [GroupSet(("levels", at), (*by, *(rest or ())[: at + 1])) for at in places] or None
     if attributes is None:
-        return _of_ways(query)
-    both = part.given("columns", "ways")
-    for key in both:
+        return _combine_columns(query)
+    keys = part.list_given("columns", "ways")
+    for key in keys:
         part.complain("E111", f"both attributes and {key}", "keep the sets, or leave them out", key)
     paths: list[Path] = [("attributes", at) for at in range(len(attributes))]
-    made = [_groups(query, *one) for one in zip(attributes, paths, strict=True)]
-    sets = [GroupSet(path, one) for path, one in zip(paths, made, strict=True) if one is not None]
-    return sets if len(sets) == len(made) and not both else None
+    group_sets = [
+        _build_groups(query, *attribute) for attribute in zip(attributes, paths, strict=True)
+    ]
+    sets = [
+        GroupSet(path, attribute)
+        for path, attribute in zip(paths, group_sets, strict=True)
+        if attribute is not None
+    ]
+    return sets if len(sets) == len(group_sets) and not keys else None
 
 
 def state_column(column: Column) -> Column:
@@ -112,7 +125,7 @@ def state_column(column: Column) -> Column:
     return Column(f"{column.name}_state", ColumnType.STRING, keys=column.states, expression=state)
 
 
-def _of_states(query: SpecQuery) -> list[GroupSet] | None:
+def _build_state_tables(query: SpecQuery) -> list[GroupSet] | None:
     """Make a table of the states in each column that is named, or in all of the file."""
     context, part = query.context, query.part
     names = stated = part.value(COLUMNS_OF_TABLES)
@@ -137,22 +150,22 @@ def _of_states(query: SpecQuery) -> list[GroupSet] | None:
     return sets if len(sets) == len(names) and sets else None
 
 
-def _of_ways(query: SpecQuery) -> list[GroupSet] | None:
+def _combine_columns(query: SpecQuery) -> list[GroupSet] | None:
     """Combine `columns`, by size and then in their order."""
     part, ways = query.part, query.part.value(TABLE_WAYS)
     names = part.value(COLUMNS_OF_TABLES)
-    columns = _groups(query, names, ("columns",)) if names is not None else None
+    columns = _build_groups(query, names, ("columns",)) if names is not None else None
     for key, other, example in (
         ("columns", "ways", "such as ways = 2"),
         ("ways", "columns", 'such as columns = ["sex", "age"]'),
     ):
-        if part.given(key) and not part.given(other) and part.sound(other):
+        if part.list_given(key) and not part.list_given(other) and part.is_sound(other):
             part.complain("E110", f"{key} without `{other}`", example, key, at="key")
     if ways is None or columns is None:
         return None
     tables = sum(comb(len(columns), size) for size in ways)
     if ways[-1] > len(columns):
-        message = f"ways is {ways[-1]}, but there are {counted(len(columns), 'column')}"
+        message = f"ways is {ways[-1]}, but there are {format_count(len(columns), 'column')}"
         part.complain("E233", message, f"at most ways = {len(columns)}", "ways")
     elif tables > MAX_TABLES:
         message = f"these are {tables:,} tables, more than {MAX_TABLES:,}"
@@ -163,7 +176,7 @@ def _of_ways(query: SpecQuery) -> list[GroupSet] | None:
     return None
 
 
-def _groups(
+def _build_groups(
     query: SpecQuery, names: Sequence[str], path: Path, before: Sequence[str] = ()
 ) -> tuple[Group, ...] | None:
     """Make the groups of some columns; None, with complaints, if one is not usable."""
@@ -188,23 +201,25 @@ def _group(query: SpecQuery, name: str, path: Path, *, again: bool) -> Group | N
     return group
 
 
-def _once(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
+def _is_named_once(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
     """Complain of a set of columns that is named before, in whatever order."""
     seen: set[frozenset[str]] = set()
-    for one in sets:
-        names = frozenset(group.column for group in one.groups)
+    for group_set in sets:
+        names = frozenset(group.column for group in group_set.groups)
         if names in seen:
-            what = " and ".join(show(group.column) for group in one.groups) or "the total"
-            message = f"the table of {what} is named twice"
-            query.part.complain("E231", message, "keep one: the order only sorts rows", *one.path)
+            subject = " and ".join(show(group.column) for group in group_set.groups) or "the total"
+            message = f"the table of {subject} is named twice"
+            query.part.complain(
+                "E231", message, "keep one: the order only sorts rows", *group_set.path
+            )
         seen.add(names)
     return len(seen) == len(sets)
 
 
-def _few(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
+def _has_few_cells(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
     """Complain of the largest table if it has too many cells, or if all have together."""
-    largest = max(sets, key=lambda one: one.cells)
-    name, cells = default_table(largest.groups), sum(one.cells for one in sets)
+    largest = max(sets, key=lambda group_set: group_set.cells)
+    name, cells = name_default_table(largest.groups), sum(group_set.cells for group_set in sets)
     if largest.cells > MAX_CELLS:
         longest = max(largest.groups, key=lambda group: len(group.labels))
         message = f"the table {name} has {largest.cells:,} cells, more than {MAX_CELLS:,}"
