@@ -135,10 +135,10 @@ def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:
 
 def _summary(plan: Plan) -> str:
     from dprelease.cli.views.text_layout import rounded_up
-    from dprelease.reports.text.shown_numbers import upward
+    from dprelease.reports.text.shown_numbers import to_json_number
 
     tables = len({query.table for query in plan.release.queries}) + len(plan.records)
-    delta = f", delta {rounded_up(upward(plan.loss.delta))}" if plan.loss.delta else ""
+    delta = f", delta {rounded_up(to_json_number(plan.loss.delta))}" if plan.loss.delta else ""
     queries = len({query.number for query in plan.release.queries if not query.implied})
     parts = [_counted(queries, "query", "queries")] if queries or not plan.records else []
     if plan.records:
@@ -146,7 +146,7 @@ def _summary(plan: Plan) -> str:
         parts.append(_counted(columns, "perturbed column", "perturbed columns"))
     return (
         f"{', '.join(parts)}, {_counted(tables, 'table', 'tables')}, "
-        f"epsilon {rounded_up(upward(plan.loss.epsilon))}{delta}"
+        f"epsilon {rounded_up(to_json_number(plan.loss.epsilon))}{delta}"
     )
 
 

@@ -46,14 +46,14 @@ def combine(directory: str, expression: str, interval: str | None, as_json: bool
 
 
 def _lines(result: Combination) -> list[str]:
-    from dprelease.combination.combination_wording import interval_text
-    from dprelease.reports.text.shown_numbers import percent
+    from dprelease.combination.combination_wording import write_interval
+    from dprelease.reports.text.shown_numbers import write_percent
 
-    value, half, low, high = interval_text(result.interval)
+    value, half, low, high = write_interval(result.interval)
     lines = [
         result.expression,
         f"  {value} ± {half}",
-        f"  {percent(float(result.level))} noise interval: {low} to {high}",
+        f"  {write_percent(float(result.level))} noise interval: {low} to {high}",
     ]
     if result.as_released:
         names = ", ".join(result.as_released)

@@ -143,9 +143,9 @@ def _shown(value: Value, written: Callable[[object], str] = rounded_up) -> str:
     if value is None:
         return "none"
     if isinstance(value, Fraction):
-        from dprelease.reports.text.shown_numbers import upward
+        from dprelease.reports.text.shown_numbers import to_json_number
 
-        return written(upward(value))
+        return written(to_json_number(value))
     return "".join(char if char.isprintable() else " " for char in str(value))
 
 

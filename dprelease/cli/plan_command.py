@@ -53,14 +53,14 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.language import word
     from dprelease.release.saved_plan import compute_plan_digest, save
     from dprelease.reports.facts.explanations import plan_warnings
-    from dprelease.reports.plan_facts import describe, what_if_facts
+    from dprelease.reports.plan_facts import describe, describe_alternatives
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release, output=output)
     ledger, refusals, warnings = standing_of(planned)
     described = describe(planned, ledger)
     described["digest"] = digest = compute_plan_digest(planned)
-    described["what_if"] = what_if_facts(planned)
+    described["what_if"] = describe_alternatives(planned)
     if not quiet:
         complain((*release.warnings, *plan_warnings(planned), *warnings), "warning")
     if out is not None:
@@ -69,13 +69,13 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report_command import write_file
-        from dprelease.reports.facts.approval import approval_of
-        from dprelease.reports.facts.release_facts import planned_facts
+        from dprelease.reports.facts.approval import build_approval
+        from dprelease.reports.facts.release_facts import collect_plan_facts
         from dprelease.reports.html.html_page import render
         from dprelease.reports.sections.contents import plan_document
 
-        approval = approval_of(planned, digest, ledger)
-        facts = planned_facts(planned, standing=approval.ledger)
+        approval = build_approval(planned, digest, ledger)
+        facts = collect_plan_facts(planned, standing=approval.ledger)
         write_file(html, render(plan_document(facts, approval)).encode())
         if not quiet:
             remark(f"written  {html}")

@@ -96,7 +96,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 
 def _tell_json(result: Result, rows: int, distribution: str) -> None:
-    from dprelease.reports.facts.query_facts import accounting_facts
+    from dprelease.reports.facts.query_facts import describe_composition
     from dprelease.reports.model.json_form import to_json
 
     answer_json(
@@ -109,7 +109,7 @@ def _tell_json(result: Result, rows: int, distribution: str) -> None:
             "distribution": distribution,
             "output": result.output,
             "files": list(result.files),
-            "loss": to_json(accounting_facts(result.plan)),
+            "loss": to_json(describe_composition(result.plan)),
         }
     )
 

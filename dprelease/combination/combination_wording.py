@@ -9,20 +9,20 @@ from dprelease.combination.combined_intervals import Interval
 from dprelease.language import number_text
 
 
-def interval_text(interval: Interval) -> tuple[str, str, str, str]:
+def write_interval(interval: Interval) -> tuple[str, str, str, str]:
     """Write value, half-width, low and high end; the interval is never narrower than it is."""
-    places = _places(interval.half)
+    places = _choose_places(interval.half)
     if all(end.denominator == 1 for end in interval):
         places = min(0, places)
     return (
-        _written(round(interval.value * Fraction(10) ** places), places),
-        _written(-(-interval.half * Fraction(10) ** places // 1), places),
-        _written(interval.low * Fraction(10) ** places // 1, places),
-        _written(-(-interval.high * Fraction(10) ** places // 1), places),
+        _write_value(round(interval.value * Fraction(10) ** places), places),
+        _write_value(-(-interval.half * Fraction(10) ** places // 1), places),
+        _write_value(interval.low * Fraction(10) ** places // 1, places),
+        _write_value(-(-interval.high * Fraction(10) ** places // 1), places),
     )
 
 
-def _places(half: Fraction) -> int:
+def _choose_places(half: Fraction) -> int:
     """Decimals that leave two digits of the half-width; negative ones for large figures.
 
     Whole numbers below 1,000 keep all digits.
@@ -33,7 +33,7 @@ def _places(half: Fraction) -> int:
     return places if places > 0 else min(0, places + 1)
 
 
-def _written(value: int, places: int) -> str:
+def _write_value(value: int, places: int) -> str:
     number = Decimal(value).scaleb(-places, Context(prec=200))
     text = f"{number:,.{max(0, places)}f}"
     return number_text(text.replace("-", "\u2212"))

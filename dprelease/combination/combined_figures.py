@@ -19,7 +19,7 @@ from dprelease.model.queries import column_name
 from dprelease.postprocess.intervals.combined_noise import Part, combine_parts
 from dprelease.reports.model.report_model import PublishedTable, Query, ReportFacts
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts, StrategyStep
-from dprelease.reports.text.shown_names import column_title, key_text
+from dprelease.reports.text.shown_names import get_column_title, write_key
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,13 +92,13 @@ class Figures(NamedTuple):
     share: Share | None = None
     published: Values | None = None
 
-    def as_published(self) -> Figures:
+    def restore_published(self) -> Figures:
         """The same figures after the changes."""
         if self.published is None:
             return self
         share = self.share
         if share is not None:
-            share = share._replace(behind=share.behind.as_published())
+            share = share._replace(behind=share.behind.restore_published())
         return self._replace(values=self.published, share=share)
 
     @property
@@ -129,11 +129,11 @@ class Published:
     @cached_property
     def figures(self) -> tuple[Figures, ...]:
         """Every published figure, in the order of the tables."""
-        made: list[Figures] = []
+        result: list[Figures] = []
         for described in self._facts.tables:
             if described.file in self._tables:
-                made.extend(self._of_table(described, self._tables[described.file]))
-        return tuple(made)
+                result.extend(self._read_table(described, self._tables[described.file]))
+        return tuple(result)
 
     @cached_property
     def _strategies(self) -> dict[str, tuple[StrategyFacts, tuple[Term, ...]]]:
@@ -157,7 +157,7 @@ class Published:
                     queries[query.name] = strategy, terms
         return queries
 
-    def _of_table(self, described: PublishedTable, table: OutputTable) -> Iterator[Figures]:
+    def _read_table(self, described: PublishedTable, table: OutputTable) -> Iterator[Figures]:
         queries = {query.name: query for query in self._facts.queries}
         keys = [column for column in table.columns if column.kind == "key"]
         labels_of = ([_label(value) for value in key.values] for key in keys)
@@ -165,9 +165,9 @@ class Published:
         raws = {column.name: column.raw for column in described.columns}
         first = keys[0] if keys else None
         values_of_first = dict.fromkeys(first.values) if first else ()
-        labels = {_label(key): key_text(first, key) for key in values_of_first} if first else {}
+        labels = {_label(key): write_key(first, key) for key in values_of_first} if first else {}
         counts: dict[str, Figures] = {}
-        made: list[Figures] = []
+        result: list[Figures] = []
         for column in table.columns:
             if column.query is None or column.kind not in {"integer", "number"}:
                 continue
@@ -189,16 +189,16 @@ class Published:
                 Fraction(1, 10**column.decimals),
                 column.names.title or column.name,
                 labels,
-                column_title(first) if first else "",
+                get_column_title(first) if first else "",
                 column.names.unit,
             )
             if raw:
                 figures = figures._replace(published=Values(column, None))
-            figures = self._with_terms(figures, linear.get(column.name))
+            figures = self._attach_terms(figures, linear.get(column.name))
             if column.suffix == "_count" and figures.terms is not None:
                 counts[query.name] = figures
-            made.append(figures)
-        for figures in made:
+            result.append(figures)
+        for figures in result:
             shares = [linear for linear in figures.query.linear if linear.share]
             if figures.terms is None and shares and figures.query.name in counts:
                 low, high = map(Fraction, shares[0].share)
@@ -208,7 +208,7 @@ class Published:
             else:
                 yield figures
 
-    def _with_terms(self, figures: Figures, linear: LinearFigure | None) -> Figures:
+    def _attach_terms(self, figures: Figures, linear: LinearFigure | None) -> Figures:
         name, terms = figures.query.name, None
         if prod(figures.sizes) != len(figures.rows):
             return figures
@@ -217,7 +217,7 @@ class Published:
         elif name in self._strategies and figures.name == column_name(name):
             strategy, terms = self._strategies[name]
             for step in strategy.steps:
-                self.steps.setdefault(step.name, _released_together(strategy, step))
+                self.steps.setdefault(step.name, _build_strategy_release(strategy, step))
         exact = terms and all((t.factor / figures.unit).denominator == 1 for t in terms)
         rounding = Fraction(0) if exact else figures.unit / 2
         return figures._replace(terms=terms, rounding=rounding)
@@ -229,7 +229,7 @@ class Published:
         groups = frozenset(figures.groups)
         parts = self._fitted[linear.fitted] if linear.fitted else {linear.step: linear}
         for step, part in parts.items():
-            self.steps.setdefault(step, _released_alone(figures, part))
+            self.steps.setdefault(step, _build_single_release(figures, part))
         terms = tuple(
             Term(step, row, Fraction(factor) * Fraction(part.weight or 1), groups)
             for step, part in parts.items()
@@ -258,14 +258,14 @@ class Published:
         """What was released, by the names of steps."""
         return {}
 
-    def noise_of(self, weighted: Weighted) -> tuple[Part, ...]:
+    def collect_noise(self, weighted: Weighted) -> tuple[Part, ...]:
         """Give the noise of a weighted sum of cells.
 
         Raises ValueError where it is not known, or where too many integers enter.
         """
         integers: dict[tuple[str, int], Any] = {}
         for figures, weights in weighted:
-            cells = _array(figures, weights)
+            cells = _build_array(figures, weights)
             if figures.terms is None:
                 raise ValueError("not a linear form")
             for term in figures.terms:
@@ -301,10 +301,10 @@ class Values(Sequence[Fraction | None]):
 
     def __getitem__(self, place: Any) -> Any:
         if self._raw is not None:
-            given = self._raw[place]
-            if given is None:
+            raw = self._raw[place]
+            if raw is None:
                 return None
-            return Fraction(round(Fraction(given) * self._scale), self._scale)
+            return Fraction(round(Fraction(raw) * self._scale), self._scale)
         value = self._column[place]
         return Fraction(value, self._scale) if isinstance(value, int) else None
 
@@ -319,14 +319,14 @@ def _contrast(behind: Figures, linear: LinearFigure) -> Figures:
     return behind._replace(terms=terms)
 
 
-def _released_alone(figures: Figures, linear: LinearFigure) -> Released:
+def _build_single_release(figures: Figures, linear: LinearFigure) -> Released:
     sizes = dict(zip(figures.groups, figures.sizes, strict=True))
     sizes |= {group.column: len(group.labels) for group in linear.merged}
     noise = Noise(NoiseFamily(linear.family), Fraction(linear.parameter), *linear.stairs)
     return Released(noise, tuple(sorted(sizes.items())))
 
 
-def _released_together(strategy: StrategyFacts, step: StrategyStep) -> Released:
+def _build_strategy_release(strategy: StrategyFacts, step: StrategyStep) -> Released:
     groups = [strategy.groups[place] for place in step.groups]
     centred = [
         group.column
@@ -338,7 +338,7 @@ def _released_together(strategy: StrategyFacts, step: StrategyStep) -> Released:
     return Released(noise, sizes, frozenset(centred))
 
 
-def _array(figures: Figures, weights: Weights) -> Cells:
+def _build_array(figures: Figures, weights: Weights) -> Cells:
     import numpy as np
 
     cells = np.zeros(len(figures.rows), dtype=object)
@@ -353,11 +353,11 @@ def _spread(cells: Cells, names: Sequence[str], term: Term, step: Released) -> C
 
     if prod(size for _, size in step.groups) > MOST_INTEGERS:
         raise ValueError("too many integers")
-    others = tuple(place for place, name in enumerate(names) if name not in term.groups)
-    summed = np.array(cells.sum(axis=others), dtype=object)
+    free_places = tuple(place for place, name in enumerate(names) if name not in term.groups)
+    summed = np.array(cells.sum(axis=free_places), dtype=object)
     remaining = [name for name in names if name in term.groups]
-    there = [name for name, _ in step.groups if name in remaining]
-    summed = summed.transpose([remaining.index(name) for name in there])
+    group_names = [name for name, _ in step.groups if name in remaining]
+    summed = summed.transpose([remaining.index(name) for name in group_names])
     labels = iter(summed.shape)
     shape = [next(labels) if name in remaining else 1 for name, _ in step.groups]
     spread: Cells = np.zeros([size for _, size in step.groups], dtype=object)

@@ -46,17 +46,17 @@ class Interval(NamedTuple):
         """The distance to the end that is further away."""
         return max(self.high - self.value, self.value - self.low)
 
-    def around(self, value: Fraction) -> Interval:
+    def move_to(self, value: Fraction) -> Interval:
         """The interval for another value, to which it reaches."""
         return Interval(value, min(self.low, value), max(self.high, value))
 
 
-def half_of(parts: Sequence[Part], alpha: Fraction) -> Fraction:
+def compute_halfwidth(parts: Sequence[Part], alpha: Fraction) -> Fraction:
     """An h that the sum of the noise exceeds with a chance of at most alpha."""
     return compute_combined_halfwidth(tuple(parts), alpha)
 
 
-def value_of(weighted: Weighted) -> Fraction:
+def compute_value(weighted: Weighted) -> Fraction:
     """The weighted sum of published figures. Raises ValueError where one is suppressed."""
     total = Fraction(0)
     for figures, weights in weighted:
@@ -68,7 +68,7 @@ def value_of(weighted: Weighted) -> Fraction:
     return total
 
 
-def rounding_of(weighted: Weighted) -> Fraction:
+def bound_rounding(weighted: Weighted) -> Fraction:
     """How far the weighted sum may be off by rounding."""
     return sum(
         (figures.rounding * sum(map(abs, weights.values())) for figures, weights in weighted),
@@ -78,15 +78,15 @@ def rounding_of(weighted: Weighted) -> Fraction:
 
 def sum_interval(published: Published, weighted: Weighted, alpha: Fraction) -> Interval:
     """The interval of a weighted sum of linear figures."""
-    half = half_of(published.noise_of(weighted), alpha) + rounding_of(weighted)
+    half = compute_halfwidth(published.collect_noise(weighted), alpha) + bound_rounding(weighted)
     steps = [abs(w) * figures.unit for figures, weights in weighted for w in weights.values() if w]
     grid = Fraction(gcd(*(s.numerator for s in steps)), lcm(*(s.denominator for s in steps)))
     half = half // grid * grid  # the sum and the true one are multiples of it
-    value = value_of(weighted)
+    value = compute_value(weighted)
     return Interval(value, value - half, value + half)
 
 
-def mean_of(figures: Figures, places: Sequence[int]) -> Fraction | None:
+def compute_mean(figures: Figures, places: Sequence[int]) -> Fraction | None:
     """The mean over cells together, by the numbers behind; None where nothing is known of one."""
     total = weighed = Fraction(0)
     for place in places:
@@ -120,33 +120,37 @@ def mean_interval(
     def bound(off_centre: Fraction) -> Fraction:
         once: Weights = dict.fromkeys(places, Fraction(1))
         behind: Weights = dict.fromkeys(places, off_centre)
-        return half_of(published.noise_of([(share.contrast, once), (counts, behind)]), alpha)
+        return compute_halfwidth(
+            published.collect_noise([(share.contrast, once), (counts, behind)]), alpha
+        )
 
-    least = total - counts.rounding * len(places)
+    fewest = total - counts.rounding * len(places)
     slack = figures.rounding
     if len(places) > 1:
-        slack += span * counts.rounding * len(places) / least
+        slack += span * counts.rounding * len(places) / fewest
     centre = abs((value - share.low) / span - _HALF)
-    off_centre = centre + bound(_HALF) / least
+    off_centre = centre + bound(_HALF) / fewest
     knot = min(KNOTS, -(-(off_centre * 2 * KNOTS) // 1))
-    half = span * bound(Fraction(knot, 2 * KNOTS)) / least + slack
+    half = span * bound(Fraction(knot, 2 * KNOTS)) / fewest + slack
     return Interval(value, max(share.low, value - half), min(share.high, value + half))
 
 
-def quotient_interval(
+def compute_quotient_interval(
     published: Published, above: Weighted, below: Weighted, alpha: Fraction
 ) -> Interval | None:
     """The interval of a quotient of weighted sums; None where the lower one may be 0."""
-    divisor = value_of(below)
-    wide = half_of(published.noise_of(below), alpha) + rounding_of(below)
+    divisor = compute_value(below)
+    wide = compute_halfwidth(published.collect_noise(below), alpha) + bound_rounding(below)
     if abs(divisor) <= wide:
         return None
-    value = value_of(above) / divisor
+    value = compute_value(above) / divisor
 
     def reach(at: Fraction) -> Fraction:
         at = at.limit_denominator(_FINE)
-        together = joined(above, below, -at)
-        half = half_of(published.noise_of(together), alpha) + rounding_of(together)
+        together = add_weighted(above, below, -at)
+        half = compute_halfwidth(published.collect_noise(together), alpha) + bound_rounding(
+            together
+        )
         return (half + wide / _FINE) / abs(divisor)
 
     low = high = value
@@ -156,16 +160,16 @@ def quotient_interval(
     return Interval(value, low, high)
 
 
-def joined(one: Weighted, other: Weighted, factor: Fraction) -> Weighted:
+def add_weighted(left: Weighted, right: Weighted, factor: Fraction) -> Weighted:
     """The first weighted sum and ``factor`` times the second."""
     total: dict[tuple[str, str], tuple[Figures, dict[int, Fraction]]] = {}
-    for weighted, times in ((one, Fraction(1)), (other, factor)):
+    for weighted, times in ((left, Fraction(1)), (right, factor)):
         for figures, weights in weighted:
-            held = total.setdefault((figures.table, figures.name), (figures, {}))[1]
+            weights_by_place = total.setdefault((figures.table, figures.name), (figures, {}))[1]
             for place, weight in weights.items():
-                held[place] = held.get(place, Fraction(0)) + times * weight
-    return [(figures, _without_zeros(weights)) for figures, weights in total.values()]
+                weights_by_place[place] = weights_by_place.get(place, Fraction(0)) + times * weight
+    return [(figures, _drop_zeros(weights)) for figures, weights in total.values()]
 
 
-def _without_zeros(weights: Mapping[int, Fraction]) -> Weights:
+def _drop_zeros(weights: Mapping[int, Fraction]) -> Weights:
     return {place: weight for place, weight in weights.items() if weight}

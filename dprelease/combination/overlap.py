@@ -34,45 +34,47 @@ def check_overlap(weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]]) 
             if places:
                 summed.append(Cells(figures, places, positive))
             if len(places) > 1 and get_statistic(figures.query.statistic).overlaps:
-                raise overlapping(figures, figures, "one that is in two cells counts in both")
+                raise build_overlap_failure(
+                    figures, figures, "one that is in two cells counts in both"
+                )
     averaged = [
         Cells(pooled.figures, frozenset(pooled.places), weight > 0) for pooled, weight in means
     ]
     for group in (summed, averaged):
-        for one, other in combinations(group, 2):
-            if one.positive is other.positive and _share_records(one, other):
+        for left, right in combinations(group, 2):
+            if left.positive is right.positive and _share_records(left, right):
                 why = "records of one are in the other too"
-                raise overlapping(one.figures, other.figures, why)
+                raise build_overlap_failure(left.figures, right.figures, why)
 
 
-def overlapping(one: Figures, other: Figures, why: str) -> Failure:
+def build_overlap_failure(left: Figures, right: Figures, why: str) -> Failure:
     """Refuse cells that overlap."""
-    names = f'"{one.table}.{one.name}"'
-    if other is not one:
-        names += f' and "{other.table}.{other.name}"'
-    what = f"cells of {names} overlap: {why}"
+    names = f'"{left.table}.{left.name}"'
+    if right is not left:
+        names += f' and "{right.table}.{right.name}"'
+    problem = f"cells of {names} overlap: {why}"
     hint = "add cells that have no records in common; a total less its part may be written"
-    return Failure(ExitCode.SPEC, Complaint("E841", what, hint))
+    return Failure(ExitCode.SPEC, Complaint("E841", problem, hint))
 
 
-def _share_records(one: Cells, other: Cells) -> bool:
-    if _subject(one.figures) != _subject(other.figures):
+def _share_records(left: Cells, right: Cells) -> bool:
+    if _identify_subject(left.figures) != _identify_subject(right.figures):
         return False
-    conditions = {one.figures.query.where, other.figures.query.where}
+    conditions = {left.figures.query.where, right.figures.query.where}
     if len(conditions) > 1 and None not in conditions:
         return False
     common = [
-        (one.figures.groups.index(group), other.figures.groups.index(group))
-        for group in one.figures.groups
-        if group in other.figures.groups and _same_labels(one.figures, other.figures, group)
+        (left.figures.groups.index(group), right.figures.groups.index(group))
+        for group in left.figures.groups
+        if group in right.figures.groups and _has_same_labels(left.figures, right.figures, group)
     ]
-    seen = {tuple(one.figures.rows[place][a] for a, _ in common) for place in one.places}
+    seen = {tuple(left.figures.rows[place][a] for a, _ in common) for place in left.places}
     return any(
-        tuple(other.figures.rows[place][b] for _, b in common) in seen for place in other.places
+        tuple(right.figures.rows[place][b] for _, b in common) in seen for place in right.places
     )
 
 
-def _subject(figures: Figures) -> Sequence[object]:
+def _identify_subject(figures: Figures) -> Sequence[object]:
     """What is counted or added up: a count and the number behind a mean count the same records."""
     query = figures.query
     counts = bool(get_statistic(query.statistic).counts) or figures.name != query.name
@@ -80,6 +82,6 @@ def _subject(figures: Figures) -> Sequence[object]:
     return (counted,) if counts else (query.statistic, query.column)
 
 
-def _same_labels(one: Figures, other: Figures, group: str) -> bool:
-    here, there = one.groups.index(group), other.groups.index(group)
-    return {row[here] for row in one.rows} == {row[there] for row in other.rows}
+def _has_same_labels(left: Figures, right: Figures, group: str) -> bool:
+    left_place, right_place = left.groups.index(group), right.groups.index(group)
+    return {row[left_place] for row in left.rows} == {row[right_place] for row in right.rows}

@@ -16,8 +16,8 @@ from dprelease.errors import ExitCode
 from dprelease.ledger.identity import run_id
 from dprelease.model import Plan, Release
 from dprelease.release.plan import plan
-from dprelease.reports.text.notebook import shown_table
-from dprelease.reports.text.shown_numbers import upward
+from dprelease.reports.text.notebook import render_table
+from dprelease.reports.text.shown_numbers import to_json_number
 from dprelease.specfile import load
 
 Spec = str | os.PathLike[str] | Mapping[str, Any] | Release
@@ -66,7 +66,7 @@ class Comparison(Struct, frozen=True):
             for change in self.changes
         ]
         heads = ("kind", "what", "old", "new", "why")
-        return shown_table(repr(self).strip("<>"), heads, rows)
+        return render_table(repr(self).strip("<>"), heads, rows)
 
 
 def diff(
@@ -96,7 +96,7 @@ def compare_plans(old: Plan, new: Plan) -> Comparison:
 
 
 def _encode_value(value: str | int | Fraction | None) -> object:
-    return upward(value) if isinstance(value, Fraction) else value
+    return to_json_number(value) if isinstance(value, Fraction) else value
 
 
 def _encode_facts(new: Plan, change: Change) -> dict[str, object]:

@@ -31,11 +31,11 @@ from dprelease.comparison.spec_changes import (
 from dprelease.language import word
 from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Release
 from dprelease.postprocess.finishing.finished_tables import name_deeds
-from dprelease.reports.facts.finished import condition_of
-from dprelease.reports.facts.query_facts import queries_facts
+from dprelease.reports.facts.finished import write_condition
+from dprelease.reports.facts.query_facts import describe_queries
 from dprelease.reports.model.json_form import to_json
-from dprelease.reports.text.shown_names import StatedName, stated_names
-from dprelease.reports.text.shown_numbers import text
+from dprelease.reports.text.shown_names import StatedName, iter_stated_names
+from dprelease.reports.text.shown_numbers import write_exact
 from dprelease.statistics.statistic_registry import get_statistic
 
 
@@ -61,7 +61,9 @@ def _data(pair: Pair) -> Iterator[Change]:
     why = "a version of the data of its own, charged anew"
     yield from changed("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
     yield from changed("sheet", old.source.sheet, new.source.sheet, why, "data.sheet")
-    was, now = (None if it.design_effect is None else text(it.design_effect) for it in (old, new))
+    was, now = (
+        None if it.design_effect is None else write_exact(it.design_effect) for it in (old, new)
+    )
     why = "told beside weighted figures; no figure changes"
     yield from changed("design effect", was, now, why, "data.design_effect")
     yield from changed("format of the data", old.source.format, new.source.format, "", "data")
@@ -92,7 +94,7 @@ def _output(pair: Pair) -> Iterator[Change]:
         yield Change(Kind.OTHER, "formats of the report", *formats, "", "report.formats")
     languages = before.report_language, after.report_language
     yield from changed("language of the report", *languages, "", "report.language")
-    names = [{it.key: it for it in stated_names(release)} for release in pair.releases]
+    names = [{it.key: it for it in iter_stated_names(release)} for release in pair.releases]
     for key, stated in {**names[0], **names[1]}.items():
         was, now = (_name(of.get(key)) for of in names)
         yield from changed(stated.of, was, now, "for people; noise does not change", key)
@@ -134,7 +136,7 @@ def _column(column: Column) -> Facts:
         "type": str(column.type),
         "bounds": None
         if grid is None
-        else f"{text(grid.lower * grid.step)} to {text(grid.upper * grid.step)}",
+        else f"{write_exact(grid.lower * grid.step)} to {write_exact(grid.upper * grid.step)}",
         "step": None if grid is None else grid.step,
         "other": column.other,
         "nulls": "drop" if dropped else column.null_value,
@@ -151,7 +153,7 @@ def _column(column: Column) -> Facts:
 def _queries(plan: Plan) -> dict[str, Item]:
     numbers = {query.name: query.number for query in plan.release.queries}
     items = {}
-    for read, stated_facts in zip(plan.reads, queries_facts(plan), strict=True):
+    for read, stated_facts in zip(plan.reads, describe_queries(plan), strict=True):
         query, stated = read.query, to_json(stated_facts)
         facts = _query(stated, query, plan.release.columns)
         of = f" of {stated['column']}" if stated["column"] else ""
@@ -177,8 +179,8 @@ def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column
         "by": ", ".join(stated["by"]) or None,
         "where": stated["where"],
         "table": stated["table"],
-        "quantiles": ", ".join(map(text, query.quantiles)) or None,
-        "bandwidth": ", ".join(text(axis.bandwidth) for axis in query.curve) or None,
+        "quantiles": ", ".join(map(write_exact, query.quantiles)) or None,
+        "bandwidth": ", ".join(write_exact(axis.bandwidth) for axis in query.curve) or None,
         "k": query.picks if get_statistic(query.statistic).keys.has_key("k") else None,
         **({} if query.own is None else asdict(query.own)),
         "survey weight": stated.get("survey_weight"),
@@ -216,7 +218,7 @@ def _finish(query: Query) -> Facts:
     share = finish.flag_unreliable_at
     facts = {
         "figures are": done,
-        "shown if": condition_of(finish),
+        "shown if": write_condition(finish),
         "flagged beyond": None if share == AS_RELEASED.flag_unreliable_at else share,
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
@@ -229,9 +231,9 @@ def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[s
         candidates = query.candidates.texts
     elif query.points is not None and query.column is not None and query.column.grid is not None:
         step = query.column.grid.step
-        candidates = tuple(text(point * step) for point in query.points)
+        candidates = tuple(write_exact(point * step) for point in query.points)
     bins = None
-    points = tuple(text(point) for axis in query.curve for point in axis.points) or None
+    points = tuple(write_exact(point) for axis in query.curve for point in axis.points) or None
     for group in (*get_statistic(query.statistic).list_published_groups(query), query.axis):
         if group is not None and group.edges is not None:
             column = columns.get(group.column)
@@ -250,15 +252,17 @@ def _budget(query: Query) -> str:
     target = query.accuracy
     if target is not None:
         records = f", at {target.records} records" if target.records is not None else ""
-        return f"within {text(target.within)} with confidence {text(target.confidence)}{records}"
+        return f"within {write_exact(target.within)} with confidence {write_exact(target.confidence)}{records}"
     amounts = _amounts(epsilon=query.epsilon, delta=query.delta, rho=query.rho)
     no_amount = query.epsilon is None and query.rho is None
-    return f"weight {text(query.weight)}" if no_amount else amounts
+    return f"weight {write_exact(query.weight)}" if no_amount else amounts
 
 
 def _amounts(**amounts: Fraction | None) -> str:
     """Name the amounts that are stated, exactly."""
-    return ", ".join(f"{name} {text(some)}" for name, some in amounts.items() if some is not None)
+    return ", ".join(
+        f"{name} {write_exact(some)}" for name, some in amounts.items() if some is not None
+    )
 
 
 # --- record-level tables ---

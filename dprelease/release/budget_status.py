@@ -17,8 +17,8 @@ from dprelease.ledger.reservation import read_stated_caps
 from dprelease.ledger.store import Ledger
 from dprelease.ledger.totals import add_losses, is_meeting, iter_running_totals, remaining
 from dprelease.model import LedgerSettings, Loss, Release, is_server
-from dprelease.reports.text.notebook import shown_table
-from dprelease.reports.text.shown_numbers import downward, number_or_none, upward
+from dprelease.reports.text.notebook import render_table
+from dprelease.reports.text.shown_numbers import downward, number_or_none, to_json_number
 from dprelease.specfile import load
 
 Number = int | float
@@ -89,7 +89,7 @@ class Budget(Struct, frozen=True):
             for dataset in self.datasets
         ]  # fmt: skip
         heads = ("dataset", "runs", "epsilon spent", "delta spent", "cap", "left")
-        return shown_table(f"Budget in {self.ledger}", heads, rows)
+        return render_table(f"Budget in {self.ledger}", heads, rows)
 
 
 def _format(amounts: Amounts) -> str:
@@ -231,7 +231,7 @@ def _describe_dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is as
         "spent": encode_amounts(plain),
         "composed": _encode_total(total) if total else None,
         "cap": encode_amounts(caps) | _describe_rho(caps.rho),
-        "kept": upward(total.reserve) if total else 0,
+        "kept": to_json_number(total.reserve) if total else 0,
         "left": {
             name: left
             for name, left in left_under(caps, counting).items()
@@ -268,7 +268,7 @@ def _merge_caps(caps: Caps, defaults: Caps) -> Caps:
 
 def _describe_rho(amount: Fraction | None) -> dict[str, object]:
     """Rho where it has a cap, which is seldom."""
-    return {} if amount is None else {"rho": upward(amount)}
+    return {} if amount is None else {"rho": to_json_number(amount)}
 
 
 def left_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | None]:
@@ -352,4 +352,8 @@ def encode_amounts(of: Loss | Caps) -> dict[str, object]:
 
 
 def _encode_total(total: Total) -> dict[str, object]:
-    return {"epsilon": upward(total.epsilon), "delta": upward(total.delta), "by": total.by}
+    return {
+        "epsilon": to_json_number(total.epsilon),
+        "delta": to_json_number(total.delta),
+        "by": total.by,
+    }

@@ -58,11 +58,11 @@ from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
 from dprelease.release.payload import Sealed
 from dprelease.release.saved_plan import compute_plan_digest
-from dprelease.reports.facts.release_facts import Outcome, build, table_facts
-from dprelease.reports.model.json_form import report_json
+from dprelease.reports.facts.release_facts import Outcome, build, describe_published_table
+from dprelease.reports.model.json_form import build_report_json
 from dprelease.reports.model.report_model import Cap, Charge, ComposedTotals, Ledger, Spent
-from dprelease.reports.report_formats import file_of, media_types, rendered_with_charts
-from dprelease.reports.text.shown_numbers import upward
+from dprelease.reports.report_formats import list_media_types, name_report_file, render_with_charts
+from dprelease.reports.text.shown_numbers import to_json_number
 from dprelease.statistics.read_release import build_columns
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -260,7 +260,9 @@ def _assemble(  # noqa: PLR0913, PLR0917 - as above
         versions=sealed.versions,
         files={table.file: table.sha256 for table in table_files}
         | {table.file: table.sha256 for table in records},
-        tables=tuple(table_facts(table.table, table.file, finish.raw) for table in table_files),
+        tables=tuple(
+            describe_published_table(table.table, table.file, finish.raw) for table in table_files
+        ),
         plan_digest=None if release.rehearsal else compute_plan_digest(plan),
         flags=_count_flags(finish.tables),
         remarks=(*_collect_remarks(plan, flagged), *map(word, finish.remarks)),
@@ -270,17 +272,17 @@ def _assemble(  # noqa: PLR0913, PLR0917 - as above
     in_files = {table.file: round_as_in_file(table.table, table.format) for table in table_files}
     if previous is not None:
         # Imported here for start-up: most releases have none.
-        from dprelease.reports.facts.change_facts import with_changes
+        from dprelease.reports.facts.change_facts import add_changes
 
-        facts = with_changes(facts, previous, in_files)
-    report_files = rendered_with_charts(facts, in_files, release.report_formats)
+        facts = add_changes(facts, previous, in_files)
+    report_files = render_with_charts(facts, in_files, release.report_formats)
     files: dict[str, Content] = {table.file: table.content for table in table_files}
     files |= {table.file: table.stored for table in records}
     files |= report_files
     files["datapackage.json"] = write_datapackage(
-        release, [*table_files, *records], report_files, media_types(report_files)
+        release, [*table_files, *records], report_files, list_media_types(report_files)
     )
-    return Publication(tables, report_json(facts), files, tuple(records))
+    return Publication(tables, build_report_json(facts), files, tuple(records))
 
 
 def _worded(table: OutputTable) -> OutputTable:
@@ -382,7 +384,7 @@ def list_file_names(plan: Plan) -> list[str]:
     tables |= dict.fromkeys(step.perturb.name for step in plan.records)
     return [
         *(name_table_file(table, release.output.format) for table in tables),
-        *(file_of(form) for form in release.report_formats),
+        *(name_report_file(form) for form in release.report_formats),
         "datapackage.json",
     ]
 
@@ -402,7 +404,7 @@ def _list_charges(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
     ]
     totals = iter_running_totals([charge.terms for charge in before], run.caps)
     charges = [
-        Charge(entry=charge.seq, at=charge.charged_at, epsilon=upward(total.epsilon))
+        Charge(entry=charge.seq, at=charge.charged_at, epsilon=to_json_number(total.epsilon))
         for charge, (_, total) in zip(before, totals, strict=True)
     ]
     return tuple(charges[-MOST_CHARGES:])
@@ -441,12 +443,18 @@ def describe_ledger(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -
 
 
 def _build_spent(loss: Loss, rho: Fraction | None) -> Spent:
-    return Spent(epsilon=upward(loss.epsilon), delta=upward(loss.delta), rho=_format_optional(rho))
+    return Spent(
+        epsilon=to_json_number(loss.epsilon),
+        delta=to_json_number(loss.delta),
+        rho=_format_optional(rho),
+    )
 
 
 def _format_total(total: Total) -> Spent:
-    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=total.by)
+    return Spent(
+        epsilon=to_json_number(total.epsilon), delta=to_json_number(total.delta), by=total.by
+    )
 
 
 def _format_optional(value: Fraction | None) -> int | float | None:
-    return None if value is None else upward(value)
+    return None if value is None else to_json_number(value)

@@ -131,13 +131,13 @@ class ReleasePlan(Plan, frozen=True):
         return f"<Plan of {self.release.about.name}: {loss}; {', '.join(tables)}>"
 
     def _repr_html_(self) -> str:
-        from dprelease.reports.text.notebook import shown_table
+        from dprelease.reports.text.notebook import render_table
 
         facts: dict[str, Any] = self.to_dict()
         steps = [*facts["steps"], *facts.get("perturb", ())]
         names = ("name", "table", "statistic", "mechanism", "expected_error", "epsilon")
         rows = [[step.get(name) for name in names] for step in steps]
-        return shown_table(repr(self).strip("<>"), names, rows)
+        return render_table(repr(self).strip("<>"), names, rows)
 
 
 def plan(

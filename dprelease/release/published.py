@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from dprelease.combination.combination_wording import interval_text
+from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_intervals import Interval
 from dprelease.combination.expression import Sum
 from dprelease.combination.expression import combine as combined
@@ -25,8 +25,8 @@ from dprelease.output.released_tables import (
     read_rows,
 )
 from dprelease.reports.report_formats import FORMATS
-from dprelease.reports.rerender import read_release, rendered_again
-from dprelease.reports.text.notebook import shown_table
+from dprelease.reports.rerender import read_release, rerender
+from dprelease.reports.text.notebook import render_table
 
 NUMBERS = ("integer", "number")
 
@@ -95,7 +95,7 @@ class ReleasedTable(Struct, frozen=True, dict=True):
 
     def _repr_html_(self) -> str:
         mark = "REHEARSAL: " if self.rehearsal and not self.title.startswith("REHEARSAL") else ""
-        return shown_table(f"{mark}{self.title or self.name}", self.columns, self.read.rows)
+        return render_table(f"{mark}{self.title or self.name}", self.columns, self.read.rows)
 
 
 class RenderedReport(Struct, frozen=True):
@@ -141,7 +141,7 @@ def report(directory: str | os.PathLike[str], *, format: str = "md") -> Rendered
     """Do what the package's ``report`` says."""
     if format not in FORMATS:
         raise ValueError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
-    content = rendered_again(os.fspath(directory), format)
+    content = rerender(os.fspath(directory), format)
     return RenderedReport(format, FORMATS[format].media_type, content)
 
 
@@ -190,7 +190,7 @@ class Combination(Struct, frozen=True):
 
     def __repr__(self) -> str:
         """The value and half of the interval, rounded as for people."""
-        value, half, _, _ = interval_text(self.interval)
+        value, half, _, _ = write_interval(self.interval)
         return f"<{self.expression}: {value} ± {half}>"
 
 

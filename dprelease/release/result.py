@@ -42,7 +42,7 @@ class Result(Struct, frozen=True, eq=False, dict=True):
         return f"<{mark} {release.about.name}: {', '.join(tables)} in {self.output}>"
 
     def _repr_html_(self) -> str:
-        from dprelease.reports.text.notebook import MOST_ROWS, shown_table
+        from dprelease.reports.text.notebook import MOST_ROWS, render_table
 
         parts = []
         for name, table in self.tables.items():
@@ -50,7 +50,7 @@ class Result(Struct, frozen=True, eq=False, dict=True):
             title = f"{self.plan.release.about.name}: {name}, {table.num_rows:,} rows"
             mark = "REHEARSAL: " if self.plan.release.rehearsal else ""
             cells = [list(row.values()) for row in rows]
-            parts.append(shown_table(mark + title, table.column_names, cells))
+            parts.append(render_table(mark + title, table.column_names, cells))
         return "".join(parts)
 
     @cached_property

@@ -200,9 +200,9 @@ def _find_previous(release: Release) -> PreviousRelease | None:
     if release.about.previous is None:
         return None
     # Imported here for start-up: most specs name none.
-    from dprelease.reports.previous import previous_release
+    from dprelease.reports.previous import read_previous_release
 
-    return previous_release(release, release.about.previous)
+    return read_previous_release(release, release.about.previous)
 
 
 def _count_steps(plan: Plan, *, sealed: bool) -> int:

@@ -23,7 +23,7 @@ from dprelease.files.atomic import LARGEST_TEXT, UnwrittenError, save_file
 from dprelease.ledger.identity import run_id, write_canonical_json
 from dprelease.model import Plan, Release
 from dprelease.model.plan_json import plan_json, step_json
-from dprelease.reports.facts.approval import held_facts
+from dprelease.reports.facts.approval import list_held_facts
 from dprelease.reports.facts.release_facts import list_files
 from dprelease.reports.model.json_form import to_json
 
@@ -42,7 +42,7 @@ def compute_plan_digest(plan: Plan) -> str:
     body = {
         "schema": SCHEMA,
         "run": run_id(plan.release),
-        "approved": to_json(held_facts(plan.release)),
+        "approved": to_json(list_held_facts(plan.release)),
         **plan_json(plan),
         "epsilon": str(plan.loss.epsilon),
         "delta": str(plan.loss.delta),
@@ -87,9 +87,9 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
             f"{file} approves one release, and new noise is another one, which is charged again",
             "leave out --new-noise, or have a plan with another snapshot approved",
         )
-    from dprelease.reports.plan_facts import describe, what_if_facts
+    from dprelease.reports.plan_facts import describe, describe_alternatives
 
-    now: Parts = json.loads(json.dumps({**describe(plan), "what_if": what_if_facts(plan)}))
+    now: Parts = json.loads(json.dumps({**describe(plan), "what_if": describe_alternatives(plan)}))
     del now["ledger"]
     if digest != compute_plan_digest(plan):
         names = ", ".join(_list_differences(saved, now)[:5])

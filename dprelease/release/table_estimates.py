@@ -17,8 +17,8 @@ from dprelease.local.estimates import Estimates, estimate_facts, estimates
 from dprelease.local.read_table import read_columns
 from dprelease.local.tally import Tallier, choose_pairs
 from dprelease.model.record_tables import RecordStep
-from dprelease.reports.record_level.response_laws import Stated, steps_from_report
-from dprelease.reports.text.notebook import shown_table
+from dprelease.reports.record_level.response_laws import Stated, read_steps
+from dprelease.reports.text.notebook import render_table
 
 MOST_CELLS = 1_000_000
 _AGAIN = "running the release again, at no cost, restores it"
@@ -54,7 +54,7 @@ class TableEstimates(Struct, frozen=True):
             for mean in self.figures.means
         ]
         cells = [(*row[:2], *(f"{number:.4g}" for number in row[2:])) for row in rows]
-        return shown_table(repr(self).strip("<>"), ("column", "of", "share", "low", "high"), cells)
+        return render_table(repr(self).strip("<>"), ("column", "of", "share", "low", "high"), cells)
 
 
 def estimate(
@@ -154,7 +154,7 @@ def find_stated_table(table: str, report: str | None) -> Stated:
     facts = _read_report(path)
     name = os.path.basename(table)
     try:
-        return steps_from_report(facts, name)
+        return read_steps(facts, name)
     except LookupError:
         raise Failure(ExitCode.SPEC, _complain_of_unknown_table(table, name, facts, path)) from None
     except ValueError:

@@ -8,16 +8,16 @@ from dprelease.language import word
 from dprelease.model import Plan
 from dprelease.planning.planner import plan_alternatives
 from dprelease.postprocess.intervals.number_text import write_budget
-from dprelease.reports.facts.approval import held_facts, left_open
+from dprelease.reports.facts.approval import list_held_facts, list_left_open
 from dprelease.reports.facts.explanations import plan_warnings
-from dprelease.reports.facts.query_facts import accounting_facts, queries_facts
+from dprelease.reports.facts.query_facts import describe_composition, describe_queries
 from dprelease.reports.facts.release_facts import list_files, record_tables
-from dprelease.reports.facts.strategy_facts import strategies_of
-from dprelease.reports.facts.unit_facts import rows_cut, unit_facts
+from dprelease.reports.facts.strategy_facts import describe_strategies
+from dprelease.reports.facts.unit_facts import describe_unit, list_rows_cut
 from dprelease.reports.model.json_form import to_json
 from dprelease.reports.model.report_model import PlannedLedger
 from dprelease.reports.record_level.record_wording import record_words
-from dprelease.reports.text.shown_numbers import text, upward
+from dprelease.reports.text.shown_numbers import to_json_number, write_exact
 from dprelease.statistics import read_release as reading
 
 
@@ -25,29 +25,33 @@ def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, objec
     """State all that a run would do and spend; ``ledger`` is where the ledger stands now."""
     release = plan.release
     privacy = release.privacy
-    shown = record_words(plan).unprotected
+    sentences = record_words(plan).unprotected
     return {
         "schema": "dprelease/plan/1",
         "release": release.about.name,
         "dataset": release.ledger.dataset,
-        **{key: fact for key, fact in to_json(unit_facts(release)).items() if key != "description"},
-        **({"rows_of_unit": cut} if (cut := rows_cut(plan)) else {}),
-        "interval": text(release.output.interval),
+        **{
+            key: fact
+            for key, fact in to_json(describe_unit(release)).items()
+            if key != "description"
+        },
+        **({"rows_of_unit": cut} if (cut := list_rows_cut(plan)) else {}),
+        "interval": write_exact(release.output.interval),
         "approval": {
-            "holds": to_json(held_facts(release)),
-            "leaves_open": list(left_open(release)),
+            "holds": to_json(list_held_facts(release)),
+            "leaves_open": list(list_left_open(release)),
         },
         "declared": {
-            "epsilon": None if privacy.epsilon is None else text(privacy.epsilon),
-            "delta": text(privacy.delta),
-            "rho": None if privacy.rho is None else text(privacy.rho),
+            "epsilon": None if privacy.epsilon is None else write_exact(privacy.epsilon),
+            "delta": write_exact(privacy.delta),
+            "rho": None if privacy.rho is None else write_exact(privacy.rho),
         },
-        "total": to_json(accounting_facts(plan)),
-        "steps": to_json(queries_facts(plan)),
-        **({"strategies": to_json(strategies_of(plan))} if plan.strategies else {}),
+        "total": to_json(describe_composition(plan)),
+        "steps": to_json(describe_queries(plan)),
+        **({"strategies": to_json(describe_strategies(plan))} if plan.strategies else {}),
         **({"perturb": to_json(record_tables(plan))} if plan.records else {}),
         **({"lists": to_json(list_files(release))} if release.lists else {}),
-        **({"not_protected": list(shown)} if shown else {}),
+        **({"not_protected": list(sentences)} if sentences else {}),
         "notes": list(map(word, plan.notes)),
         "warnings": [warning.to_dict() for warning in (*release.warnings, *plan_warnings(plan))],
         "ledger": to_json(ledger),
@@ -58,7 +62,7 @@ MOST_QUERIES = 100
 """Of longer plans, five more would take too long."""
 
 
-def what_if_facts(plan: Plan) -> list[dict[str, object]]:
+def describe_alternatives(plan: Plan) -> list[dict[str, object]]:
     """State the expected error of each query at a quarter, half, once, twice, four times the total.
 
     ``total`` is the one declared, "epsilon 2" or "rho 0.1"; without one "times 2", by which what
@@ -71,22 +75,22 @@ def what_if_facts(plan: Plan) -> list[dict[str, object]]:
     interval = plan.release.output.interval
     return [
         {
-            "times": text(factor),
-            "total": _total(plan, factor),
-            "epsilon": None if other is None else upward(other.loss.epsilon),
+            "times": write_exact(factor),
+            "total": _write_total(plan, factor),
+            "epsilon": None if plan2 is None else to_json_number(plan2.loss.epsilon),
             "errors": None
-            if other is None
+            if plan2 is None
             else {
-                read.query.name: word(reading.describe_expected_error(read, other, interval))
-                for read in other.reads
+                read.query.name: word(reading.describe_expected_error(read, plan2, interval))
+                for read in plan2.reads
             },
-            **({"perturb": _answers(other)} if plan.records else {}),
+            **({"perturb": _list_answer_errors(plan2)} if plan.records else {}),
         }
-        for factor, other in plan_alternatives(plan)
+        for factor, plan2 in plan_alternatives(plan)
     ]
 
 
-def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
+def _list_answer_errors(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
     """The expected error of an answer, by table and column."""
     if plan is None:
         return None
@@ -102,7 +106,7 @@ def _answers(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
     }
 
 
-def _total(plan: Plan, factor: Fraction) -> str:
+def _write_total(plan: Plan, factor: Fraction) -> str:
     privacy = plan.release.privacy
     if privacy.rho is not None:
         return f"rho {write_budget(privacy.rho * factor)}"

@@ -10,19 +10,21 @@ from dprelease.reports.facts.change_facts import PreviousRelease
 from dprelease.reports.rerender import REPORT, read_release
 
 
-def previous_release(release: Release, named: str) -> PreviousRelease:
+def read_previous_release(release: Release, place: str) -> PreviousRelease:
     """Read the release whose report the spec has ``named``.
 
     Its files must be those that were released, by the hashes in its data package, and of the same
     data set. Raises Failure (exit 2).
     """
     base = os.path.dirname(os.path.abspath(release.file)) if release.places else os.getcwd()
-    path = os.path.normpath(os.path.join(base, named.replace("{period}", release.period or "")))
+    path = os.path.normpath(os.path.join(base, place.replace("{period}", release.period or "")))
     folder = os.path.dirname(path)
     if os.path.basename(path) != REPORT:
-        raise _refused(release, f"{path} is not a {REPORT}", "name the report.json of a release")
+        raise _build_refusal(
+            release, f"{path} is not a {REPORT}", "name the report.json of a release"
+        )
     if os.path.realpath(folder) == os.path.realpath(release.output.path):
-        raise _refused(
+        raise _build_refusal(
             release,
             "the previous release is where this one is to be written",
             "give each release an output of its own",
@@ -40,20 +42,20 @@ def previous_release(release: Release, named: str) -> PreviousRelease:
     if facts.ledger.dataset != release.ledger.dataset:
         message = f'{path} is of the data set "{facts.ledger.dataset}"'
         hint = f'name a release of "{release.ledger.dataset}"'
-        raise _refused(release, message, hint)
+        raise _build_refusal(release, message, hint)
     return PreviousRelease(facts, published)
 
 
 def check_other_run(release: Release, previous: PreviousRelease, run_id: str) -> None:
     """Raise Failure (exit 2) where the previous release is the run itself, with the same noise."""
     if previous.facts.provenance.run_id == run_id:
-        raise _refused(
+        raise _build_refusal(
             release,
             "the previous release is this run itself: its noise is the same",
             "name the release before this one",
         )
 
 
-def _refused(release: Release, message: str, hint: str) -> Failure:
+def _build_refusal(release: Release, message: str, hint: str) -> Failure:
     place = release.place("release.previous")
     return Failure(ExitCode.SPEC, Complaint("E850", message, hint, place, "release.previous"))

@@ -66,39 +66,39 @@ FORMATS = {
 DEFAULT_FORMATS = tuple(form.name for form in FORMATS.values() if form.by_default)
 
 
-def file_of(name: str) -> str:
+def name_report_file(name: str) -> str:
     """Name the file of a format."""
     return FORMATS[name].file
 
 
-def media_types(files: Iterable[str]) -> dict[str, str]:
+def list_media_types(files: Iterable[str]) -> dict[str, str]:
     """Give the media type of each file: of a format, or of a chart beside a page."""
     types = {form.file: form.media_type for form in FORMATS.values()}
     return {file: types.get(file, VEGA_LITE) for file in files}
 
 
-def rendered(
+def render_report(
     facts: ReportFacts, tables: Mapping[str, OutputTable], names: Iterable[str]
 ) -> dict[str, bytes]:
     """Render a report in formats, by file; ``tables`` are the published ones by file name."""
-    from dprelease.reports.sections.contents import report_document
+    from dprelease.reports.sections.contents import build_report_document
 
-    return _rendered(report_document(facts, tables), facts, names)
+    return _render(build_report_document(facts, tables), facts, names)
 
 
-def rendered_with_charts(
+def render_with_charts(
     facts: ReportFacts, tables: Mapping[str, OutputTable], names: Sequence[str]
 ) -> dict[str, bytes]:
     """Render a report in formats; beside the HTML page stand its charts of figures in Vega-Lite."""
     import json
 
     from dprelease.language import say
-    from dprelease.reports.sections.contents import report_document
-    from dprelease.reports.sections.document import charts_of
+    from dprelease.reports.sections.contents import build_report_document
+    from dprelease.reports.sections.document import iter_charts
 
-    document = report_document(facts, tables)
-    files = _rendered(document, facts, names)
-    for chart in charts_of(document) if "html" in names else ():
+    document = build_report_document(facts, tables)
+    files = _render(document, facts, names)
+    for chart in iter_charts(document) if "html" in names else ():
         if chart.vega is not None:
             content = chart.vega.content
             if facts.rehearsal:
@@ -108,22 +108,26 @@ def rendered_with_charts(
     return files
 
 
-def _rendered(document: Document, facts: ReportFacts, names: Iterable[str]) -> dict[str, bytes]:
-    made = {file_of(name): _module(name).render(document, facts) for name in names}
-    return {file: text if isinstance(text, bytes) else text.encode() for file, text in made.items()}
+def _render(document: Document, facts: ReportFacts, names: Iterable[str]) -> dict[str, bytes]:
+    files = {
+        name_report_file(name): _import_renderer(name).render(document, facts) for name in names
+    }
+    return {
+        file: text if isinstance(text, bytes) else text.encode() for file, text in files.items()
+    }
 
 
 def require(names: Iterable[str]) -> None:
     """Raise Failure (exit 2) where a format needs an extra that is missing."""
     for name in names:
         if FORMATS[name].extra:
-            _module(name).prepare()
+            _import_renderer(name).prepare()
 
 
 def prepare(names: Iterable[str]) -> None:
     """Import what formats need, and let them prepare, while there is time."""
     for name in names:
-        getattr(_module(name), "prepare", bool)()
+        getattr(_import_renderer(name), "prepare", bool)()
 
 
 def is_rendered(text: str) -> bool:
@@ -131,5 +135,5 @@ def is_rendered(text: str) -> bool:
     return any(form.mark in f"\n{text[:4000]}\n{text[-100:]}" for form in FORMATS.values())
 
 
-def _module(name: str) -> Any:
+def _import_renderer(name: str) -> Any:
     return import_module(f"dprelease.reports.{FORMATS[name].module}")

@@ -14,32 +14,32 @@ from dprelease.language import speaking
 from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
 from dprelease.output.released_tables import check_whole
-from dprelease.reports.model.json_form import REHEARSED, SCHEMA, report_from_json, to_json
+from dprelease.reports.model.json_form import REHEARSED, SCHEMA, read_report_json, to_json
 from dprelease.reports.model.record_model import RecordTable
 from dprelease.reports.model.report_model import PublishedTable, ReportFacts
-from dprelease.reports.report_formats import file_of, rendered
+from dprelease.reports.report_formats import name_report_file, render_report
 
 REPORT = "report.json"
 
 
-def rendered_again(directory: str, form: str) -> bytes:
+def rerender(directory: str, form: str) -> bytes:
     """Render a published release in a format: what the run wrote, or would have written.
 
     Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
     """
-    content, facts = _facts(directory)
+    content, facts = _read_facts(directory)
     try:
-        tables = {table.file: _table(directory, table, facts) for table in facts.tables}
+        tables = {table.file: _read_table(directory, table, facts) for table in facts.tables}
         for records in facts.perturb:
             _check_records(directory, records, facts)
-        if file_of(form) == REPORT:  # of whatever version it is
+        if name_report_file(form) == REPORT:  # of whatever version it is
             return content
         with speaking(facts.language):
-            (report,) = rendered(facts, tables, [form]).values()
+            (report,) = render_report(facts, tables, [form]).values()
     except (Failure, MemoryError):
         raise
     except Exception:  # anybody may have written the file, with its hash: what it holds decides
-        raise _bad_report(directory, "does not hold what a report holds") from None
+        raise _build_report_failure(directory, "does not hold what a report holds") from None
     return report
 
 
@@ -48,19 +48,19 @@ def read_release(directory: str) -> tuple[ReportFacts, Published]:
 
     Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
     """
-    _, facts = _facts(directory)
+    _, facts = _read_facts(directory)
     try:
-        tables = {table.file: _table(directory, table, facts) for table in facts.tables}
+        tables = {table.file: _read_table(directory, table, facts) for table in facts.tables}
         published = Published(facts, tables)
         len(published.figures)
     except (Failure, MemoryError):
         raise
     except Exception:  # as above
-        raise _bad_report(directory, "does not hold what a report holds") from None
+        raise _build_report_failure(directory, "does not hold what a report holds") from None
     return facts, published
 
 
-def _facts(directory: str) -> tuple[bytes, ReportFacts]:
+def _read_facts(directory: str) -> tuple[bytes, ReportFacts]:
     check_whole(directory)
     path = os.path.join(directory, REPORT)
     try:
@@ -77,7 +77,7 @@ def _facts(directory: str) -> tuple[bytes, ReportFacts]:
             ),
         ) from None
     except (ValueError, RecursionError):
-        raise _bad_report(directory, "is not JSON") from None
+        raise _build_report_failure(directory, "is not JSON") from None
     if isinstance(values, dict) and values.get("schema") == REHEARSED:
         hint = "run the spec itself, and name the folder of that release"
         message = f"{path} is of a rehearsal: its records are made up"
@@ -86,76 +86,80 @@ def _facts(directory: str) -> tuple[bytes, ReportFacts]:
         message = f"{path} is of a newer schema than {SCHEMA}, which this version reads"
         raise Failure(ExitCode.SPEC, Complaint("E821", message, "use a newer version of dprelease"))
     if not isinstance(values, dict) or values.get("schema") != SCHEMA or "tables" not in values:
-        raise _bad_report(directory, f"is not of the schema {SCHEMA}")
-    if _released(directory) != hashlib.sha256(content).hexdigest():
-        raise _bad_report(directory, "is not the file that was released")
+        raise _build_report_failure(directory, f"is not of the schema {SCHEMA}")
+    if _find_released_hash(directory) != hashlib.sha256(content).hexdigest():
+        raise _build_report_failure(directory, "is not the file that was released")
     try:
-        return content, report_from_json(values)
+        return content, read_report_json(values)
     except (ValueError, RecursionError):
-        raise _bad_report(directory, "does not hold what a report holds") from None
+        raise _build_report_failure(directory, "does not hold what a report holds") from None
 
 
 def _is_newer(schema: object) -> bool:
     family, _, number = SCHEMA.rpartition("/")
-    named = re.fullmatch(rf"{family}/([0-9]{{1,9}})", schema) if isinstance(schema, str) else None
-    return named is not None and int(named[1]) > int(number)
+    match = re.fullmatch(rf"{family}/([0-9]{{1,9}})", schema) if isinstance(schema, str) else None
+    return match is not None and int(match[1]) > int(number)
 
 
-def _released(directory: str) -> str | None:
+def _find_released_hash(directory: str) -> str | None:
     """The hash of report.json by the release's own list of files."""
     try:
         with open_plain(os.path.join(directory, "datapackage.json")) as source:
             listed = json.load(source)
         hashes = {resource["path"]: resource["hash"] for resource in listed["resources"]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        raise _bad_report(directory, "has no datapackage.json of its release beside it") from None
+        raise _build_report_failure(
+            directory, "has no datapackage.json of its release beside it"
+        ) from None
     digest = hashes.get(REPORT)
     return digest.removeprefix("sha256:") if isinstance(digest, str) else None
 
 
-def _table(directory: str, facts: PublishedTable, report: ReportFacts) -> OutputTable:
-    file, path = facts.file, _path(directory, facts.file)
+def _read_table(directory: str, facts: PublishedTable, report: ReportFacts) -> OutputTable:
+    file, path = facts.file, _find_path(directory, facts.file)
     try:
         with open_plain(path) as source:
             content = source.read()
     except OSError as problem:
-        raise _bad_table(path, f"can't be read: {problem.strerror}") from None
+        raise _build_table_failure(path, f"can't be read: {problem.strerror}") from None
     if hashlib.sha256(content).hexdigest() != report.provenance.files[file]:
-        raise _bad_table(path, "is not the file that was released")
+        raise _build_table_failure(path, "is not the file that was released")
     try:
         return read_table(content, file.rpartition(".")[2], to_json(facts))
     except ValueError:
-        raise _bad_table(path, "is not the table that the report describes") from None
+        raise _build_table_failure(path, "is not the table that the report describes") from None
 
 
 def _check_records(directory: str, facts: RecordTable, report: ReportFacts) -> None:
     """A table of records must be the one that was released; what is said of it is in the report."""
     if facts.file is None:
-        raise _bad_report(directory, "names no file of a table")
-    path = _path(directory, facts.file)
+        raise _build_report_failure(directory, "names no file of a table")
+    path = _find_path(directory, facts.file)
     try:
         with open(path, "rb") as source:
             digest = hashlib.file_digest(source, "sha256").hexdigest()
     except OSError as problem:
-        raise _bad_table(path, f"can't be read: {os.strerror(problem.errno or 0)}") from None
+        raise _build_table_failure(
+            path, f"can't be read: {os.strerror(problem.errno or 0)}"
+        ) from None
     if not digest == facts.sha256 == report.provenance.files[facts.file]:
-        raise _bad_table(path, "is not the file that was released")
+        raise _build_table_failure(path, "is not the file that was released")
 
 
-def _path(directory: str, file: str) -> str:
+def _find_path(directory: str, file: str) -> str:
     if os.path.basename(file) != file:
-        raise _bad_report(directory, "names a table elsewhere")
+        raise _build_report_failure(directory, "names a table elsewhere")
     return os.path.join(directory, file)
 
 
-def _bad_report(directory: str, problem: str) -> Failure:
-    return _refused("E821", os.path.join(directory, REPORT), problem)
+def _build_report_failure(directory: str, problem: str) -> Failure:
+    return _build_refusal("E821", os.path.join(directory, REPORT), problem)
 
 
-def _bad_table(path: str, problem: str) -> Failure:
-    return _refused("E822", path, problem)
+def _build_table_failure(path: str, problem: str) -> Failure:
+    return _build_refusal("E822", path, problem)
 
 
-def _refused(code: str, path: str, problem: str) -> Failure:
+def _build_refusal(code: str, path: str, problem: str) -> Failure:
     hint = "run the spec again: that is free, and writes the files anew"
     return Failure(ExitCode.SPEC, Complaint(code, f"{path} {problem}", hint))

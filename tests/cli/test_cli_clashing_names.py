@@ -12,7 +12,7 @@ import pytest
 import dprelease
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.output.released_tables import list_figures, list_tables
-from dprelease.reports.charts.figure_charts import figures_of as figures_drawn
+from dprelease.reports.charts.figure_charts import find_figures as figures_drawn
 from dprelease.reports.rerender import read_release
 from dprelease.reports.text.shown_names import title_with_unit
 
@@ -101,7 +101,7 @@ def test_a_figure_of_its_own_is_beside_no_other_one(
         assert shown[figure].low is shown[figure].high is shown[figure].ranks is None
     _, published = read_release(str(tmp_path / "out"))
     (table,) = published._tables.values()
-    drawn = {figure.name: list(figure.beside) for figure in figures_drawn(table)}
+    drawn = {figure.name: list(figure.companions) for figure in figures_drawn(table)}
     assert drawn == {figure: ["_noise_moe", "_flag"] for figure in ("people", name)}
     page = dprelease.report(tmp_path / "out").text
     assert page.count("± ") >= 4

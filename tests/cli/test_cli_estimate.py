@@ -27,7 +27,7 @@ from dprelease.model import (
     StoredTable,
 )
 from dprelease.reports.model.json_form import to_json
-from dprelease.reports.record_level.table_facts import drawn_table
+from dprelease.reports.record_level.table_facts import describe_drawn_table
 
 ROWS = 800
 
@@ -69,7 +69,7 @@ def release(folder: Path, form: str = "csv", rows: int = ROWS) -> Path:
     stored = StoredTable(f"/x/people.{form}", form, digest, len(content), counted.tally())
     report = {
         "schema": "dprelease/report/1",
-        "perturb": [to_json(drawn_table(STEP, stored, Fraction(19, 20)))],
+        "perturb": [to_json(describe_drawn_table(STEP, stored, Fraction(19, 20)))],
         "tables": [{"file": "overall.csv"}],
         "provenance": {"interval": "0.95"},
     }

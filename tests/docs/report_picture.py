@@ -20,8 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import dprelease
-from dprelease.reports.model.json_form import report_from_json
-from dprelease.reports.report_formats import rendered
+from dprelease.reports.model.json_form import read_report_json
+from dprelease.reports.report_formats import render_report
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "docs" / "pictures"
@@ -108,7 +108,7 @@ def page(picture: Picture) -> str:
     files = [each["file"] for each in report["tables"]]
     tables = dict(zip(files, result.output_tables, strict=True))
     return part(
-        rendered(report_from_json(report), tables, ["html"])["report.html"].decode(), picture
+        render_report(read_report_json(report), tables, ["html"])["report.html"].decode(), picture
     )
 
 

@@ -21,7 +21,7 @@ import dprelease
 from dprelease.cli.guard import execute
 from dprelease.ledger.identity import run_id
 from dprelease.output.csv_table import write_csv
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.rerender import rerender
 
 ROOT = Path(__file__).resolve().parents[2]
 EXPECTED = Path(__file__).parent / "expected"
@@ -92,7 +92,7 @@ def test_release_spec(name: str, checkout: Path, monkeypatch: pytest.MonkeyPatch
     assert {path.relative_to(output).as_posix() for path in published} == set(result.files)
     assert json.loads((output / "report.json").read_bytes()) == result.report
     assert check_shown(result.output_tables, output) > 0 or not result.output_tables
-    assert refusals(yaml.safe_load(rendered_again(result.output, "registry"))) == []
+    assert refusals(yaml.safe_load(rerender(result.output, "registry"))) == []
     if name in CHECKED:  # private keys and records too
         checked = frictionless.validate(str(output / "datapackage.json"))
         assert checked.flatten(["taskNumber", "type", "message"]) == []

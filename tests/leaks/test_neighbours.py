@@ -22,8 +22,8 @@ from thorough import some
 from world import HEADER, ROWS, Rows, Traces, World
 
 from dprelease.output.read_back import read_table
-from dprelease.reports.model.json_form import report_from_json
-from dprelease.reports.report_formats import rendered_with_charts
+from dprelease.reports.model.json_form import read_report_json
+from dprelease.reports.report_formats import render_with_charts
 from dprelease.statistics.statistic_registry import STATISTICS
 
 SPECS = ["every_statistic_rows", "every_statistic_people"]
@@ -81,7 +81,7 @@ def page_of(files: Mapping[str, bytes]) -> dict[str, bytes]:
         name: read_table(files[f"out/{name}"], name.rpartition(".")[2], each)
         for name, each in zip(names, facts["tables"], strict=True)
     }
-    made = rendered_with_charts(report_from_json(facts), tables, ["html", "md"])
+    made = render_with_charts(read_report_json(facts), tables, ["html", "md"])
     return {f"out/{name}": content for name, content in made.items()}
 
 

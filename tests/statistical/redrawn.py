@@ -19,7 +19,7 @@ from dprelease.model import Loss, NoisyTable, OutputTable, Plan
 from dprelease.release.bundle import assemble, build_tables
 from dprelease.release.payload import Sealed
 from dprelease.release.plan import plan_and_certify
-from dprelease.reports.model.json_form import report_from_json
+from dprelease.reports.model.json_form import read_report_json
 from dprelease.reports.model.report_model import ReportFacts
 
 Json = dict[str, Any]
@@ -85,7 +85,7 @@ class Redrawn:
         totals = account.compute_total(Caps()), account.compute_total(Caps(), terms)
         reservation = Reservation(run, State.CHARGED, True, zero, self.plan.loss, *totals)
         sealed = Sealed(self.noisy(entropy), {"dprelease": "1"}, {})
-        return report_from_json(assemble(self.plan, reservation, sealed, "now").report)
+        return read_report_json(assemble(self.plan, reservation, sealed, "now").report)
 
     def tables(self, entropy: Entropy) -> Mapping[str, OutputTable]:
         """The tables of another release, by file name."""

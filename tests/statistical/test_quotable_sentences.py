@@ -12,7 +12,7 @@ from redrawn import DAYS, REGIONS, SIZES, Redrawn
 from scipy.stats import binom
 
 from dprelease.combination.combined_figures import Published
-from dprelease.reports.sections.quotable import quotable
+from dprelease.reports.sections.quotable import iter_quotable
 
 ALPHA = Fraction(5, 100)
 ALARM = 1e-7
@@ -65,7 +65,7 @@ def wrong_releases(made: Redrawn, alpha: Fraction, releases: int, entropy: Any) 
     """In how many releases a sentence is wrong, and how many sentences say which is at an end."""
     facts, wrong, telling = made.facts(entropy), 0, 0
     for _ in range(releases):
-        sentences = list(quotable(Published(facts, made.tables(entropy)), alpha))
+        sentences = list(iter_quotable(Published(facts, made.tables(entropy)), alpha))
         wrong += any(map(is_wrong, sentences))
         telling += sum("clearly" in sentence for sentence in sentences)
     return wrong, telling

@@ -14,7 +14,7 @@ from dprelease.local.estimates import Cross, Estimates, Mean, Shares
 from dprelease.local.share_intervals import Figure
 from dprelease.model.record_tables import RecordStep
 from dprelease.reports.record_level.response_laws import Stated
-from dprelease.reports.text.shown_numbers import upward
+from dprelease.reports.text.shown_numbers import to_json_number
 
 MOST_PLACES = 9
 MOST_LABELS = 200
@@ -22,9 +22,9 @@ MOST_LABELS = 200
 
 def heading(facts: Stated, estimates: Estimates) -> str:
     """Which table, and what each of its cells was worth."""
-    loss = f"epsilon {rounded_up(upward(facts.step.loss.epsilon))}"
+    loss = f"epsilon {rounded_up(to_json_number(facts.step.loss.epsilon))}"
     if facts.step.loss.delta:
-        loss += f", delta {rounded_up(upward(facts.step.loss.delta))}"
+        loss += f", delta {rounded_up(to_json_number(facts.step.loss.delta))}"
     records = counted(estimates.rows, "record")
     return printable(f"{facts.step.perturb.name}: {records}, perturbed one by one ({loss})")
 

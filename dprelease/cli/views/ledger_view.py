@@ -22,7 +22,7 @@ from dprelease.ledger.totals import is_meeting, remaining, sum_spent, sum_spent_
 from dprelease.model import Plan
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import PlannedLedger, PlannedRho, PlannedTotals, Spent
-from dprelease.reports.text.shown_numbers import downward, number_or_none, upward
+from dprelease.reports.text.shown_numbers import downward, number_or_none, to_json_number
 
 
 def standing_of(
@@ -66,15 +66,15 @@ def standing_of(
         path=settings.path,
         dataset=dataset_account.dataset,
         runs=len(dataset_account.runs),
-        epsilon_spent=upward(plain.epsilon),
-        epsilon_after=upward(after.epsilon),
+        epsilon_spent=to_json_number(plain.epsilon),
+        epsilon_after=to_json_number(after.epsilon),
         epsilon_cap=number_or_none(caps.epsilon),
         epsilon_left_after=downward(left.epsilon),
-        delta_spent=upward(plain.delta),
-        delta_after=upward(after.delta),
+        delta_spent=to_json_number(plain.delta),
+        delta_after=to_json_number(after.delta),
         delta_cap=number_or_none(caps.delta),
         delta_left_after=downward(left.delta),
-        delta_kept=upward(then.reserve),
+        delta_kept=to_json_number(then.reserve),
         composed=PlannedTotals(now=_total(now), after=_total(then)),
         already_charged=earlier_run is not None,
         released_at=earlier_run.sealed_at if earlier_run else None,
@@ -84,7 +84,7 @@ def standing_of(
         else PlannedRho(
             spent=number_or_none(sum_spent_rho(dataset_account.terms)),
             after=number_or_none(sum_spent_rho((*dataset_account.terms, *more))),
-            cap=upward(caps.rho),
+            cap=to_json_number(caps.rho),
             left_after=downward(left.rho) or 0,
         ),
     )
@@ -93,7 +93,9 @@ def standing_of(
 
 def _total(total: Total) -> Spent:
     """State a composed total, rounded up."""
-    return Spent(epsilon=upward(total.epsilon), delta=upward(total.delta), by=total.by)
+    return Spent(
+        epsilon=to_json_number(total.epsilon), delta=to_json_number(total.delta), by=total.by
+    )
 
 
 def ledger_lines(ledger: PlannedLedger) -> list[str]:

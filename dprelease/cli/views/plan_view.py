@@ -25,7 +25,7 @@ from dprelease.cli.views.text_layout import (
 from dprelease.model.queries import column_name
 from dprelease.reports.model.json_form import from_json
 from dprelease.reports.model.record_model import RecordColumn, RecordTable
-from dprelease.reports.model.strategy_model import saved
+from dprelease.reports.model.strategy_model import compute_saving
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -183,7 +183,9 @@ def _together(strategies: Sequence[Facts]) -> Table:
     table = new_table("Planned together", ("query",), numbers)
     for query in (query for strategy in strategies for query in strategy["queries"]):
         sizes = query["deviation"], query["alone"]
-        table.add_row(name_lines(query["name"]), *map(rounded_up, sizes), f"{saved(*sizes)}%")
+        table.add_row(
+            name_lines(query["name"]), *map(rounded_up, sizes), f"{compute_saving(*sizes)}%"
+        )
     return table
 
 
@@ -328,7 +330,11 @@ def _record_tables(
 
 
 def _answers(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.reports.record_level.column_facts import amount, answer_of, error_of
+    from dprelease.reports.record_level.column_facts import (
+        describe_answer,
+        format_amount,
+        format_error,
+    )
 
     headings = ("table and column", "an answer is", "expected error", "least")
     table = new_table("What is published record by record", headings)
@@ -336,15 +342,15 @@ def _answers(perturbs: Sequence[RecordTable]) -> Table:
         table.add_row(part.name, "", "", "")
         for column in part.columns:
             error, least = (
-                error_of(column, column.error.expected),
-                amount(column, column.error.floor),
+                format_error(column, column.error.expected),
+                format_amount(column, column.error.floor),
             )
-            table.add_row(f"  {column.name}", answer_of(column), error, least)
+            table.add_row(f"  {column.name}", describe_answer(column), error, least)
     return table
 
 
 def _record_protection(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.reports.text.shown_numbers import percent
+    from dprelease.reports.text.shown_numbers import write_percent
 
     with_delta = any(part.delta for part in perturbs)
     numbers = ("truth", "scale", "epsilon", *(["delta"] if with_delta else []))
@@ -358,7 +364,7 @@ def _record_protection(perturbs: Sequence[RecordTable]) -> Table:
             table.add_row(
                 f"  {column.name}",
                 column.mechanism,
-                "" if column.truth is None else percent(column.truth.own),
+                "" if column.truth is None else write_percent(column.truth.own),
                 "" if scale is None else rounded_up(scale),
                 *_losses(column, with_delta),
             )
@@ -370,12 +376,15 @@ def _losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[str]:
 
 
 def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
-    from dprelease.reports.record_level.column_facts import halfwidth_head, halfwidth_rows
+    from dprelease.reports.record_level.column_facts import (
+        list_halfwidth_heads,
+        list_halfwidth_rows,
+    )
 
-    head = halfwidth_head(perturbs[0])
+    head = list_halfwidth_heads(perturbs[0])
     table = new_table("What estimates are worth", head[:2], head[2:])
     for part in perturbs:
-        for name, *rest in halfwidth_rows(part):
+        for name, *rest in list_halfwidth_rows(part):
             table.add_row(f"{part.name}: {name}" if len(perturbs) > 1 else name, *rest)
     return table
 
@@ -384,12 +393,14 @@ def _record_errors(
     options: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Iterator[tuple[str, list[str]]]:
     """What an answer errs at other totals: a row for each column."""
-    from dprelease.reports.record_level.column_facts import amount
+    from dprelease.reports.record_level.column_facts import format_amount
 
     for part in perturbs:
         for column in part.columns:
             cells = [
-                "too little" if errors is None else amount(column, errors[part.name][column.name])
+                "too little"
+                if errors is None
+                else format_amount(column, errors[part.name][column.name])
                 for errors in (option["perturb"] for option in options)
             ]
             yield f"{part.name}: {column.name}", cells

@@ -10,9 +10,9 @@ from dprelease.cli.views.console import answer, answer_json, folded
 from dprelease.cli.views.ledger_view import added_up, kept_note, standing_of
 from dprelease.cli.views.text_layout import remaining_text, rounded_down, rounded_up
 from dprelease.errors import Failure
-from dprelease.reports.facts.query_facts import accounting_facts
+from dprelease.reports.facts.query_facts import describe_composition
 from dprelease.reports.model.json_form import to_json
-from dprelease.reports.text.shown_numbers import upward
+from dprelease.reports.text.shown_numbers import to_json_number
 
 if TYPE_CHECKING:
     from dprelease import Result
@@ -37,7 +37,7 @@ def tell_json(result: Result) -> None:
             "output": result.output,
             "files": list(result.files),
             "charged": result.charged,
-            "loss": to_json(accounting_facts(result.plan)),
+            "loss": to_json(describe_composition(result.plan)),
             "ledger": result.report["ledger"],
             "warnings": [warning.to_dict() for warning in result.warnings],
         }
@@ -118,8 +118,8 @@ def _left(result: Result) -> str:
 def loss_of(result: Result) -> str:
     """What the release costs, and how that adds up."""
     loss = result.plan.loss
-    delta = f", delta {rounded_up(upward(loss.delta))}" if loss.delta else ""
+    delta = f", delta {rounded_up(to_json_number(loss.delta))}" if loss.delta else ""
     total_rho = loss.rho if result.plan.release.privacy.rho is not None else None
-    rho = f", by rho {rounded_up(upward(total_rho))}" if total_rho is not None else ""
+    rho = f", by rho {rounded_up(to_json_number(total_rho))}" if total_rho is not None else ""
     added = added_up(result.plan.method)
-    return f"epsilon {rounded_up(upward(loss.epsilon))}{delta}{rho} ({added})"
+    return f"epsilon {rounded_up(to_json_number(loss.epsilon))}{delta}{rho} ({added})"

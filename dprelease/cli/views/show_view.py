@@ -28,7 +28,7 @@ from dprelease.output.released_tables import (
     list_keys,
 )
 from dprelease.postprocess.intervals.number_text import Rounding, choose_decimals, write_rounded
-from dprelease.reports.text.shown_names import named_key
+from dprelease.reports.text.shown_names import get_key_name
 
 EMPTY = "-"
 MARKS = ("*", "†", "‡", "§")
@@ -255,7 +255,7 @@ def _in_words(table: Described, read: Rows) -> tuple[Described, Rows]:
     }
     rows = [
         tuple(
-            named_key(worded[place], text) if place in worded and text is not None else text
+            get_key_name(worded[place], text) if place in worded and text is not None else text
             for place, text in enumerate(row)
         )
         for row in read.rows

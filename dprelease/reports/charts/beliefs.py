@@ -9,9 +9,9 @@ from itertools import groupby
 from textwrap import wrap
 
 from dprelease.language import say
-from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, near
+from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, build_chart, fix
 from dprelease.reports.model.meaning_model import Beliefs
-from dprelease.reports.text.shown_numbers import belief_text, headline, percent
+from dprelease.reports.text.shown_numbers import write_belief, write_headline, write_percent
 
 STEP, REACH = 0.25, 6.0
 """Points lie so far apart in log odds, and so far out from where a belief is one half."""
@@ -20,14 +20,14 @@ SIDE = 10.4  # from one person to the next
 STYLES = ("band-1", "band-2")
 
 
-def band_chart(tables: Sequence[Beliefs]) -> Chart:
+def draw_band_chart(tables: Sequence[Beliefs]) -> Chart:
     """Draw for every belief before how far it can move; one band for each table."""
     x_start, top, side = 46.0, 12.0, 290.0
     across, up = Scale(0, 1, x_start, x_start + side), Scale(0, 1, top + side * 0.8, top)
     bottom = up.start
     legend = [
         wrap(
-            say("charts.beliefs.line", epsilon=headline(table.epsilon), about=table.about),
+            say("charts.beliefs.line", epsilon=write_headline(table.epsilon), about=table.about),
             LEGEND,
         )
         for table in tables[:2]
@@ -35,30 +35,32 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
     drawing = Drawing(bottom + 44 + 15 * sum(map(len, legend)))
     for tenth in (0, 25, 50, 75, 100):
         share = tenth / 100
-        drawing.line((x_start, up.at(share)), (x_start + side, up.at(share)), "grid")
-        drawing.text(x_start - 6, up.at(share) + 4, percent(share), anchor="end")
-        drawing.text(across.at(share), bottom + 14, percent(share), anchor="middle")
+        drawing.draw_line((x_start, up.place(share)), (x_start + side, up.place(share)), "grid")
+        drawing.write_text(x_start - 6, up.place(share) + 4, write_percent(share), anchor="end")
+        drawing.write_text(across.place(share), bottom + 14, write_percent(share), anchor="middle")
     for place, table in reversed(list(enumerate(tables[:2]))):
-        drawing.path(_band(across, up, float(table.epsilon)), STYLES[place], closed=True)
-    drawing.path([(across.at(0), up.at(0)), (across.at(1), up.at(1))], "rule dash")
-    drawing.text(x_start + side / 2, bottom + 29, say("charts.beliefs.axes"), anchor="middle")
+        drawing.draw_path(
+            _outline_band(across, up, float(table.epsilon)), STYLES[place], closed=True
+        )
+    drawing.draw_path([(across.place(0), up.place(0)), (across.place(1), up.place(1))], "rule dash")
+    drawing.write_text(x_start + side / 2, bottom + 29, say("charts.beliefs.axes"), anchor="middle")
     y = bottom + 48
     for place, lines in enumerate(legend):
-        drawing.box((x_start, y - 9), (12, 10), STYLES[place])
+        drawing.draw_box((x_start, y - 9), (12, 10), STYLES[place])
         for line in lines:
-            drawing.text(x_start + 18, y, line)
+            drawing.write_text(x_start + 18, y, line)
             y += 15
     description = say("charts.beliefs.description") + " ".join(
         say(
             "charts.beliefs.from_half",
             about=table.about,
-            least=belief_text(_at(table, 0.5)[0]),
-            greatest=belief_text(_at(table, 0.5)[1]),
+            least=write_belief(_place_point(table, 0.5)[0]),
+            greatest=write_belief(_place_point(table, 0.5)[1]),
         )
         for table in tables
     )
     rows = [
-        (table.about, *map(belief_text, (row.prior, row.posterior_low, row.posterior_high)))
+        (table.about, *map(write_belief, (row.prior, row.posterior_low, row.posterior_high)))
         for table in tables
         for row in table.rows
     ]
@@ -68,12 +70,12 @@ def band_chart(tables: Sequence[Beliefs]) -> Chart:
         say("charts.beliefs.columns.least"),
         say("charts.beliefs.columns.greatest"),
     )
-    return chart_of(
+    return build_chart(
         (("", drawing),), "chart-beliefs", say("charts.beliefs.title"), description, head, rows
     )
 
 
-def most(epsilon: float) -> list[tuple[float, float]]:
+def list_greatest(epsilon: float) -> list[tuple[float, float]]:
     """List beliefs before with the greatest belief after, dense wherever one of them changes.
 
     Straight lines between them run below the true curve by less than 0.3 points of a hundred.
@@ -87,32 +89,37 @@ def _share(log_odds: float) -> float:
     return 1 / (1 + math.exp(min(-log_odds, 700.0)))
 
 
-def _band(across: Scale, up: Scale, epsilon: float) -> list[tuple[float, float]]:
+def _outline_band(across: Scale, up: Scale, epsilon: float) -> list[tuple[float, float]]:
     """Outline what a belief can move to, rounded outward: steep curves would look safer else."""
-    above = most(epsilon)
-    upper = [(_floor(across.at(before)), _floor(up.at(after))) for before, after in above]
+    above = list_greatest(epsilon)
+    upper = [
+        (_round_down(across.place(before)), _round_down(up.place(after))) for before, after in above
+    ]
     # the least belief after is one less the greatest of the opposite
-    lower = [(_ceil(across.at(1 - before)), _ceil(up.at(1 - after))) for before, after in above]
+    lower = [
+        (_round_up(across.place(1 - before)), _round_up(up.place(1 - after)))
+        for before, after in above
+    ]
     return [point for point, _ in groupby([*upper, *lower])]
 
 
-def _floor(place: float) -> float:
+def _round_down(place: float) -> float:
     return math.floor(place * 10 + 1e-6) / 10
 
 
-def _ceil(place: float) -> float:
+def _round_up(place: float) -> float:
     return math.ceil(place * 10 - 1e-6) / 10
 
 
-def _at(table: Beliefs, prior: float) -> tuple[float, float]:
+def _place_point(table: Beliefs, prior: float) -> tuple[float, float]:
     row = next(row for row in table.rows if row.prior == prior)
     return row.posterior_low, row.posterior_high
 
 
-def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
+def draw_people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     """Draw one belief before, and the bounds of it after, as people out of a hundred."""
     # the decimals as written: of floats, 0.07 of 100 is a little more than 7
-    low, high = (Fraction(str(share)) * 100 for share in _at(table, prior))
+    low, high = (Fraction(str(share)) * 100 for share in _place_point(table, prior))
     marked = (round(prior * 100), math.floor(low), math.ceil(high))
     labels = (
         say("charts.beliefs.columns.before"),
@@ -123,16 +130,16 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     gap = (WIDTH - 3 * 10 * SIDE) / 4
     for place, (count, label) in enumerate(zip(marked, labels, strict=True)):
         x = gap + place * (10 * SIDE + gap)
-        hundred(drawing, (x, 4), count)
-        drawing.text(
+        draw_hundred(drawing, (x, 4), count)
+        drawing.write_text(
             x + 5 * SIDE,
             10 * SIDE + 20,
             say("charts.people.of_hundred", count=count),
             "t b",
             "middle",
         )
-        drawing.text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")
-    said = (
+        drawing.write_text(x + 5 * SIDE, 10 * SIDE + 34, label, anchor="middle")
+    note = (
         say("charts.people.but_for_rare_outcomes")
         if table.delta
         else say("charts.people.whatever_it_says")
@@ -140,7 +147,7 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     description = say(
         "charts.people.description",
         before=marked[0],
-        condition=said,
+        condition=note,
         least=marked[1],
         greatest=marked[2],
     )
@@ -149,25 +156,25 @@ def people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
         say("charts.people.title", about=table.about),
         (say("charts.people.columns.belief"), say("charts.people.columns.in_hundred")),
     )
-    return chart_of((("", drawing),), f"chart-people-{number}", title, description, head, rows)
+    return build_chart((("", drawing),), f"chart-people-{number}", title, description, head, rows)
 
 
-def hundred(drawing: Drawing, corner: tuple[float, float], marked: int) -> None:
+def draw_hundred(drawing: Drawing, corner: tuple[float, float], marked: int) -> None:
     """Draw a hundred people, row by row; the first ``marked`` stand out, by size too."""
     x, y = corner
     for style, places in (("p-on", range(marked)), ("p-off", range(marked, 100))):
         outlines = [
-            _person(x + SIDE * (place % 10), y + SIDE * (place // 10), style == "p-on")
+            _draw_person(x + SIDE * (place % 10), y + SIDE * (place // 10), style == "p-on")
             for place in places
         ]
         if outlines:
-            drawing.shape("".join(outlines), style)
+            drawing.draw_shape("".join(outlines), style)
 
 
-def _person(x: float, y: float, marked: bool) -> str:
+def _draw_person(x: float, y: float, marked: bool) -> str:
     """Draw a head and shoulders, or a dot of the same place."""
-    cx, cy = near(x + SIDE / 2), y + 2.8
+    cx, cy = fix(x + SIDE / 2), y + 2.8
     if not marked:
-        return f"M{cx} {near(cy + 2.2)}m-1.6 0a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0z"
-    head = f"M{cx} {near(cy)}m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z"
-    return f"{head}M{near(x + SIDE / 2 - 3.6)} {near(y + 9.6)}v-1.4a3.6 2.8 0 0 1 7.2 0v1.4z"
+        return f"M{cx} {fix(cy + 2.2)}m-1.6 0a1.6 1.6 0 1 0 3.2 0a1.6 1.6 0 1 0 -3.2 0z"
+    head = f"M{cx} {fix(cy)}m-2 0a2 2 0 1 0 4 0a2 2 0 1 0 -4 0z"
+    return f"{head}M{fix(x + SIDE / 2 - 3.6)} {fix(y + 9.6)}v-1.4a3.6 2.8 0 0 1 7.2 0v1.4z"

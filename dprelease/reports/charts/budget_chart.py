@@ -7,16 +7,25 @@ from datetime import datetime
 from math import floor
 
 from dprelease.language import counted, number_text, say
-from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, bars, chart_of, cut, linear
-from dprelease.reports.facts.unit_facts import added
+from dprelease.reports.charts.svg import (
+    WIDTH,
+    Chart,
+    Drawing,
+    Scale,
+    build_chart,
+    cut,
+    draw_bars,
+    fit_linear_scale,
+)
+from dprelease.reports.facts.unit_facts import describe_accounting
 from dprelease.reports.model.record_model import Number, RecordTable
 from dprelease.reports.model.report_model import Accounting, Ledger, LedgerStanding, Query
-from dprelease.reports.text.shown_numbers import shortened, written
+from dprelease.reports.text.shown_numbers import format_number, shorten
 
 MOST_BARS = 12
 
 
-def paid(
+def list_payments(
     queries: Sequence[Query], method: str, perturbs: Sequence[RecordTable] = ()
 ) -> tuple[str, list[tuple[str, float]]]:
     """List what is paid for once, with its cost: queries that share a release are one.
@@ -44,29 +53,31 @@ def paid(
     return "rho" if in_rho else "epsilon", of_queries + of_records
 
 
-def budget_chart(
+def draw_budget_chart(
     queries: Sequence[Query], accounting: Accounting, perturbs: Sequence[RecordTable] = ()
 ) -> Chart:
     """Draw a bar for each release, as a share of all; for each column of a record-level table."""
-    unit, costs = paid(queries, accounting.method, perturbs)
+    unit, costs = list_payments(queries, accounting.method, perturbs)
     total = sum(cost for _, cost in costs) or 1
-    drawn = costs
+    cost_rows = costs
     if len(costs) > MOST_BARS:
         rest = costs[MOST_BARS - 1 :]
-        drawn = [
+        cost_rows = [
             *costs[: MOST_BARS - 1],
             (say("charts.budget.more", number=len(rest)), sum(cost for _, cost in rest)),
         ]
     label, largest = max(costs, key=lambda paid_for: paid_for[1], default=("", 0.0))
-    rows = [(label, written(shortened(cost)), _of_total(cost, total)) for label, cost in costs]
-    drawing = bars(
+    rows = [
+        (label, format_number(shorten(cost)), _describe_share(cost, total)) for label, cost in costs
+    ]
+    drawing = draw_bars(
         [
             (
                 cut(label, 38),
-                f"{written(shortened(cost))} · {_of_total(cost, total)}",
+                f"{format_number(shorten(cost))} · {_describe_share(cost, total)}",
                 cost / total,
             )
-            for label, cost in drawn
+            for label, cost in cost_rows
         ],
         "track",
     )
@@ -80,8 +91,8 @@ def budget_chart(
     sizes = {
         "share": number_text(f"{largest / total * 100:.3g}"),
         "label": label,
-        "method": added(accounting.method),
-        "epsilon": written(accounting.epsilon),
+        "method": describe_accounting(accounting.method),
+        "epsilon": format_number(accounting.epsilon),
     }
     description = counted(
         len(costs),
@@ -89,113 +100,120 @@ def budget_chart(
         **sizes,
     )
     title = say("charts.budget.title", parts=by, unit=unit)
-    return chart_of(
+    return build_chart(
         (("", drawing),), "chart-budget", title, description, (by, unit, say("words.share")), rows
     )
 
 
-def ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
+def draw_ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
     """Draw one bar: spent before, this release, left up to the cap."""
-    spent = ledger.composed or ledger
-    before, after = float(spent.before.epsilon), float(spent.after.epsilon)
+    accounting = ledger.composed or ledger
+    before, after = float(accounting.before.epsilon), float(accounting.after.epsilon)
     cap = ledger.cap.epsilon
     longest = max(after, float(cap) if cap is not None else after) or 1.0
     drawing = Drawing(84)
     across = Scale(0, longest, 0, WIDTH)
-    drawing.box((0, 6), (WIDTH, 20), "track")
-    drawing.box((0, 6), (across.at(before), 20), "bar quiet")
-    drawing.box((across.at(before), 6), (across.at(after) - across.at(before), 20), "bar")
-    remaining = say("words.no_cap") if ledger.cap.rho is None else _capped(ledger.cap.rho)
+    drawing.draw_box((0, 6), (WIDTH, 20), "track")
+    drawing.draw_box((0, 6), (across.place(before), 20), "bar quiet")
+    drawing.draw_box(
+        (across.place(before), 6), (across.place(after) - across.place(before), 20), "bar"
+    )
+    remaining = say("words.no_cap") if ledger.cap.rho is None else _describe_cap(ledger.cap.rho)
     if cap is not None:  # never more than there is
         remaining_budget = max(0.0, float(cap) - after)
         digits = floor(float(f"{remaining_budget:.12g}") * 10**6) / 10**6
-        remaining = say("charts.ledger.of_cap", amount=written(digits), cap=written(cap))
+        remaining = say(
+            "charts.ledger.of_cap", amount=format_number(digits), cap=format_number(cap)
+        )
     rows = (
-        (say("charts.ledger.spent_before"), _loss(before)),
-        (say("charts.ledger.this_release_adds"), _loss(after - before)),
+        (say("charts.ledger.spent_before"), _format_loss(before)),
+        (say("charts.ledger.this_release_adds"), _format_loss(after - before)),
         (say("charts.ledger.left_under_cap"), remaining),
     )
-    texts = [say("words.labelled", label=label, text=said) for label, said in rows]
+    texts = [say("words.labelled", label=label, text=text) for label, text in rows]
     for place, text in enumerate(texts):
         y = 44.0 + 17 * place
-        drawing.box((0, y - 9), (12, 10), ("bar quiet", "bar", "track")[place])
-        drawing.text(18, y, text, "t")
-    return chart_of(
+        drawing.draw_box((0, y - 9), (12, 10), ("bar quiet", "bar", "track")[place])
+        drawing.write_text(18, y, text, "t")
+    return build_chart(
         (("", drawing),),
         "chart-ledger",
         say("charts.ledger.title"),
-        "; ".join(texts) + f". {_counted(ledger)}",
+        "; ".join(texts) + f". {_describe_accounting(ledger)}",
         (say("words.what"), say("words.epsilon")),
         rows,
-        say("charts.ledger.description", composition=_counted(ledger)),
+        say("charts.ledger.description", composition=_describe_accounting(ledger)),
     )
 
 
-def _capped(rho: Number) -> str:
+def _describe_cap(rho: Number) -> str:
     """What holds the dataset where no cap of epsilon does."""
-    return say("charts.ledger.cap_of_rho", cap=written(rho))
+    return say("charts.ledger.cap_of_rho", cap=format_number(rho))
 
 
-def _loss(value: float) -> str:
-    return written(shortened(float(f"{value:.12g}"), 6))
+def _format_loss(value: float) -> str:
+    return format_number(shorten(float(f"{value:.12g}"), 6))
 
 
-def _counted(ledger: Ledger | LedgerStanding) -> str:
+def _describe_accounting(ledger: Ledger | LedgerStanding) -> str:
     """How releases add up: a chart can't be read without that."""
-    said = say("charts.ledger.added_plainly")
+    sentence = say("charts.ledger.added_plainly")
     if ledger.composed is not None and ledger.composed.after.by == "zCDP":
-        said = say("charts.ledger.composed_by_zcdp")
+        sentence = say("charts.ledger.composed_by_zcdp")
     if ledger.disjoint_periods:
-        said += say("charts.ledger.disjoint_periods")
-    return said
+        sentence += say("charts.ledger.disjoint_periods")
+    return sentence
 
 
-def spending_chart(ledger: Ledger) -> Chart | None:
+def draw_spending_chart(ledger: Ledger) -> Chart | None:
     """Draw epsilon over time, all charges of the dataset added up; None if none are known."""
     history, cap = ledger.history, ledger.cap.epsilon
     if not history:
         return None
     totals = [float(charge.epsilon) for charge in history]
-    times = _times([charge.at for charge in history])
+    times = _read_times([charge.at for charge in history])
     x_start, x_end, top, bottom = 40.0, WIDTH - 8.0, 20.0, 150.0
-    up = linear([*totals, *([float(cap)] if cap is not None else [])], bottom, top)
+    up = fit_linear_scale([*totals, *([float(cap)] if cap is not None else [])], bottom, top)
     across = Scale(times[0], times[-1], x_start + 6, x_end - 40)
     drawing = Drawing(bottom + 22)
-    drawing.axis_up(up, x_start, x_end, "grid")
-    points, level = [(x_start, up.at(0))], 0.0
+    drawing.draw_axis_up(up, x_start, x_end, "grid")
+    points, level = [(x_start, up.place(0))], 0.0
     for time, total in zip(times, totals, strict=True):
-        x = across.at(time) if times[0] != times[-1] else (x_start + x_end) / 2
-        points += [(x, up.at(level)), (x, up.at(total))]
+        x = across.place(time) if times[0] != times[-1] else (x_start + x_end) / 2
+        points += [(x, up.place(level)), (x, up.place(total))]
         level = total
-    points.append((x_end, up.at(level)))
-    drawing.path(points, "stroke-1")
-    drawing.dot(*points[-2], 3.5, "bar")
+    points.append((x_end, up.place(level)))
+    drawing.draw_path(points, "stroke-1")
+    drawing.draw_dot(*points[-2], 3.5, "bar")
     if cap is not None:
-        drawing.line((x_start, up.at(float(cap))), (x_end, up.at(float(cap))), "limit")
-        drawing.text(
-            x_end, up.at(float(cap)) - 4, say("charts.timeline.cap", cap=written(cap)), anchor="end"
+        drawing.draw_line((x_start, up.place(float(cap))), (x_end, up.place(float(cap))), "limit")
+        drawing.write_text(
+            x_end,
+            up.place(float(cap)) - 4,
+            say("charts.timeline.cap", cap=format_number(cap)),
+            anchor="end",
         )
     first, last = (history[place].at[:10] for place in (0, -1))
     if first != last:
-        drawing.text(x_start, bottom + 16, first)
-    drawing.text(x_end, bottom + 16, last, anchor="end")
+        drawing.write_text(x_start, bottom + 16, first)
+    drawing.write_text(x_end, bottom + 16, last, anchor="end")
     description = (
         counted(
             len(history),
             "charts.timeline.charges",
-            epsilon=written(history[-1].epsilon),
+            epsilon=format_number(history[-1].epsilon),
         )
         + (
-            say("charts.timeline.under_cap", cap=written(cap))
+            say("charts.timeline.under_cap", cap=format_number(cap))
             if cap is not None
             else say("charts.timeline.no_cap")
             if ledger.cap.rho is None
-            else f"; {_capped(ledger.cap.rho)}."
+            else f"; {_describe_cap(ledger.cap.rho)}."
         )
-        + f" {_counted(ledger)}"
+        + f" {_describe_accounting(ledger)}"
     )
     rows = [
-        (str(charge.entry), charge.at[:19].replace("T", " "), written(charge.epsilon))
+        (str(charge.entry), charge.at[:19].replace("T", " "), format_number(charge.epsilon))
         for charge in history
     ]
     head = (
@@ -203,12 +221,12 @@ def spending_chart(ledger: Ledger) -> Chart | None:
         say("charts.timeline.columns.charged_at"),
         say("charts.timeline.columns.epsilon"),
     )
-    return chart_of(
+    return build_chart(
         (("", drawing),), "chart-spending", say("charts.timeline.title"), description, head, rows
     )
 
 
-def _times(texts: Sequence[str]) -> list[float]:
+def _read_times(texts: Sequence[str]) -> list[float]:
     """Read times as seconds, or number the charges where one can't be read or they go back."""
     try:
         times = [datetime.fromisoformat(text).timestamp() for text in texts]
@@ -219,5 +237,5 @@ def _times(texts: Sequence[str]) -> list[float]:
     return [float(place) for place in range(len(texts))]
 
 
-def _of_total(cost: float, total: float) -> str:
+def _describe_share(cost: float, total: float) -> str:
     return say("words.percent", share=number_text(f"{cost / total * 100:.3g}"))

@@ -23,10 +23,10 @@ from dprelease.postprocess.intervals.number_text import Rounding, choose_decimal
 from dprelease.reports.charts.forms import (
     Band,
     Estimate,
-    estimates_across,
+    draw_estimates_across,
+    draw_line_with_band,
     heat_grid,
-    line_with_band,
-    places_of,
+    place_keys,
 )
 from dprelease.reports.charts.svg import (
     Chart,
@@ -34,13 +34,13 @@ from dprelease.reports.charts.svg import (
     HeatTable,
     Scale,
     VegaLite,
-    chart_of,
-    isolated,
-    linear,
-    short,
+    build_chart,
+    fit_linear_scale,
+    isolate,
+    write_short,
 )
-from dprelease.reports.charts.vega_lite import Layers, specification, vega_file
-from dprelease.reports.text.shown_names import column_title, key_text, title_with_unit
+from dprelease.reports.charts.vega_lite import Layers, build_specification, name_vega_file
+from dprelease.reports.text.shown_names import get_column_title, title_with_unit, write_key
 
 MOST_LINES = 40
 """Up to so many rows each gets a line of its own, with its label, in a chart or in a facet."""
@@ -64,11 +64,11 @@ class Figure(NamedTuple):
     besides: tuple[Mapping[str, OutputColumn], ...]  # by ending, of each column
 
     @property
-    def beside(self) -> Mapping[str, OutputColumn]:
+    def companions(self) -> Mapping[str, OutputColumn]:
         """What stands beside the first column."""
         return self.besides[0]
 
-    def all_beside(self, ending: str) -> list[OutputColumn]:
+    def list_beside(self, ending: str) -> list[OutputColumn]:
         """Give what has this ending beside any of the columns."""
         return [beside[ending] for beside in self.besides if ending in beside]
 
@@ -86,10 +86,10 @@ class Figure(NamedTuple):
             return title_with_unit(first)
         return title_with_unit(replace(first, name=self.name))
 
-    def estimates(self, labels: Sequence[str]) -> list[Estimate]:
+    def build_estimates(self, labels: Sequence[str]) -> list[Estimate]:
         """Give each row as it is drawn."""
-        values = list(zip(*map(_floats, self.columns), strict=True))
-        flags = self.all_beside("_flag")
+        values = list(zip(*map(_convert_to_floats, self.columns), strict=True))
+        flags = self.list_beside("_flag")
         hollow = [any(is_weak(flag.values[row]) for flag in flags) for row in range(len(values))]
         if len(self.columns) > 1:
             return [
@@ -99,45 +99,49 @@ class Figure(NamedTuple):
         return [
             Estimate(label, value, interval, flagged)
             for label, (value,), interval, flagged in zip(
-                labels, values, self._intervals([row[0] for row in values]), hollow, strict=True
+                labels,
+                values,
+                self._list_intervals([row[0] for row in values]),
+                hollow,
+                strict=True,
             )
         ]
 
-    def _intervals(self, values: Values) -> list[tuple[float, float] | None]:
-        low, high = self.beside.get("_low"), self.beside.get("_high")
+    def _list_intervals(self, values: Values) -> list[tuple[float, float] | None]:
+        low, high = self.companions.get("_low"), self.companions.get("_high")
         if low and high:
-            ends = list(zip(_floats(low), _floats(high), strict=True))
-        elif halves := self.beside.get("_noise_moe"):
+            ends = list(zip(_convert_to_floats(low), _convert_to_floats(high), strict=True))
+        elif halves := self.companions.get("_noise_moe"):
             ends = [
                 (None, None) if value is None or half is None else (value - half, value + half)
-                for value, half in zip(values, _floats(halves), strict=True)
+                for value, half in zip(values, _convert_to_floats(halves), strict=True)
             ]
         else:
             return [None] * len(values)
         return [
-            (least, most) if value is not None and least is not None and most is not None else None
-            for value, (least, most) in zip(values, ends, strict=True)
+            (low, high) if value is not None and low is not None and high is not None else None
+            for value, (low, high) in zip(values, ends, strict=True)
         ]
 
-    def in_ranks(self) -> str:
+    def describe_ranks(self) -> str:
         """Say within how many ranks the values are right, if that is all that is known."""
-        columns = self.all_beside("_rank_moe")
+        columns = self.list_beside("_rank_moe")
         values = [value for column in columns for value in column.values if isinstance(value, int)]
         decimals = columns[0].decimals if columns else 0
         places = choose_decimals(values, decimals) if decimals else 0  # weight has decimals
         ranks = [Decimal(write_rounded(value, decimals, places, Rounding.UP)) for value in values]
-        if not ranks or "_noise_moe" in self.beside:
+        if not ranks or "_noise_moe" in self.companions:
             return ""
-        least, most = min(ranks), max(ranks)
-        if least < most:
+        lowest, highest = min(ranks), max(ranks)
+        if lowest < highest:
             return say(
                 "charts.figures.ranks.from_to",
-                least=least,
-                most=most,
+                least=lowest,
+                most=highest,
             )
         return say(
             "charts.figures.ranks.up_to",
-            most=most,
+            most=highest,
         )
 
 
@@ -145,7 +149,7 @@ _BEHIND = ("_count", "_mean")
 """Figures that are published beside that of their query: the numbers behind it."""
 
 
-def figures_of(table: OutputTable) -> list[Figure]:
+def find_figures(table: OutputTable) -> list[Figure]:
     """Find the columns of numbers that are figures of their own, not beside another one."""
     figures: dict[str, Figure] = {}
     places = place_columns([(column.name, column.query) for column in table.columns])
@@ -177,7 +181,7 @@ class Form(NamedTuple):
     keys: tuple[OutputColumn, ...]  # those that name a row inside its facet
 
 
-def form_of(table: OutputTable, orders: Orders) -> Form | None:
+def choose_form(table: OutputTable, orders: Orders) -> Form | None:
     """Choose the form for a table by its keys; None where no form suits its rows."""
     keys = tuple(column for column in table.columns if column.kind == "key")
     if not keys or table.rows < 2:
@@ -188,10 +192,10 @@ def form_of(table: OutputTable, orders: Orders) -> Form | None:
         if is_line and table.rows <= MOST_POINTS:
             return Form("line", whole, keys)
         return Form("dots", whole, keys) if table.rows <= MOST_LINES else None
-    if kind := _faceted(table, keys, is_line):
+    if kind := _choose_facets(table, keys, is_line):
         rows_of: dict[str, list[int]] = {}
         for row in range(table.rows):
-            rows_of.setdefault(_key(keys[0], row), []).append(row)
+            rows_of.setdefault(_write_key(keys[0], row), []).append(row)
         parts = tuple((title, tuple(rows)) for title, rows in rows_of.items())
         return Form(kind, parts, keys[1:])
     sizes = [len(set(key.values)) for key in keys]
@@ -199,7 +203,7 @@ def form_of(table: OutputTable, orders: Orders) -> Form | None:
     return Form("heat", whole, keys) if is_small else None
 
 
-def _faceted(table: OutputTable, keys: Sequence[OutputColumn], is_line: bool) -> str:
+def _choose_facets(table: OutputTable, keys: Sequence[OutputColumn], is_line: bool) -> str:
     """Say what each facet of the first key holds: "line", "dots"; "" where facets don't suit."""
     rows = Counter(keys[0].values)
     longest = max(rows.values())
@@ -211,7 +215,7 @@ def _faceted(table: OutputTable, keys: Sequence[OutputColumn], is_line: bool) ->
     return "dots" if suits else ""
 
 
-def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it is published
+def draw_figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it is published
     table: OutputTable,
     figure: Figure,
     form: Form,
@@ -228,42 +232,44 @@ def figure_chart(  # noqa: PLR0913, PLR0917 - a figure, its table, and where it 
     """
     name, file = place
     labels = [_label(form.keys, row) for row in range(table.rows)]
-    rows = figure.estimates(labels)
-    drawn = [row for row in rows if row.ends()]
-    if not drawn:
+    rows = figure.build_estimates(labels)
+    marks = [row for row in rows if row.list_ends()]
+    if not marks:
         return None
     kind = "range" if len(figure.columns) > 1 else form.kind
     if kind == "range" and (form.kind == "heat" or max(len(p[1]) for p in form.parts) > MOST_LINES):
         return None
-    ends = [end for row in drawn for end in row.ends()]
-    scale = linear(ends, 0, 1, 4, zero=False)
-    said = _said(figure, kind, form, table, scale, level, any(row.flagged for row in drawn))
+    ends = [end for row in marks for end in row.list_ends()]
+    scale = fit_linear_scale(ends, 0, 1, 4, zero=False)
+    description = _describe_chart(
+        figure, kind, form, table, scale, level, any(row.flagged for row in marks)
+    )
     layers = Layers(
         kind,
         table,
         file,
         tuple(column.name for column in figure.columns),
-        {ending: column.name for ending, column in figure.beside.items() if ending != "_flag"},
-        tuple(flag.name for flag in figure.all_beside("_flag")),
+        {ending: column.name for ending, column in figure.companions.items() if ending != "_flag"},
+        tuple(flag.name for flag in figure.list_beside("_flag")),
         tuple(key.name for key in form.keys),
         next((key.name for key in table.columns if key.kind == "key" and key not in form.keys), ""),
         orders,
         (scale.low, scale.high),
     )
-    content = specification(layers, figure.title, said)
-    vega = VegaLite(vega_file(table.name, figure.name, name), content)
+    content = build_specification(layers, figure.title, description)
+    vega = VegaLite(name_vega_file(table.name, figure.name, name), content)
     if kind == "heat":
-        shown = list(texts(figure.columns[0]))
-        return heat_grid((name, figure.title, said, vega), form.keys, rows, shown)
+        value_texts = list(texts(figure.columns[0]))
+        return heat_grid((name, figure.title, description, vega), form.keys, rows, value_texts)
     panels = tuple(
-        (title, _panel(kind, [rows[row] for row in part], form, part, orders, scale))
+        (title, _draw_panel(kind, [rows[row] for row in part], form, part, orders, scale))
         for title, part in form.parts
     )
-    head, numbers, note = _numbers(table, figure, file, alone)
-    return chart_of(panels, name, figure.title, said, head, numbers, note, vega)
+    head, numbers, note = _list_numbers(table, figure, file, alone)
+    return build_chart(panels, name, figure.title, description, head, numbers, note, vega)
 
 
-def _panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
+def _draw_panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
     kind: str,
     rows: Sequence[Estimate],
     form: Form,
@@ -272,17 +278,17 @@ def _panel(  # noqa: PLR0913, PLR0917 - what is drawn, and where
     scale: Scale,
 ) -> Drawing:
     if kind != "line":
-        return estimates_across(rows, scale)
+        return draw_estimates_across(rows, scale)
     key = form.keys[-1]
     outside = orders[key.name]
     outlying = [str(key.values[row]) in outside or key.values[row] is None for row in part]
     inside = [row for row, is_apart in zip(rows, outlying, strict=True) if not is_apart]
-    others = [row for row, is_apart in zip(rows, outlying, strict=True) if is_apart]
+    outliers = [row for row, is_apart in zip(rows, outlying, strict=True) if is_apart]
     keys = [str(key.values[row]) for row, out in zip(part, outlying, strict=True) if not out]
-    return line_with_band(Band(inside, places_of(keys), others), scale)
+    return draw_line_with_band(Band(inside, place_keys(keys), outliers), scale)
 
 
-def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
+def _describe_chart(  # noqa: PLR0913, PLR0917 - all that a picture needs said
     figure: Figure,
     kind: str,
     form: Form,
@@ -291,43 +297,43 @@ def _said(  # noqa: PLR0913, PLR0917 - all that a picture needs said
     level: float,
     flagged: bool,
 ) -> str:
-    has_interval = any(ending in figure.beside for ending in ("_noise_moe", "_low"))
-    said = []
+    has_interval = any(ending in figure.companions for ending in ("_noise_moe", "_low"))
+    sentences = []
     if kind == "range":
-        wanted = ", ".join(
+        keys_text = ", ".join(
             say(
                 "words.percent",
                 share=number_text(column.name.rpartition("_q")[2].replace("_", ".")),
             )
             for column in figure.columns
         )
-        said.append(
+        sentences.append(
             say(
                 "charts.figures.quantile_bars",
-                quantiles=wanted,
+                quantiles=keys_text,
             )
         )
     elif kind == "heat":
-        said.append(say("charts.figures.heat_map"))
+        sentences.append(say("charts.figures.heat_map"))
     elif kind == "line" and has_interval:
-        said.append(
+        sentences.append(
             say("charts.figures.line",
                 level=level)
         )  # fmt: skip
     elif has_interval:
-        said.append(say("charts.figures.dots", level=level))
+        sentences.append(say("charts.figures.dots", level=level))
     if len(form.parts) > 1:
-        key = next(column_title(column) for column in table.columns if column.kind == "key")
-        said.append(say("charts.figures.panels", key=key))
+        key = next(get_column_title(column) for column in table.columns if column.kind == "key")
+        sentences.append(say("charts.figures.panels", key=key))
     if flagged:
-        said.append(say("charts.figures.hollow_marks"))
+        sentences.append(say("charts.figures.hollow_marks"))
     if kind != "heat" and not scale.low <= 0 <= scale.high:
-        said.append(say("charts.figures.axis_begins", start=short(scale.low)))
-    said.append(figure.in_ranks())
-    return " ".join(filter(None, said))
+        sentences.append(say("charts.figures.axis_begins", start=write_short(scale.low)))
+    sentences.append(figure.describe_ranks())
+    return " ".join(filter(None, sentences))
 
 
-def _numbers(
+def _list_numbers(
     table: OutputTable, figure: Figure, file: str, alone: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]], str]:
     """Give the numbers for readers who can't see the picture, where no table shows them all."""
@@ -338,34 +344,34 @@ def _numbers(
     keys = tuple(column for column in table.columns if column.kind == "key")
     beside = [
         column
-        for ending, column in figure.beside.items()
+        for ending, column in figure.companions.items()
         if ending in {"_noise_moe", "_low", "_high"}
     ]
     columns = [*figure.columns, *beside]
     labels = [_label(keys, row) for row in range(table.rows)]
-    rows = list(zip(labels, *map(_written, columns), strict=True))
-    return (say("charts.figures.columns.key"), *map(column_title, columns)), rows, ""
+    rows = list(zip(labels, *map(_write_values, columns), strict=True))
+    return (say("charts.figures.columns.key"), *map(get_column_title, columns)), rows, ""
 
 
-def _key(column: OutputColumn, row: int) -> str:
-    return isolated(key_text(column, column.values[row]))
+def _write_key(column: OutputColumn, row: int) -> str:
+    return isolate(write_key(column, column.values[row]))
 
 
 def _label(keys: Sequence[OutputColumn], row: int) -> str:
     """Name a row by its keys."""
-    return " · ".join(_key(column, row) for column in keys)
+    return " · ".join(_write_key(column, row) for column in keys)
 
 
-def _floats(column: OutputColumn) -> Values:
+def _convert_to_floats(column: OutputColumn) -> Values:
     """Fixed-point figures as floats for drawing; None beyond what can be drawn."""
-    unit, most = 10**column.decimals, 10 ** (column.decimals + 100)
+    unit, limit = 10**column.decimals, 10 ** (column.decimals + 100)
     return [
-        value / unit if isinstance(value, int) and abs(value) < most else None
+        value / unit if isinstance(value, int) and abs(value) < limit else None
         for value in column.values
     ]
 
 
-def _written(column: OutputColumn) -> list[str]:
+def _write_values(column: OutputColumn) -> list[str]:
     return [
         number_text(write_fixed_point(value, column.decimals))
         if isinstance(value, int)

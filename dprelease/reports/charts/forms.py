@@ -17,12 +17,12 @@ from dprelease.reports.charts.svg import (
     HeatTable,
     Scale,
     VegaLite,
+    count_letters,
     cut,
-    isolated,
-    near,
-    room,
+    fix,
+    isolate,
 )
-from dprelease.reports.text.shown_names import column_title, key_text
+from dprelease.reports.text.shown_names import get_column_title, write_key
 
 
 class Estimate(NamedTuple):
@@ -34,7 +34,7 @@ class Estimate(NamedTuple):
     flagged: bool = False
     quantiles: tuple[float, ...] = ()
 
-    def ends(self) -> tuple[float, ...]:
+    def list_ends(self) -> tuple[float, ...]:
         """Give what an axis must hold."""
         if self.value is None:
             return self.quantiles
@@ -46,42 +46,46 @@ ROW = 18.0
 MOST_DOTS = 40  # on a line; of more points only the flagged ones are marked
 
 
-def estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "") -> Drawing:
+def draw_estimates_across(estimates: Sequence[Estimate], scale: Scale, form: str = "") -> Drawing:
     """Draw a line for each estimate: its label, its interval, and a dot; hollow where flagged."""
     x_start, x_end, top = 128.0, WIDTH - 20.0, 4.0
     across = scale._replace(start=x_start, end=x_end)
     bottom = top + ROW * len(estimates)
     drawing = Drawing(bottom + 20)
     for tick, label in across.ticks:
-        x, style = across.at(tick), "zero" if tick == 0 else "grid"
-        drawing.line((x, top), (x, bottom + 3), style)
-        drawing.text(x, bottom + 16, say(form, share=label) if form else label, anchor="middle")
+        x, style = across.place(tick), "zero" if tick == 0 else "grid"
+        drawing.draw_line((x, top), (x, bottom + 3), style)
+        drawing.write_text(
+            x, bottom + 16, say(form, share=label) if form else label, anchor="middle"
+        )
     for place, estimate in enumerate(estimates):
         y = top + ROW * (place + 0.5)
-        drawing.text(0, y + 4, cut(estimate.label, LETTERS))
-        if not estimate.ends():
-            drawing.text(x_start + 4, y + 4, say("words.empty"))
+        drawing.write_text(0, y + 4, cut(estimate.label, LETTERS))
+        if not estimate.list_ends():
+            drawing.write_text(x_start + 4, y + 4, say("words.empty"))
         elif estimate.value is None:
-            _quantiles(drawing, across, y, estimate)
+            _draw_quantiles(drawing, across, y, estimate)
         else:
             if estimate.interval is not None:
-                low, high = map(across.at, estimate.interval)
-                drawing.box((low, y - 2.5), (max(high - low, 1.0), 5), "interval")
-            _dot(drawing, (across.at(estimate.value), y), estimate.flagged)
+                low, high = map(across.place, estimate.interval)
+                drawing.draw_box((low, y - 2.5), (max(high - low, 1.0), 5), "interval")
+            _draw_dot(drawing, (across.place(estimate.value), y), estimate.flagged)
     return drawing
 
 
-def _dot(drawing: Drawing, place: tuple[float, float], flagged: bool, radius: float = 3.2) -> None:
-    drawing.dot(*place, radius, "hollow" if flagged else "bar")
+def _draw_dot(
+    drawing: Drawing, place: tuple[float, float], flagged: bool, radius: float = 3.2
+) -> None:
+    drawing.draw_dot(*place, radius, "hollow" if flagged else "bar")
 
 
-def _quantiles(drawing: Drawing, across: Scale, y: float, estimate: Estimate) -> None:
+def _draw_quantiles(drawing: Drawing, across: Scale, y: float, estimate: Estimate) -> None:
     """Draw a bar from the lowest to the highest, and a stroke at each."""
-    low, high = across.at(min(estimate.quantiles)), across.at(max(estimate.quantiles))
+    low, high = across.place(min(estimate.quantiles)), across.place(max(estimate.quantiles))
     style = "hollow" if estimate.flagged else "interval"
-    drawing.box((low, y - 3), (max(high - low, 1.0), 6), style)
+    drawing.draw_box((low, y - 3), (max(high - low, 1.0), 6), style)
     for value in estimate.quantiles:
-        drawing.box((across.at(value) - 1, y - 6), (2, 12), "bar")
+        drawing.draw_box((across.place(value) - 1, y - 6), (2, 12), "bar")
 
 
 class Band(NamedTuple):
@@ -92,7 +96,7 @@ class Band(NamedTuple):
     others: Sequence[Estimate]
 
 
-def places_of(labels: Sequence[str]) -> list[float]:
+def place_keys(labels: Sequence[str]) -> list[float]:
     """Place ordered keys between 0 and 1: numbers and dates by what they say, bins evenly."""
     numbers = [_number(label) for label in labels]
     rising = [number for number in numbers if number is not None]
@@ -113,45 +117,45 @@ def _number(label: str) -> float | None:
     return None
 
 
-def line_with_band(band: Band, scale: Scale) -> Drawing:
+def draw_line_with_band(band: Band, scale: Scale) -> Drawing:
     """Draw figures along an ordered key; keys without a place stand apart, on the right."""
     start, right, top, bottom = 46.0, WIDTH - 12.0, 8.0, 158.0
     up = scale._replace(start=bottom, end=top)
     drawing = Drawing(bottom + 22)
-    drawing.axis_up(up, start, right)
+    drawing.draw_axis_up(up, start, right)
     end = right - (26 + 52.0 * len(band.others) if band.others else 6)
     spots = [start + 8 + place * (end - start - 8) for place in band.places]
-    for run in _runs(band.inside, spots):
+    for run in _iter_runs(band.inside, spots):
         ends = [(x, row.interval) for x, row in run if row.interval is not None]
         if len(ends) > 1:
-            above = [(x, up.at(high)) for x, (_, high) in ends]
-            below = [(x, up.at(low)) for x, (low, _) in reversed(ends)]
-            drawing.path([*above, *below], "interval", closed=True)
+            above = [(x, up.place(high)) for x, (_, high) in ends]
+            below = [(x, up.place(low)) for x, (low, _) in reversed(ends)]
+            drawing.draw_path([*above, *below], "interval", closed=True)
     marks = []
-    for run in _runs(band.inside, spots):
-        points = [(x, up.at(row.value)) for x, row in run if row.value is not None]
-        drawing.path(points, "stroke-1")
+    for run in _iter_runs(band.inside, spots):
+        points = [(x, up.place(row.value)) for x, row in run if row.value is not None]
+        drawing.draw_path(points, "stroke-1")
         for spot, (_, row) in zip(points, run, strict=True):
             if len(spots) <= MOST_DOTS or len(points) == 1:
-                _dot(drawing, spot, row.flagged)
+                _draw_dot(drawing, spot, row.flagged)
             elif row.flagged:
-                marks.append(f"M{near(spot[0])} {near(spot[1] - 2)}l2 2l-2 2l-2-2z")
+                marks.append(f"M{fix(spot[0])} {fix(spot[1] - 2)}l2 2l-2 2l-2-2z")
     if marks:
-        drawing.shape("".join(marks), "hollow")
+        drawing.draw_shape("".join(marks), "hollow")
     for place, row in enumerate(band.others):
         x = end + 26 + 52.0 * (place + 0.5)
         if row.value is not None:
             if row.interval is not None:
-                low, high = map(up.at, row.interval)
-                drawing.box((x - 2.5, high), (5, max(low - high, 1.0)), "interval")
-            _dot(drawing, (x, up.at(row.value)), row.flagged)
-        drawing.text(x, bottom + 16, cut(row.label, 10), anchor="middle")
+                low, high = map(up.place, row.interval)
+                drawing.draw_box((x - 2.5, high), (5, max(low - high, 1.0)), "interval")
+            _draw_dot(drawing, (x, up.place(row.value)), row.flagged)
+        drawing.write_text(x, bottom + 16, cut(row.label, 10), anchor="middle")
     limit = end + 10 if band.others else WIDTH
-    _names_below(drawing, [row.label for row in band.inside], spots, (limit, bottom + 16))
+    _draw_names_below(drawing, [row.label for row in band.inside], spots, (limit, bottom + 16))
     return drawing
 
 
-def _runs(
+def _iter_runs(
     estimates: Sequence[Estimate], spots: Sequence[float]
 ) -> Iterable[list[tuple[float, Estimate]]]:
     """Cut the line where a figure is missing."""
@@ -166,7 +170,7 @@ def _runs(
         yield run
 
 
-def _names_below(
+def _draw_names_below(
     drawing: Drawing,
     labels: Sequence[str],
     spots: Sequence[float],
@@ -177,20 +181,23 @@ def _names_below(
         return
     limit, y = corner
     short = [cut(label, 16) for label in labels]
-    widths = [6.2 * room(label) for label in short]
+    widths = [6.2 * count_letters(label) for label in short]
 
-    def ends(place: int) -> tuple[float, float]:
+    def find_ends(place: int) -> tuple[float, float]:
         middle = min(max(spots[place], widths[place] / 2), limit - widths[place] / 2)
         return middle - widths[place] / 2, middle + widths[place] / 2
 
     last = len(labels) - 1
-    shown = [0]
+    places = [0]
     for place in range(1, last):
-        if ends(place)[0] > ends(shown[-1])[1] + 8 and ends(place)[1] < ends(last)[0] - 8:
-            shown.append(place)
-    for place in [*shown, last] if last else shown:
-        low, high = ends(place)
-        drawing.text((low + high) / 2, y, short[place], anchor="middle")
+        if (
+            find_ends(place)[0] > find_ends(places[-1])[1] + 8
+            and find_ends(place)[1] < find_ends(last)[0] - 8
+        ):
+            places.append(place)
+    for place in [*places, last] if last else places:
+        low, high = find_ends(place)
+        drawing.write_text((low + high) / 2, y, short[place], anchor="middle")
 
 
 STEPS = 5
@@ -208,11 +215,11 @@ def heat_grid(
     """
     values = [list(dict.fromkeys(key.values)) for key in keys]
     down, across = (0, 1) if len(values[0]) >= len(values[1]) else (1, 0)
-    most = max((abs(row.value) for row in estimates if row.value is not None), default=0) or 1
+    largest = max((abs(row.value) for row in estimates if row.value is not None), default=0) or 1
     cells = {
         (keys[down].values[row], keys[across].values[row]): HeatCell(
             texts[row],
-            0 if estimate.value is None else round(estimate.value / most * STEPS),
+            0 if estimate.value is None else round(estimate.value / largest * STEPS),
             estimate.flagged,
         )
         for row, estimate in enumerate(estimates)
@@ -224,12 +231,12 @@ def heat_grid(
         title,
         description,
         (
-            f"{column_title(keys[down])} \\ {column_title(keys[across])}",
-            *(isolated(key_text(keys[across], key)) for key in values[across]),
+            f"{get_column_title(keys[down])} \\ {get_column_title(keys[across])}",
+            *(isolate(write_key(keys[across], key)) for key in values[across]),
         ),
         tuple(
             (
-                isolated(key_text(keys[down], key)),
+                isolate(write_key(keys[down], key)),
                 tuple(cells.get((key, other), nothing) for other in values[across]),
             )
             for key in values[down]

@@ -9,9 +9,18 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 from dprelease.language import number_text, say, word
-from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, chart_of, cut, linear, short
+from dprelease.reports.charts.svg import (
+    WIDTH,
+    Chart,
+    Drawing,
+    Scale,
+    build_chart,
+    cut,
+    fit_linear_scale,
+    write_short,
+)
 from dprelease.reports.model.report_model import Column, Query
-from dprelease.reports.text.shown_numbers import shortened, written
+from dprelease.reports.text.shown_numbers import format_number, shorten
 from dprelease.statistics.statistic_registry import get_statistic
 
 DOTS = 20
@@ -30,22 +39,22 @@ def has_dots(query: Query) -> bool:
     )
 
 
-def twenty(query: Query) -> list[float]:
+def list_twenty_noises(query: Query) -> list[float]:
     """Give the noise at the middles of twenty equally likely parts of its law, rising.
 
     A value is a multiple of the query's granularity, and the quantile of the discrete law.
     """
     unit, scale = float(query.granularity), float(query.scale) / float(query.granularity)
     upper = [
-        _on_stairs(query.stairs, scale, (2 * i + 1) / (2 * DOTS))
+        _find_stair_quantile(query.stairs, scale, (2 * i + 1) / (2 * DOTS))
         if query.stairs
-        else _quantile(query.mechanism, scale, (2 * i + 1) / (2 * DOTS))
+        else _find_quantile(query.mechanism, scale, (2 * i + 1) / (2 * DOTS))
         for i in range(10, DOTS)
     ]
     return [-steps * unit for steps in reversed(upper)] + [steps * unit for steps in upper]
 
 
-def _quantile(mechanism: str, scale: float, share: float) -> int:
+def _find_quantile(mechanism: str, scale: float, share: float) -> int:
     """Find the least k >= 0 with P(noise <= k) >= share, for a share above one half."""
     if mechanism == "laplace":  # P(X > k) = p^(k+1) / (1 + p), p = e^(-1/scale)
         stay = math.exp(-1 / scale)
@@ -62,7 +71,7 @@ def _quantile(mechanism: str, scale: float, share: float) -> int:
     return k
 
 
-def _on_stairs(stairs: Sequence[int], scale: float, share: float) -> int:
+def _find_stair_quantile(stairs: Sequence[int], scale: float, share: float) -> int:
     """Find the same of a staircase; b is the ratio of its levels, W (1 - b) the sum of all weights.
 
     P(X > k) = b^n (m (1 - b) + D b)/W, if the level n of k + 1 goes on for m integers from there.
@@ -71,23 +80,23 @@ def _on_stairs(stairs: Sequence[int], scale: float, share: float) -> int:
     ratio = math.exp(-stair / scale)
     whole = (2 * first - 1) * (1 - ratio) + 2 * stair * ratio
 
-    def reached(k: int) -> bool:
+    def is_reached(k: int) -> bool:
         level = (k + 1 + stair - first) // stair
         rest = first + level * stair - k - 1
         outside = ratio**level * (rest * (1 - ratio) + stair * ratio) / whole
         return outside <= (1 - share) * (1 + 1e-9)
 
-    return bisect_left(range(math.ceil(50 * scale) + stair), True, key=reached)
+    return bisect_left(range(math.ceil(50 * scale) + stair), True, key=is_reached)
 
 
-def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
+def draw_dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     """Draw twenty equally likely results of the same truth; None where no query has any."""
     dotted = [query for query in queries if has_dots(query)]
     if not dotted:
         return None
     strips: dict[tuple[float, ...], list[Query]] = {}
     for query in dotted:
-        strips.setdefault(tuple(twenty(query)), []).append(query)
+        strips.setdefault(tuple(list_twenty_noises(query)), []).append(query)
     strip = 92.0
     drawing = Drawing(strip * min(len(strips), MOST_STRIPS))
     for place, (values, alike) in enumerate(list(strips.items())[:MOST_STRIPS]):
@@ -98,13 +107,16 @@ def dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
         level=level,
     )
     rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
-    return chart_of(
+    return build_chart(
         (("", drawing),),
         "chart-dots",
         say("charts.dots.title"),
         description,
         (say("words.query"), say("charts.dots.axis")),
-        [(query.name, ", ".join(map(_signed, twenty(query)))) for query in dotted],
+        [
+            (query.name, ", ".join(map(_format_signed, list_twenty_noises(query))))
+            for query in dotted
+        ],
         say(
             "charts.more_queries",
             description=description,
@@ -121,30 +133,30 @@ def _strip(
     """Draw results on a scale around the truth; ``noise`` is the results and their granularity."""
     values, unit = noise
     reach = max(map(abs, values)) or unit
-    across = linear([-reach, reach], 14, WIDTH - 14, 4)
+    across = fit_linear_scale([-reach, reach], 14, WIDTH - 14, 4)
     base, size = top + 58, 8.6
-    drawing.text(0, top + 12, cut(names, 44), "t")
-    drawing.line((0, base + 5), (WIDTH, base + 5), "rule")
-    drawing.line((WIDTH / 2, top + 18), (WIDTH / 2, base + 8), "zero")
+    drawing.write_text(0, top + 12, cut(names, 44), "t")
+    drawing.draw_line((0, base + 5), (WIDTH, base + 5), "rule")
+    drawing.draw_line((WIDTH / 2, top + 18), (WIDTH / 2, base + 8), "zero")
     heights: dict[int, int] = {}
     for value in values:
-        column = round((across.at(value) - WIDTH / 2) / size)
+        column = round((across.place(value) - WIDTH / 2) / size)
         stack = heights.get(column, 0)
         heights[column] = stack + 1
-        drawing.dot(WIDTH / 2 + column * size, base - stack * size * 0.62, 3.6, "dot")
+        drawing.draw_dot(WIDTH / 2 + column * size, base - stack * size * 0.62, 3.6, "dot")
     for value, _ in across.ticks:
-        x = across.at(value)
-        drawing.line((x, base + 5), (x, base + 9), "rule")
+        x = across.place(value)
+        drawing.draw_line((x, base + 5), (x, base + 9), "rule")
         at_end = "end" if value == across.high else "" if value == across.low else "middle"
         place = {"end": WIDTH, "": 0.0}.get(at_end, x)
-        said = say("charts.dots.truth") if value == 0 else _signed(value)
-        drawing.text(place, base + 20, said, anchor=at_end)
+        label = say("charts.dots.truth") if value == 0 else _format_signed(value)
+        drawing.write_text(place, base + 20, label, anchor=at_end)
 
 
-def _signed(value: float) -> str:
-    said = short(abs(value))
+def _format_signed(value: float) -> str:
+    text = write_short(abs(value))
     sign = "+" if value > 0 else "\u2212"
-    return "0" if said == "0" else f"{sign}{said}"
+    return "0" if text == "0" else f"{sign}{text}"
 
 
 class Falling(NamedTuple):
@@ -156,11 +168,11 @@ class Falling(NamedTuple):
     sizes: str  # what a size of a group counts
 
 
-def falling(
+def find_falling(
     queries: Sequence[Query], columns: Sequence[Column], units: str = "people"
 ) -> list[Falling]:
     """Find the relative error of each query that has one; equal ones together, largest first."""
-    middles = {column.name: _middle(column) for column in columns}
+    middles = {column.name: _find_middle(column) for column in columns}
     names: dict[tuple[float, str, str], list[str]] = {}
     for query in queries:
         if query.survey_weight:
@@ -182,7 +194,7 @@ def falling(
     return sorted(lines, key=lambda line: -line.share)
 
 
-def _middle(column: Column) -> float | None:
+def _find_middle(column: Column) -> float | None:
     if column.lower is None or column.upper is None:
         return None
     return max(abs(float(column.lower)), abs(float(column.upper))) / 2
@@ -198,7 +210,7 @@ Line = tuple[float, list[str]]
 """A line of the chart: its error at one record, and the names of all queries of that error."""
 
 
-def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Line], list[str]]:
+def choose_lines(lines: Sequence[Falling]) -> tuple[list[Line], list[str]]:
     """Choose lines that stand apart, from largest to smallest; and name the queries left out.
 
     First the largest, then again and again what is farthest from all that are chosen.
@@ -217,39 +229,44 @@ def drawn_lines(lines: Sequence[Falling]) -> tuple[list[Line], list[str]]:
         if gaps[farthest] < SAME_LINE:
             break
         chosen.append(farthest)
-    drawn = [(share, names[share]) for share in sorted(chosen, reverse=True)]
-    return drawn, [name for share in names if share not in chosen for name in names[share]]
+    chosen_lines = [(share, names[share]) for share in sorted(chosen, reverse=True)]
+    return chosen_lines, [name for share in names if share not in chosen for name in names[share]]
 
 
-def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str) -> Chart | None:
+def draw_error_chart(
+    queries: Sequence[Query], columns: Sequence[Column], units: str
+) -> Chart | None:
     """Draw relative error against group size, both by powers of ten; None where none is known.
 
     ``units``: what ``count_units`` counts.
     """
-    lines = falling(queries, columns, units)
+    lines = find_falling(queries, columns, units)
     if not lines:
         return None
-    drawn, rest = drawn_lines(lines)
+    lines_drawn, rest = choose_lines(lines)
     x_start, x_end, top, bottom = 46.0, WIDTH - 10.0, 10.0, 210.0
-    across, up = Scale(1, 6, x_start, x_end, _counts()), Scale(-4, 0, bottom, top, _shares())
-    drawing = Drawing(bottom + 40 + 16 * len(drawn))
-    _powers(drawing, across, up)
-    for place, (share, names) in enumerate(drawn):
+    across, up = (
+        Scale(1, 6, x_start, x_end, _list_counts()),
+        Scale(-4, 0, bottom, top, _list_shares()),
+    )
+    drawing = Drawing(bottom + 40 + 16 * len(lines_drawn))
+    _draw_powers(drawing, across, up)
+    for place, (share, names) in enumerate(lines_drawn):
         style = f"stroke-{place % 4 + 1}{' dash' if place >= 4 else ''}"
-        _fall(drawing, (across, up), math.log10(share), style, place + 1)
+        _draw_fall(drawing, (across, up), math.log10(share), style, place + 1)
         y = bottom + 46 + 16 * place
-        drawing.line((x_start, y - 4), (x_start + 22, y - 4), style)
-        drawing.text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", LEGEND))
-        drawing.text(
+        drawing.draw_line((x_start, y - 4), (x_start + 22, y - 4), style)
+        drawing.write_text(x_start + 28, y, cut(f"{place + 1}  {', '.join(names)}", LEGEND))
+        drawing.write_text(
             x_end,
             y,
-            say("charts.error_by_size.at_thousand", share=_percent(share / 1000)),
+            say("charts.error_by_size.at_thousand", share=_format_percent(share / 1000)),
             anchor="end",
         )
     counted = {line.sizes for line in lines}
     all_sizes = dict.fromkeys((say("words.records"), units, say("words.different_values")))
-    sizes = listed([name for name in all_sizes if name in counted])
-    drawing.text(
+    sizes = join_names([name for name in all_sizes if name in counted])
+    drawing.write_text(
         (x_start + x_end) / 2,
         bottom + 28,
         cut(say("charts.error_by_size.axis", things=sizes), 48),
@@ -261,18 +278,18 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
     )
     note = ""
     if rest:
-        more = (
+        ending = (
             say("charts.error_by_size.and_more", number=len(rest) - MOST_NAMES)
             if len(rest) > MOST_NAMES
             else ""
         )
-        others = f"{', '.join(rest[:MOST_NAMES])}{more}"
+        rest_names = f"{', '.join(rest[:MOST_NAMES])}{ending}"
         note = say(
             "charts.error_by_size.not_drawn",
             description=description,
-            others=others,
+            others=rest_names,
         )
-    return chart_of(
+    return build_chart(
         (("", drawing),),
         "chart-errors",
         say("charts.error_by_size.title"),
@@ -283,14 +300,18 @@ def error_chart(queries: Sequence[Query], columns: Sequence[Column], units: str)
             *(say("charts.error_by_size.columns.at_size", size=size) for size in SIZES[1:5]),
         ),
         [
-            (", ".join(line.names), line.of, *(_percent(line.share / size) for size in SIZES[1:5]))
+            (
+                ", ".join(line.names),
+                line.of,
+                *(_format_percent(line.share / size) for size in SIZES[1:5]),
+            )
             for line in lines
         ],
         note,
     )
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Join alternatives as a sentence does."""
     return say("words.or").join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
 
@@ -298,19 +319,21 @@ def listed(names: Sequence[str]) -> str:
 ACROSS = ((1, "10"), (2, "100"), (3, "1,000"), (4, "10k"), (5, "100k"), (6, "1M"))
 
 
-def _powers(drawing: Drawing, across: Scale, up: Scale) -> None:
+def _draw_powers(drawing: Drawing, across: Scale, up: Scale) -> None:
     """Draw the powers of ten on both axes, and shade what is flagged."""
-    drawing.axis_up(up, across.start, across.end, "grid")
+    drawing.draw_axis_up(up, across.start, across.end, "grid")
     for power, label in across.ticks:
-        x = across.at(power)
-        drawing.line((x, up.end), (x, up.start), "grid")
-        drawing.text(x, up.start + 14, label, anchor="end" if power == 6 else "middle")
-    limit = up.at(math.log10(UNRELIABLE))
-    drawing.box((across.start, up.end), (across.end - across.start, limit - up.end), "shade")
-    drawing.text(across.end - 4, up.end + 12, say("charts.error_by_size.flagged"), anchor="end")
+        x = across.place(power)
+        drawing.draw_line((x, up.end), (x, up.start), "grid")
+        drawing.write_text(x, up.start + 14, label, anchor="end" if power == 6 else "middle")
+    limit = up.place(math.log10(UNRELIABLE))
+    drawing.draw_box((across.start, up.end), (across.end - across.start, limit - up.end), "shade")
+    drawing.write_text(
+        across.end - 4, up.end + 12, say("charts.error_by_size.flagged"), anchor="end"
+    )
 
 
-def _fall(
+def _draw_fall(
     drawing: Drawing, frame: tuple[Scale, Scale], total: float, style: str, number: int
 ) -> None:
     """Draw a line of slope -1 as far as it lies inside the frame, and number it.
@@ -321,23 +344,25 @@ def _fall(
     first, last = max(1.0, total), min(6.0, total + 4)
     if first >= last:
         return
-    drawing.path([(across.at(size), up.at(total - size)) for size in (first, last)], style)
+    drawing.draw_path(
+        [(across.place(size), up.place(total - size)) for size in (first, last)], style
+    )
     # numbers stand apart even where lines lie close together
     along = first + (last - first) * (0.15 + 0.1 * ((number - 1) % 8))
-    x, y = across.at(along), up.at(total - along)
-    drawing.dot(x, y, 6.5, "badge")
-    drawing.text(x, y + 3.5, str(number), anchor="middle")
+    x, y = across.place(along), up.place(total - along)
+    drawing.draw_dot(x, y, 6.5, "badge")
+    drawing.write_text(x, y + 3.5, str(number), anchor="middle")
 
 
-def _percent(share: float) -> str:
+def _format_percent(share: float) -> str:
     """Write a share of error in percent, rounded up, but for the dust of floats."""
-    return say("words.percent", share=written(shortened(float(f"{share * 100:.12g}"), 2)))
+    return say("words.percent", share=format_number(shorten(float(f"{share * 100:.12g}"), 2)))
 
 
-def _counts() -> tuple[tuple[int, str], ...]:
+def _list_counts() -> tuple[tuple[int, str], ...]:
     return tuple((power, number_text(label)) for power, label in ACROSS)
 
 
-def _shares() -> tuple[tuple[int, str], ...]:
+def _list_shares() -> tuple[tuple[int, str], ...]:
     """Powers of ten, as they stand at the axis."""
-    return tuple((power, _percent(10.0**power)) for power in range(0, -5, -1))
+    return tuple((power, _format_percent(10.0**power)) for power in range(0, -5, -1))

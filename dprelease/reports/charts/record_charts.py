@@ -7,18 +7,26 @@ from fractions import Fraction
 
 from dprelease.language import say
 from dprelease.model import ColumnNames, OutputColumn, OutputTable
-from dprelease.reports.charts.forms import Estimate, estimates_across
-from dprelease.reports.charts.svg import Chart, VegaLite, bars, chart_of, cut, isolated, linear
-from dprelease.reports.charts.vega_lite import Layers, specification, vega_file
+from dprelease.reports.charts.forms import Estimate, draw_estimates_across
+from dprelease.reports.charts.svg import (
+    Chart,
+    VegaLite,
+    build_chart,
+    cut,
+    draw_bars,
+    fit_linear_scale,
+    isolate,
+)
+from dprelease.reports.charts.vega_lite import Layers, build_specification, name_vega_file
 from dprelease.reports.model.record_model import Frequencies, RecordTable
-from dprelease.reports.record_level.column_facts import expected_and_floor
+from dprelease.reports.record_level.column_facts import format_expected_errors
 
 MOST_BARS = 12
 MOST_LABELS = 40
 DIGITS = 10  # after the point, of a share in percent
 
 
-def floor_chart(part: RecordTable, name: str) -> Chart | None:
+def draw_floor_chart(part: RecordTable, name: str) -> Chart | None:
     """Draw of each column which part of an answer's error no mechanism can avoid; None if none."""
     columns = [column for column in part.columns if column.error.expected > 0]
     if not columns:
@@ -27,7 +35,7 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
         (column.name, min(1.0, float(column.error.floor) / float(column.error.expected)))
         for column in columns[:MOST_BARS]
     ]
-    drawing = bars(
+    drawing = draw_bars(
         [
             (cut(label, 30), say("charts.unavoidable.share", share=share * 100), share)
             for label, share in shares
@@ -36,13 +44,13 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
     )
     description = say("charts.unavoidable.description")
     rest = len(columns) - len(shares)
-    return chart_of(
+    return build_chart(
         (("", drawing),),
         name,
         say("charts.unavoidable.title", name=part.name),
         description,
         (say("words.column"), say("words.expected_error"), say("words.least_possible")),
-        [(column.name, *expected_and_floor(column)) for column in columns],
+        [(column.name, *format_expected_errors(column)) for column in columns],
         say(
             "charts.unavoidable.more_columns",
             description=description,
@@ -53,7 +61,7 @@ def floor_chart(part: RecordTable, name: str) -> Chart | None:
     )
 
 
-def frequency_chart(
+def draw_frequency_chart(
     facts: Frequencies,
     head: tuple[str, ...],
     rows: Sequence[tuple[str, ...]],
@@ -69,30 +77,32 @@ def frequency_chart(
         return None
     estimates = [
         Estimate(
-            isolated(cell.label or say("words.empty_label")),
+            isolate(cell.label or say("words.empty_label")),
             100 * cell.share,
             (100 * cell.share_lower, 100 * cell.share_upper),
         )
         for cell in facts.labels
     ]
-    scale = linear([end for estimate in estimates for end in estimate.ends()], 0, 1, 4)
-    drawing = estimates_across(estimates, scale, "words.percent")
+    scale = fit_linear_scale(
+        [end for estimate in estimates for end in estimate.list_ends()], 0, 1, 4
+    )
+    drawing = draw_estimates_across(estimates, scale, "words.percent")
     description = say(
         "charts.shares.description",
         level=level,
     )
     title = say("charts.shares.title", column=facts.column)
     layers = Layers(
-        "dots", _shares(facts), "", ("share",), {"_low": "share_low", "_high": "share_high"}, (),
+        "dots", _tabulate(facts), "", ("share",), {"_low": "share_low", "_high": "share_high"}, (),
         ("label",), "", {}, (scale.low, scale.high),
     )  # fmt: skip
     name, table = place
-    file = vega_file(table, facts.column, name)
-    vega = VegaLite(file, specification(layers, title, description))
-    return chart_of((("", drawing),), name, title, description, head, rows, "", vega)
+    file = name_vega_file(table, facts.column, name)
+    vega = VegaLite(file, build_specification(layers, title, description))
+    return build_chart((("", drawing),), name, title, description, head, rows, "", vega)
 
 
-def _shares(facts: Frequencies) -> OutputTable:
+def _tabulate(facts: Frequencies) -> OutputTable:
     """Give the shares in percent as a table: the published file holds records."""
     names = ColumnNames(title=facts.column, labels={"": say("words.empty_label")})
     labels = OutputColumn("label", "key", [cell.label for cell in facts.labels], "", names=names)

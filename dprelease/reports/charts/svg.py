@@ -14,7 +14,7 @@ from html import escape
 from typing import Any, NamedTuple
 from unicodedata import category, east_asian_width
 
-from dprelease.reports.text.shown_numbers import written
+from dprelease.reports.text.shown_numbers import format_number
 
 WIDTH = 360
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -74,7 +74,7 @@ class Scale(NamedTuple):
     end: float
     ticks: Sequence[tuple[float, str]] = ()
 
-    def at(self, value: float) -> float:
+    def place(self, value: float) -> float:
         """Place a value; what is outside stays outside."""
         span = self.high - self.low
         share = (value - self.low) / span if span else 0.5
@@ -89,58 +89,61 @@ class Drawing:
         self.height = height
         self.parts: list[str] = []
 
-    def line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
+    def draw_line(self, start: tuple[float, float], end: tuple[float, float], style: str) -> None:
         """Draw a straight line."""
         (x1, y1), (x2, y2) = start, end
         self.parts.append(
-            f'<line class="{style}" x1="{near(x1)}" y1="{near(y1)}" '
-            f'x2="{near(x2)}" y2="{near(y2)}"/>'
+            f'<line class="{style}" x1="{fix(x1)}" y1="{fix(y1)}" x2="{fix(x2)}" y2="{fix(y2)}"/>'
         )
 
-    def box(self, corner: tuple[float, float], size: tuple[float, float], style: str) -> None:
+    def draw_box(self, corner: tuple[float, float], size: tuple[float, float], style: str) -> None:
         """Fill a rectangle."""
         x, y = corner
         width, height = size
         self.parts.append(
-            f'<rect class="{style}" x="{near(x)}" y="{near(y)}" '
-            f'width="{near(max(width, 0))}" height="{near(max(height, 0))}"/>'
+            f'<rect class="{style}" x="{fix(x)}" y="{fix(y)}" '
+            f'width="{fix(max(width, 0))}" height="{fix(max(height, 0))}"/>'
         )
 
-    def dot(self, x: float, y: float, radius: float, style: str) -> None:
+    def draw_dot(self, x: float, y: float, radius: float, style: str) -> None:
         """Fill a circle."""
         self.parts.append(
-            f'<circle class="{style}" cx="{near(x)}" cy="{near(y)}" r="{near(radius)}"/>'
+            f'<circle class="{style}" cx="{fix(x)}" cy="{fix(y)}" r="{fix(radius)}"/>'
         )
 
-    def path(self, points: Sequence[tuple[float, float]], style: str, closed: bool = False) -> None:
+    def draw_path(
+        self, points: Sequence[tuple[float, float]], style: str, closed: bool = False
+    ) -> None:
         """Draw through points; ``closed`` fills what they enclose."""
-        steps = "L".join(f"{near(x)} {near(y)}" for x, y in points)
-        self.shape(f"M{steps}{'Z' if closed else ''}", style)
+        steps = "L".join(f"{fix(x)} {fix(y)}" for x, y in points)
+        self.draw_shape(f"M{steps}{'Z' if closed else ''}", style)
 
-    def shape(self, outline: str, style: str) -> None:
+    def draw_shape(self, outline: str, style: str) -> None:
         """Draw an outline in path notation."""
         self.parts.append(f'<path class="{style}" d="{outline}"/>')
 
-    def text(self, x: float, y: float, said: str, style: str = "t s", anchor: str = "") -> None:
+    def write_text(
+        self, x: float, y: float, text: str, style: str = "t s", anchor: str = ""
+    ) -> None:
         """Write one line; ``anchor`` is "middle" or "end" where it isn't its start."""
         placed = f' text-anchor="{anchor}"' if anchor else ""
         self.parts.append(
-            f'<text class="{style}" x="{near(x)}" y="{near(y)}"{placed}>{clean(said)}</text>'
+            f'<text class="{style}" x="{fix(x)}" y="{fix(y)}"{placed}>{clean(text)}</text>'
         )
 
-    def axis_up(self, up: Scale, x_start: float, x_end: float, zero: str = "zero") -> None:
+    def draw_axis_up(self, up: Scale, x_start: float, x_end: float, zero: str = "zero") -> None:
         """Draw a line across for each tick, the one at 0 in the style ``zero``."""
         for value, label in up.ticks:
             style = zero if value == 0 else "grid"
-            self.line((x_start, up.at(value)), (x_end, up.at(value)), style)
-            self.text(x_start - 6, up.at(value) + 4, label, anchor="end")
+            self.draw_line((x_start, up.place(value)), (x_end, up.place(value)), style)
+            self.write_text(x_start - 6, up.place(value) + 4, label, anchor="end")
 
-    def svg(self) -> str:
+    def close(self) -> str:
         """Close the picture; what it shows is said by the text around it."""
-        return f'<svg viewBox="0 0 {WIDTH} {near(self.height)}">{"".join(self.parts)}</svg>'
+        return f'<svg viewBox="0 0 {WIDTH} {fix(self.height)}">{"".join(self.parts)}</svg>'
 
 
-def chart_of(  # noqa: PLR0913, PLR0917 - all that a chart is
+def build_chart(  # noqa: PLR0913, PLR0917 - all that a chart is
     panels: Sequence[tuple[str, Drawing]],
     name: str,
     title: str,
@@ -154,30 +157,30 @@ def chart_of(  # noqa: PLR0913, PLR0917 - all that a chart is
 
     It is hidden from readers to whom its description is told.
     """
-    heard = f'role="img" aria-label="{clean(description)}"' if note else 'aria-hidden="true"'
-    drawn = "".join(
-        f"<div>{f'<p><bdi>{clean(panel)}</bdi></p>' if panel else ''}{drawing.svg()}</div>"
+    role = f'role="img" aria-label="{clean(description)}"' if note else 'aria-hidden="true"'
+    body = "".join(
+        f"<div>{f'<p><bdi>{clean(panel)}</bdi></p>' if panel else ''}{drawing.close()}</div>"
         for panel, drawing in panels
     )
     style = "panels" if len(panels) > 1 else "panel"
-    svg = f'<div class="{style}" {heard}>{drawn}</div>'
+    svg = f'<div class="{style}" {role}>{body}</div>'
     return Chart(name, title, description, svg, head, tuple(rows), note, vega)
 
 
-def bars(rows: Sequence[tuple[str, str, float]], track: str) -> Drawing:
+def draw_bars(rows: Sequence[tuple[str, str, float]], track: str) -> Drawing:
     """Draw a bar under each label and what is said of it, as a share of the whole width."""
     drawing = Drawing(34 * len(rows) + 4)
-    for place, (label, said, share) in enumerate(rows):
+    for place, (label, text, share) in enumerate(rows):
         y = 34.0 * place
-        drawing.text(0, y + 14, label, "t")
-        drawing.text(WIDTH, y + 14, said, anchor="end")
-        drawing.box((0, y + 20), (WIDTH, 8), track)
-        drawing.box((0, y + 20), (WIDTH * share, 8), "bar")
+        drawing.write_text(0, y + 14, label, "t")
+        drawing.write_text(WIDTH, y + 14, text, anchor="end")
+        drawing.draw_box((0, y + 20), (WIDTH, 8), track)
+        drawing.draw_box((0, y + 20), (WIDTH * share, 8), "bar")
     return drawing
 
 
-def linear(
-    values: Sequence[float], start: float, end: float, most: int = 5, *, zero: bool = True
+def fit_linear_scale(
+    values: Sequence[float], start: float, end: float, limit: int = 5, *, zero: bool = True
 ) -> Scale:
     """Fit an axis of at most ``most`` + 1 parts, from tick to tick, around all values.
 
@@ -186,12 +189,12 @@ def linear(
     low, high = (min([0.0, *values]), max([0.0, *values])) if zero else (min(values), max(values))
     if low == high:
         low, high = (low, high + 1.0) if zero else (low - 0.5, high + 0.5)
-    power = 10.0 ** math.floor(math.log10((high - low) / most))
-    unit = next(power * n for n in (1, 2, 5, 10, 20) if power * n * most >= high - low)
+    power = 10.0 ** math.floor(math.log10((high - low) / limit))
+    unit = next(power * n for n in (1, 2, 5, 10, 20) if power * n * limit >= high - low)
     counts = range(math.floor(low / unit), math.ceil(high / unit) + 1)
     # as many digits as tell one tick from the next
     digits = max(4, math.ceil(math.log10(max(abs(low), abs(high)) / unit)) + 2)
-    ticks = [(count * unit, short(count * unit, digits)) for count in counts]
+    ticks = [(count * unit, write_short(count * unit, digits)) for count in counts]
     first, last, part = ticks[0][0], ticks[-1][0], unit / 5
     if not zero and low - first > FAR * unit:
         ticks, first = ticks[1:], math.floor(low / part) * part
@@ -204,57 +207,59 @@ FAR = 0.75
 _UNITS = ((1e12, "T"), (1e9, "bn"), (1e6, "M"), (1e4, "k"))
 
 
-def short(value: float, digits: int = 4) -> str:
+def write_short(value: float, digits: int = 4) -> str:
     """Write a number so that it fits beside an axis."""
     for least, name in _UNITS:
         if abs(value) >= least:
             divisor = 1e3 if name == "k" else least
             return (
-                f"{_plain(value / divisor, digits)}{name}" if abs(value) < 1e16 else f"{value:.0e}"
+                f"{_write_plain(value / divisor, digits)}{name}"
+                if abs(value) < 1e16
+                else f"{value:.0e}"
             )
-    return _plain(value, digits)
+    return _write_plain(value, digits)
 
 
-def _plain(value: float, digits: int) -> str:
-    return written(float(f"{value:.{digits}g}")).replace("-", "\u2212")
+def _write_plain(value: float, digits: int) -> str:
+    return format_number(float(f"{value:.{digits}g}")).replace("-", "\u2212")
 
 
-def near(value: float) -> str:
+def fix(value: float) -> str:
     """Write a coordinate to a tenth."""
-    said = f"{value:.1f}".removesuffix(".0")
-    return "0" if said == "-0" else said
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
 
 
-def clean(said: str) -> str:
+def clean(text: str) -> str:
     """Escape a text, without characters that no document may hold."""
-    return escape(_CONTROL.sub("\ufffd", said))
+    return escape(_CONTROL.sub("\ufffd", text))
 
 
-def isolated(said: str) -> str:
+def isolate(text: str) -> str:
     """Keep marks of direction in a key from turning what stands beside it."""
-    return f"\u2068{said}\u2069" if _DIRECTED.search(said) else said
+    return f"\u2068{text}\u2069" if _DIRECTED.search(text) else text
 
 
-def cut(said: str, most: int) -> str:
+def cut(text: str, limit: int) -> str:
     """Shorten a label that has no room for more letters; letters of East Asia are wide."""
-    said = " ".join(said.split())
-    if room(said) <= most:
-        return said
+    text = " ".join(text.split())
+    if count_letters(text) <= limit:
+        return text
     letters = 0
     width = 1
-    while width + room(said[letters]) <= most:
-        width += room(said[letters])
+    while width + count_letters(text[letters]) <= limit:
+        width += count_letters(text[letters])
         letters += 1
-    return f"{said[:letters].rstrip()}…"
+    return f"{text[:letters].rstrip()}…"
 
 
-def room(said: str) -> int:
+def count_letters(text: str) -> int:
     """Count the letters that a text has room for, marks above and below letters left out."""
-    if said.isascii():
-        return len(said)
+    if text.isascii():
+        return len(text)
     widths = {"W": 2, "F": 2}
     return sum(
         widths.get(east_asian_width(letter), 1)
-        for letter in said
+        for letter in text
         if category(letter) not in {"Mn", "Me", "Cf"}
     )

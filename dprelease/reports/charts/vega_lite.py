@@ -15,7 +15,7 @@ from dprelease.model import OutputColumn, OutputTable
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.output.csv_table import escape_formula, is_escaped
 from dprelease.postprocess.intervals.fixed_point import write_fixed_point
-from dprelease.reports.text.shown_names import column_title, key_text, title_with_unit
+from dprelease.reports.text.shown_names import get_column_title, title_with_unit, write_key
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 LOW, HIGH, LABEL, PLACE = "interval low", "interval high", "row label", "row number"
@@ -26,7 +26,7 @@ _PLAIN = re.compile(r"[\w-]+")
 Spec = dict[str, Any]
 
 
-def vega_file(table: str, figure: str, otherwise: str) -> str:
+def name_vega_file(table: str, figure: str, otherwise: str) -> str:
     """Name the file of a chart after its table and figure; ``otherwise`` if these are odd."""
     names = f"{table}.{figure}"
     if len(names) > MOST_LETTERS or not all(map(_PLAIN.fullmatch, (table, figure))):
@@ -49,24 +49,24 @@ class Layers(NamedTuple):
     axis: tuple[float, float]
 
 
-def specification(layers: Layers, title: str, description: str) -> Spec:
+def build_specification(layers: Layers, title: str, description: str) -> Spec:
     """Give the chart of a figure."""
-    drawn: Spec = {"layer": _LAYERS[layers.kind](layers)}
+    unit_spec: Spec = {"layer": _LAYERS[layers.kind](layers)}
     spec: Spec = {"$schema": SCHEMA, "title": title, "description": description}
-    spec |= {"data": _data(layers), "transform": _transforms(layers)}
+    spec |= {"data": _build_data(layers), "transform": _build_transforms(layers)}
     if not layers.facet:
-        return {**spec, **drawn}
-    facet = {**_key(layers, layers.facet), "sort": {"field": PLACE, "op": "min"}}
-    return {**spec, "facet": facet, "columns": 3, "spec": {"width": 200, **drawn}}
+        return {**spec, **unit_spec}
+    facet = {**_build_key(layers, layers.facet), "sort": {"field": PLACE, "op": "min"}}
+    return {**spec, "facet": facet, "columns": 3, "spec": {"width": 200, **unit_spec}}
 
 
-def _column(layers: Layers, name: str) -> OutputColumn:
+def _find_column(layers: Layers, name: str) -> OutputColumn:
     return next(column for column in layers.table.columns if column.name == name)
 
 
-def _texts(layers: Layers, name: str) -> list[str | float | None]:
+def _list_texts(layers: Layers, name: str) -> list[str | float | None]:
     """Give the cells of a column as the data of the specification holds them."""
-    column = _column(layers, name)
+    column = _find_column(layers, name)
     if column.kind in {"integer", "number"}:
         return [
             float(write_fixed_point(value, column.decimals)) if isinstance(value, int) else None
@@ -77,22 +77,22 @@ def _texts(layers: Layers, name: str) -> list[str | float | None]:
     return [escape_formula(label) if escape else label for label in labels]
 
 
-def _words(layers: Layers, name: str) -> list[str]:
+def _list_words(layers: Layers, name: str) -> list[str]:
     """Give the keys of a column as people read them: with labels, or bins in words."""
-    column = _column(layers, name)
-    return [key_text(column, key) for key in column.values]
+    column = _find_column(layers, name)
+    return [write_key(column, key) for key in column.values]
 
 
-def _in_words(layers: Layers, name: str) -> str:
+def _build_key_expression(layers: Layers, name: str) -> str:
     """Give an expression for what people read of a key of the data."""
-    words = dict(zip(map(str, _texts(layers, name)), _words(layers, name), strict=True))
-    if all(key == said for key, said in words.items()):
-        return _datum(layers, name)
-    keys, said = _literal(list(words)), _literal(list(words.values()))
-    return f"slice({said}[indexof({keys}, ' ' + {_datum(layers, name)})], 1)"
+    words = dict(zip(map(str, _list_texts(layers, name)), _list_words(layers, name), strict=True))
+    if all(key == word for key, word in words.items()):
+        return _write_datum(layers, name)
+    keys, word = _write_list(list(words)), _write_list(list(words.values()))
+    return f"slice({word}[indexof({keys}, ' ' + {_write_datum(layers, name)})], 1)"
 
 
-def _literal(texts: Sequence[str]) -> str:
+def _write_list(texts: Sequence[str]) -> str:
     """Give a list for an expression, with a blank before each text.
 
     Vega takes a text such as "constructor" for what it is to JavaScript.
@@ -100,58 +100,59 @@ def _literal(texts: Sequence[str]) -> str:
     return json.dumps([f" {text}" for text in texts], ensure_ascii=False)
 
 
-def _named(layers: Layers, name: str) -> str:
+def _name_field(layers: Layers, name: str) -> str:
     """Name the field that holds what people read of a key."""
-    return f"words of {layers.table.columns.index(_column(layers, name))}"
+    return f"words of {layers.table.columns.index(_find_column(layers, name))}"
 
 
-def _key(layers: Layers, name: str) -> Spec:
-    title = column_title(_column(layers, name))
-    return {"field": _named(layers, name), "type": "nominal", "sort": None, "title": title}
+def _build_key(layers: Layers, name: str) -> Spec:
+    title = get_column_title(_find_column(layers, name))
+    return {"field": _name_field(layers, name), "type": "nominal", "sort": None, "title": title}
 
 
-def _header(layers: Layers, name: str) -> str:
+def _name_header(layers: Layers, name: str) -> str:
     """Name a column as the data of the specification has it."""
     return escape_formula(name) if layers.file.endswith(".csv") else name
 
 
-def _path(layers: Layers, name: str) -> str:
+def _escape_path(layers: Layers, name: str) -> str:
     """Name a field so that no letter of its name is taken for a path."""
-    header = _header(layers, name)
+    header = _name_header(layers, name)
     return "".join(f"\\{letter}" if letter in "\\.[]" else letter for letter in header)
 
 
-def _datum(layers: Layers, name: str) -> str:
-    return f"datum[{json.dumps(_header(layers, name))}]"
+def _write_datum(layers: Layers, name: str) -> str:
+    return f"datum[{json.dumps(_name_header(layers, name))}]"
 
 
-def _keys(layers: Layers) -> list[str]:
+def _list_keys(layers: Layers) -> list[str]:
     return [*layers.keys, *([layers.facet] if layers.facet else [])]
 
 
-def _data(layers: Layers) -> Spec:
-    keys = _keys(layers)
+def _build_data(layers: Layers) -> Spec:
+    keys = _list_keys(layers)
     numbers = [*layers.figures, *layers.beside.values()]
     names = [*keys, *numbers, *layers.flags]
     if layers.file.endswith(".csv"):
-        types = dict.fromkeys((_header(layers, key) for key in keys), "string")
-        types |= dict.fromkeys((_header(layers, name) for name in numbers), "number")
+        types = dict.fromkeys((_name_header(layers, key) for key in keys), "string")
+        types |= dict.fromkeys((_name_header(layers, name) for name in numbers), "number")
         return {"url": f"../{layers.file}", "format": {"type": "csv", "parse": types}}
-    cells = zip(*(_texts(layers, name) for name in names), strict=True)
+    cells = zip(*(_list_texts(layers, name) for name in names), strict=True)
     return {"values": [dict(zip(names, row, strict=True)) for row in cells]}
 
 
-def _transforms(layers: Layers) -> list[Spec]:
+def _build_transforms(layers: Layers) -> list[Spec]:
     steps: list[Spec] = [
-        {"calculate": _in_words(layers, key), "as": _named(layers, key)} for key in _keys(layers)
+        {"calculate": _build_key_expression(layers, key), "as": _name_field(layers, key)}
+        for key in _list_keys(layers)
     ]
     if layers.facet:
         steps.append({"window": [{"op": "row_number", "as": PLACE}]})
-    figure, beside = _datum(layers, layers.figures[0]), layers.beside
+    figure, beside = _write_datum(layers, layers.figures[0]), layers.beside
     if "_low" in beside and "_high" in beside:
-        ends = _datum(layers, beside["_low"]), _datum(layers, beside["_high"])
+        ends = _write_datum(layers, beside["_low"]), _write_datum(layers, beside["_high"])
     elif "_noise_moe" in beside:
-        half = _datum(layers, beside["_noise_moe"])
+        half = _write_datum(layers, beside["_noise_moe"])
         ends = f"{figure} - {half}", f"{figure} + {half}"
     else:
         ends = figure, figure
@@ -159,15 +160,15 @@ def _transforms(layers: Layers) -> list[Spec]:
         steps += [{"calculate": ends[0], "as": LOW}, {"calculate": ends[1], "as": HIGH}]
         steps.append({"filter": f"isValid({figure})"})
     if layers.kind in {"dots", "range"}:
-        label = " + ' · ' + ".join(f"datum['{_named(layers, key)}']" for key in layers.keys)
+        label = " + ' · ' + ".join(f"datum['{_name_field(layers, key)}']" for key in layers.keys)
         steps.append({"calculate": label, "as": LABEL})
     return steps
 
 
-def _figure(layers: Layers, name: str | None = None, channel: str = "field") -> Spec:
+def _build_figure(layers: Layers, name: str | None = None, channel: str = "field") -> Spec:
     low, high = layers.axis
     return {
-        channel: _path(layers, name or layers.figures[0]),
+        channel: _escape_path(layers, name or layers.figures[0]),
         "type": "quantitative",
         "title": _title(layers) if len(layers.figures) == 1 else None,
         "scale": {"domain": [low, high], "zero": False},
@@ -175,74 +176,74 @@ def _figure(layers: Layers, name: str | None = None, channel: str = "field") -> 
 
 
 def _title(layers: Layers) -> str:
-    return title_with_unit(_column(layers, layers.figures[0]))
+    return title_with_unit(_find_column(layers, layers.figures[0]))
 
 
-def _filled(layers: Layers, color: str = BLUE) -> Spec:
+def _build_fill(layers: Layers, color: str = BLUE) -> Spec:
     """A mark of a flagged figure is hollow."""
     if not layers.flags:
         return {"value": color}
-    flags = [f"({_datum(layers, name)} || '')" for name in layers.flags]
+    flags = [f"({_write_datum(layers, name)} || '')" for name in layers.flags]
     words = (UNRELIABLE, SUPPRESSED)
     weak = " || ".join(f"indexof({flag}, '{word}') >= 0" for flag in flags for word in words)
     return {"condition": {"test": weak, "value": "white"}, "value": color}
 
 
-def _dots(layers: Layers) -> list[Spec]:
+def _build_dots(layers: Layers) -> list[Spec]:
     y = {"field": LABEL, "type": "nominal", "sort": None, "title": None}
-    interval = {"x": {**_figure(layers), "field": LOW}, "x2": {"field": HIGH}, "y": y}
-    point = {"x": _figure(layers), "y": y, "fill": _filled(layers)}
+    interval = {"x": {**_build_figure(layers), "field": LOW}, "x2": {"field": HIGH}, "y": y}
+    point = {"x": _build_figure(layers), "y": y, "fill": _build_fill(layers)}
     return [
         {"mark": {"type": "bar", "height": 5, "color": SOFT}, "encoding": interval},
         {"mark": {"type": "point", "stroke": BLUE, "opacity": 1}, "encoding": point},
     ]
 
 
-def _range(layers: Layers) -> list[Spec]:
+def _build_range(layers: Layers) -> list[Spec]:
     y = {"field": LABEL, "type": "nominal", "sort": None, "title": None}
     first, last = layers.figures[0], layers.figures[-1]
     ends = {
-        "x": _figure(layers, first),
-        "x2": {"field": _path(layers, last)},
+        "x": _build_figure(layers, first),
+        "x2": {"field": _escape_path(layers, last)},
         "y": y,
-        "fill": _filled(layers, SOFT),
+        "fill": _build_fill(layers, SOFT),
     }
     strokes = [
         {
             "mark": {"type": "tick", "thickness": 2, "color": BLUE},
-            "encoding": {"x": _figure(layers, name), "y": y},
+            "encoding": {"x": _build_figure(layers, name), "y": y},
         }
         for name in layers.figures
     ]
     return [{"mark": {"type": "bar", "height": 6, "stroke": SOFT}, "encoding": ends}, *strokes]
 
 
-def _line(layers: Layers) -> list[Spec]:
+def _build_line(layers: Layers) -> list[Spec]:
     key = layers.keys[-1]
-    x = {**_key(layers, key), "type": "ordinal"}
-    outside = _literal(["", *sorted(map(escape_formula, layers.orders[key]))])
-    inside = [{"filter": f"indexof({outside}, ' ' + {_datum(layers, key)}) < 0"}]
-    band = {"x": x, "y": {**_figure(layers), "field": LOW}, "y2": {"field": HIGH}}
-    figure = {"x": x, "y": _figure(layers)}
+    x = {**_build_key(layers, key), "type": "ordinal"}
+    outside = _write_list(["", *sorted(map(escape_formula, layers.orders[key]))])
+    inside = [{"filter": f"indexof({outside}, ' ' + {_write_datum(layers, key)}) < 0"}]
+    band = {"x": x, "y": {**_build_figure(layers), "field": LOW}, "y2": {"field": HIGH}}
+    figure = {"x": x, "y": _build_figure(layers)}
     return [
         {"mark": {"type": "area", "color": SOFT}, "transform": inside, "encoding": band},
         {"mark": {"type": "line", "color": BLUE}, "transform": inside, "encoding": figure},
         {
             "mark": {"type": "point", "stroke": BLUE, "opacity": 1},
-            "encoding": {**figure, "fill": _filled(layers)},
+            "encoding": {**figure, "fill": _build_fill(layers)},
         },
     ]
 
 
 def _heat(layers: Layers) -> list[Spec]:
     down, across = layers.keys
-    color = {"field": _path(layers, layers.figures[0]), "type": "quantitative"}
+    color = {"field": _escape_path(layers, layers.figures[0]), "type": "quantitative"}
     cell = {
-        "x": _key(layers, across),
-        "y": _key(layers, down),
+        "x": _build_key(layers, across),
+        "y": _build_key(layers, down),
         "color": {**color, "title": _title(layers), "scale": {"scheme": "blues"}},
     }
     return [{"mark": "rect", "encoding": cell}]
 
 
-_LAYERS = {"dots": _dots, "line": _line, "range": _range, "heat": _heat}
+_LAYERS = {"dots": _build_dots, "line": _build_line, "range": _build_range, "heat": _heat}

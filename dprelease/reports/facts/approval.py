@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 
 from dprelease.language import ENGLISH, say, word
 from dprelease.model import AS_RELEASED, Database, Expression, Plan, Release, Review
-from dprelease.reports.facts.explanations import told_warnings
+from dprelease.reports.facts.explanations import word_warnings
 from dprelease.reports.model.report_model import (
     Approval,
     Cap,
@@ -16,8 +16,8 @@ from dprelease.reports.model.report_model import (
     Scalar,
     Spent,
 )
-from dprelease.reports.text.shown_names import stated_names
-from dprelease.reports.text.shown_numbers import text
+from dprelease.reports.text.shown_names import iter_stated_names
+from dprelease.reports.text.shown_numbers import write_exact
 
 LEFT_OPEN = (
     "approval.open.data",
@@ -27,14 +27,14 @@ LEFT_OPEN = (
 )
 
 
-def left_open(release: Release) -> tuple[str, ...]:
+def list_left_open(release: Release) -> tuple[str, ...]:
     """Say what an approval leaves open, where the spec has it."""
     if release.review == Review():
         return tuple(map(say, LEFT_OPEN))
     return (*map(say, LEFT_OPEN), say("approval.open.review"))
 
 
-def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
+def list_held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
     """State what an approval of a plan holds a run to, by the names of the spec's keys.
 
     Paths are as the spec writes them, or as they were given instead: the same on every machine.
@@ -50,18 +50,25 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "ledger.path": path,
         "ledger.witness": f"{path}.witness" if witness is None else witness,
         "ledger.dataset": ledger.dataset,
-        **{f"ledger.{name}": None if cap is None else text(cap) for name, cap in caps.items()},
-        **({} if ledger.rho_cap is None else {"ledger.rho_cap": text(ledger.rho_cap)}),
+        **{
+            f"ledger.{name}": None if cap is None else write_exact(cap)
+            for name, cap in caps.items()
+        },
+        **({} if ledger.rho_cap is None else {"ledger.rho_cap": write_exact(ledger.rho_cap)}),
         "ledger.disjoint_periods": ledger.disjoint_periods,
         "data.path": data.written_path,
         "data.snapshot": data.snapshot,
-        **_database(data.source.database),
+        **_list_database_facts(data.source.database),
         "data.engine": data.engine,
-        **({} if data.design_effect is None else {"data.design_effect": text(data.design_effect)}),
+        **(
+            {}
+            if data.design_effect is None
+            else {"data.design_effect": write_exact(data.design_effect)}
+        ),
         "period": release.period,
         "output.path": output.path if output.written_path is None else output.written_path,
         "output.format": output.format,
-        "output.interval": text(output.interval),
+        "output.interval": write_exact(output.interval),
         "report.formats": tuple(release.report_formats),
         **({"report.language": language} if language != ENGLISH else {}),
         "privacy.unit_description": privacy.unit_description,
@@ -70,13 +77,13 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         **({} if about.licence is None else {"release.licence": about.licence}),
         **({} if about.previous is None else {"release.previous": about.previous}),
         **_review_held(release),
-        **_finishes(release),
+        **_list_finish_facts(release),
         **{
-            f"query.{query.name}.max_unreadable": text(query.max_unreadable)
+            f"query.{query.name}.max_unreadable": write_exact(query.max_unreadable)
             for query in release.queries
             if query.max_unreadable is not None
         },
-        **{stated.key: stated.name for stated in stated_names(release)},
+        **{entry.key: entry.name for entry in iter_stated_names(release)},
         **{
             f"columns.{name}.source": column.source
             for name, column in release.columns.items()
@@ -85,7 +92,7 @@ def held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
     }
 
 
-def _database(database: Database | None) -> dict[str, Scalar | tuple[str, ...]]:
+def _list_database_facts(database: Database | None) -> dict[str, Scalar | tuple[str, ...]]:
     if database is None:
         return {}
     return {"data.uri_env": database.uri_env, "data.table": database.table}
@@ -100,27 +107,27 @@ def _review_held(release: Release) -> dict[str, Scalar]:
     return {f"review.{name}": text for name, text in texts.items() if text is not None}
 
 
-def _finishes(release: Release) -> dict[str, Scalar]:
+def _list_finish_facts(release: Release) -> dict[str, Scalar]:
     """State what is done to noisy figures, where they are not published as they are."""
-    held: dict[str, Scalar] = {}
+    conditions: dict[str, Scalar] = {}
     for query in release.queries:
         for name, value in asdict(AS_RELEASED).items():
             now = getattr(query.finish, name)
             if now != value:
-                said = now.text if isinstance(now, Expression) else now
+                entry = now.text if isinstance(now, Expression) else now
                 key = f"query.{query.name}.{name}"
-                held[key] = said if isinstance(said, bool | str) else text(said)
-    return held
+                conditions[key] = entry if isinstance(entry, bool | str) else write_exact(entry)
+    return conditions
 
 
-def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
+def build_approval(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
     """State what the page of a plan has beside its facts."""
     release = plan.release
     return Approval(
-        interval=text(release.output.interval),
+        interval=write_exact(release.output.interval),
         digest=digest,
-        holds=held_facts(release),
-        leaves_open=left_open(release),
+        holds=list_held_facts(release),
+        leaves_open=list_left_open(release),
         ledger=None
         if ledger is None
         else LedgerStanding(
@@ -141,5 +148,5 @@ def approval_of(plan: Plan, digest: str | None, ledger: PlannedLedger | None) ->
                 rho=None if ledger.rho is None else ledger.rho.cap,
             ),
         ),
-        notes=(*map(word, plan.notes), *told_warnings(plan)),
+        notes=(*map(word, plan.notes), *word_warnings(plan)),
     )

@@ -14,12 +14,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.combination.combination_wording import interval_text
+from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
-from dprelease.combination.combined_intervals import Interval, half_of, mean_interval, rounding_of
+from dprelease.combination.combined_intervals import (
+    Interval,
+    bound_rounding,
+    compute_halfwidth,
+    mean_interval,
+)
 from dprelease.model import OutputTable
 from dprelease.reports.model.report_model import Changed, Changes, FigureChange, Query, ReportFacts
-from dprelease.reports.text.shown_numbers import shortened, written
+from dprelease.reports.text.shown_numbers import format_number, shorten
 
 MOST_FIGURES = 100
 ONE = {0: Fraction(1)}
@@ -33,48 +38,49 @@ class PreviousRelease(NamedTuple):
     published: Published
 
 
-def with_changes(
+def add_changes(
     facts: ReportFacts, previous: PreviousRelease, tables: Mapping[str, OutputTable]
 ) -> ReportFacts:
     """Give the report that says what changed, too; ``tables`` are the published ones by file."""
     published = Published(facts, tables)
-    return replace(facts, changes=changes_of(previous, facts, published))
+    return replace(facts, changes=find_changes(previous, facts, published))
 
 
-def changes_of(previous: PreviousRelease, facts: ReportFacts, published: Published) -> Changes:
+def find_changes(previous: PreviousRelease, facts: ReportFacts, published: Published) -> Changes:
     """State what changed, of two published releases alone."""
     before, now = ({t.name for t in report.tables} for report in (previous.facts, facts))
     alpha = 1 - Fraction(facts.provenance.interval)
-    redefined = dict(_redefined(previous.facts, facts))
+    redefined = dict(_find_redefined(previous.facts, facts))
     compared = [
         change
-        for figures, change in _figures(previous.published, published, alpha)
+        for figures, change in _pair_figures(previous.published, published, alpha)
         if redefined.get(figures.query.name, True)
     ]
     return Changes(
         run_id=previous.facts.provenance.run_id,
         released_at=previous.facts.provenance.released_at,
-        guarantee=tuple(_guarantee(previous.facts, facts)),
+        guarantee=tuple(_compare_guarantees(previous.facts, facts)),
         new_tables=tuple(sorted(now - before)),
         missing_tables=tuple(sorted(before - now)),
         redefined=tuple(redefined),
-        noise=tuple(_noise(previous.facts, facts)),
+        noise=tuple(_compare_noise(previous.facts, facts)),
         compared=len(compared),
         real=sum(change.real for change in compared),
         figures=tuple(compared[:MOST_FIGURES]),
     )
 
 
-def _guarantee(previous: ReportFacts, facts: ReportFacts) -> Iterator[Changed]:
+def _compare_guarantees(previous: ReportFacts, facts: ReportFacts) -> Iterator[Changed]:
     pairs: Mapping[str, tuple[object, object]] = {
-        what: (_guarantee_of(previous)[what], value) for what, value in _guarantee_of(facts).items()
+        subject: (_describe_guarantee(previous)[subject], value)
+        for subject, value in _describe_guarantee(facts).items()
     }
-    for what, (before, now) in pairs.items():
+    for subject, (before, now) in pairs.items():
         if before != now:
-            yield Changed(what=what, before=_text(before), now=_text(now))
+            yield Changed(what=subject, before=_write_value(before), now=_write_value(now))
 
 
-def _guarantee_of(facts: ReportFacts) -> dict[str, object]:
+def _describe_guarantee(facts: ReportFacts) -> dict[str, object]:
     unit = facts.deployment.privacy_unit
     limits = unit.bounding
     return {
@@ -86,23 +92,25 @@ def _guarantee_of(facts: ReportFacts) -> dict[str, object]:
     }
 
 
-def _redefined(previous: ReportFacts, facts: ReportFacts) -> Iterator[tuple[str, bool]]:
+def _find_redefined(previous: ReportFacts, facts: ReportFacts) -> Iterator[tuple[str, bool]]:
     """Name the queries that no longer ask what they asked, and whether but the condition moved.
 
     Other conditions are compared, such as one year with another.
     """
-    before = {query.name: (query, _definition(query, previous)) for query in previous.queries}
+    before = {
+        query.name: (query, _describe_definition(query, previous)) for query in previous.queries
+    }
     for query in facts.queries:
-        now = _definition(query, facts)
+        now = _describe_definition(query, facts)
         old, earlier = before.get(query.name, (query, now))
         if (old.where, earlier) != (query.where, now):
             yield query.name, earlier == now
 
 
-def _definition(query: Query, facts: ReportFacts) -> object:
+def _describe_definition(query: Query, facts: ReportFacts) -> object:
     """State what a query asks of the data: bounds of columns and limits of a unit included."""
     parts = query.numerator, query.denominator_part
-    named = {
+    names = {
         query.column,
         query.survey_weight,
         *(part.column for part in parts if part is not None),
@@ -111,10 +119,10 @@ def _definition(query: Query, facts: ReportFacts) -> object:
     columns = tuple(
         (column.name, column.lower, column.upper, column.nulls, column.expression)
         for column in facts.columns
-        if column.name in named
+        if column.name in names
     )
     unit = facts.deployment.privacy_unit
-    said = (
+    sentence = (
         query.statistic,
         query.column,
         query.by,
@@ -123,23 +131,23 @@ def _definition(query: Query, facts: ReportFacts) -> object:
         query.among,
         *parts,
     )
-    return said, columns, unit.unit_column, unit.bounding
+    return sentence, columns, unit.unit_column, unit.bounding
 
 
-def _noise(previous: ReportFacts, facts: ReportFacts) -> Iterator[Changed]:
+def _compare_noise(previous: ReportFacts, facts: ReportFacts) -> Iterator[Changed]:
     """Half-widths of queries of one name, where each has one for all of its cells."""
     before = {query.name: query.noise_halfwidth for query in previous.queries}
     for query in facts.queries:
         earlier, now = before.get(query.name), query.noise_halfwidth
         if earlier is not None and now is not None and earlier != now:
-            yield Changed(what=query.name, before=_text(earlier), now=_text(now))
+            yield Changed(what=query.name, before=_write_value(earlier), now=_write_value(now))
 
 
-def _text(value: object) -> str:
-    return written(shortened(value, 3)) if isinstance(value, int | float) else str(value or "-")
+def _write_value(value: object) -> str:
+    return format_number(shorten(value, 3)) if isinstance(value, int | float) else str(value or "-")
 
 
-def _figures(
+def _pair_figures(
     before: Published, now: Published, alpha: Fraction
 ) -> Iterator[tuple[Figures, FigureChange]]:
     earlier = {(figures.table, figures.name): figures for figures in before.figures}
@@ -147,19 +155,19 @@ def _figures(
         old = earlier.get((figures.table, figures.name))
         if old is None or old.groups != figures.groups or _is_behind(figures):
             continue
-        common = _half(before, old, now, figures, alpha)
+        common = _compute_difference_halfwidth(before, old, now, figures, alpha)
         places = {row: place for place, row in enumerate(old.rows)}
         for place, row in enumerate(figures.rows):
             if row not in places:
                 continue
-            one, other = old.values[places[row]], figures.values[place]
+            old_value, new_value = old.values[places[row]], figures.values[place]
             half = common
             if half is None and figures.share is not None and old.share is not None:
-                half = _root(before, old, places[row], now, figures, place, alpha)
-            if one is None or other is None or half is None:
+                half = _compute_root(before, old, places[row], now, figures, place, alpha)
+            if old_value is None or new_value is None or half is None:
                 continue
-            difference = other - one
-            value, width, _, _ = interval_text(
+            difference = new_value - old_value
+            value, width, _, _ = write_interval(
                 Interval(difference, difference - half, difference + half)
             )
             change = FigureChange(
@@ -177,26 +185,30 @@ def _is_behind(figures: Figures) -> bool:
     return figures.name != figures.query.name.partition(":")[0]
 
 
-def _half(
+def _compute_difference_halfwidth(
     before: Published, old: Figures, now: Published, figures: Figures, alpha: Fraction
 ) -> Fraction | None:
     """The half-width of every difference of two linear figures; labels are alike to noise."""
     if old.terms is None or figures.terms is None or not old.rows or not figures.rows:
         return None
     try:
-        parts = (*before.noise_of([(old, ONE)]), *now.noise_of([(figures, ONE)]))
+        parts = (*before.collect_noise([(old, ONE)]), *now.collect_noise([(figures, ONE)]))
     except ValueError:  # too large
         return None
-    return half_of(parts, alpha) + rounding_of([(old, ONE)]) + rounding_of([(figures, ONE)])
+    return (
+        compute_halfwidth(parts, alpha)
+        + bound_rounding([(old, ONE)])
+        + bound_rounding([(figures, ONE)])
+    )
 
 
-def _root(  # noqa: PLR0913, PLR0917 - a cell of each release
-    before: Published, old: Figures, there: int, now: Published, figures: Figures, here: int,
+def _compute_root(  # noqa: PLR0913, PLR0917 - a cell of each release
+    before: Published, old: Figures, old_row: int, now: Published, figures: Figures, new_row: int,
     alpha: Fraction,
 ) -> Fraction | None:  # fmt: skip
     one, other = (
-        mean_interval(before, old, [there], alpha),
-        mean_interval(now, figures, [here], alpha),
+        mean_interval(before, old, [old_row], alpha),
+        mean_interval(now, figures, [new_row], alpha),
     )
     if one is None or other is None:
         return None

@@ -16,36 +16,42 @@ from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.number_text import number, write_percent
 from dprelease.reports.model.report_model import Threshold
-from dprelease.reports.text.shown_numbers import root, shortened, text, upward, written
+from dprelease.reports.text.shown_numbers import (
+    compute_root,
+    format_number,
+    shorten,
+    to_json_number,
+    write_exact,
+)
 from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import get_statistic
 
 
-def explained(step: Step, interval: Fraction) -> list[str]:
+def explain_step(step: Step, interval: Fraction) -> list[str]:
     """Explain what a table of scales can't; empty for plain noise on public cells."""
-    said: list[str] = []
-    if (threshold := threshold_facts(step, interval)) is not None:
-        said.append(_threshold(threshold, interval))
+    sentences: list[str] = []
+    if (threshold := describe_threshold(step, interval)) is not None:
+        sentences.append(_explain_threshold(threshold, interval))
     elif step.query.private:
-        said.append(_selected(step))
+        sentences.append(_explain_selection(step))
     if step.form is Form.CHOICE:
-        said.append(_choice(step, interval))
+        sentences.append(_explain_choice(step, interval))
     elif step.form is Form.QUANTILES:
-        said.append(_quantiles(step, interval))
+        sentences.append(_explain_quantiles(step, interval))
     elif step.query.axis is not None:
-        said.append(_largest(step, interval))
+        sentences.append(_explain_largest(step, interval))
     if step.noise.family is NoiseFamily.STAIRCASE:
-        said.append(_stairs(step))
+        sentences.append(_explain_stairs(step))
     if words := get_statistic(step.query.statistic).explain_step(step):
-        said.append(word(words))
-    return said
+        sentences.append(word(words))
+    return sentences
 
 
-def _stairs(step: Step) -> str:
+def _explain_stairs(step: Step) -> str:
     """Flat in the middle, and on every stair."""
     noise, unit = step.noise, step.unit[0]
-    error = root(get_law(noise.family).compute_variance(noise) * unit**2)
-    rms = written(shortened(error))
+    error = compute_root(get_law(noise.family).compute_variance(noise) * unit**2)
+    rms = format_number(shorten(error))
     return say(
         "explanations.staircase",
         first=number((noise.first - 1) * unit, 6),
@@ -55,7 +61,7 @@ def _stairs(step: Step) -> str:
     )
 
 
-def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
+def describe_threshold(step: Step, interval: Fraction) -> Threshold | None:
     """State what the count that selects private keys promises; None for all other steps."""
     selection = step.query.key_selection
     if step.threshold is None or selection is None:
@@ -63,60 +69,60 @@ def threshold_facts(step: Step, interval: Fraction) -> Threshold | None:
     half = get_statistic(step.query.statistic).compute_halfwidth(step, interval) or 0
     return Threshold(
         at_least=step.threshold,
-        delta=upward(selection.delta),
+        delta=to_json_number(selection.delta),
         counts="people" if get_statistic(step.query.statistic).counts_units else "rows",
         shown_from=math.ceil(step.threshold + half),
         hidden_below=max(2, math.floor(step.threshold - half)),
     )
 
 
-def _threshold(threshold: Threshold, interval: Fraction) -> str:
+def _explain_threshold(threshold: Threshold, interval: Fraction) -> str:
     people = threshold.counts == "people"
-    many, one = (
+    plural, singular = (
         (say("words.people"), say("words.person"))
         if people
         else (say("words.rows"), say("words.row"))
     )
     return say(
         "explanations.private_keys",
-        units=many,
+        units=plural,
         at_least=threshold.at_least,
-        unit=one,
-        delta=written(threshold.delta),
+        unit=singular,
+        delta=format_number(threshold.delta),
         shown_from=threshold.shown_from,
         hidden_below=threshold.hidden_below,
         interval=write_percent(interval),
     )
 
 
-def _selected(step: Step) -> str:
+def _explain_selection(step: Step) -> str:
     """Noise on a 0 can be seen to be small; a name or a value says nothing of how it came about."""
-    said = say("explanations.keys_of_count")
+    sentence = say("explanations.keys_of_count")
     if step.form is Form.NUMBERS and step.query.axis is None:
-        return said
-    one = say("words.value") if step.form is Form.QUANTILES else say("words.name")
+        return sentence
+    noun = say("words.value") if step.form is Form.QUANTILES else say("words.name")
     return say(
         "explanations.keys_by_chance",
-        choice=said,
-        noun=one,
+        choice=sentence,
+        noun=noun,
     )
 
 
-def _choice(step: Step, interval: Fraction) -> str:
+def _explain_choice(step: Step, interval: Fraction) -> str:
     """The bound of ``mechanisms.exponential.find_shortfall``, with its numbers."""
     query, change = step.query, step.sensitivity
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     several = query.picks > 1
     epsilon = step.noise.parameter * change.choice_l1 * (1 if change.monotone else 2)
     law = "1 - (1 - (1 - p)^R)/(R p)" if flips else "(R - 1) p/(1 + (R - 1) p)"
-    missed = written(upward(1 - interval))
+    missed = format_number(to_json_number(1 - interval))
     if several:
         missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
-    said = say(
+    sentence = say(
         "explanations.choice.scores",
         mechanism="permute-and-flip" if flips else say("explanations.choice.exponential"),
         in_turn=say("explanations.choice.in_turn") if several else "",
-        privacy=_error(step, interval),
+        privacy=_explain_error(step, interval),
         factor="" if change.monotone else "2 ",
         chance=law,
         miss=missed,
@@ -124,46 +130,46 @@ def _choice(step: Step, interval: Fraction) -> str:
         direction=say("explanations.choice.one_way")
         if change.monotone
         else say("explanations.choice.both_ways"),
-        candidates=candidates_of(step),
-        epsilon=written(upward(epsilon)),
+        candidates=count_candidates(step),
+        epsilon=format_number(to_json_number(epsilon)),
         each=say("explanations.choice.for_each_pick") if several else "",
     )
     if query.candidates is None:
-        return said
+        return sentence
     grid = query.candidates.grid
     upper = number(grid.upper * grid.step, 12)
     return say(
         "explanations.choice.score_steps",
-        choice=said,
+        choice=sentence,
         step=number(grid.step, 12),
         upper=upper,
     )
 
 
-def _largest(step: Step, interval: Fraction) -> str:
+def _explain_largest(step: Step, interval: Fraction) -> str:
     """Top k by noisy counts."""
     return say(
         "explanations.choice.largest_counts",
         picks=step.query.picks,
-        privacy=_error(step, interval),
+        privacy=_explain_error(step, interval),
     )
 
 
-def _quantiles(step: Step, interval: Fraction) -> str:
+def _explain_quantiles(step: Step, interval: Fraction) -> str:
     query = step.query
-    among = say("explanations.quantiles.grid", values=candidates_of(step))
+    among = say("explanations.quantiles.grid", values=count_candidates(step))
     if query.points is not None:
-        among = say("explanations.quantiles.listed", values=candidates_of(step))
-    said = say(
+        among = say("explanations.quantiles.listed", values=count_candidates(step))
+    sentence = say(
         "explanations.quantiles.chosen",
         candidates=among,
     )
     if len(query.quantiles) > 1:
-        said += say("explanations.quantiles.in_turn")
+        sentence += say("explanations.quantiles.in_turn")
     error = word(get_statistic(query.statistic).describe_expected_error(step, interval)).partition(
         ";"
     )[0]
-    said += say(
+    sentence += say(
         "explanations.quantiles.within",
         ranks=error,
         interval=write_percent(interval),
@@ -171,22 +177,22 @@ def _quantiles(step: Step, interval: Fraction) -> str:
     statistic = get_statistic(query.statistic)
     if statistic.end:
         needed = statistic.find_meaningful_count(step, interval)
-        said += say(
+        sentence += say(
             "explanations.quantiles.stand_for_end",
-            quantiles=number_text(text(query.quantiles[0])),
+            quantiles=number_text(write_exact(query.quantiles[0])),
             end=say(statistic.end),
             needed=needed,
         )
-    return said
+    return sentence
 
 
-def _error(step: Step, interval: Fraction) -> str:
+def _explain_error(step: Step, interval: Fraction) -> str:
     """The statistic's own words, as the beginning of a sentence."""
-    said = word(get_statistic(step.query.statistic).describe_expected_error(step, interval))
-    return said[0].upper() + said[1:]
+    sentence = word(get_statistic(step.query.statistic).describe_expected_error(step, interval))
+    return sentence[0].upper() + sentence[1:]
 
 
-def candidates_of(step: Step) -> int:
+def count_candidates(step: Step) -> int:
     """Among how many a choice or a quantile is taken in each cell; 0 for all else."""
     query = step.query
     if query.candidates is not None:
@@ -204,14 +210,14 @@ MANY = 10_000
 
 def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
     """Warn of what only the plan shows: a function of the spec, as the plan is."""
-    return tuple(_warnings(plan))
+    return tuple(_iter_warnings(plan))
 
 
-def told_warnings(plan: Plan) -> tuple[str, ...]:
+def word_warnings(plan: Plan) -> tuple[str, ...]:
     """All warnings as a report says them: those of a spec, which are English, by what they are."""
     return tuple(
-        say("warnings.line", key=warning.key, meaning=say(what), code=warning.code)
-        if spoken() != ENGLISH and (what := OF_SPEC.get(int(warning.code[1:])))
+        say("warnings.line", key=warning.key, meaning=say(subject), code=warning.code)
+        if spoken() != ENGLISH and (subject := OF_SPEC.get(int(warning.code[1:])))
         else warning.message
         for warning in (*plan.release.warnings, *plan_warnings(plan))
     )
@@ -241,7 +247,7 @@ OF_SPEC = {
 }
 
 
-def _warnings(plan: Plan) -> Iterator[Complaint]:
+def _iter_warnings(plan: Plan) -> Iterator[Complaint]:
     for step in build_views(plan):
         query, statistic = step.query, get_statistic(step.query.statistic)
         needed = statistic.find_meaningful_count(step, plan.release.output.interval)

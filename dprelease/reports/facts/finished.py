@@ -22,65 +22,69 @@ from dprelease.postprocess.finishing.finished_tables import (
 )
 from dprelease.postprocess.intervals.number_text import join_names, number, write_percent
 from dprelease.reports.model.report_model import Finishing
-from dprelease.reports.text.shown_numbers import text
+from dprelease.reports.text.shown_numbers import write_exact
 
 MOST_TABLES = 12
 RAW = "finish.raw"
 
 
-def finishings(plan: Plan) -> dict[str, Finishing]:
+def describe_finishings(plan: Plan) -> dict[str, Finishing]:
     """State what is done to the figures of each query, by name, where anything is."""
     groups: dict[object, list[Read]] = {}
     for read in plan.reads:
         if read.query.finish != AS_RELEASED:
             groups.setdefault(identify_group(read.query) or read.query.name, []).append(read)
-    stated = {}
+    finishings_by_query = {}
     for reads in groups.values():
         figures = collect_noisy_figures(plan, reads)
         deviations = [sqrt(noisy.variance or 0) for noisy in figures]
-        after = _after(figures) if len(reads) > 1 else deviations
+        after = _compute_deviations(figures) if len(reads) > 1 else deviations
         tables = list(dict.fromkeys(read.query.table for read in reads))
         for read, before, final in zip(reads, deviations, after, strict=True):
             upward = UPWARD.get(plan.step(read).noise.family, 0.5)
             agrees_with = reads[0].query.name if read is not reads[0] else None
-            words = _words(read.query, _Noise(before, final, upward, tables, agrees_with))
-            stated[read.query.name] = _stated(read.query.finish, tuple(words))
-    return stated
+            words = _explain_finishing(
+                read.query, _Noise(before, final, upward, tables, agrees_with)
+            )
+            finishings_by_query[read.query.name] = _describe_finishing(
+                read.query.finish, tuple(words)
+            )
+    return finishings_by_query
 
 
-def _stated(finish: Finish, explained: tuple[str, ...]) -> Finishing:
+def _describe_finishing(finish: Finish, explained: tuple[str, ...]) -> Finishing:
     usual = finish.flag_unreliable_at == AS_RELEASED.flag_unreliable_at
     return Finishing(
         consistent=finish.consistent,
         nonnegative=finish.nonnegative,
         integer=finish.integer,
-        publish_if=condition_of(finish),
-        round_to=None if finish.round_to is None else text(finish.round_to),
-        flag_unreliable_at=None if usual else text(finish.flag_unreliable_at),
+        publish_if=write_condition(finish),
+        round_to=None if finish.round_to is None else write_exact(finish.round_to),
+        flag_unreliable_at=None if usual else write_exact(finish.flag_unreliable_at),
         explained=explained,
     )
 
 
-def finishing_words(plan: Plan) -> list[str]:
+def word_finishings(plan: Plan) -> list[str]:
     """Say in short what is done to figures, once for all queries that have it alike."""
     queries: dict[str, dict[str, None]] = {}
     for query in (read.query for read in plan.reads):
-        condition = condition_of(query.finish)
+        condition = write_condition(query.finish)
         parts = [word(change) for change in name_deeds(query.finish)]
         if condition is not None:
             parts.append(say("finish.shown_if", condition=condition))
         if parts:
             queries.setdefault(", ".join(parts), {})[query.column_name] = None
     return [
-        say("finish.after_noise", names=join_names([*names]), changes=what)
-        for what, names in queries.items()
+        say("finish.after_noise", names=join_names([*names]), changes=deed)
+        for deed, names in queries.items()
     ]
 
 
-def condition_of(finish: Finish) -> str | None:
+def write_condition(finish: Finish) -> str | None:
     """Write the condition on which a figure is shown."""
     if finish.hide_below is not None:
-        return f"value >= {text(finish.hide_below)}"
+        return f"value >= {write_exact(finish.hide_below)}"
     return None if finish.publish_if is None else finish.publish_if.text
 
 
@@ -98,7 +102,7 @@ class _Noise(NamedTuple):
     agrees_with: str | None
 
 
-def _agreement(noise: _Noise) -> Iterator[str]:
+def _explain_agreement(noise: _Noise) -> Iterator[str]:
     """Say what agrees: with the first query by the names of all tables, then by that query."""
     if noise.agrees_with is not None:
         yield say(
@@ -106,10 +110,10 @@ def _agreement(noise: _Noise) -> Iterator[str]:
             query=noise.agrees_with,
         )
         return
-    more = len(noise.tables) - MOST_TABLES
+    hidden_count = len(noise.tables) - MOST_TABLES
     tables = [
         *noise.tables[:MOST_TABLES],
-        *([say("words.more", number=more)] if more > 0 else []),
+        *([say("words.more", number=hidden_count)] if hidden_count > 0 else []),
     ]
     yield counted(
         len(tables),
@@ -119,18 +123,20 @@ def _agreement(noise: _Noise) -> Iterator[str]:
     yield say("finish.agree.least_squares")
 
 
-def _words(query: Query, noise: _Noise) -> Iterator[str]:
+def _explain_finishing(query: Query, noise: _Noise) -> Iterator[str]:
     finish = query.finish
     if finish.consistent:
-        yield from _agreement(noise)
+        yield from _explain_agreement(noise)
         if noise.before:
             yield say(
                 "finish.agree.deviation",
-                before=_size(noise.before),
-                after=_size(noise.after),
+                before=_format_size(noise.before),
+                after=_format_size(noise.after),
             )
     if finish.nonnegative and noise.after:
-        yield from _nonnegative(query, noise.after * noise.upward, alone=not finish.consistent)
+        yield from _explain_nonnegative(
+            query, noise.after * noise.upward, alone=not finish.consistent
+        )
     if finish.integer:
         yield say("finish.integer")
     if finish.consistent or finish.nonnegative or finish.integer:
@@ -142,7 +148,7 @@ def _words(query: Query, noise: _Noise) -> Iterator[str]:
             if finish.consistent
             else say("finish.halfwidth.of_noisy", raw=say(RAW))
         )
-    if (condition := condition_of(finish)) is not None:
+    if (condition := write_condition(finish)) is not None:
         yield say(
             "finish.hidden.condition",
             condition=condition,
@@ -171,12 +177,12 @@ UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 *
 """
 
 
-def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
+def _explain_nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
     """Say how cells are biased; what all cells of a table are lowered by makes it only less."""
     bias = (
-        say("finish.nonnegative.at_most", bias=_size(upward))
+        say("finish.nonnegative.at_most", bias=_format_size(upward))
         if alone
-        else say("finish.nonnegative.about", bias=_size(upward))
+        else say("finish.nonnegative.about", bias=_format_size(upward))
     )
     if not query.groups:
         yield say(
@@ -191,7 +197,7 @@ def _nonnegative(query: Query, upward: float, *, alone: bool) -> Iterator[str]:
     )
 
 
-def _after(group: Sequence[Noisy]) -> list[float]:
+def _compute_deviations(group: Sequence[Noisy]) -> list[float]:
     """The standard deviations of cells' noise after least squares."""
     # Imported here for start-up: most releases are published as they are.
     from dprelease.postprocess.finishing.agreement import (
@@ -210,5 +216,5 @@ def _after(group: Sequence[Noisy]) -> list[float]:
     )
 
 
-def _size(value: float) -> str:
+def _format_size(value: float) -> str:
     return number(Fraction(value), 3, up=True)

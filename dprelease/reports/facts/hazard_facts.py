@@ -16,7 +16,7 @@ from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
 from dprelease.reports.model.meaning_model import TotalLoss
 from dprelease.reports.model.report_model import Hazard
-from dprelease.reports.text.shown_numbers import loss_text, shortened, upward, written
+from dprelease.reports.text.shown_numbers import format_number, shorten, to_json_number, write_loss
 from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import get_statistic
 
@@ -42,7 +42,7 @@ class Row(NamedTuple):
     key: str = ""
 
 
-def hazards(
+def list_hazards(
     plan: Plan,
     totals: Sequence[TotalLoss],
     records: Sequence[tuple[str, ...]] = (),
@@ -53,22 +53,22 @@ def hazards(
     ``totals`` are the losses of the dataset, ``flags`` says how many figures have which.
     """
     rows = (
-        _size_of_epsilon(plan, totals),
-        _size_of_delta(plan, totals),
-        _unit(plan.release),
-        *_framing(plan.release.data.source.dialect),
-        _repeated(plan),
-        _declared(plan),
-        *_built_in(plan),
-        *_figure_hazards(plan),
-        *_utility(flags),
+        _judge_epsilon(plan, totals),
+        _judge_delta(plan, totals),
+        _judge_unit(plan.release),
+        *_judge_framing(plan.release.data.source.dialect),
+        _judge_repetition(plan),
+        _judge_declarations(plan),
+        *_iter_built_in(plan),
+        *_list_figure_hazards(plan),
+        *_judge_utility(flags),
         *(Row(*record) for record in records),
-        *_beyond_the_tool(),
+        *_list_unchecked(),
     )
-    return tuple(_attested(row, plan.release.review) for row in rows)
+    return tuple(_apply_review(row, plan.release.review) for row in rows)
 
 
-def _attested(row: Row, review: Review) -> Hazard:
+def _apply_review(row: Row, review: Review) -> Hazard:
     """Let a statement of the reviewer stand for what the tool can't check."""
     text = review.attestations.get(row.key)
     if text is None:
@@ -77,62 +77,67 @@ def _attested(row: Row, review: Review) -> Hazard:
     return Hazard(hazard=row.hazard, status=STATED, note=note)
 
 
-def _attention(doubtful: bool) -> str:
+def _choose_attention(doubtful: bool) -> str:
     return ATTENTION if doubtful else CHECKED
 
 
-def _size_of_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
     """What a person may lose is the total of the dataset, in the end its cap."""
-    here = plan.loss.epsilon
-    notes = [say("hazards.epsilon.of_release", epsilon=written(shortened(upward(here))))]
+    epsilon_here = plan.loss.epsilon
+    notes = [
+        say(
+            "hazards.epsilon.of_release",
+            epsilon=format_number(shorten(to_json_number(epsilon_here))),
+        )
+    ]
     for total in totals:
-        epsilon = written(shortened(total.epsilon))
+        epsilon = format_number(shorten(total.epsilon))
         if total.of == "cap":
             notes.append(say("hazards.epsilon.of_cap", epsilon=epsilon))
         else:
-            said = say("hazards.epsilon.of_dataset", epsilon=epsilon)
-            notes.append(said)
-    high = max(here, *(Fraction(str(total.epsilon)) for total in totals)) >= HIGH_EPSILON
+            sentence = say("hazards.epsilon.of_dataset", epsilon=epsilon)
+            notes.append(sentence)
+    high = max(epsilon_here, *(Fraction(str(total.epsilon)) for total in totals)) >= HIGH_EPSILON
     if high:
         notes.append(say("hazards.epsilon.large", limit=HIGH_EPSILON))
     else:
         notes.append(say("hazards.epsilon.small", limit=HIGH_EPSILON))
-    return Row(say("hazards.epsilon.title"), _attention(high), " ".join(notes))
+    return Row(say("hazards.epsilon.title"), _choose_attention(high), " ".join(notes))
 
 
-def _size_of_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
+def _judge_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
     """Judge delta by the population that the spec states; where it states none, by 1e-9."""
     so_far = [Fraction(str(total.delta or 0)) for total in totals if total.of != "cap"]
     delta, privacy = max(plan.loss.delta, *so_far, Fraction(0)), plan.release.privacy
     hazard = say("hazards.delta.title")
     if not delta:
         return Row(hazard, CHECKED, say("hazards.delta.none"))
-    shown = written(shortened(upward(delta)))
-    worst = say("hazards.delta.of_all", delta=shown)
+    text = format_number(shorten(to_json_number(delta)))
+    worst = say("hazards.delta.of_all", delta=text)
     if privacy.population is not None:
         expected = delta * privacy.population
         note = say(
             "hazards.delta.population",
             population=privacy.population,
-            people=written(shortened(upward(expected))),
-            limit=written(upward(FEW_PUBLISHED)),
+            people=format_number(shorten(to_json_number(expected))),
+            limit=format_number(to_json_number(FEW_PUBLISHED)),
         )
         status = STATED if expected <= FEW_PUBLISHED else ATTENTION
         return Row(hazard, status, f"{worst} {note}")
     if delta <= SMALL_DELTA:
-        return Row(hazard, CHECKED, say("hazards.delta.small", delta=loss_text(delta)))
+        return Row(hazard, CHECKED, say("hazards.delta.small", delta=write_loss(delta)))
     if privacy.unit_column is None:
         published = say("hazards.delta.publishes_row", n=int(1 / delta))
     else:
         published = say("hazards.delta.publishes_person", n=int(1 / delta))
     note = say(
         "hazards.delta.should_be",
-        limit=written(upward(FEW_PUBLISHED)),
+        limit=format_number(to_json_number(FEW_PUBLISHED)),
     )
     return Row(hazard, ATTENTION, f"{worst} {published} {note}")
 
 
-def _unit(release: Release) -> Row:
+def _judge_unit(release: Release) -> Row:
     hazard = say("hazards.unit.title")
     described, column = release.privacy.unit_description, release.privacy.unit_column
     if column is None:
@@ -150,7 +155,7 @@ def _unit(release: Release) -> Row:
     return Row(hazard, ATTENTION, f"{note} {sentence}")
 
 
-def _framing(dialect: Dialect) -> Iterator[Row]:
+def _judge_framing(dialect: Dialect) -> Iterator[Row]:
     """Say what it rests on which lines of a file are one record."""
     if dialect.max_lines > 1:
         note = say(
@@ -160,18 +165,18 @@ def _framing(dialect: Dialect) -> Iterator[Row]:
         yield Row(say("hazards.multiline.title"), NOT_CHECKED, note)
 
 
-def _repeated(plan: Plan) -> Row:
+def _judge_repetition(plan: Plan) -> Row:
     caps, hazard = plan.release.ledger, say("hazards.repeated.title")
-    said = say("hazards.repeated.ledger")
+    sentence = say("hazards.repeated.ledger")
     if caps.epsilon_cap is None and caps.rho_cap is None:
-        return Row(hazard, ATTENTION, f"{said} {say('hazards.repeated.no_cap')}")
+        return Row(hazard, ATTENTION, f"{sentence} {say('hazards.repeated.no_cap')}")
     if plan.loss.delta and caps.delta_cap is None and caps.rho_cap is None:
-        return Row(hazard, ATTENTION, f"{said} {say('hazards.repeated.no_cap_of_delta')}")
+        return Row(hazard, ATTENTION, f"{sentence} {say('hazards.repeated.no_cap_of_delta')}")
     note = say("hazards.repeated.cap")
-    return Row(hazard, STATED, f"{said} {note}")
+    return Row(hazard, STATED, f"{sentence} {note}")
 
 
-def _declared(plan: Plan) -> Row:
+def _judge_declarations(plan: Plan) -> Row:
     """Say whether what the spec declares comes with the source that it was taken from."""
     hazard, release = say("hazards.public.title"), plan.release
     declared = [
@@ -213,14 +218,14 @@ def _declared(plan: Plan) -> Row:
     return Row(hazard, STATED, " ".join([sentence, *notes]))
 
 
-def _keys(plan: Plan) -> Row:
+def _judge_keys(plan: Plan) -> Row:
     hazard = say("hazards.groups.title")
     thresholds = [
         say(
             "hazards.groups.threshold",
             table=step.query.table,
             count=step.threshold,
-            delta=written(upward(selection.delta)),
+            delta=format_number(to_json_number(selection.delta)),
         )
         for step in plan.steps
         if step.threshold is not None and (selection := step.query.key_selection) is not None
@@ -237,7 +242,7 @@ def _keys(plan: Plan) -> Row:
     return Row(hazard, CHECKED, say("hazards.groups.none"))
 
 
-def _built_in(plan: Plan) -> Iterator[Row]:
+def _iter_built_in(plan: Plan) -> Iterator[Row]:
     arithmetic = say("hazards.floats.laws")
     sensitivity = say("hazards.sensitivity.cells")
     if plan.reads:
@@ -245,9 +250,9 @@ def _built_in(plan: Plan) -> Iterator[Row]:
         sensitivity = say("hazards.sensitivity.bounds")
     yield Row(say("hazards.floats.title"), CHECKED, arithmetic)
     yield Row(say("words.sensitivity"), CHECKED, sensitivity)
-    yield _keys(plan)
-    drawn = say("hazards.truncated.note")
-    yield Row(say("hazards.truncated.title"), CHECKED, drawn)
+    yield _judge_keys(plan)
+    sentence = say("hazards.truncated.note")
+    yield Row(say("hazards.truncated.title"), CHECKED, sentence)
     exact = [step.query.name for step in build_views(plan) if step.noise.family is NoiseFamily.NONE]
     exact += [say("hazards.exact.rows_of_table", table=step.perturb.name) for step in plan.records]
     note = say("hazards.exact.none")
@@ -256,10 +261,10 @@ def _built_in(plan: Plan) -> Iterator[Row]:
             "hazards.exact.equal",
             names=", ".join(exact),
         )
-    yield Row(say("hazards.exact.title"), _attention(bool(exact)), note)
+    yield Row(say("hazards.exact.title"), _choose_attention(bool(exact)), note)
 
 
-def _beyond_the_tool() -> Iterator[Row]:
+def _list_unchecked() -> Iterator[Row]:
     """What the tool can't check: a text of the reviewer can state it."""
     for hazard, note, key in (
         (
@@ -286,7 +291,7 @@ def _beyond_the_tool() -> Iterator[Row]:
         yield Row(hazard, NOT_CHECKED, note, key)
 
 
-def _figure_hazards(plan: Plan) -> Iterator[Row]:
+def _list_figure_hazards(plan: Plan) -> Iterator[Row]:
     """What the bounding of people and the statistics of this release have."""
     limits = plan.release.privacy.bounding
     if plan.reads and limits is not None:
@@ -297,7 +302,7 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
         )
         yield Row(say("hazards.bounding.title"), ATTENTION, note)
     if plan.reads:
-        yield _bias(plan)
+        yield _judge_bias(plan)
     interval, subjects = plan.release.output.interval, dict[tuple[int, str, str], list[str]]()
     for step in build_views(plan):
         for hazard in get_statistic(step.query.statistic).iter_hazards(step, interval):
@@ -307,7 +312,7 @@ def _figure_hazards(plan: Plan) -> Iterator[Row]:
         yield Row(title, ATTENTION, say("words.labelled", label=note, text=", ".join(names)))
 
 
-def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
+def _judge_utility(flags: Mapping[str, int]) -> Iterator[Row]:
     """Say how many of the published figures are too noisy or not shown."""
     figures, weak = sum(flags.values()), flags.get(UNRELIABLE, 0)
     hidden = flags.get(SUPPRESSED, 0)
@@ -319,13 +324,13 @@ def _utility(flags: Mapping[str, int]) -> Iterator[Row]:
             hidden=hidden,
         )
         useless = (weak + hidden) / figures > MOST_WEAK
-        yield Row(say("hazards.utility.title"), _attention(useless), note)
+        yield Row(say("hazards.utility.title"), _choose_attention(useless), note)
 
 
-def _bias(plan: Plan) -> Row:
+def _judge_bias(plan: Plan) -> Row:
     """What moves figures one way, as far as the plan knows."""
     notes = []
-    if columns := bounded_columns(plan):
+    if columns := list_bounded_columns(plan):
         sentence = "hazards.bias.clamped"
         notes.append(say(sentence, columns=", ".join(columns)))
     if plan.release.privacy.bounding is not None:
@@ -359,12 +364,14 @@ def _bias(plan: Plan) -> Row:
     return Row(say("hazards.bias.title"), ATTENTION, " ".join(notes))
 
 
-def bounded_columns(plan: Plan) -> list[str]:
+def list_bounded_columns(plan: Plan) -> list[str]:
     """Name the columns whose values are held within bounds, for some query."""
-    return list(dict.fromkeys(name for step in build_views(plan) for name in _bounded(step.query)))
+    return list(
+        dict.fromkeys(name for step in build_views(plan) for name in _iter_bounded(step.query))
+    )
 
 
-def _bounded(query: Query) -> Iterator[str]:
+def _iter_bounded(query: Query) -> Iterator[str]:
     keys = get_statistic(query.statistic).keys
     if query.column is not None and keys.column.is_numeric:
         yield query.column.name

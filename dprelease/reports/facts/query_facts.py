@@ -14,9 +14,9 @@ from dprelease.model.plan_json import exact
 from dprelease.postprocess.finishing.flags import find_judge
 from dprelease.postprocess.finishing.shares_together import SharesTogether, shares_together
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names, number
-from dprelease.reports.facts.explanations import candidates_of, explained, threshold_facts
-from dprelease.reports.facts.finished import finishings
-from dprelease.reports.facts.strategy_facts import Whole, wholes_of
+from dprelease.reports.facts.explanations import count_candidates, describe_threshold, explain_step
+from dprelease.reports.facts.finished import describe_finishings
+from dprelease.reports.facts.strategy_facts import Whole, map_wholes
 from dprelease.reports.model.json_form import from_json
 from dprelease.reports.model.report_model import (
     Accounting,
@@ -30,7 +30,7 @@ from dprelease.reports.model.report_model import (
     Shares,
 )
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyGroup
-from dprelease.reports.text.shown_numbers import root, text, upward
+from dprelease.reports.text.shown_numbers import compute_root, to_json_number, write_exact
 from dprelease.statistics import read_release as reading
 from dprelease.statistics.shared.statistic import weight_step
 from dprelease.statistics.statistic_registry import get_statistic
@@ -46,26 +46,30 @@ def _scale(step: Step, at: int = 0) -> int | float:
     """
     if step.scheme is not None:
         rates = (selection.rate * selection.target.denominator for selection in step.scheme.steps)
-        return upward(weight_step(step.query) / min(rates))
-    return _scaled(step, step.unit[at])
+        return to_json_number(weight_step(step.query) / min(rates))
+    return _scale_noise(step, step.unit[at])
 
 
-def _scaled(step: Step, unit: Fraction) -> int | float:
+def _scale_noise(step: Step, unit: Fraction) -> int | float:
     parameter = step.noise.parameter
     if step.form is Form.CHOICE:
-        return upward(unit / parameter) if parameter else 0
+        return to_json_number(unit / parameter) if parameter else 0
     if step.noise.family is NoiseFamily.GAUSSIAN:
-        return root(parameter * unit**2)
-    return upward(parameter * unit)
+        return compute_root(parameter * unit**2)
+    return to_json_number(parameter * unit)
 
 
-def queries_facts(plan: Plan) -> tuple[Query, ...]:
+def describe_queries(plan: Plan) -> tuple[Query, ...]:
     """State every query of a plan, with what is done to its figures."""
-    done, wholes, together = finishings(plan), wholes_of(plan), shares_together(plan)
+    finishings_by_query, wholes, together = (
+        describe_finishings(plan),
+        map_wholes(plan),
+        shares_together(plan),
+    )
     facts = []
     for read in plan.reads:
         name = read.query.name
-        query = _query_facts(plan, read, done.get(name), wholes.get(name))
+        query = _query_facts(plan, read, finishings_by_query.get(name), wholes.get(name))
         if name in together:
             words = _words_of_shares(name, together[name])
             query = replace(query, explained=(*query.explained, words))
@@ -85,7 +89,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
     released = plan.step(read)
     # what is planned together is told once, for all of it
     together = () if whole else plan.list_readers(released)
-    others = [other.name for other in together if other != read.query]
+    partners = [partner.name for partner in together if partner != read.query]
     step, query = reading.build_view(read, plan), read.query
     loss = whole.loss if whole else step.loss
     statistic, target = get_statistic(query.statistic), query.accuracy
@@ -102,44 +106,44 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
         by=tuple(group.column for group in groups),
         where=query.where.text if query.where else None,
         picks=query.picks,
-        quantiles=tuple(map(text, query.quantiles)) or None,
+        quantiles=tuple(map(write_exact, query.quantiles)) or None,
         score=None if query.candidates is None else query.candidates.score.text,
-        numerator=_part(query.numerator),
-        denominator_part=_part(query.denominator),
+        numerator=_describe_part(query.numerator),
+        denominator_part=_describe_part(query.denominator),
         among=query.among.text if query.among else None,
         judged_by=find_judge(query, plan),
         implied=query.implied,
         cells=None if query.private else prod(len(group.labels) for group in groups),
-        candidates=candidates_of(step) or None,
+        candidates=count_candidates(step) or None,
         form=str(step.form),
-        shares=Shares(release=read.step, with_=tuple(others)) if others else None,
+        shares=Shares(release=read.step, with_=tuple(partners)) if partners else None,
         mechanism=str(step.noise.family),
-        epsilon=upward(loss.epsilon),
-        epsilon_exact=text(loss.epsilon),
-        delta=upward(loss.delta),
-        rho=None if loss.rho is None else upward(loss.rho),
-        sensitivity=_sensitivity(step, unit),
-        scale=_scaled(step, unit) if linear else _scale(step),
-        granularity=upward(Fraction(1, 10**read.decimals) if whole else unit),
-        denominator=NoiseScale(scale=_scale(step, 1), granularity=upward(step.unit[1]))
+        epsilon=to_json_number(loss.epsilon),
+        epsilon_exact=write_exact(loss.epsilon),
+        delta=to_json_number(loss.delta),
+        rho=None if loss.rho is None else to_json_number(loss.rho),
+        sensitivity=_describe_sensitivity(step, unit),
+        scale=_scale_noise(step, unit) if linear else _scale(step),
+        granularity=to_json_number(Fraction(1, 10**read.decimals) if whole else unit),
+        denominator=NoiseScale(scale=_scale(step, 1), granularity=to_json_number(step.unit[1]))
         if statistic.keys.has_key("denominator")
         else None,
-        threshold=threshold_facts(step, interval),
+        threshold=describe_threshold(step, interval),
         accuracy=None
         if target is None
         else Accuracy(
-            within=upward(target.within),
-            confidence=text(target.confidence),
+            within=to_json_number(target.within),
+            confidence=write_exact(target.confidence),
             records=target.records,
         ),
-        noise_halfwidth=None if half is None else upward(half),
+        noise_halfwidth=None if half is None else to_json_number(half),
         example_halfwidth=None if example is None else from_json(ExampleHalfwidth, example),
         expected_error=word(reading.describe_expected_error(read, plan, interval)),
         meaningful_from=statistic.find_meaningful_count(step, interval),
         explained=(
-            *explained(step, interval),
-            *(_together_words(step) if whole else ()),
-            *_shared_words(plan, read, others),
+            *explain_step(step, interval),
+            *(_explain_combination(step) if whole else ()),
+            *_explain_sharing(plan, read, partners),
         ),
         stairs=(step.noise.stair, step.noise.first) if step.noise.stair else None,
         finishing=finishing,
@@ -148,7 +152,7 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
     )
 
 
-def linear_figures(plan: Plan) -> list[tuple[LinearFigure, ...]]:
+def describe_linear_figures(plan: Plan) -> list[tuple[LinearFigure, ...]]:
     """State for each query which released integers its figures are made of, and their noise."""
     together = shares_together(plan)
     return [
@@ -183,7 +187,7 @@ def _linear_figure(
     )
 
 
-def _together_words(step: Step) -> Iterator[str]:
+def _explain_combination(step: Step) -> Iterator[str]:
     """Explain the numbers of a figure that is combined of several released ones."""
     yield say(
         "queries.planned_together",
@@ -199,14 +203,14 @@ def _words_of_shares(name: str, together: SharesTogether) -> str:
     )
 
 
-def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str]:
+def _explain_sharing(plan: Plan, read: Read, partners: Sequence[str]) -> Iterator[str]:
     """Explain what is read from a release that others share."""
-    if not others:
+    if not partners:
         return
     yield say(
         "queries.shared_release",
         step=read.step,
-        others=join_names(others),
+        others=join_names(partners),
     )
     if read.merged:
         groups = plan.step(read).query.groups
@@ -218,7 +222,7 @@ def _shared_words(plan: Plan, read: Read, others: Sequence[str]) -> Iterator[str
         yield say("queries.nulls_counted")
 
 
-def _part(part: Part | None) -> RatioPart | None:
+def _describe_part(part: Part | None) -> RatioPart | None:
     """The condition of a share, or a part of a ratio."""
     if part is None:
         return None
@@ -228,38 +232,38 @@ def _part(part: Part | None) -> RatioPart | None:
     )
 
 
-def _sensitivity(step: Step, unit: Fraction) -> Sensitivity:
+def _describe_sensitivity(step: Step, unit: Fraction) -> Sensitivity:
     """How far neighbours move what is noised: figures, scores of a choice, ranks or weight."""
     sensitivity, why = step.sensitivity, word(step.sensitivity.derivation)
     if step.form is Form.CHOICE:
-        l1, monotone = upward(sensitivity.choice_l1 * unit), sensitivity.monotone
+        l1, monotone = to_json_number(sensitivity.choice_l1 * unit), sensitivity.monotone
         return Sensitivity(l1=l1, l2=None, of="score", monotone=monotone, derivation=why)
     if step.form is Form.QUANTILES:
         if step.survey_weight is None:
             return Sensitivity(l1=sensitivity.l1, l2=None, of="rows", derivation=why)
-        weight = upward(sensitivity.l1 * weight_step(step.query))
+        weight = to_json_number(sensitivity.l1 * weight_step(step.query))
         return Sensitivity(l1=weight, l2=None, of="weight", derivation=why)
     grid = step.unit[0]
     steps = (
         "" if grid == 1 or sensitivity.l1 <= 1 else say("queries.in_steps", grid=number(grid, 6))
     )
     return Sensitivity(
-        l1=upward(sensitivity.l1 * unit),
-        l2=root(sensitivity.l2_squared * unit**2),
+        l1=to_json_number(sensitivity.l1 * unit),
+        l2=compute_root(sensitivity.l2_squared * unit**2),
         of="figures",
         derivation=f"{why}{steps}",
     )
 
 
-def accounting_facts(plan: Plan) -> Accounting:
+def describe_composition(plan: Plan) -> Accounting:
     """State the composed loss and what plain addition would have charged."""
     return Accounting(
         method=plan.method,
-        epsilon=upward(plan.loss.epsilon),
-        epsilon_exact=text(plan.loss.epsilon),
-        delta=upward(plan.loss.delta),
-        rho=None if plan.loss.rho is None else upward(plan.loss.rho),
-        basic_epsilon=upward(plan.basic.epsilon),
-        basic_delta=upward(plan.basic.delta),
-        advanced_epsilon=None if plan.advanced is None else upward(plan.advanced.epsilon),
+        epsilon=to_json_number(plan.loss.epsilon),
+        epsilon_exact=write_exact(plan.loss.epsilon),
+        delta=to_json_number(plan.loss.delta),
+        rho=None if plan.loss.rho is None else to_json_number(plan.loss.rho),
+        basic_epsilon=to_json_number(plan.basic.epsilon),
+        basic_delta=to_json_number(plan.basic.delta),
+        advanced_epsilon=None if plan.advanced is None else to_json_number(plan.advanced.epsilon),
     )

@@ -24,19 +24,23 @@ from dprelease.model import (
     StoredTable,
 )
 from dprelease.postprocess.intervals.number_text import join_names
-from dprelease.reports.facts.explanations import told_warnings
-from dprelease.reports.facts.finished import finishing_words
-from dprelease.reports.facts.hazard_facts import bounded_columns, hazards
-from dprelease.reports.facts.query_facts import accounting_facts, linear_figures, queries_facts
-from dprelease.reports.facts.strategy_facts import strategies_of
+from dprelease.reports.facts.explanations import word_warnings
+from dprelease.reports.facts.finished import word_finishings
+from dprelease.reports.facts.hazard_facts import list_bounded_columns, list_hazards
+from dprelease.reports.facts.query_facts import (
+    describe_composition,
+    describe_linear_figures,
+    describe_queries,
+)
+from dprelease.reports.facts.strategy_facts import describe_strategies
 from dprelease.reports.facts.unit_facts import (
-    beliefs_of,
-    bounding_words,
+    build_beliefs,
+    choose_unit,
+    describe_protection,
+    describe_total_losses,
+    describe_unit,
     group_privacy,
-    protected,
-    total_losses,
-    unit_facts,
-    unit_of,
+    word_bounding,
 )
 from dprelease.reports.model.meaning_model import Meaning
 from dprelease.reports.model.record_model import RecordTable
@@ -59,8 +63,13 @@ from dprelease.reports.model.report_model import (
 )
 from dprelease.reports.model.report_model import Column as ColumnFacts
 from dprelease.reports.model.report_model import ColumnNames as NamesFacts
-from dprelease.reports.record_level.record_wording import record_words, table_words
-from dprelease.reports.text.shown_numbers import headline, text, upward, written
+from dprelease.reports.record_level.record_wording import record_words, word_table
+from dprelease.reports.text.shown_numbers import (
+    format_number,
+    to_json_number,
+    write_exact,
+    write_headline,
+)
 from dprelease.sources.source_registry import SOURCES
 from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -84,18 +93,18 @@ class Outcome(Struct, frozen=True):
 def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     """Build the report of a release."""
     release = plan.release
-    planned = planned_facts(plan, outcome.records, outcome.ledger, outcome.flags)
+    planned = collect_plan_facts(plan, outcome.records, outcome.ledger, outcome.flags)
     # a saved plan has no need of what figures are made of, for nothing is published yet
     queries = tuple(
         replace(query, linear=linear)
-        for query, linear in zip(planned.queries, linear_figures(plan), strict=True)
+        for query, linear in zip(planned.queries, describe_linear_figures(plan), strict=True)
     )
     return ReportFacts(
         **asdict(planned) | {"queries": queries},
         tables=tuple(outcome.tables),
         ledger=outcome.ledger,
         notes=(*map(word, plan.notes), *outcome.remarks),
-        warnings=told_warnings(plan),
+        warnings=word_warnings(plan),
         provenance=Provenance(
             run_id=outcome.run_id,
             released_at=outcome.released_at,
@@ -103,7 +112,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
             period=release.period,
             versions=dict(outcome.versions),
             files=dict(outcome.files),
-            interval=text(release.output.interval),
+            interval=write_exact(release.output.interval),
             plan=outcome.plan_digest,
         ),
         language=release.report_language,
@@ -111,7 +120,7 @@ def build(plan: Plan, outcome: Outcome) -> ReportFacts:
     )
 
 
-def planned_facts(
+def collect_plan_facts(
     plan: Plan,
     records: Mapping[str, StoredTable] | None = None,
     standing: Ledger | LedgerStanding | None = None,
@@ -123,35 +132,35 @@ def planned_facts(
     """
     release, local = plan.release, record_words(plan)
     source = release.data.source
-    totals = total_losses(release, standing)
+    totals = describe_total_losses(release, standing)
     private = {group.column for step in plan.steps for group in step.query.groups if group.private}
     return PlanFacts(
-        deployment=_deployment(release, plan),
-        guarantee=_guarantee(plan) + local.guarantee,
-        bounding=(*(bounding_words(plan) if plan.reads else ()), *local.bounding),
-        queries=queries_facts(plan),
-        strategies=strategies_of(plan),
+        deployment=_describe_deployment(release, plan),
+        guarantee=_word_guarantee(plan) + local.guarantee,
+        bounding=(*(word_bounding(plan) if plan.reads else ()), *local.bounding),
+        queries=describe_queries(plan),
+        strategies=describe_strategies(plan),
         perturb=record_tables(plan, records),
-        accounting=accounting_facts(plan),
+        accounting=describe_composition(plan),
         meaning=Meaning(
-            beliefs=beliefs_of(release.privacy, plan.loss),
-            of=unit_of(release.privacy).one,
+            beliefs=build_beliefs(release.privacy, plan.loss),
+            of=choose_unit(release.privacy).one,
             groups=group_privacy(plan.loss.epsilon, plan.loss.delta),
             totals=totals,
         ),
-        not_protected=(*_not_protected(release, plan), *local.unprotected),
-        data=_data(release),
+        not_protected=(*_list_unprotected(release, plan), *local.unprotected),
+        data=_describe_data(release),
         columns=tuple(
-            _column(column, column.name in private) for column in release.columns.values()
+            _describe_column(column, column.name in private) for column in release.columns.values()
         ),
         lists=list_files(release),
         processing=(
-            *(_figures(plan) if plan.reads else ()),
-            *finishing_words(plan),
+            *(_word_figures(plan) if plan.reads else ()),
+            *word_finishings(plan),
             *local.processing,
-            *([_csv_lines(source.dialect)] if source.format == "csv" else ()),
+            *([_describe_csv_lines(source.dialect)] if source.format == "csv" else ()),
         ),
-        hazards=hazards(plan, totals, local.hazards, flags or {}),
+        hazards=list_hazards(plan, totals, local.hazards, flags or {}),
         review=_review(release),
     )
 
@@ -170,22 +179,25 @@ def record_tables(
     if not plan.records:
         return ()
     # Imported here for start-up: most releases have no table of records.
-    from dprelease.reports.record_level.table_facts import drawn_table, planned_table
+    from dprelease.reports.record_level.table_facts import (
+        describe_drawn_table,
+        describe_planned_table,
+    )
 
     interval = plan.release.output.interval
     tables = []
     for step in plan.records:
-        explained = tuple(table_words(plan, step))
+        explained = tuple(word_table(plan, step))
         if records is None:
-            tables.append(planned_table(step, interval, explained))
+            tables.append(describe_planned_table(step, interval, explained))
         else:
             stored = records[step.perturb.name]
             published = replace(stored, path=f"{step.perturb.name}.{stored.format}")
-            tables.append(drawn_table(step, published, interval, explained))
+            tables.append(describe_drawn_table(step, published, interval, explained))
     return tuple(tables)
 
 
-def table_facts(
+def describe_published_table(
     table: OutputTable,
     file: str,
     raw: Mapping[tuple[str, str], tuple[Sequence[str | int | None], int]] | None = None,
@@ -207,15 +219,15 @@ def table_facts(
                 type=None if column.type is None else str(column.type),
                 query=column.query,
                 description=word(column.description),
-                raw=_raw((raw or {}).get((table.name, column.name))),
-                names=_names(column.names),
+                raw=_encode_raw((raw or {}).get((table.name, column.name))),
+                names=_describe_names(column.names),
             )
             for column in table.columns
         ),
     )
 
 
-def _names(names: ColumnNames) -> NamesFacts | None:
+def _describe_names(names: ColumnNames) -> NamesFacts | None:
     """Names for people, None where there are none."""
     if names == AS_WRITTEN:
         return None
@@ -228,7 +240,7 @@ def _names(names: ColumnNames) -> NamesFacts | None:
     )
 
 
-def _raw(
+def _encode_raw(
     figures: tuple[Sequence[str | int | None], int] | None,
 ) -> tuple[int | float | None, ...] | None:
     if figures is None:
@@ -239,7 +251,7 @@ def _raw(
     return tuple(whole if not decimals else (v if v is None else v / scale for v in whole))
 
 
-def _deployment(release: Release, plan: Plan) -> Deployment:
+def _describe_deployment(release: Release, plan: Plan) -> Deployment:
     about, model = release.about, "central"
     if plan.records:  # noise is added to each record
         model = "central and local" if plan.reads else "local"
@@ -255,12 +267,12 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
             approved_by=about.approved_by,
             licence=about.licence,
         ),
-        privacy_unit=unit_facts(release),
-        dp_variant=_variant(plan),
+        privacy_unit=describe_unit(release),
+        dp_variant=_name_variant(plan),
         privacy_loss=PrivacyLoss(
-            epsilon=upward(plan.loss.epsilon),
-            delta=upward(plan.loss.delta),
-            rho=None if plan.loss.rho is None else upward(plan.loss.rho),
+            epsilon=to_json_number(plan.loss.epsilon),
+            delta=to_json_number(plan.loss.delta),
+            rho=None if plan.loss.rho is None else to_json_number(plan.loss.rho),
         ),
         model=model,
         accounting=Composition(composition=plan.method),
@@ -276,14 +288,14 @@ def _deployment(release: Release, plan: Plan) -> Deployment:
     )
 
 
-def _variant(plan: Plan) -> str:
+def _name_variant(plan: Plan) -> str:
     """Name the notion of privacy: zCDP where the total is stated in rho, in which it is held."""
     if plan.loss.delta == 0:
         return "pure"
-    return "zero-concentrated" if _in_rho(plan) else "approximate"
+    return "zero-concentrated" if _is_in_rho(plan) else "approximate"
 
 
-def _in_rho(plan: Plan) -> bool:
+def _is_in_rho(plan: Plan) -> bool:
     """Whether the budget is stated in rho: as the total, or else by all that is released."""
     privacy, queries = plan.release.privacy, plan.release.queries
     if plan.loss.rho is None or privacy.epsilon is not None:
@@ -291,27 +303,27 @@ def _in_rho(plan: Plan) -> bool:
     return privacy.rho is not None or (bool(queries) and all(query.rho for query in queries))
 
 
-def _guarantee(plan: Plan) -> str:
+def _word_guarantee(plan: Plan) -> str:
     privacy = plan.release.privacy
-    loss = say("guarantee.loss.epsilon", epsilon=headline(upward(plan.loss.epsilon)))
+    loss = say("guarantee.loss.epsilon", epsilon=write_headline(to_json_number(plan.loss.epsilon)))
     if plan.loss.delta:
-        delta = say("guarantee.loss.delta", delta=headline(upward(plan.loss.delta)))
+        delta = say("guarantee.loss.delta", delta=write_headline(to_json_number(plan.loss.delta)))
         loss = say("guarantee.loss.both", epsilon=loss, delta=delta)
-    if plan.loss.rho is not None and _variant(plan) == "zero-concentrated":
-        rho = headline(upward(plan.loss.rho))
+    if plan.loss.rho is not None and _name_variant(plan) == "zero-concentrated":
+        rho = write_headline(to_json_number(plan.loss.rho))
         loss = say("guarantee.loss.zcdp", loss=loss, rho=rho)
-    neighbours = unit_of(privacy).neighbours
+    neighbours = choose_unit(privacy).neighbours
     return say(
         "guarantee.sentence",
         loss=loss,
-        unit=protected(privacy),
+        unit=describe_protection(privacy),
         neighbours=f"{neighbours[0].upper()}{neighbours[1:]}",
     )
 
 
-def _not_protected(release: Release, plan: Plan) -> list[str]:
+def _list_unprotected(release: Release, plan: Plan) -> list[str]:
     column = release.privacy.unit_column
-    said = [
+    sentences = [
         say("guarantee.not_protected.spec"),
         say("guarantee.not_protected.patterns"),
         say("guarantee.not_protected.rows_of_person")
@@ -324,9 +336,9 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
     if release.privacy.adjacency is Adjacency.REPLACE_ONE and (
         release.privacy.unit_column is not None or release.privacy.has_fixed_records
     ):
-        many = say("words.people" if unit_of(release.privacy).people else "words.rows")
-        said.append(say("guarantee.not_protected.number", units=many))
-    said.extend(
+        plural = say("words.people" if choose_unit(release.privacy).people else "words.rows")
+        sentences.append(say("guarantee.not_protected.number", units=plural))
+    sentences.extend(
         say(
             "guarantee.not_protected.exact",
             figure=step.query.name,
@@ -334,20 +346,20 @@ def _not_protected(release: Release, plan: Plan) -> list[str]:
         for step in build_views(plan)
         if step.noise.parameter == 0
     )
-    return said
+    return sentences
 
 
 KEYS_SHOWN = 100
 
 
-def _data(release: Release) -> DataFile:
+def _describe_data(release: Release) -> DataFile:
     """How the file is read: what counts as missing decides what is counted.
 
     Of its path the last part alone: a report is public, and folders are nobody's business.
     """
     source, path = release.data.source, get_last_part(release.data.written_path)
-    stated = release.data.design_effect
-    effect = None if stated is None else float(stated)
+    design_effect = release.data.design_effect
+    effect = None if design_effect is None else float(design_effect)
     if "encoding" not in SOURCES[source.format].options:
         return DataFile(format=source.format, path=path, design_effect=effect)
     dialect = source.dialect
@@ -367,14 +379,14 @@ def _data(release: Release) -> DataFile:
     )
 
 
-def _column(column: Column, private: bool) -> ColumnFacts:
+def _describe_column(column: Column, private: bool) -> ColumnFacts:
     grid = column.grid
     return ColumnFacts(
         name=column.name,
         type=str(column.type),
-        lower=None if grid is None else upward(grid.lower * grid.step),
-        upper=None if grid is None else upward(grid.upper * grid.step),
-        step=None if grid is None else upward(grid.step),
+        lower=None if grid is None else to_json_number(grid.lower * grid.step),
+        upper=None if grid is None else to_json_number(grid.upper * grid.step),
+        step=None if grid is None else to_json_number(grid.step),
         step_chosen_by_tool=column.step_chosen,
         keys=None if column.keys is None else len(column.keys),
         key_list=tuple(column.keys[:KEYS_SHOWN]) if column.keys else None,
@@ -382,13 +394,13 @@ def _column(column: Column, private: bool) -> ColumnFacts:
         bins=column.edges,
         other=column.other,
         nulls="drop" if column.null_value is None else column.null_value,
-        expression=_computed(column),
+        expression=_describe_computation(column),
         source=column.source,
         written=" ".join(filter(None, (column.format, column.zone))) or None,
     )
 
 
-def _computed(column: Column) -> str | None:
+def _describe_computation(column: Column) -> str | None:
     """Say what a column is computed from, if it is computed."""
     if column.observed_column is not None and column.observed_column.expression is not None:
         return say("guarantee.not_protected.values", column=column.observed_column.name)
@@ -397,7 +409,7 @@ def _computed(column: Column) -> str | None:
     return column.expression.text if column.expression else None
 
 
-def _csv_lines(dialect: Dialect) -> str:
+def _describe_csv_lines(dialect: Dialect) -> str:
     """Say what a record of a CSV file is."""
     if dialect.max_lines == 1:
         return say("data.csv.one_line")
@@ -407,7 +419,7 @@ def _csv_lines(dialect: Dialect) -> str:
     )
 
 
-def _groups(plan: Plan) -> Iterator[Group]:
+def _iter_groups(plan: Plan) -> Iterator[Group]:
     """All groups and axes of the queries."""
     for step in build_views(plan):
         yield from step.query.groups
@@ -415,26 +427,26 @@ def _groups(plan: Plan) -> Iterator[Group]:
             yield step.query.axis
 
 
-def _figures(plan: Plan) -> list[str]:
+def _word_figures(plan: Plan) -> list[str]:
     """Say how values are bounded, rounded, left out, and how figures are read from noisy ones."""
-    used = {step.query.statistic for step in build_views(plan)}
-    said = []
-    if bounded := bounded_columns(plan):
-        said = [
+    statistics = {step.query.statistic for step in build_views(plan)}
+    sentences = []
+    if bounded := list_bounded_columns(plan):
+        sentences = [
             say(
                 "data.values.clamped",
                 columns=join_names(bounded),
             ),
             say("data.values.rounded"),
         ]
-    if bounded or any(group.keys or group.edges for group in _groups(plan)):
-        said.append(say("data.values.nulls"))
-    said.extend(_weights(plan))
-    words = [statistic.processing for name, statistic in STATISTICS.items() if name in used]
-    return [*said, *map(say, filter(None, dict.fromkeys(words)))]
+    if bounded or any(group.keys or group.edges for group in _iter_groups(plan)):
+        sentences.append(say("data.values.nulls"))
+    sentences.extend(_word_weights(plan))
+    words = [statistic.processing for name, statistic in STATISTICS.items() if name in statistics]
+    return [*sentences, *map(say, filter(None, dict.fromkeys(words)))]
 
 
-def _weights(plan: Plan) -> Iterator[str]:
+def _word_weights(plan: Plan) -> Iterator[str]:
     """Say which figures are weighted, by what, and which are not; nothing where none are."""
     names: dict[str | None, list[str]] = {}
     columns: dict[str, Column] = {}
@@ -455,8 +467,8 @@ def _weights(plan: Plan) -> Iterator[str]:
             "data.weight.weighted",
             names=join_names(list(dict.fromkeys(names[name]))),
             column=name,
-            lower=written(upward(grid.lower * grid.step)),
-            upper=written(upward(grid.upper * grid.step)),
+            lower=format_number(to_json_number(grid.lower * grid.step)),
+            upper=format_number(to_json_number(grid.upper * grid.step)),
             unreadable=none,
         )
     if columns and None in names:
@@ -476,11 +488,11 @@ def list_files(release: Release) -> tuple[ListFile, ...]:
     """State each file of public values that the release names: what its lines become."""
     return tuple(
         ListFile(
-            key=named.key,
-            name=named.name,
-            file=named.file,
-            lines=say(LINES[named.key]),
-            sha256=named.sha256,
+            key=entry.key,
+            name=entry.name,
+            file=entry.file,
+            lines=say(LINES[entry.key]),
+            sha256=entry.sha256,
         )
-        for named in release.lists
+        for entry in release.lists
     )

@@ -20,7 +20,7 @@ from dprelease.reports.model.strategy_model import (
     StrategyStep,
     StrategyTerm,
 )
-from dprelease.reports.text.shown_numbers import loss_text, root, upward
+from dprelease.reports.text.shown_numbers import compute_root, to_json_number, write_loss
 from dprelease.statistics.read_release import compute_figure_variance, compute_loss
 
 
@@ -31,38 +31,38 @@ class Whole(NamedTuple):
     loss: Loss
 
 
-def wholes_of(plan: Plan) -> dict[str, Whole]:
+def map_wholes(plan: Plan) -> dict[str, Whole]:
     """The strategy of each query that has one."""
     wholes: dict[str, Whole] = {}
     for strategy in plan.strategies:
         members = set(strategy.queries)
         first = next(query.name for query in plan.release.queries if query.name in members)
-        wholes |= dict.fromkeys(members, Whole(first, _loss(plan, strategy)))
+        wholes |= dict.fromkeys(members, Whole(first, _compute_loss(plan, strategy)))
     return wholes
 
 
-def _loss(plan: Plan, strategy: Strategy) -> Loss:
+def _compute_loss(plan: Plan, strategy: Strategy) -> Loss:
     own = set(strategy.steps)
     return compute_loss([step for step in plan.steps if step.query.name in own], plan.loss)
 
 
-def strategies_of(plan: Plan) -> tuple[StrategyFacts, ...]:
+def describe_strategies(plan: Plan) -> tuple[StrategyFacts, ...]:
     """State every strategy of a plan."""
-    return tuple(_strategy(plan, strategy) for strategy in plan.strategies)
+    return tuple(_describe_strategy(plan, strategy) for strategy in plan.strategies)
 
 
-def _strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
+def _describe_strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
     members, own = set(strategy.queries), set(strategy.steps)
     reads = [read for read in plan.reads if read.query.name in members]
     steps = [step for step in plan.steps if step.query.name in own]
-    loss = _loss(plan, strategy)
+    loss = _compute_loss(plan, strategy)
     groups = list(dict.fromkeys(group for step in steps for group in step.query.groups))
     queries = tuple(_query(plan, read) for read in reads)
     return StrategyFacts(
-        explained=tuple(_words(reads, steps, queries, loss)),
-        epsilon=upward(loss.epsilon),
-        delta=upward(loss.delta),
-        rho=None if loss.rho is None else upward(loss.rho),
+        explained=tuple(_word_strategy(reads, steps, queries, loss)),
+        epsilon=to_json_number(loss.epsilon),
+        delta=to_json_number(loss.delta),
+        rho=None if loss.rho is None else to_json_number(loss.rho),
         groups=tuple(StrategyGroup(column=group.column, labels=group.labels) for group in groups),
         steps=tuple(_step(step, groups) for step in steps),
         queries=queries,
@@ -72,8 +72,8 @@ def _strategy(plan: Plan, strategy: Strategy) -> StrategyFacts:
 def _query(plan: Plan, read: Read) -> CombinedQuery:
     return CombinedQuery(
         name=read.query.name,
-        deviation=root(compute_figure_variance(read, plan) or Fraction(0)),
-        alone=root(plan.alone[read.query.name]),
+        deviation=compute_root(compute_figure_variance(read, plan) or Fraction(0)),
+        alone=compute_root(plan.alone[read.query.name]),
         decimals=read.decimals,
         terms=tuple(
             StrategyTerm(step=term.step, row=term.row, factor=str(term.factor), groups=term.groups)
@@ -90,16 +90,16 @@ def _step(step: Step, groups: Sequence[Group]) -> StrategyStep:
         where=step.query.where.text if step.query.where is not None else None,
         groups=tuple(places[group] for group in step.query.groups),
         axes=tuple(kinds or [StrategyAxis(kind="each") for _ in step.query.groups]),
-        rows=tuple(_integer(step, factors) for factors in step.transform),
+        rows=tuple(_word_integer(step, factors) for factors in step.transform),
         family=str(step.noise.family),
         parameter=str(step.noise.parameter),
-        epsilon=upward(step.loss.epsilon),
-        delta=upward(step.loss.delta),
-        rho=None if step.loss.rho is None else upward(step.loss.rho),
+        epsilon=to_json_number(step.loss.epsilon),
+        delta=to_json_number(step.loss.delta),
+        rho=None if step.loss.rho is None else to_json_number(step.loss.rho),
     )
 
 
-def _integer(step: Step, factors: Sequence[int]) -> str:
+def _word_integer(step: Step, factors: Sequence[int]) -> str:
     """What one released integer of a cell counts."""
     parts = []
     for factor, measure in zip(factors, step.measures, strict=True):
@@ -116,7 +116,7 @@ def _integer(step: Step, factors: Sequence[int]) -> str:
 # --- sentences -----------------------------------------------------------------------------------
 
 
-def _words(
+def _word_strategy(
     reads: Sequence[Read], steps: Sequence[Step], queries: Sequence[CombinedQuery], loss: Loss
 ) -> Iterator[str]:
     names = join_few_names(list(dict.fromkeys(read.query.column_name for read in reads)))
@@ -129,32 +129,36 @@ def _words(
         "strategies.released",
         how=together,
         names=names,
-        steps=join_names(list(_released(steps))),
+        steps=join_names(list(_describe_releases(steps))),
     )
     yield say("strategies.best_estimates")
-    percents = sorted(query.saved for query in queries)
-    least, most = percents[0], percents[-1]
-    size = say("strategies.gain.from_to", least=least, most=most)
-    if least == most:
-        size = say("words.percent", share=most)
+    percents = sorted(query.saving for query in queries)
+    lowest, highest = percents[0], percents[-1]
+    size = say("strategies.gain.from_to", least=lowest, most=highest)
+    if lowest == highest:
+        size = say("words.percent", share=highest)
     yield say(
         "strategies.gain.note",
         gain=size,
     )
-    cost = say("words.epsilon_of", epsilon=loss_text(loss.epsilon))
-    cost += say("strategies.loss.delta", delta=loss_text(loss.delta)) if loss.delta else ""
-    cost += say("strategies.loss.rho", rho=loss_text(loss.rho)) if loss.rho is not None else ""
+    cost = say("words.epsilon_of", epsilon=write_loss(loss.epsilon))
+    cost += say("strategies.loss.delta", delta=write_loss(loss.delta)) if loss.delta else ""
+    cost += say("strategies.loss.rho", rho=write_loss(loss.rho)) if loss.rho is not None else ""
     yield say("strategies.loss.note", cost=cost)
     if sum(read.query.where == steps[0].query.where for read in reads) > 1:
         yield say("strategies.add_up")
 
 
-def _released(steps: Sequence[Step]) -> Iterator[str]:
+def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
     """What is released in place of the figures, in a few words for all steps of one kind."""
     plain = [step for step in steps if CENTRED not in step.axes]
     if any(not step.query.groups and len(step.transform) == 1 for step in plain):
         yield say("strategies.release.total")
-    tables = [step for step in plain if step.query.groups and step.measures[0].where == _of(step)]
+    tables = [
+        step
+        for step in plain
+        if step.query.groups and step.measures[0].where == _identify_kind(step)
+    ]
     if tables:
         titles = join_few_names(list(map(_title, tables)))
         yield counted(len(tables), "strategies.release.table", titles=titles)
@@ -177,7 +181,7 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
             along=along,
         )
     for step in plain:
-        if step.measures[0].where != _of(step):
+        if step.measures[0].where != _identify_kind(step):
             number = len(step.transform)
             of = (
                 say("strategies.release.for_conditions", number=number)
@@ -188,7 +192,7 @@ def _released(steps: Sequence[Step]) -> Iterator[str]:
             yield say("strategies.release.halves", condition=of, keys=cells)
 
 
-def _of(step: Step) -> object:
+def _identify_kind(step: Step) -> object:
     return step.query.where
 
 

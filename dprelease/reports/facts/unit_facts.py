@@ -17,7 +17,7 @@ from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
 from dprelease.reports.model.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
-from dprelease.reports.text.shown_numbers import upward
+from dprelease.reports.text.shown_numbers import to_json_number
 from dprelease.statistics.statistic_registry import get_statistic
 
 NEIGHBOURS = {
@@ -40,7 +40,7 @@ class Unit(Struct, frozen=True):
     people: bool
 
 
-def unit_of(privacy: Privacy) -> Unit:
+def choose_unit(privacy: Privacy) -> Unit:
     """Choose the words for the unit of a release."""
     if privacy.unit_column is None:
         content = say("units.about.row_says")
@@ -60,7 +60,7 @@ def unit_of(privacy: Privacy) -> Unit:
     return Unit(*words, content, people=privacy.unit_column is not None)
 
 
-def protected(privacy: Privacy) -> str:
+def describe_protection(privacy: Privacy) -> str:
     """Finish the sentence "differential privacy for one ..."."""
     described, column = privacy.unit_description, privacy.unit_column
     if column is None:
@@ -75,7 +75,7 @@ def protected(privacy: Privacy) -> str:
     )
 
 
-def unit_facts(release: Release) -> PrivacyUnit:
+def describe_unit(release: Release) -> PrivacyUnit:
     """State the unit."""
     privacy, limits = release.privacy, release.privacy.bounding
     return PrivacyUnit(
@@ -94,7 +94,7 @@ def unit_facts(release: Release) -> PrivacyUnit:
     )
 
 
-def rows_cut(plan: Plan) -> dict[str, int]:
+def list_rows_cut(plan: Plan) -> dict[str, int]:
     """Give of each table in which fewer rows of a person can count than in others how many.
 
     A table that is planned together with others is a part of a finer one, where its cells do not
@@ -110,17 +110,17 @@ def rows_cut(plan: Plan) -> dict[str, int]:
             read.terms or read.query.private or get_statistic(read.query.statistic).counts_units
         )
     }
-    return {table: most for table, most in rows.items() if most < limits.rows}
+    return {table: row_count for table, row_count in rows.items() if row_count < limits.rows}
 
 
-def bounding_words(plan: Plan) -> list[str]:
+def word_bounding(plan: Plan) -> list[str]:
     """Say what is kept of a person with many rows, and what that may bias; empty for rows."""
     release = plan.release
     privacy, limits = release.privacy, release.privacy.bounding
     if limits is None:
         return []
     column = release.columns.get(privacy.unit_column or "")
-    lost = column is None or column.null_value is None
+    is_skipped = column is None or column.null_value is None
     return [
         say(
             "units.bounds",
@@ -134,14 +134,18 @@ def bounding_words(plan: Plan) -> list[str]:
                 table=table,
                 rows=counted(rows, "words.rows_counted"),
             )
-            for table, rows in rows_cut(plan).items()
+            for table, rows in list_rows_cut(plan).items()
         ),
         say("units.cut.counts"),
         say("units.cut.means"),
         say("units.cut.by_lot"),
         say("units.cut.not_published"),
         say("units.without_unit.rows", unit_column=privacy.unit_column)
-        + (say("units.without_unit.left_out") if lost else say("units.without_unit.one_person")),
+        + (
+            say("units.without_unit.left_out")
+            if is_skipped
+            else say("units.without_unit.one_person")
+        ),
     ]
 
 
@@ -149,7 +153,7 @@ PRIORS = (0.01, 0.1, 0.5, 0.9)
 GROUPS = (1, 2, 5, 10)
 
 
-def posterior(prior: float, epsilon: float) -> tuple[float, float]:
+def compute_posterior(prior: float, epsilon: float) -> tuple[float, float]:
     """Bounds on what an observer may believe afterwards who believed ``prior`` before.
 
     Pure epsilon: pi / (pi + (1 - pi) e^eps) to pi / (pi + (1 - pi) e^-eps).
@@ -159,13 +163,13 @@ def posterior(prior: float, epsilon: float) -> tuple[float, float]:
     return low, high
 
 
-def outward(prior: float, epsilon: float) -> tuple[float, float]:
-    """Round the bounds of ``posterior`` outward: to 4 decimals, or near 0 and 1 to two digits."""
-    low, opposite = (posterior(share, epsilon)[0] for share in (prior, 1 - prior))
-    return float(_down(low)), float(1 - _down(opposite))
+def round_outward(prior: float, epsilon: float) -> tuple[float, float]:
+    """Round ``compute_posterior`` outward: to 4 decimals, or near 0 and 1 to two digits."""
+    low, opposite = (compute_posterior(share, epsilon)[0] for share in (prior, 1 - prior))
+    return float(_round_down(low)), float(1 - _round_down(opposite))
 
 
-def _down(share: float) -> Decimal:
+def _round_down(share: float) -> Decimal:
     """Round a share down. What is less than 1e-12 is nothing."""
     if share >= 0.001:
         return Decimal(math.floor(share * 1e4)) / 10**4
@@ -173,20 +177,20 @@ def _down(share: float) -> Decimal:
     return floor.create_decimal(Decimal(math.floor(share * 10**12)) / 10**12)
 
 
-def beliefs(about: str, loss: Loss, steps: int) -> Beliefs:
+def tabulate_beliefs(about: str, loss: Loss, steps: int) -> Beliefs:
     """Tabulate prior and posterior beliefs about something that takes ``steps`` neighbours.
 
     Rounded outward; but for the stated delta.
     """
-    epsilon, delta = together(loss.epsilon, loss.delta, steps)
+    epsilon, delta = compose_group_loss(loss.epsilon, loss.delta, steps)
     rows = []
     for prior in PRIORS:
-        low, high = outward(prior, float(epsilon))
+        low, high = round_outward(prior, float(epsilon))
         rows.append(Belief(prior=prior, posterior_low=low, posterior_high=high))
-    return Beliefs(about=about, epsilon=upward(epsilon), delta=delta, rows=tuple(rows))
+    return Beliefs(about=about, epsilon=to_json_number(epsilon), delta=delta, rows=tuple(rows))
 
 
-def together(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, float]:
+def compose_group_loss(epsilon: Fraction, delta: Fraction, steps: int) -> tuple[Fraction, float]:
     """Loss between tables ``steps`` neighbours apart: k epsilon, delta times a growing sum."""
     if not delta:
         return epsilon * steps, 0.0
@@ -205,12 +209,12 @@ def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
     """
     rows = []
     for size in GROUPS:
-        grown, failing = together(epsilon, delta, size)
-        _, high = outward(0.5, float(grown))
+        grown, failing = compose_group_loss(epsilon, delta, size)
+        _, high = round_outward(0.5, float(grown))
         rows.append(
             GroupLoss(
                 units=size,
-                epsilon=upward(grown),
+                epsilon=to_json_number(grown),
                 delta=failing or 0,
                 posterior_high=high,
                 protected=high <= NO_PROTECTION[0] and failing < NO_PROTECTION[1],
@@ -219,24 +223,24 @@ def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
     return tuple(rows)
 
 
-def beliefs_of(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
+def build_beliefs(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
     """What somebody may come to believe, of each thing that the neighbours speak about.
 
     Under add-remove, a unit with other contents is two steps away: it is taken out and another
     one put in. Under replace-one it is one step, and that the unit is there is not protected.
     """
-    unit = unit_of(privacy)
+    unit = choose_unit(privacy)
     if privacy.adjacency is Adjacency.REPLACE_ONE:
-        return (beliefs(unit.content, loss, 1),)
-    there = (
+        return (tabulate_beliefs(unit.content, loss, 1),)
+    statements = (
         say("units.people_in_table", people=unit.content)
         if unit.people
         else say("units.person_in_table", person=unit.content)
     )
-    return beliefs(unit.presence, loss, 1), beliefs(there, loss, 2)
+    return tabulate_beliefs(unit.presence, loss, 1), tabulate_beliefs(statements, loss, 2)
 
 
-def total_losses(
+def describe_total_losses(
     release: Release, standing: Ledger | LedgerStanding | None
 ) -> tuple[TotalLoss, ...]:
     """State the loss of all releases of the dataset, this one included, and that of its cap.
@@ -246,32 +250,32 @@ def total_losses(
     """
     settings = release.ledger
     if standing is None:
-        spent, caps = None, (settings.epsilon_cap, settings.delta_cap)
+        accounting, caps = None, (settings.epsilon_cap, settings.delta_cap)
         cap = Cap(
-            epsilon=None if caps[0] is None else upward(caps[0]),
-            delta=None if caps[1] is None else upward(caps[1]),
-            rho=None if settings.rho_cap is None else upward(settings.rho_cap),
+            epsilon=None if caps[0] is None else to_json_number(caps[0]),
+            delta=None if caps[1] is None else to_json_number(caps[1]),
+            rho=None if settings.rho_cap is None else to_json_number(settings.rho_cap),
         )
     else:
-        spent = standing.after if standing.composed is None else standing.composed.after
+        accounting = standing.after if standing.composed is None else standing.composed.after
         cap = standing.cap
     totals = (
         []
-        if spent is None
-        else [_total(release, say("release.so_far"), spent.epsilon, spent.delta)]
+        if accounting is None
+        else [_describe_total(release, say("release.so_far"), accounting.epsilon, accounting.delta)]
     )
     if cap.epsilon is not None:
-        totals.append(_total(release, "cap", cap.epsilon, cap.delta))
+        totals.append(_describe_total(release, "cap", cap.epsilon, cap.delta))
     return tuple(totals)
 
 
-def _total(release: Release, of: str, epsilon: Number, delta: Number | None) -> TotalLoss:
+def _describe_total(release: Release, of: str, epsilon: Number, delta: Number | None) -> TotalLoss:
     loss = Loss(Fraction(str(epsilon)), Fraction(str(delta or 0)))
-    about = beliefs_of(release.privacy, loss)
+    about = build_beliefs(release.privacy, loss)
     return TotalLoss(of=of, epsilon=epsilon, delta=delta, beliefs=about)
 
 
-def added(method: str) -> str:
+def describe_accounting(method: str) -> str:
     """Say how the losses of the queries were added."""
     if method == "zcdp":
         return say("composition.zcdp")

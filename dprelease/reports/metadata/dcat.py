@@ -38,24 +38,28 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 def render(_document: object, facts: ReportFacts) -> str:
     """Write the release as a data set of DCAT-AP 3."""
-    return json.dumps(_dcat(facts), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_build_dcat(facts), indent=2, ensure_ascii=False) + "\n"
 
 
-def _dcat(facts: ReportFacts) -> Node:
+def _build_dcat(facts: ReportFacts) -> Node:
     basic, run = facts.deployment.basic, facts.provenance
-    licence = {} if basic.licence is None else {"dct:license": _at(licence_address(basic.licence))}
-    return _filled(
+    licence = (
+        {}
+        if basic.licence is None
+        else {"dct:license": _build_address(licence_address(basic.licence))}
+    )
+    return _drop_missing(
         {
             "@context": _CONTEXT,
             "@id": "#dataset",
             "@type": "dcat:Dataset",
             "dct:title": basic.title,
-            "dct:description": _description(facts),
+            "dct:description": _write_description(facts),
             "dct:identifier": run.run_id,
-            "dct:issued": _day(run.released_at, "xsd:date"),
+            "dct:issued": _build_day(run.released_at, "xsd:date"),
             "dct:publisher": basic.data_curator
             and {"@type": "foaf:Agent", "foaf:name": basic.data_curator},
-            "dcat:contactPoint": _contact(basic),
+            "dcat:contactPoint": _build_contact(basic),
             "dct:spatial": basic.region and {"@type": "dct:Location", "rdfs:label": basic.region},
             "dcat:keyword": [word for word in (basic.sector, "differential privacy") if word],
             "dct:provenance": {"@type": "dct:ProvenanceStatement", "rdfs:label": facts.guarantee},
@@ -64,42 +68,42 @@ def _dcat(facts: ReportFacts) -> Node:
                     "@id": f"#{quote(name)}",
                     "@type": "dcat:Distribution",
                     "dct:title": title,
-                    "dcat:accessURL": _at(quote(file)),
-                    "dcat:downloadURL": _at(quote(file)),
-                    "dcat:mediaType": _at(_MEDIA + _TYPES[form][0]),
-                    "dct:format": _at(_FILE_TYPES + _TYPES[form][1]),
+                    "dcat:accessURL": _build_address(quote(file)),
+                    "dcat:downloadURL": _build_address(quote(file)),
+                    "dcat:mediaType": _build_address(_MEDIA + _TYPES[form][0]),
+                    "dct:format": _build_address(_FILE_TYPES + _TYPES[form][1]),
                     **licence,
                     "spdx:checksum": {
                         "@type": "spdx:Checksum",
-                        "spdx:algorithm": _at("spdx:checksumAlgorithm_sha256"),
+                        "spdx:algorithm": _build_address("spdx:checksumAlgorithm_sha256"),
                         "spdx:checksumValue": {"@type": "xsd:hexBinary", "@value": run.files[file]},
                     },
                 }
-                for name, title, file, form in _files(facts)
+                for name, title, file, form in _iter_files(facts)
             ],
         }
     )
 
 
-def dataset(facts: ReportFacts) -> Node:
+def build_dataset(facts: ReportFacts) -> Node:
     """State the release as a data set of schema.org."""
     basic, run = facts.deployment.basic, facts.provenance
     publisher = basic.data_curator and {"@type": "Organization", "name": basic.data_curator}
-    return _filled(
+    return _drop_missing(
         {
             "@context": "https://schema.org",
             "@type": "Dataset",
             "name": basic.title,
-            "description": _description(facts),
+            "description": _write_description(facts),
             "identifier": run.run_id,
             "license": basic.licence and licence_address(basic.licence),
-            "creditText": citation(facts),
+            "creditText": write_citation(facts),
             "publisher": publisher,
             "creator": publisher,
-            "datePublished": _day(run.released_at),
+            "datePublished": _build_day(run.released_at),
             "spatialCoverage": basic.region,
             "measurementTechnique": facts.guarantee,
-            "variableMeasured": list(_variables(facts)),
+            "variableMeasured": list(_iter_variables(facts)),
             "distribution": [
                 {
                     "@type": "DataDownload",
@@ -108,13 +112,13 @@ def dataset(facts: ReportFacts) -> Node:
                     "encodingFormat": _TYPES[form][0],
                     "sha256": run.files[file],
                 }
-                for _, title, file, form in _files(facts)
+                for _, title, file, form in _iter_files(facts)
             ],
         }
     )
 
 
-def citation(facts: ReportFacts) -> str:
+def write_citation(facts: ReportFacts) -> str:
     """Say how to name the release where its figures are used."""
     basic, run = facts.deployment.basic, facts.provenance
     values = {"year": run.released_at[:4], "title": basic.title, "run": run.run_id[:16]}
@@ -123,7 +127,7 @@ def citation(facts: ReportFacts) -> str:
     return say("citation.with_author", author=basic.data_curator, **values)
 
 
-def _variables(facts: ReportFacts) -> Iterator[Node]:
+def _iter_variables(facts: ReportFacts) -> Iterator[Node]:
     """Each query once, in the words of the spec."""
     of_queries: dict[str, Node] = {}
     for table in facts.tables:
@@ -137,11 +141,11 @@ def _variables(facts: ReportFacts) -> Iterator[Node]:
                 "unitText": names and names.unit,
                 "description": column.description,
             }
-            of_queries.setdefault(column.query.partition(":")[0], _filled(variable))
+            of_queries.setdefault(column.query.partition(":")[0], _drop_missing(variable))
     yield from of_queries.values()
 
 
-def _files(facts: ReportFacts) -> Iterator[tuple[str, str, str, str]]:
+def _iter_files(facts: ReportFacts) -> Iterator[tuple[str, str, str, str]]:
     """Name, title, file and format of each table."""
     for table in facts.tables:
         yield table.name, table.title, table.file, table.file.rpartition(".")[2]
@@ -150,7 +154,7 @@ def _files(facts: ReportFacts) -> Iterator[tuple[str, str, str, str]]:
             yield records.name, records.name, records.file, records.file.rpartition(".")[2]
 
 
-def _description(facts: ReportFacts) -> str:
+def _write_description(facts: ReportFacts) -> str:
     purpose = facts.deployment.basic.intended_use
     if purpose is None:
         return facts.guarantee
@@ -158,7 +162,7 @@ def _description(facts: ReportFacts) -> str:
     return f"{purpose}{end} {facts.guarantee}"
 
 
-def _contact(basic: Basic) -> Node | None:
+def _build_contact(basic: Basic) -> Node | None:
     address = contact_address(basic.contact or "")
     if address is None:
         return None
@@ -166,21 +170,21 @@ def _contact(basic: Basic) -> Node | None:
     return {
         "@type": "vcard:Kind",
         "vcard:fn": basic.data_curator or basic.contact,
-        way: _at(address),
+        way: _build_address(address),
     }
 
 
-def _day(moment: str, kind: str | None = None) -> Node | str | None:
+def _build_day(moment: str, kind: str | None = None) -> Node | str | None:
     day = _DAY.match(moment)
     if day is None:
         return None
     return day[0] if kind is None else {"@type": kind, "@value": day[0]}
 
 
-def _at(address: str) -> Node:
+def _build_address(address: str) -> Node:
     return {"@id": address}
 
 
-def _filled(node: Node) -> Node:
+def _drop_missing(node: Node) -> Node:
     """Without what is not stated."""
     return {key: value for key, value in node.items() if value}

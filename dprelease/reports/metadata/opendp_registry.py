@@ -14,8 +14,8 @@ from typing import Any
 
 from dprelease.model.release import SECTORS
 from dprelease.reports.model.report_model import ReportFacts
-from dprelease.reports.record_level.column_facts import expected_and_floor
-from dprelease.reports.text.shown_numbers import written
+from dprelease.reports.record_level.column_facts import format_expected_errors
+from dprelease.reports.text.shown_numbers import format_number
 
 UNSAID = "Not stated"
 _LOCAL = (
@@ -35,10 +35,10 @@ MODELS = {
 
 def render(_document: object, facts: ReportFacts) -> str:
     """Write the entry."""
-    return "".join(f"{line}\n" for line in _lines(registry_entry(facts), 0))
+    return "".join(f"{line}\n" for line in _iter_lines(build_entry(facts), 0))
 
 
-def registry_entry(report: ReportFacts) -> dict[str, Any]:
+def build_entry(report: ReportFacts) -> dict[str, Any]:
     """State the release in the registry's terms."""
     deployment = report.deployment
     basic, unit = deployment.basic, deployment.privacy_unit
@@ -60,12 +60,12 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                 "intended_use": basic.intended_use or UNSAID,
                 "data_product_type": "Dataset" if report.perturb else "Summary statistics",
                 "data_product_region": basic.region or UNSAID,
-                "description": " ".join(_described(report)),
+                "description": " ".join(_describe(report)),
                 "publication_date": report.provenance.released_at[:10],
                 **({"data_product_sector": sector} if sector in SECTORS else {}),
             },
             "dp_variant": {
-                "variant_name": _variant(report),
+                "variant_name": _name_variant(report),
                 "data_domain": f"Tables with the columns {columns}{described}.",
                 "unprotected_quantities": _list(report.not_protected),
             },
@@ -73,7 +73,7 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                 "privacy_unit": unit.description
                 or f"One {'row' if rows else f'value of {unit.unit_column}'}",
                 "privacy_unit_details": report.guarantee,
-                **_parameters(report),
+                **_list_parameters(report),
             },
             "deployment_model": {
                 **MODELS.get(deployment.model, MODELS["central and local"]),
@@ -83,12 +83,12 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                         "Readers: see the published files only, and need not be trusted.",
                     ]
                 ),
-                **_timing(report),
+                **_describe_timing(report),
                 "access_type": "Non-interactive",
             },
             "accounting": {
                 "post_processing": _list(report.processing),
-                "composition": _composition(report),
+                "composition": _describe_composition(report),
             },
             "implementation": {
                 "preprocessing_and_hyperparameter_tuning": _list(
@@ -99,37 +99,37 @@ def registry_entry(report: ReportFacts) -> dict[str, Any]:
                         *report.bounding,
                     ]
                 ),
-                "mechanisms": _list(_mechanisms(report)),
+                "mechanisms": _list(_iter_mechanisms(report)),
             },
             "administrative": {**notes, "registry_authors": [curator]},
         },
     }
 
 
-def _variant(report: ReportFacts) -> str:
+def _name_variant(report: ReportFacts) -> str:
     """Name the variant: that of the total, or by which the losses of all queries were added up."""
     if report.deployment.dp_variant == "zero-concentrated" or report.accounting.method == "zcdp":
         return "Zero-concentrated DP"
     return "Approximate DP" if report.deployment.privacy_loss.delta else "Pure DP"
 
 
-def _parameters(report: ReportFacts) -> dict[str, Any]:
+def _list_parameters(report: ReportFacts) -> dict[str, Any]:
     """State the loss; with zCDP it is rho, and epsilon and delta are what follows of it."""
     loss = report.deployment.privacy_loss
-    stated = {"epsilon": loss.epsilon, **({"delta": loss.delta} if loss.delta else {})}
-    if _variant(report) != "Zero-concentrated DP":
-        return {"privacy_parameters": stated}
-    details = f"rho is the loss. It means epsilon at delta = {written(loss.delta)}."
+    parameters = {"epsilon": loss.epsilon, **({"delta": loss.delta} if loss.delta else {})}
+    if _name_variant(report) != "Zero-concentrated DP":
+        return {"privacy_parameters": parameters}
+    details = f"rho is the loss. It means epsilon at delta = {format_number(loss.delta)}."
     return {
-        "privacy_parameters": {"rho": loss.rho, **stated},
+        "privacy_parameters": {"rho": loss.rho, **parameters},
         "privacy_parameters_details": details,
     }
 
 
-def _timing(report: ReportFacts) -> dict[str, str]:
+def _describe_timing(report: ReportFacts) -> dict[str, str]:
     """Say whether this is one release of many, and of data that come in over time."""
     period, ledger = report.provenance.period, report.ledger
-    before = f"epsilon {written(ledger.before.epsilon)}"
+    before = f"epsilon {format_number(ledger.before.epsilon)}"
     earlier_releases = f"The ledger of the dataset holds {before} of earlier releases."
     if period:
         details = f"One release for each period; this one is of {period}. {earlier_releases}"
@@ -147,7 +147,7 @@ def _timing(report: ReportFacts) -> dict[str, str]:
     }
 
 
-def _described(report: ReportFacts) -> Iterator[str]:
+def _describe(report: ReportFacts) -> Iterator[str]:
     if report.queries:
         queries = (
             query.title + (f" by {', '.join(query.by)}" if query.by else "")
@@ -159,26 +159,27 @@ def _described(report: ReportFacts) -> Iterator[str]:
         yield f"{part.name}: {part.rows:,} records, each perturbed on its own: {columns}."
 
 
-def _composition(report: ReportFacts) -> str:
-    spent, ledger = report.accounting, report.ledger
+def _describe_composition(report: ReportFacts) -> str:
+    accounting, ledger = report.accounting, report.ledger
     parts = ["the cells of a table are disjoint"] if report.queries else []
     if report.perturb:
         parts.append("the answers about one unit in a record-level table add up")
     return (
-        f"Composition: {spent.method}; {', and '.join(parts)}. By plain addition "
-        f"epsilon would be {written(spent.basic_epsilon)}. A ledger adds up all releases of the "
-        f"dataset: epsilon {written(ledger.before.epsilon)} before this release, "
-        f"{written(ledger.after.epsilon)} after it."
+        f"Composition: {accounting.method}; {', and '.join(parts)}. By plain addition "
+        f"epsilon would be {format_number(accounting.basic_epsilon)}. "
+        "A ledger adds up all releases of the "
+        f"dataset: epsilon {format_number(ledger.before.epsilon)} before this release, "
+        f"{format_number(ledger.after.epsilon)} after it."
     )
 
 
-def _mechanisms(report: ReportFacts) -> Iterator[str]:
+def _iter_mechanisms(report: ReportFacts) -> Iterator[str]:
     yield from report.deployment.implementation.mechanisms
-    in_rho = _variant(report) == "Zero-concentrated DP"
+    in_rho = _name_variant(report) == "Zero-concentrated DP"
     for query in report.queries:
-        cost = f"epsilon {written(query.epsilon)}"
+        cost = f"epsilon {format_number(query.epsilon)}"
         if in_rho and query.rho is not None:
-            cost = f"rho {written(query.rho)}"
+            cost = f"rho {format_number(query.rho)}"
         if query.lender not in {None, query.name}:
             from_it = "planned together with" if query.together else "read from the release of"
             cost = f"{from_it} {query.lender} at no further cost"
@@ -188,12 +189,12 @@ def _mechanisms(report: ReportFacts) -> Iterator[str]:
         )
     for part in report.perturb:
         for column in part.columns:
-            cost = f"epsilon {written(column.epsilon)}"
+            cost = f"epsilon {format_number(column.epsilon)}"
             if column.delta:
-                cost += f", delta {written(column.delta)}"
+                cost += f", delta {format_number(column.delta)}"
             yield (
                 f"{part.name}.{column.name}: {column.mechanism}, {cost} for one answer, "
-                f"expected error {', least possible '.join(expected_and_floor(column))}. "
+                f"expected error {', least possible '.join(format_expected_errors(column))}. "
                 + " ".join(column.explained)
             )
     yield "Floating point: integer noise on a public grid, integer sums."
@@ -207,24 +208,24 @@ def _list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {text}" for text in texts)
 
 
-def _lines(value: Mapping[str, object], depth: int) -> Iterator[str]:
+def _iter_lines(value: Mapping[str, object], depth: int) -> Iterator[str]:
     """Write nested mappings as YAML; every text is quoted as in JSON, which YAML 1.2 includes."""
     margin = "  " * depth
     for key, member in value.items():
         if isinstance(member, dict):
             yield f"{margin}{key}:"
-            yield from _lines(member, depth + 1)
+            yield from _iter_lines(member, depth + 1)
         elif isinstance(member, list):
             yield f"{margin}{key}:"
-            yield from (f"{margin}  - {_scalar(item)}" for item in member)
+            yield from (f"{margin}  - {_write_scalar(item)}" for item in member)
         else:
-            yield f"{margin}{key}: {_scalar(member)}"
+            yield f"{margin}{key}: {_write_scalar(member)}"
 
 
-def _scalar(value: object) -> str:
+def _write_scalar(value: object) -> str:
     if isinstance(value, str):
         # ASCII: no character that a reader of YAML might refuse
-        return "".join(map(_character, value)).join('""')
+        return "".join(map(_write_character, value)).join('""')
     if isinstance(value, float):
         # 1e-05 is a text to readers of YAML 1.1: they want the dot
         mantissa, mark, exponent = repr(value).partition("e")
@@ -232,6 +233,6 @@ def _scalar(value: object) -> str:
     return json.dumps(value)
 
 
-def _character(char: str) -> str:
+def _write_character(char: str) -> str:
     """Write a character between quotes: JSON's notation, but for what YAML has one of its own."""
     return f"\\U{ord(char):08x}" if ord(char) > 0xFFFF else json.dumps(char)[1:-1]

@@ -22,10 +22,10 @@ T = TypeVar("T")
 
 def render(_document: object, facts: ReportFacts) -> str:
     """Write report.json."""
-    return json.dumps(report_json(facts), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_report_json(facts), indent=2, ensure_ascii=False) + "\n"
 
 
-def report_json(facts: ReportFacts) -> dict[str, Any]:
+def build_report_json(facts: ReportFacts) -> dict[str, Any]:
     """State a report as report.json holds it; that of a rehearsal is nothing that reads one."""
     content = to_json(facts)
     if facts.language == "en":  # msgspec tells a default by its identity, not by its value
@@ -33,8 +33,8 @@ def report_json(facts: ReportFacts) -> dict[str, Any]:
     return {"schema": REHEARSED if facts.rehearsal else SCHEMA, **content}
 
 
-def report_from_json(content: object) -> ReportFacts:
-    """Read what ``report_json`` wrote. Raises ValueError for anything else."""
+def read_report_json(content: object) -> ReportFacts:
+    """Read what ``build_report_json`` wrote. Raises ValueError for anything else."""
     if not isinstance(content, dict) or content.get("schema") != SCHEMA:
         raise ValueError(f"not of the schema {SCHEMA}")
     return from_json(ReportFacts, content)
@@ -53,7 +53,7 @@ def from_json(kind: type[T], content: object) -> T:
         raise ValueError(f"not what {kind.__name__} holds") from None
 
 
-def report_schema() -> dict[str, Any]:
+def build_report_schema() -> dict[str, Any]:
     """Build the JSON Schema of report.json from the types of its facts."""
     (_, parts) = msgspec.json.schema_components([ReportFacts], ref_template="#/$defs/{name}")
     report = parts.pop("ReportFacts")
@@ -72,4 +72,4 @@ def report_schema() -> dict[str, Any]:
 
 def schema_text() -> str:
     """Write the schema as the command prints it."""
-    return json.dumps(report_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(build_report_schema(), indent=2, ensure_ascii=False) + "\n"

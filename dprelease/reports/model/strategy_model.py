@@ -64,9 +64,9 @@ class CombinedQuery(Fact, frozen=True, kw_only=True):
     terms: tuple[StrategyTerm, ...]
 
     @property
-    def saved(self) -> int:
+    def saving(self) -> int:
         """How many percent less the deviation is than alone, rounded down."""
-        return saved(self.deviation, self.alone)
+        return compute_saving(self.deviation, self.alone)
 
 
 class StrategyFacts(Fact, frozen=True, kw_only=True):
@@ -127,6 +127,6 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
     weight: str = ""
 
 
-def saved(deviation: Number, alone: Number) -> int:
+def compute_saving(deviation: Number, alone: Number) -> int:
     """How many percent less, rounded down."""
     return int(100 * (1 - deviation / alone)) if alone > deviation else 0

@@ -41,16 +41,16 @@ _LONG = re.compile(r"[^\s&;]{40}(?=[^\s&;]{24})")
 
 def prepare() -> None:
     """Import what takes long. Raises Failure (exit 2) unless this machine can make a PDF."""
-    _weasyprint()
+    _import_weasyprint()
 
 
 def render(document: Document, facts: ReportFacts) -> bytes:
     """Render a document. Raises Failure (exit 2) where the extra is missing."""
-    weasyprint = _weasyprint()
-    looks = f"{LOOKS.read_text(encoding='utf-8')}\n@page {{ {_margins(document, facts)} }}\n"
+    weasyprint = _import_weasyprint()
+    looks = f"{LOOKS.read_text(encoding='utf-8')}\n@page {{ {_write_margins(document, facts)} }}\n"
     page = render_html(document).replace("</style>", f"{looks}</style>", 1)
     chart_looks = f"<style>{_chart_looks()}</style>"
-    page = _DRAWING.sub(_drawing, _CELL.sub(_cell, page))
+    page = _DRAWING.sub(_adapt_drawing, _CELL.sub(_break_cell, page))
     page = _SVG.sub(lambda svg: svg[0] + chart_looks, page)
     page = _HASH.sub(r'<span class="hash">\g<0></span>', page)
     content: bytes = weasyprint.HTML(string=page, url_fetcher=_load_nothing).write_pdf(
@@ -59,7 +59,7 @@ def render(document: Document, facts: ReportFacts) -> bytes:
     return content + FORMATS["pdf"].mark.encode()
 
 
-def _weasyprint() -> Any:
+def _import_weasyprint() -> Any:
     try:
         import weasyprint
     except (ImportError, OSError):  # OSError: Pango, which is no Python package
@@ -81,20 +81,20 @@ def _load_nothing(url: str, *_: object, **__: object) -> NoReturn:
     raise ValueError(f"a report loads nothing: {url[:80]}")
 
 
-def _margins(document: Document, facts: ReportFacts) -> str:
+def _write_margins(document: Document, facts: ReportFacts) -> str:
     """What stands above and below each page."""
     page = say("page.number", page="\0page\0", pages="\0pages\0").split("\0")
     number = " ".join(
-        f"counter({part})" if part in ("page", "pages") else _string(part) for part in page
+        f"counter({part})" if part in ("page", "pages") else _write_string(part) for part in page
     )
-    run = _string(say("page.run", run=facts.provenance.run_id))
+    run = _write_string(say("page.run", run=facts.provenance.run_id))
     return (
-        f"@top-left {{ content: {_string(document.title)} }} "
+        f"@top-left {{ content: {_write_string(document.title)} }} "
         f"@bottom-left {{ content: {run} }} @bottom-right {{ content: {number} }}"
     )
 
 
-def _drawing(drawing: re.Match[str]) -> str:
+def _adapt_drawing(drawing: re.Match[str]) -> str:
     """A drawing whose letters that join or run to the left stand above it, as HTML.
 
     WeasyPrint sets the letters of an SVG one by one, from the left.
@@ -102,25 +102,25 @@ def _drawing(drawing: re.Match[str]) -> str:
     start, width, height, inside = drawing.groups()
     labels: list[str] = []
 
-    def lifted(text: re.Match[str]) -> str:
-        style, x, y, anchor, said = text.groups()
-        if not _SHAPED.search(said):
+    def lift(text: re.Match[str]) -> str:
+        style, x, y, anchor, label = text.groups()
+        if not _SHAPED.search(label):
             return text[0]
-        place = f"left: {_percent(x, width)}; top: {_percent(y, height)}"
-        labels.append(f'<span class="{style} {anchor or ""}" style="{place}">{said}</span>')
+        place = f"left: {_write_percent(x, width)}; top: {_write_percent(y, height)}"
+        labels.append(f'<span class="{style} {anchor or ""}" style="{place}">{label}</span>')
         return ""
 
-    inside = _TEXT.sub(lifted, inside)
+    inside = _TEXT.sub(lift, inside)
     if not labels:
         return drawing[0]
     return f'<div class="drawn">{start}{inside}{"".join(labels)}</div>'
 
 
-def _percent(part: str, whole: str) -> str:
+def _write_percent(part: str, whole: str) -> str:
     return f"{100 * float(part) / float(whole):.2f}%"
 
 
-def _cell(cell: re.Match[str]) -> str:
+def _break_cell(cell: re.Match[str]) -> str:
     """Let a cell end its lines after underscores, and in a word that is longer than any hash."""
     parts = _WHOLE.split(cell[0])
     for place in range(0, len(parts), 2):  # what stands between tags and hashes
@@ -128,7 +128,7 @@ def _cell(cell: re.Match[str]) -> str:
     return "".join(parts)
 
 
-def _string(text: str) -> str:
+def _write_string(text: str) -> str:
     """A text as a string of CSS, each character of which stands for itself."""
     return '"' + "".join(f"\\{ord(char):x} " for char in text) + '"'
 

@@ -19,27 +19,35 @@ from dprelease.reports.model.record_model import (
     Truth,
     WindowsResponse,
 )
-from dprelease.reports.text.shown_numbers import percent, shortened, upward, written
+from dprelease.reports.text.shown_numbers import (
+    format_number,
+    shorten,
+    to_json_number,
+    write_percent,
+)
 
 
-def column_words(column: RecordColumn) -> list[str]:
+def explain_column(column: RecordColumn) -> list[str]:
     """Explain one column: the answer, what delta means of it, and what stands for no value."""
     grid, law = column.grid, column.law
     if column.labels is not None and column.truth is not None:
-        return [*_labels(column, column.labels, column.truth), *_unlabelled(column.labels)]
+        return [
+            *_explain_labels(column, column.labels, column.truth),
+            *_explain_missing_label(column.labels),
+        ]
     if grid is None:
         raise ValueError("a column has labels or a grid")
     chosen = say("records.nulls.middle_of_bounds")
-    value = _rough((grid.null_fill or 0) * Fraction(grid.step))
+    value = _format_roughly((grid.null_fill or 0) * Fraction(grid.step))
     nulls = say("records.nulls.count_as", value=value, reason=chosen if column.null_chosen else "")
     if isinstance(law, LaplaceResponse):
-        return [*_laplace(column, grid, law), nulls]
+        return [*_explain_laplace(column, grid, law), nulls]
     if isinstance(law, WindowsResponse):
-        return [*_windows(column, grid, law), nulls]
+        return [*_explain_windows(column, grid, law), nulls]
     raise ValueError("an answer of labels to a number")
 
 
-def answer_of(column: RecordColumn) -> str:
+def describe_answer(column: RecordColumn) -> str:
     """Say what kind of thing an answer is."""
     if column.labels is None or not isinstance(column.law, SubsetResponse):
         return (
@@ -51,28 +59,32 @@ def answer_of(column: RecordColumn) -> str:
     return counted(size, "records.answer.labels", labels=labels)
 
 
-def error_of(column: RecordColumn, value: float) -> str:
+def format_error(column: RecordColumn, value: float) -> str:
     """Say an error of an answer: a chance, or a distance."""
-    said = amount(column, value)
+    text = format_amount(column, value)
     return (
-        say("records.error.wrong", share=said)
+        say("records.error.wrong", share=text)
         if column.error.of == "chance"
-        else say("records.error.off", distance=said)
+        else say("records.error.off", distance=text)
     )
 
 
-def expected_and_floor(column: RecordColumn) -> tuple[str, str]:
+def format_expected_errors(column: RecordColumn) -> tuple[str, str]:
     """Say the expected error of an answer, and the least that one can have."""
-    return error_of(column, column.error.expected), error_of(column, column.error.floor)
+    return format_error(column, column.error.expected), format_error(column, column.error.floor)
 
 
-def amount(column: RecordColumn, value: float) -> str:
+def format_amount(column: RecordColumn, value: float) -> str:
     """Write an error of a column without words, in few digits."""
-    return percent(value) if column.error.of == "chance" else written(float(f"{value:.5g}"))
+    return (
+        write_percent(value)
+        if column.error.of == "chance"
+        else format_number(float(f"{value:.5g}"))
+    )
 
 
-def halfwidth_head(table: RecordTable) -> tuple[str, ...]:
-    """Name the columns of ``halfwidth_rows``."""
+def list_halfwidth_heads(table: RecordTable) -> tuple[str, ...]:
+    """Name the columns of ``list_halfwidth_rows``."""
     sizes = [half.records for half in table.columns[0].error.halfwidths]
     return (
         say("words.column"),
@@ -81,19 +93,19 @@ def halfwidth_head(table: RecordTable) -> tuple[str, ...]:
     )
 
 
-def halfwidth_rows(table: RecordTable) -> Iterator[tuple[str, ...]]:
+def list_halfwidth_rows(table: RecordTable) -> Iterator[tuple[str, ...]]:
     """Say for each column how far estimates are off, by the number of records."""
     for column in table.columns:
         is_share = column.error.of == "chance"
-        write = percent if is_share else written
-        halves = [shortened(half.halfwidth, 3) for half in column.error.halfwidths]
+        write = write_percent if is_share else format_number
+        halves = [shorten(half.halfwidth, 3) for half in column.error.halfwidths]
         estimate = say("records.columns.share_of_label") if is_share else say("words.mean")
         yield column.name, estimate, *(f"± {write(half)}" for half in halves)
 
 
-def _labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]:
+def _explain_labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]:
     labels = domain.labels
-    own, other = percent(truth.own), percent(truth.given_other)
+    own_chance, other_chance = write_percent(truth.own), write_percent(truth.given_other)
     size, delta = truth.labels_in_answer, Fraction(column.delta_exact)
     if len(labels) == 1:
         yield say("records.law.one_label")
@@ -102,13 +114,13 @@ def _labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]
         yield say(
             "records.law.randomised_response",
             labels=len(labels),
-            own=own,
-            other=other,
+            own=own_chance,
+            other=other_chance,
         )
         if delta:
             yield say(
                 "records.law.delta_of_response",
-                delta=_upto(delta),
+                delta=_format_bound(delta),
             )
         return
     between = domain.separator
@@ -122,44 +134,44 @@ def _labels(column: RecordColumn, domain: Labels, truth: Truth) -> Iterator[str]
         size=size,
         labels=len(labels),
         form=form,
-        own=own,
-        other=other,
+        own=own_chance,
+        other=other_chance,
     )
     if delta:
         within = min(Fraction(1), delta * (len(labels) - 1) / (len(labels) - size))
         yield say(
             "records.law.delta_of_subset",
-            delta=_upto(within),
+            delta=_format_bound(within),
         )
 
 
-def _laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> Iterator[str]:
+def _explain_laplace(column: RecordColumn, grid: NumberGrid, law: LaplaceResponse) -> Iterator[str]:
     step, scale = Fraction(grid.step), Fraction(law.scale)
     yield say(
         "records.law.laplace",
-        scale=_rough(scale * step),
-        step=_rough(step),
-        grid=_bounds(grid),
+        scale=_format_roughly(scale * step),
+        step=_format_roughly(step),
+        grid=_format_bounds(grid),
     )
     classical = column.error.classical_scale
     if classical is not None:
         yield say(
             "records.law.classical_scale",
-            classical=written(shortened(classical, 6)),
+            classical=format_number(shorten(classical, 6)),
         )
-    yield from _no_outright(column, (grid.upper - grid.lower) / scale)
+    yield from _explain_delta(column, (grid.upper - grid.lower) / scale)
 
 
-def _windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> Iterator[str]:
+def _explain_windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> Iterator[str]:
     windows = law.windows
-    levels, *others = map(_window, windows)
-    if others:
-        share = percent(float(Fraction(law.share)))
+    levels, *rest = map(_explain_window, windows)
+    if rest:
+        share = write_percent(float(Fraction(law.share)))
         levels = say(
             "records.law.piecewise.levels",
             share=share,
             levels=levels,
-            others=others[0],
+            others=rest[0],
         )
     ratio = max(Fraction(window.ratio) for window in windows)
     # an upper bound of the natural logarithm
@@ -169,15 +181,15 @@ def _windows(column: RecordColumn, grid: NumberGrid, law: WindowsResponse) -> It
         + levels
         + say(
             "records.law.piecewise.end",
-            grid=_bounds(grid),
-            range=_ends(windows, grid),
+            grid=_format_bounds(grid),
+            range=_describe_ends(windows, grid),
         )
     )
-    yield from _no_outright(column, pure)
+    yield from _explain_delta(column, pure)
 
 
-def _window(window: ResponseWindow) -> str:
-    ratio = _rough(Fraction(window.ratio))
+def _explain_window(window: ResponseWindow) -> str:
+    ratio = _format_roughly(Fraction(window.ratio))
     return counted(
         window.width,
         "records.law.piecewise.likelier",
@@ -186,7 +198,7 @@ def _window(window: ResponseWindow) -> str:
     )
 
 
-def _ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
+def _describe_ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
     """What the outermost levels stand for."""
     step = Fraction(grid.step)
     middle = Fraction(grid.lower + grid.upper, 2)
@@ -196,25 +208,25 @@ def _ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
     )
     return say(
         "records.law.piecewise.two_ends",
-        low=_rough((middle - reach) * step),
-        high=_rough((middle + reach) * step),
+        low=_format_roughly((middle - reach) * step),
+        high=_format_roughly((middle + reach) * step),
     )
 
 
-def _no_outright(column: RecordColumn, pure: Fraction | float) -> Iterator[str]:
+def _explain_delta(column: RecordColumn, pure: Fraction | float) -> Iterator[str]:
     """What delta means of noise that never shows a number: ``pure`` is the epsilon without it."""
     delta, epsilon = Fraction(column.delta_exact), Fraction(column.epsilon_exact)
     if not delta or pure <= epsilon:
         return
     yield say(
         "records.law.delta_of_piecewise",
-        epsilon=_upto(epsilon),
-        pure=_upto(Fraction(pure)),
-        delta=_upto(delta),
+        epsilon=_format_bound(epsilon),
+        pure=_format_bound(Fraction(pure)),
+        delta=_format_bound(delta),
     )
 
 
-def _unlabelled(labels: Labels) -> Iterator[str]:
+def _explain_missing_label(labels: Labels) -> Iterator[str]:
     """Say what stands for a record without a label."""
     without = []
     if labels.other is None and labels.type != "boolean":
@@ -226,23 +238,27 @@ def _unlabelled(labels: Labels) -> Iterator[str]:
     if labels.null_label is None:
         without += [say("words.nulls"), say("records.missing.unreadable")]
     if without and len(labels.labels) > 1:
-        said = word(join_names(without))
+        names = word(join_names(without))
         yield say(
             "records.missing.drawn_evenly",
-            upper=said[0].upper(),
-            said=said[1:],
+            upper=names[0].upper(),
+            said=names[1:],
         )
 
 
-def _bounds(grid: NumberGrid) -> str:
+def _format_bounds(grid: NumberGrid) -> str:
     step = Fraction(grid.step)
-    return say("records.law.range", low=_rough(grid.lower * step), high=_rough(grid.upper * step))
+    return say(
+        "records.law.range",
+        low=_format_roughly(grid.lower * step),
+        high=_format_roughly(grid.upper * step),
+    )
 
 
-def _rough(value: Fraction) -> str:
+def _format_roughly(value: Fraction) -> str:
     """Write a number in at most six digits."""
-    return written(float(f"{float(value):.6g}"))
+    return format_number(float(f"{float(value):.6g}"))
 
 
-def _upto(value: Fraction) -> str:
-    return written(shortened(upward(value), 4))
+def _format_bound(value: Fraction) -> str:
+    return format_number(shorten(to_json_number(value), 4))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dprelease.language import counted, say
 from dprelease.model import Mechanism, PerturbedColumn, Plan, RecordStep
-from dprelease.reports.text.shown_numbers import loss_text, text
+from dprelease.reports.text.shown_numbers import write_exact, write_loss
 
 Row = tuple[str, ...]
 
@@ -34,25 +34,25 @@ def record_words(plan: Plan) -> RecordWords:
     """Say what record-level tables add."""
     if not plan.records:
         return RecordWords()
-    used = {response.mechanism for step in plan.records for response in step.responses}
+    mechanisms = {response.mechanism for step in plan.records for response in step.responses}
     return RecordWords(
-        _guarantee(plan),
-        tuple(sorted(say(MECHANISM_WORDS[mechanism]) for mechanism in used)),
-        tuple(_unprotected(plan)),
-        tuple(_bounding(plan)),
-        tuple(_processing(plan)),
-        tuple(_hazards(plan)),
+        _word_guarantee(plan),
+        tuple(sorted(say(MECHANISM_WORDS[mechanism]) for mechanism in mechanisms)),
+        tuple(_explain_unprotected(plan)),
+        tuple(_word_bounding(plan)),
+        tuple(_word_processing(plan)),
+        tuple(_word_hazards(plan)),
     )
 
 
-def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
+def word_table(plan: Plan, step: RecordStep) -> Iterator[str]:
     """How what one unit's cells lose adds up."""
     cells = say("records.loss.one_answer")
     if len(step.responses) > 1:
         cells = say("records.loss.all_answers", answers=len(step.responses))
-    total = say("words.epsilon_of", epsilon=loss_text(step.loss.epsilon))
+    total = say("words.epsilon_of", epsilon=write_loss(step.loss.epsilon))
     if step.loss.delta:
-        total += say("words.and_delta", delta=loss_text(step.loss.delta))
+        total += say("words.and_delta", delta=write_loss(step.loss.delta))
     if plan.release.privacy.unit_column is None:
         yield say(
             "records.loss.row",
@@ -75,35 +75,35 @@ def table_words(plan: Plan, step: RecordStep) -> Iterator[str]:
     if step.perturb.truth is not None:
         yield say(
             "records.budget.true_answers",
-            chance=text(step.perturb.truth),
+            chance=write_exact(step.perturb.truth),
         )
     columns = [response.column for response in step.responses]
     if step.perturb.truth is None and len({column.weight for column in columns}) > 1:
-        shares = ", ".join(f"{column.name} {loss_text(column.weight)}" for column in columns)
+        shares = ", ".join(f"{column.name} {write_loss(column.weight)}" for column in columns)
         yield say(
             "records.budget.weights",
             shares=shares,
         )
 
 
-def _guarantee(plan: Plan) -> str:
+def _word_guarantee(plan: Plan) -> str:
     """Say under which model the guarantee of record-level tables holds, and for which neighbours.
 
     People who are replaced bring as many rows where one row of each is kept, and else need not.
     """
-    said = say("records.guarantee.local", tables=_tables(plan))
-    if not _many_rows(plan):
-        return f"{said}."
+    sentence = say("records.guarantee.local", tables=_list_tables(plan))
+    if not _has_many_rows(plan):
+        return f"{sentence}."
     return say(
         "records.guarantee.same_rows",
-        guarantee=said,
-        rows=_rows(plan),
+        guarantee=sentence,
+        rows=_count_rows(plan),
     )
 
 
-def _unprotected(plan: Plan) -> Iterator[str]:
+def _explain_unprotected(plan: Plan) -> Iterator[str]:
     """Say what record-level tables show of themselves."""
-    tables = _tables(plan)
+    tables = _list_tables(plan)
     cut = "" if plan.release.privacy.unit_column is None else say("records.exact.but_by_limit")
     yield counted(
         len(plan.records),
@@ -111,37 +111,37 @@ def _unprotected(plan: Plan) -> Iterator[str]:
         tables=tables,
         cut=cut,
     )
-    if _many_rows(plan):
+    if _has_many_rows(plan):
         yield say(
             "records.exact.rows_of_person",
             tables=tables,
         )
 
 
-def _bounding(plan: Plan) -> Iterator[str]:
+def _word_bounding(plan: Plan) -> Iterator[str]:
     """Say which rows of one person a record-level table has; nothing for rows."""
     if plan.release.privacy.unit_column is not None:
-        most = _rows(plan)
+        row_limit = _count_rows(plan)
         yield say(
             "records.bounding.by_lot",
             rows=say("records.bounding.one_row")
-            if most == 1
-            else say("records.bounding.rows", rows=most),
+            if row_limit == 1
+            else say("records.bounding.rows", rows=row_limit),
         )
 
 
-def _processing(plan: Plan) -> Iterator[str]:
+def _word_processing(plan: Plan) -> Iterator[str]:
     """Say what happens to a record before and after its answers are drawn."""
-    if not plan.reads and any(column.quantity is not None for column in _columns(plan)):
+    if not plan.reads and any(column.quantity is not None for column in _list_columns(plan)):
         yield say("records.processing.clamped")
     yield say("records.processing.drawn")
     yield say("records.processing.none_left_out")
     yield say("records.processing.estimates")
 
 
-def _hazards(plan: Plan) -> Iterator[Row]:
+def _word_hazards(plan: Plan) -> Iterator[Row]:
     """Give hazard, status and note of what record-level tables have, and its key."""
-    tables = _tables(plan)
+    tables = _list_tables(plan)
     yield (
         say("records.trust.title"),
         "not checked",
@@ -156,13 +156,13 @@ def _hazards(plan: Plan) -> Iterator[Row]:
         "checked",
         say("records.shuffle.note"),
     )
-    many = _many_rows(plan)
+    rows_text = _has_many_rows(plan)
     equal = say("records.exact.because_equal")
-    if many:
+    if rows_text:
         equal = say("records.exact.because_same_rows")
     yield (
         say("words.number_of_records"),
-        "attention" if many else "checked",
+        "attention" if rows_text else "checked",
         say("records.exact.note", tables=tables, reason=equal),
     )
     if plan.release.privacy.unit_column is not None:
@@ -171,42 +171,42 @@ def _hazards(plan: Plan) -> Iterator[Row]:
             "attention",
             say(
                 "records.bounding.note",
-                rows=_rows(plan),
+                rows=_count_rows(plan),
                 tables=tables,
             ),
         )
-    yield from _without_label(plan)
+    yield from _explain_missing_labels(plan)
 
 
-def _without_label(plan: Plan) -> Iterator[Row]:
-    columns = _columns(plan)
-    drawn = [
+def _explain_missing_labels(plan: Plan) -> Iterator[Row]:
+    columns = _list_columns(plan)
+    sentences = [
         column.name
         for column in columns
         if (group := column.group) is not None
         and len(group.labels) > 1
         and (group.null_label is None or (group.other is None and str(group.type) != "boolean"))
     ]
-    if drawn:
+    if sentences:
         yield (
             say("records.missing.title"),
             "attention",
-            say("records.missing.note") + _listed(drawn),
+            say("records.missing.note") + _join_names(sentences),
         )
     filled = [column.name for column in columns if column.null_chosen]
     if filled:
         yield (
             say("records.nulls.title"),
             "attention",
-            say("records.nulls.note") + _listed(filled),
+            say("records.nulls.note") + _join_names(filled),
         )
 
 
-def _listed(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def _tables(plan: Plan) -> str:
+def _list_tables(plan: Plan) -> str:
     names = [step.perturb.name for step in plan.records]
     return (
         say("records.tables.single", names=", ".join(names))
@@ -215,14 +215,14 @@ def _tables(plan: Plan) -> str:
     )
 
 
-def _columns(plan: Plan) -> list[PerturbedColumn]:
+def _list_columns(plan: Plan) -> list[PerturbedColumn]:
     return [response.column for step in plan.records for response in step.responses]
 
 
-def _rows(plan: Plan) -> int:
+def _count_rows(plan: Plan) -> int:
     """So many rows of one unit are kept at most."""
     return max(step.rows for step in plan.records)
 
 
-def _many_rows(plan: Plan) -> bool:
-    return plan.release.privacy.unit_column is not None and _rows(plan) > 1
+def _has_many_rows(plan: Plan) -> bool:
+    return plan.release.privacy.unit_column is not None and _count_rows(plan) > 1

@@ -35,8 +35,8 @@ from dprelease.reports.model.record_model import (
     Truth,
     WindowsResponse,
 )
-from dprelease.reports.record_level.column_facts import column_words
-from dprelease.reports.text.shown_numbers import upward
+from dprelease.reports.record_level.column_facts import explain_column
+from dprelease.reports.text.shown_numbers import to_json_number
 
 SIZES = (100, 1_000, 10_000, 100_000)
 """Numbers of records at which the half-width of an estimate's interval is stated."""
@@ -47,12 +47,12 @@ LAWS: dict[type, type[ResponseLaw]] = {
 }
 
 
-def drawn_table(
+def describe_drawn_table(
     step: RecordStep, stored: StoredTable, interval: Fraction, explained: tuple[str, ...] = ()
 ) -> RecordTable:
     """State a table that was drawn: its laws, its file, and what it tells."""
     return replace(
-        planned_table(step, interval, explained),
+        describe_planned_table(step, interval, explained),
         file=os.path.basename(stored.path),
         format=stored.format,
         sha256=stored.sha256,
@@ -62,7 +62,7 @@ def drawn_table(
     )
 
 
-def planned_table(
+def describe_planned_table(
     step: RecordStep, interval: Fraction, explained: tuple[str, ...] = ()
 ) -> RecordTable:
     """State what is known of a table before any data is opened."""
@@ -71,37 +71,39 @@ def planned_table(
         name=perturb.name,
         model="local",
         rows_per_unit=step.rows,
-        epsilon=upward(step.loss.epsilon),
+        epsilon=to_json_number(step.loss.epsilon),
         epsilon_exact=exact(step.loss.epsilon),
-        delta=upward(step.loss.delta),
+        delta=to_json_number(step.loss.delta),
         delta_exact=exact(step.loss.delta),
         asked_=Asked(
             epsilon=None if perturb.epsilon is None else exact(perturb.epsilon),
             delta=exact(perturb.delta),
             truth=None if perturb.truth is None else exact(perturb.truth),
         ),
-        columns=tuple(_column(response, interval) for response in step.responses),
+        columns=tuple(_describe_column(response, interval) for response in step.responses),
         explained=explained,
     )
 
 
-def _column(response: Response, interval: Fraction) -> RecordColumn:
+def _describe_column(response: Response, interval: Fraction) -> RecordColumn:
     """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
     column, loss, law, truth = response.column, response.loss, response.law, None
     if isinstance(law, SubsetLaw):
-        own, other = compute_chances(law)
-        truth = Truth(own=float(own), given_other=float(other), labels_in_answer=law.size)
+        own_chance, other_chance = compute_chances(law)
+        truth = Truth(
+            own=float(own_chance), given_other=float(other_chance), labels_in_answer=law.size
+        )
     quantity = column.quantity
     facts = RecordColumn(
         name=column.name,
         mechanism=str(response.mechanism),
-        epsilon=upward(loss.epsilon),
+        epsilon=to_json_number(loss.epsilon),
         epsilon_exact=exact(loss.epsilon),
-        delta=upward(loss.delta),
+        delta=to_json_number(loss.delta),
         delta_exact=exact(loss.delta),
         weight=exact(column.weight),
         null_chosen=column.null_chosen,
-        labels=_labels(response),
+        labels=_describe_labels(response),
         grid=None
         if quantity is None
         else NumberGrid(
@@ -115,10 +117,10 @@ def _column(response: Response, interval: Fraction) -> RecordColumn:
         error=answer_error(response, interval),
         explained=(),
     )
-    return replace(facts, explained=tuple(column_words(facts)))
+    return replace(facts, explained=tuple(explain_column(facts)))
 
 
-def _labels(response: Response) -> Labels | None:
+def _describe_labels(response: Response) -> Labels | None:
     group, cells = response.column.group, choose_cells(response)
     if group is None or not isinstance(cells, LabelCells):
         return None

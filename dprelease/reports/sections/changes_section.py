@@ -8,13 +8,13 @@ from dprelease.language import counted, say
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.reports.model.report_model import Changes, FigureChange, ReportFacts
 from dprelease.reports.sections.document import Bullets, Heading, Paragraph, Part, Table
-from dprelease.reports.text.shown_names import key_text
+from dprelease.reports.text.shown_names import write_key
 
 MOST_ROWS = 24
 Keys = Mapping[str, Sequence[OutputColumn]]
 
 
-def changes_parts(
+def build_changes_parts(
     facts: ReportFacts, tables: Mapping[str, OutputTable], level: float
 ) -> tuple[Part, ...]:
     """Lay out what changed; nothing where the spec names no last release.
@@ -29,10 +29,10 @@ def changes_parts(
         for described in facts.tables
         if (table := tables.get(described.file))
     }
-    return (Heading(say("changes.title")), *_parts(changes, keys, level))
+    return (Heading(say("changes.title")), *_iter_parts(changes, keys, level))
 
 
-def _parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
+def _iter_parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
     yield Paragraph(
         say(
             "changes.last_release",
@@ -73,12 +73,12 @@ def _parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
                 expected=max(1.0, changes.compared * (100 - level) / 100),
             )
         )
-        shown = changes.figures[:MOST_ROWS]
+        figures = changes.figures[:MOST_ROWS]
         caption = say("changes.table.title")
-        if changes.compared > len(shown):
+        if changes.compared > len(figures):
             caption = say(
                 "changes.table.first",
-                n=len(shown),
+                n=len(figures),
                 all=changes.compared,
             )
         head = (
@@ -86,12 +86,12 @@ def _parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
             say("changes.table.difference"),
             say("changes.table.verdict"),
         )
-        yield Table("changes", caption, head, tuple(_row(change, keys) for change in shown))
+        yield Table("changes", caption, head, tuple(_build_row(change, keys) for change in figures))
 
 
-def _row(change: FigureChange, keys: Keys) -> tuple[str, str, str]:
+def _build_row(change: FigureChange, keys: Keys) -> tuple[str, str, str]:
     labels = zip(keys.get(change.table, ()), change.labels, strict=False)
-    cell = ", ".join(key_text(column, label or None) for column, label in labels)
+    cell = ", ".join(write_key(column, label or None) for column, label in labels)
     name = f"{change.table}.{change.column}" + (f": {cell}" if cell else "")
     verdict = say("changes.more_than_noise") if change.real else say("changes.within_noise")
     return name, f"{change.difference} ± {change.noise_halfwidth}", verdict

@@ -9,20 +9,26 @@ from dprelease.combination.combined_figures import Published
 from dprelease.language import say
 from dprelease.model import OutputTable
 from dprelease.model.release import contact_address, licence_address
-from dprelease.reports.metadata.dcat import citation, dataset
+from dprelease.reports.metadata.dcat import build_dataset, write_citation
 from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFacts
-from dprelease.reports.sections.budget_section import budget_section
-from dprelease.reports.sections.changes_section import changes_parts
-from dprelease.reports.sections.data_section import data_section
+from dprelease.reports.sections.budget_section import build_budget_section
+from dprelease.reports.sections.changes_section import build_changes_parts
+from dprelease.reports.sections.data_section import build_data_section
 from dprelease.reports.sections.document import Document, Link, Section
-from dprelease.reports.sections.figures_section import figures_section
-from dprelease.reports.sections.guarantee_section import guarantee_section, meaning_section
-from dprelease.reports.sections.hazards_section import hazards_section
-from dprelease.reports.sections.how_to_read import errata_section, how_to_read_section
-from dprelease.reports.sections.noise_section import noise_section
-from dprelease.reports.sections.provenance_section import approval_section, provenance_section
-from dprelease.reports.sections.quotable import quotable_section
-from dprelease.reports.sections.summary_section import summary_section
+from dprelease.reports.sections.figures_section import build_figures_section
+from dprelease.reports.sections.guarantee_section import (
+    build_guarantee_section,
+    build_meaning_section,
+)
+from dprelease.reports.sections.hazards_section import build_hazards_section
+from dprelease.reports.sections.how_to_read import build_errata_section, build_reading_section
+from dprelease.reports.sections.noise_section import build_noise_section
+from dprelease.reports.sections.provenance_section import (
+    build_approval_section,
+    build_provenance_section,
+)
+from dprelease.reports.sections.quotable import build_quotable_section
+from dprelease.reports.sections.summary_section import build_summary_section
 from dprelease.reports.sections.use_figures import use_section
 
 ORIGIN = "title.origin"
@@ -30,7 +36,7 @@ ORIGIN = "title.origin"
 REHEARSAL = "title.rehearsal"
 
 
-def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Document:
+def build_report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Document:
     """Lay out the report of a release; ``tables`` are the published ones by file name.
 
     Neither has a field for an exact figure or a record: no renderer can show what it isn't given.
@@ -41,16 +47,16 @@ def report_document(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Do
         say("title.report"),
         say("title.report_of_release"),
         (
-            *_basics(facts),
+            *_iter_basics(facts),
             (
                 say("title.rehearsed_at") if facts.rehearsal else say("title.released_at"),
                 released_at,
             ),
-            *(() if facts.rehearsal else ((say("title.cite_as"), citation(facts)),)),
+            *(() if facts.rehearsal else ((say("title.cite_as"), write_citation(facts)),)),
         ),
-        tuple(_report_sections(facts, tables)),
+        tuple(_iter_sections(facts, tables)),
         say(ORIGIN),
-        "" if facts.rehearsal else json.dumps(dataset(facts)),
+        "" if facts.rehearsal else json.dumps(build_dataset(facts)),
         say(REHEARSAL) if facts.rehearsal else "",
     )
 
@@ -62,52 +68,54 @@ def plan_document(facts: PlanFacts, approval: Approval) -> Document:
         facts.deployment.basic.title,
         say("title.plan"),
         say("title.plan_for_approval"),
-        tuple(_basics(facts)),
+        tuple(_iter_basics(facts)),
         (
-            summary_section(facts, approval.digest),
-            guarantee_section(facts),
-            meaning_section(facts),
-            *_records(facts, level),
-            *((noise_section(facts, level, released=False),) if facts.queries else ()),
-            budget_section(facts, approval.ledger),
-            data_section(facts),
-            hazards_section(facts),
-            approval_section(approval),
+            build_summary_section(facts, approval.digest),
+            build_guarantee_section(facts),
+            build_meaning_section(facts),
+            *_iter_record_sections(facts, level),
+            *((build_noise_section(facts, level, released=False),) if facts.queries else ()),
+            build_budget_section(facts, approval.ledger),
+            build_data_section(facts),
+            build_hazards_section(facts),
+            build_approval_section(approval),
         ),
         say(ORIGIN),
     )
 
 
-def _report_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
+def _iter_sections(facts: ReportFacts, tables: Mapping[str, OutputTable]) -> Iterator[Section]:
     level = float(facts.provenance.interval) * 100
-    yield summary_section(facts, facts.provenance.plan, changes_parts(facts, tables, level))
+    yield build_summary_section(
+        facts, facts.provenance.plan, build_changes_parts(facts, tables, level)
+    )
     if facts.queries:
-        yield figures_section(tables, level, facts.deployment.basic.title, facts.columns)
+        yield build_figures_section(tables, level, facts.deployment.basic.title, facts.columns)
         published = Published(facts, tables)
-        yield from filter(None, [quotable_section(published, level)])
-        yield how_to_read_section(facts)
+        yield from filter(None, [build_quotable_section(published, level)])
+        yield build_reading_section(facts)
         yield from filter(None, [use_section(facts, published, level)])
-    yield from _records(facts, level)
-    yield errata_section(facts)
-    yield guarantee_section(facts)
-    yield meaning_section(facts)
+    yield from _iter_record_sections(facts, level)
+    yield build_errata_section(facts)
+    yield build_guarantee_section(facts)
+    yield build_meaning_section(facts)
     if facts.queries:
-        yield noise_section(facts, level, released=True)
-    yield budget_section(facts, facts.ledger)
-    yield data_section(facts)
-    yield hazards_section(facts)
-    yield provenance_section(facts)
+        yield build_noise_section(facts, level, released=True)
+    yield build_budget_section(facts, facts.ledger)
+    yield build_data_section(facts)
+    yield build_hazards_section(facts)
+    yield build_provenance_section(facts)
 
 
-def _records(facts: PlanFacts, level: float) -> Iterator[Section]:
+def _iter_record_sections(facts: PlanFacts, level: float) -> Iterator[Section]:
     if facts.perturb:
         # Imported here for start-up: most releases have no table of records.
-        from dprelease.reports.sections.record_tables_section import records_section
+        from dprelease.reports.sections.record_tables_section import build_records_section
 
-        yield records_section(facts, f"{level:g}")
+        yield build_records_section(facts, f"{level:g}")
 
 
-def _basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
+def _iter_basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
     address, licence = contact_address(basic.contact or ""), basic.licence
     for label, value in (

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from dprelease.language import say
 from dprelease.reports.model.report_model import Column, DataFile, PlanFacts
 from dprelease.reports.sections.document import Bullets, Details, Heading, Section, Table
-from dprelease.reports.text.shown_numbers import written
+from dprelease.reports.text.shown_numbers import format_number
 
 COLUMNS = (
     "words.column",
@@ -21,7 +21,7 @@ COLUMNS = (
 )
 
 
-def data_section(facts: PlanFacts) -> Section:
+def build_data_section(facts: PlanFacts) -> Section:
     """Say where bounds and groups come from, what is left out, and what happens to values."""
     lists = Table(
         "lists",
@@ -29,12 +29,12 @@ def data_section(facts: PlanFacts) -> Section:
         (say("words.file"), say("data.lists.named_by"), say("data.lists.lines"), "SHA-256"),
         tuple(
             (
-                named.file,
-                say("data.key_of", key=named.key, name=named.name),
-                named.lines,
-                named.sha256,
+                entry.file,
+                say("data.key_of", key=entry.key, name=entry.name),
+                entry.lines,
+                entry.sha256,
             )
-            for named in facts.lists
+            for entry in facts.lists
         ),
     )
     file = say("data.reading.title")
@@ -47,7 +47,7 @@ def data_section(facts: PlanFacts) -> Section:
                 "columns",
                 say("data.sources.title"),
                 tuple(map(say, COLUMNS)),
-                tuple(map(_column, facts.columns)),
+                tuple(map(_build_column_row, facts.columns)),
             ),
             *((lists,) if facts.lists else ()),
             *(
@@ -64,7 +64,7 @@ def data_section(facts: PlanFacts) -> Section:
                         "file",
                         file,
                         (say("words.what"), say("data.reading.how")),
-                        tuple(_file(facts.data)),
+                        tuple(_iter_file_facts(facts.data)),
                     ),
                 ),
             ),
@@ -72,46 +72,46 @@ def data_section(facts: PlanFacts) -> Section:
     )
 
 
-def _column(column: Column) -> tuple[str | int | float | None, ...]:
+def _build_column_row(column: Column) -> tuple[str | int | float | None, ...]:
     return (
         column.name,
         " ".join(filter(None, (column.type, column.written))),
-        _bounds(column),
-        _groups(column),
+        _write_bounds(column),
+        _write_groups(column),
         column.nulls,
         column.source or column.expression or say("data.sources.none"),
     )
 
 
-def _bounds(column: Column) -> str:
+def _write_bounds(column: Column) -> str:
     if column.lower is None or column.upper is None or column.step is None:
         return "-"
     chosen = say("data.bounds.chosen_by_tool") if column.step_chosen_by_tool else ""
-    step = say("data.bounds.in_steps", step=written(column.step), origin=chosen)
+    step = say("data.bounds.in_steps", step=format_number(column.step), origin=chosen)
     return say(
         "data.bounds.range",
-        lower=written(column.lower),
-        upper=written(column.upper),
+        lower=format_number(column.lower),
+        upper=format_number(column.upper),
         step=step,
     )
 
 
-def _groups(column: Column) -> str:
+def _write_groups(column: Column) -> str:
     """Say what groups a column has."""
     if column.bins:
         return say("data.groups.bins", bins=len(column.bins) - 1)
     if column.private_keys:
         return say("data.groups.private_keys")
     if column.keys:
-        other = say("data.groups.others_as", other=column.other) if column.other else ""
-        return say("data.groups.keys", keys=column.keys, other=other)
+        ending = say("data.groups.others_as", other=column.other) if column.other else ""
+        return say("data.groups.keys", keys=column.keys, other=ending)
     return "-"
 
 
-def _file(data: DataFile) -> Iterator[tuple[str, str]]:
+def _iter_file_facts(data: DataFile) -> Iterator[tuple[str, str]]:
     """Say how the file was read."""
     for name, value in asdict(data).items():
         if value is not None:
-            many = isinstance(value, tuple)
-            text = ", ".join(map(repr, value)) if many else str(value)
+            is_several = isinstance(value, tuple)
+            text = ", ".join(map(repr, value)) if is_several else str(value)
             yield name, text.lower() if isinstance(value, bool) else text

@@ -171,15 +171,15 @@ class Document(NamedTuple):
     mark: str = ""
 
 
-def charts_of(document: Document) -> Iterator[Chart | HeatTable]:
+def iter_charts(document: Document) -> Iterator[Chart | HeatTable]:
     """Give every chart of a document."""
     for section in document.sections:
-        yield from _charts(section.parts)
+        yield from _iter_charts(section.parts)
 
 
-def _charts(parts: tuple[Part, ...]) -> Iterator[Chart | HeatTable]:
+def _iter_charts(parts: tuple[Part, ...]) -> Iterator[Chart | HeatTable]:
     for part in parts:
         if isinstance(part, Chart | HeatTable):
             yield part
         elif isinstance(part, Details | Group):
-            yield from _charts(part.parts)
+            yield from _iter_charts(part.parts)

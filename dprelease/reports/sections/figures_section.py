@@ -24,7 +24,12 @@ from dprelease.postprocess.intervals.number_text import (
     join_few_names,
     write_rounded,
 )
-from dprelease.reports.charts.figure_charts import ORDERED, figure_chart, figures_of, form_of
+from dprelease.reports.charts.figure_charts import (
+    ORDERED,
+    choose_form,
+    draw_figure_chart,
+    find_figures,
+)
 from dprelease.reports.charts.svg import Chart, HeatTable
 from dprelease.reports.model.report_model import Column
 from dprelease.reports.sections.document import (
@@ -39,7 +44,7 @@ from dprelease.reports.sections.document import (
     Section,
     Table,
 )
-from dprelease.reports.text.shown_names import key_text, title_with_unit
+from dprelease.reports.text.shown_names import title_with_unit, write_key
 
 ROWS_SHOWN = 24
 MOST_CHARTS = 24
@@ -47,7 +52,7 @@ _PACKAGE = "datapackage.json"
 _NUMBERS = frozenset({"integer", "number"})
 
 
-def figures_section(
+def build_figures_section(
     tables: Mapping[str, OutputTable], level: float, title: str, columns: Sequence[Column]
 ) -> Section:
     """Lay out every published table, by file name; ``title`` is the release's.
@@ -69,31 +74,31 @@ def figures_section(
         for column in columns
         if column.type in ORDERED
     }
-    drawn, undrawn = 0, 0
+    chart_count, undrawn = 0, 0
     for number, (file, table) in enumerate(tables.items(), 1):
-        figures = figures_of(table)
-        form = form_of(table, orders) if table.rows > 1 else None
+        figures = find_figures(table)
+        form = choose_form(table, orders) if table.rows > 1 else None
         charts: list[Chart | HeatTable] = []
         for place, figure in enumerate(figures if form else [], 1):
-            if form is None or drawn >= MOST_CHARTS:
+            if form is None or chart_count >= MOST_CHARTS:
                 undrawn += 1
                 continue
-            chart = figure_chart(
+            chart = draw_figure_chart(
                 table,
                 figure,
                 form,
                 orders,
                 (f"chart-{number}-{place}", file),
                 level,
-                partial(shown_texts, table),
+                partial(list_shown_texts, table),
                 table.rows > ROWS_SHOWN,
             )
             if chart is not None:
                 charts.append(chart)
-                drawn += 1
+                chart_count += 1
         parts += [
             Heading(file if table.title == title else table.title),
-            *_laid_out(_figure_table(file, table, number), file, table, charts),
+            *_lay_out(_build_figure_table(file, table, number), file, table, charts),
         ]
         if form is None and table.rows > 1 and figures:
             parts.append(
@@ -112,7 +117,7 @@ def figures_section(
             "figures.more_without_chart",
         )
         parts.append(Paragraph(text, "small"))
-    parts += _worse(tables)
+    parts += _iter_worse(tables)
     files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
     described = (Link(_PACKAGE, _PACKAGE), say("figures.files.metadata"))
     head = (say("words.file"), say("figures.files.what"))
@@ -120,7 +125,7 @@ def figures_section(
     return Section("tables", say("figures.title"), say("figures.short_title"), tuple(parts))
 
 
-def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
+def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
     """Say which groups get the worse figures, by the flags of published figures."""
     cells: dict[tuple[str, str], list[int]] = {}
     for table in tables.values():
@@ -134,7 +139,7 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
                 pairs = (zip(key.values, flags, strict=True) for flags in judged)
                 weak = Counter(value for value, flag in chain(*pairs) if is_weak(flag))
                 for value, often in Counter(key.values).items():
-                    totals = cells.setdefault((title_with_unit(key), key_text(key, value)), [0, 0])
+                    totals = cells.setdefault((title_with_unit(key), write_key(key, value)), [0, 0])
                     totals[:] = totals[0] + weak[value], totals[1] + often * len(judged)
     ordered = sorted(cells.items(), key=lambda group: -group[1][0] / group[1][1])
     if not any(weak for _, (weak, _) in ordered):
@@ -162,29 +167,29 @@ def _worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
     yield Table("worse", caption, head, rows)
 
 
-def _laid_out(
-    shown: FigureTable, file: str, table: OutputTable, charts: Sequence[Chart | HeatTable]
+def _lay_out(
+    figure_table: FigureTable, file: str, table: OutputTable, charts: Sequence[Chart | HeatTable]
 ) -> Iterator[Part]:
     notes: list[Paragraph] = []
     if not table.rows:
         notes.append(Paragraph(say("figures.no_keys")))
-    if names := _bounded(table):
+    if names := _list_bounded(table):
         limited = say(
             "figures.bounded",
             names=join_few_names(names),
         )
         notes.append(Paragraph(limited, "small"))
     if table.rows > ROWS_SHOWN:
-        more = counted(
+        note = counted(
             table.rows - ROWS_SHOWN,
             "figures.more_rows",
             file=file,
         )
-        notes.append(Paragraph(more, "small"))
-    yield Group("", (shown, *notes))
-    drawn = tuple(chart for chart in charts if _is_narrow(chart))
-    if drawn:
-        yield Group("charts", drawn)
+        notes.append(Paragraph(note, "small"))
+    yield Group("", (figure_table, *notes))
+    narrow_charts = tuple(chart for chart in charts if _is_narrow(chart))
+    if narrow_charts:
+        yield Group("charts", narrow_charts)
     yield from (chart for chart in charts if not _is_narrow(chart))
 
 
@@ -193,16 +198,16 @@ def _is_narrow(chart: Chart | HeatTable) -> bool:
     return isinstance(chart, Chart) and chart.svg.count("<svg") == 1
 
 
-def shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
+def list_shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
     """Give all figures of a column as the page shows them."""
-    decimals = _decimals(column, table.columns, table.rows)
+    decimals = _choose_decimals(column, table.columns, table.rows)
     return [
-        "-" if value is None else _grouped(value) or "-"
-        for value in _texts(column, decimals, table.rows)
+        "-" if value is None else _group_thousands(value) or "-"
+        for value in _write_texts(column, decimals, table.rows)
     ]
 
 
-def _bounded(table: OutputTable) -> list[str]:
+def _list_bounded(table: OutputTable) -> list[str]:
     """The figures that the limits on a unit's rows can cut."""
     return [
         column.figure
@@ -211,7 +216,7 @@ def _bounded(table: OutputTable) -> list[str]:
     ]
 
 
-def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
+def _build_figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
     columns = table.columns
     beside = place_columns([(column.name, column.query) for column in columns])
     # The bin beside an edge says it in words.
@@ -237,13 +242,13 @@ def _figure_table(file: str, table: OutputTable, number: int) -> FigureTable:
         ),
         sum(columns[place].kind == "key" for place in main),
         tuple(
-            tuple(_figure(row, place, beside[place], columns, at) for place in main)
-            for at, row in enumerate(first_rows(columns, ROWS_SHOWN))
+            tuple(_build_figure(row, place, beside[place], columns, at) for place in main)
+            for at, row in enumerate(iter_first_rows(columns, ROWS_SHOWN))
         ),
     )
 
 
-def _figure(
+def _build_figure(
     row: Sequence[object],
     place: int,
     beside: Mapping[str, int],
@@ -252,22 +257,22 @@ def _figure(
 ) -> Figure:
     """A figure of a row, which is number ``at``, with what stands ``beside`` it."""
     value, column = row[place], columns[place]
-    figure = _grouped(value) if column.kind in _NUMBERS else value
-    said = {
-        ending: _grouped(row[other]) if columns[other].kind in _NUMBERS else row[other]
+    figure = _group_thousands(value) if column.kind in _NUMBERS else value
+    notes = {
+        ending: _group_thousands(row[other]) if columns[other].kind in _NUMBERS else row[other]
         for ending, other in beside.items()
         if ending != "_flag"
     }
-    half, noise = said.get("_noise_moe"), ""
+    half, noise = notes.get("_noise_moe"), ""
     exact = {ending: columns[other].values[at] for ending, other in beside.items()}
-    if value is not None and "_low" in said and not _is_even(column.values[at], exact):
-        noise = say("figures.interval", low=said["_low"], high=said["_high"])
+    if value is not None and "_low" in notes and not _is_even(column.values[at], exact):
+        noise = say("figures.interval", low=notes["_low"], high=notes["_high"])
     elif half is not None and value is not None:
         noise = f"± {half}"
         if column.kind == "text":
             noise = say("figures.score", distance=half)
-    elif said.get("_rank_moe") is not None:
-        noise = say("figures.ranks", ranks=said["_rank_moe"])
+    elif notes.get("_rank_moe") is not None:
+        noise = say("figures.ranks", ranks=notes["_rank_moe"])
     flag = row[beside["_flag"]] if "_flag" in beside else None
     return Figure(
         "-" if figure is None else str(figure),
@@ -289,7 +294,7 @@ def _is_even(value: object, beside: Mapping[str, str | int | None]) -> bool:
     return isinstance(half, int) and (low, high) == (value - half, value + half)
 
 
-def _grouped(value: object) -> str | None:
+def _group_thousands(value: object) -> str | None:
     """Separate the thousands of a plain number."""
     if value is None:
         return None
@@ -298,21 +303,23 @@ def _grouped(value: object) -> str | None:
     return number_text(f"{sign}{int(whole.removeprefix('-')):,}{point}{rest}")
 
 
-def first_rows(columns: Sequence[OutputColumn], most: int) -> Iterator[tuple[object, ...]]:
+def iter_first_rows(columns: Sequence[OutputColumn], limit: int) -> Iterator[tuple[object, ...]]:
     """Give the first rows, figures as texts, rounded to what the noise leaves of them."""
-    texts = [_texts(column, _decimals(column, columns, most), most) for column in columns]
+    texts = [
+        _write_texts(column, _choose_decimals(column, columns, limit), limit) for column in columns
+    ]
     yield from zip(*texts, strict=True)
 
 
-def _texts(column: OutputColumn, places: int, most: int) -> list[object]:
+def _write_texts(column: OutputColumn, places: int, limit: int) -> list[object]:
     if column.kind not in _NUMBERS:
-        shown = column.values[:most]
-        return [None if value is None else key_text(column, value) for value in shown]
+        values = column.values[:limit]
+        return [None if value is None else write_key(column, value) for value in values]
     # a half-width is rounded up, an interval outward: they must not look smaller than they are
     rounding = _OUTWARD.get(column.aspect, Rounding.NEAREST)
     return [
         write_rounded(value, column.decimals, places, rounding) if isinstance(value, int) else value
-        for value in column.values[:most]
+        for value in column.values[:limit]
     ]
 
 
@@ -324,12 +331,12 @@ _OUTWARD = {
 }
 
 
-def _decimals(column: OutputColumn, columns: Sequence[OutputColumn], most: int) -> int:
+def _choose_decimals(column: OutputColumn, columns: Sequence[OutputColumn], limit: int) -> int:
     """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
     if column.aspect == "_rank_moe" and column.decimals:  # of weight
-        return choose_decimals(column.values[:most], column.decimals)
+        return choose_decimals(column.values[:limit], column.decimals)
     if column.names.decimals is not None and not column.suffix.endswith("_count"):
         return min(column.decimals, column.names.decimals)
     halves = {half.figure: half for half in columns if half.aspect == "_noise_moe"}
     own = halves.get(column.figure)
-    return column.decimals if own is None else choose_decimals(own.values[:most], column.decimals)
+    return column.decimals if own is None else choose_decimals(own.values[:limit], column.decimals)

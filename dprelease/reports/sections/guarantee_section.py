@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dprelease.language import counted, say
 from dprelease.model.queries import column_name
 from dprelease.postprocess.intervals.number_text import join_few_names
-from dprelease.reports.charts.beliefs import band_chart, people_chart
+from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
 from dprelease.reports.model.meaning_model import Beliefs, GroupLoss
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import PlanFacts
@@ -24,12 +24,17 @@ from dprelease.reports.sections.document import (
     Tile,
     Tiles,
 )
-from dprelease.reports.sections.hazards_section import status_of
-from dprelease.reports.sections.summary_section import at_half, total_label
-from dprelease.reports.text.shown_numbers import belief_text, headline, shortened, written
+from dprelease.reports.sections.hazards_section import translate_status
+from dprelease.reports.sections.summary_section import find_even_belief, name_total
+from dprelease.reports.text.shown_numbers import (
+    format_number,
+    shorten,
+    write_belief,
+    write_headline,
+)
 
 
-def guarantee_section(facts: PlanFacts) -> Section:
+def build_guarantee_section(facts: PlanFacts) -> Section:
     """State the guarantee, its parameters, and what is not protected."""
     return Section(
         "guarantee",
@@ -37,15 +42,15 @@ def guarantee_section(facts: PlanFacts) -> Section:
         say("guarantee.short_title"),
         (
             Paragraph(facts.guarantee, "lead"),
-            Tiles(tuple(_tiles(facts))),
-            Paragraph(" ".join(_fixed(facts))),
+            Tiles(tuple(_iter_tiles(facts))),
+            Paragraph(" ".join(_describe_fixed(facts))),
             Heading(say("guarantee.not_protected.title")),
             Bullets(facts.not_protected),
         ),
     )
 
 
-def _fixed(facts: PlanFacts) -> Iterator[str]:
+def _describe_fixed(facts: PlanFacts) -> Iterator[str]:
     """Say what is fixed before any data is read, and which half-widths are not."""
     yield say("guarantee.fixed.noise")
     if any(query.threshold for query in facts.queries):
@@ -59,32 +64,34 @@ def _fixed(facts: PlanFacts) -> Iterator[str]:
         if query.noise_halfwidth is None and query.example_halfwidth is not None
     ]
     if fixed:
-        yield say("guarantee.fixed.halfwidths", names=join_few_names(_columns(fixed)))
+        yield say("guarantee.fixed.halfwidths", names=join_few_names(_list_columns(fixed)))
     if computed:
         yield say(
             "guarantee.fixed.computed_halfwidths",
-            names=join_few_names(_columns(computed)),
+            names=join_few_names(_list_columns(computed)),
         )
 
 
-def _columns(names: Sequence[str]) -> list[str]:
+def _list_columns(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(map(column_name, names)))
 
 
-def _tiles(facts: PlanFacts) -> Iterator[Tile]:
+def _iter_tiles(facts: PlanFacts) -> Iterator[Tile]:
     """The loss, of all releases too, and the most that a belief can change about any of it."""
     loss, last = facts.accounting, facts.meaning.beliefs[-1]
-    yield Tile(headline(loss.epsilon), say("guarantee.numbers.epsilon"))
+    yield Tile(write_headline(loss.epsilon), say("guarantee.numbers.epsilon"))
     for total in facts.meaning.totals:
         label = say("guarantee.numbers.epsilon_so_far")
         if total.of == "cap":
             label = say("guarantee.numbers.epsilon_of_cap")
-        yield Tile(headline(total.epsilon), label)
+        yield Tile(write_headline(total.epsilon), label)
     slack = say("guarantee.numbers.delta")
-    yield Tile(headline(loss.delta), slack if loss.delta else say("guarantee.numbers.no_delta"))
-    odds = written(shortened(math.exp(min(float(last.epsilon), 700.0)), 3))
+    yield Tile(
+        write_headline(loss.delta), slack if loss.delta else say("guarantee.numbers.no_delta")
+    )
+    odds = format_number(shorten(math.exp(min(float(last.epsilon), 700.0)), 3))
     yield Tile(f"\u00d7 {odds}", say("guarantee.numbers.odds", about=last.about))
-    statuses = [status_of(row.status) for row in facts.hazards]
+    statuses = [translate_status(row.status) for row in facts.hazards]
     if unchecked := statuses.count("not checked"):
         yield Tile(
             unchecked,
@@ -96,7 +103,7 @@ def _tiles(facts: PlanFacts) -> Iterator[Tile]:
         yield Tile(attention, label, (say("guarantee.checklist.second_look"), "hazards"))
 
 
-def meaning_section(facts: PlanFacts) -> Section:
+def build_meaning_section(facts: PlanFacts) -> Section:
     """Say what somebody may come to believe, and what several people together lose."""
     meaning, delta = facts.meaning, facts.accounting.delta
     title = say("guarantee.person.title")
@@ -109,12 +116,17 @@ def meaning_section(facts: PlanFacts) -> Section:
     slack = ""
     if delta:
         slack = say("guarantee.delta.slack")
-    charts = tuple(people_chart(table, at) for at, table in enumerate(meaning.beliefs, 1))
+    charts = tuple(draw_people_chart(table, at) for at, table in enumerate(meaning.beliefs, 1))
     parts: tuple[Part, ...] = (
-        Paragraph(" ".join(filter(None, (_unit(facts), _belief(meaning.of), slack)))),
-        Group("pair", (Group("stack", charts), band_chart(meaning.beliefs))),
-        Group("pair", tuple(_beliefs(table, at) for at, table in enumerate(meaning.beliefs, 1))),
-        *((_totals(facts),) if meaning.totals else ()),
+        Paragraph(
+            " ".join(filter(None, (_describe_unit(facts), _describe_belief(meaning.of), slack)))
+        ),
+        Group("pair", (Group("stack", charts), draw_band_chart(meaning.beliefs))),
+        Group(
+            "pair",
+            tuple(_build_beliefs_table(table, at) for at, table in enumerate(meaning.beliefs, 1)),
+        ),
+        *((_build_totals_table(facts),) if meaning.totals else ()),
         Heading(say("guarantee.several.title")),
         Paragraph(several),
         Table(
@@ -138,7 +150,7 @@ def meaning_section(facts: PlanFacts) -> Section:
     return Section("meaning", title, say("guarantee.meaning.title"), parts)
 
 
-def _unit(facts: PlanFacts) -> str:
+def _describe_unit(facts: PlanFacts) -> str:
     """Say what a row is, as the spec describes it."""
     described = facts.deployment.privacy_unit.description
     if facts.meaning.of == "row" and described:
@@ -146,24 +158,30 @@ def _unit(facts: PlanFacts) -> str:
     return ""
 
 
-def _belief(of: str) -> str:
+def _describe_belief(of: str) -> str:
     if of == "row":
         return say("guarantee.meaning.belief_of_row")
     return say("guarantee.meaning.belief_of_person")
 
 
 def _group(row: GroupLoss) -> tuple[str | int, ...]:
-    high = "" if row.posterior_high is None else belief_text(row.posterior_high)
+    high = "" if row.posterior_high is None else write_belief(row.posterior_high)
     protection = say("guarantee.several.none") if row.protected is False else ""
-    return row.units, headline(row.epsilon), written(shortened(row.delta)), high, protection
+    return (
+        row.units,
+        write_headline(row.epsilon),
+        format_number(shorten(row.delta)),
+        high,
+        protection,
+    )
 
 
-def _totals(facts: PlanFacts) -> Table:
+def _build_totals_table(facts: PlanFacts) -> Table:
     """What this release, all releases so far and a used-up cap mean for a belief of one half."""
     meaning, loss = facts.meaning, facts.accounting
     rows: list[tuple[str, Number, Number | None, tuple[Beliefs, ...]]] = [
         (say("guarantee.beliefs.this_release"), loss.epsilon, loss.delta, meaning.beliefs),
-        *((total_label(of), of.epsilon, of.delta, of.beliefs) for of in meaning.totals),
+        *((name_total(of), of.epsilon, of.delta, of.beliefs) for of in meaning.totals),
     ]
     return Table(
         "totals",
@@ -177,9 +195,9 @@ def _totals(facts: PlanFacts) -> Table:
         tuple(
             (
                 label,
-                headline(epsilon),
-                say("words.no_cap") if delta is None else headline(delta),
-                *(belief_text(at_half(table).posterior_high) for table in tables),
+                write_headline(epsilon),
+                say("words.no_cap") if delta is None else write_headline(delta),
+                *(write_belief(find_even_belief(table).posterior_high) for table in tables),
             )
             for label, epsilon, delta, tables in rows
         ),
@@ -187,15 +205,15 @@ def _totals(facts: PlanFacts) -> Table:
     )
 
 
-def _beliefs(table: Beliefs, number: int) -> Table:
-    epsilon = headline(table.epsilon)
+def _build_beliefs_table(table: Beliefs, number: int) -> Table:
+    epsilon = write_headline(table.epsilon)
     title = say("guarantee.beliefs.caption", about=table.about, epsilon=epsilon)
     if table.delta:
         title = say(
             "guarantee.beliefs.caption_with_delta",
             about=table.about,
             epsilon=epsilon,
-            delta=written(shortened(table.delta, 2)),
+            delta=format_number(shorten(table.delta, 2)),
         )
     return Table(
         f"beliefs-{number}",
@@ -206,7 +224,7 @@ def _beliefs(table: Beliefs, number: int) -> Table:
             say("guarantee.beliefs.greatest"),
         ),
         tuple(
-            tuple(map(belief_text, (row.prior, row.posterior_low, row.posterior_high)))
+            tuple(map(write_belief, (row.prior, row.posterior_low, row.posterior_high)))
             for row in table.rows
         ),
         (1, 2),

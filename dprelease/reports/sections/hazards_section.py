@@ -17,14 +17,14 @@ OLD = {"pass": "checked", "attested": "not checked"}
 """Words of version 0.2: nobody attested what it called so."""
 
 
-def status_of(status: str) -> str:
+def translate_status(status: str) -> str:
     """Give the status of a hazard in today's words."""
     return OLD.get(status, status)
 
 
-def hazards_section(facts: PlanFacts) -> Section:
+def build_hazards_section(facts: PlanFacts) -> Section:
     """Go through the hazards of NIST SP 800-226."""
-    statuses = [status_of(row.status) for row in facts.hazards]
+    statuses = [translate_status(row.status) for row in facts.hazards]
     title = say("hazards.title")
     counts = say(
         "hazards.note",

@@ -14,17 +14,17 @@ from dprelease.model.queries import column_name
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names
 from dprelease.reports.model.report_model import Basic, ReportFacts
 from dprelease.reports.sections.document import Bullets, Section
-from dprelease.reports.text.shown_numbers import shortened, written
+from dprelease.reports.text.shown_numbers import format_number, shorten
 from dprelease.statistics.statistic_registry import STATISTICS
 
 
-def how_to_read_section(facts: ReportFacts) -> Section:
+def build_reading_section(facts: ReportFacts) -> Section:
     """Say how to read the figures."""
-    lines = Bullets(tuple(_reading_words(facts)), code=True)
+    lines = Bullets(tuple(_iter_reading_words(facts)), code=True)
     return Section("reading", say("reading.title"), say("reading.short_title"), (lines,))
 
 
-def _reading_words(facts: ReportFacts) -> Iterator[str]:
+def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     """Say what intervals cover, why counts are negative and totals differ, and how to add up.
 
     Names of columns stand between backticks.
@@ -47,14 +47,14 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
             )
     if any(query.survey_weight and query.form == "quantiles" for query in facts.queries):
         yield say("reading.weighted_quantile")
-    used = {query.statistic for query in facts.queries}
-    statistics = [statistic for name, statistic in STATISTICS.items() if name in used]
+    kinds = {query.statistic for query in facts.queries}
+    statistics = [statistic for name, statistic in STATISTICS.items() if name in kinds]
     # of names and ranks first, then of what is added up
     words = (word(statistic.explain_reading(f"{level:g}")) for statistic in reversed(statistics))
     yield from filter(None, dict.fromkeys(words))
     yield from _of_shares(facts)
     finishes = [query.finishing for query in facts.queries]
-    yield from _of_negative(facts)
+    yield from _explain_negative(facts)
     added = [query for query in facts.queries if STATISTICS[query.statistic].adds_up]
     together = [column_name(query.name) for query in facts.queries if query.together]
     alone = [query.finishing for query in added if not query.together]
@@ -68,19 +68,19 @@ def _reading_words(facts: ReportFacts) -> Iterator[str]:
         unless = "" if all(disagreeing) else say("reading.add_up.unless_agreed")
         of = say("reading.add_up.totals_of_other_query", unless=unless)
         yield say("reading.add_up.do_not", cells=cells, total=of)
-    yield from _of_finishing(facts)
+    yield from _explain_finishing(facts)
     if together:
-        yield from _of_strategies(list(dict.fromkeys(together)))
+        yield from _explain_strategies(list(dict.fromkeys(together)))
     if alone:
         names = [column_name(query.name) for query in added if not query.together]
         yield say(
             "reading.combine_cells",
             names=join_few_names(list(dict.fromkeys(names))),
         )
-    yield from _of_others(facts)
-    many = say("words.people") if facts.meaning.of == "person" else say("words.rows")
+    yield from _explain_additivity(facts)
+    plural = say("words.people") if facts.meaning.of == "person" else say("words.rows")
     overlapping = [statistic for statistic in statistics if statistic.overlaps]
-    if names := [many if row.counts_units else say(row.counts) for row in overlapping]:
+    if names := [plural if row.counts_units else say(row.counts) for row in overlapping]:
         yield say(
             "reading.overlap",
             names=say("words.or").join(names),
@@ -113,7 +113,7 @@ def _of_shares(facts: ReportFacts) -> Iterator[str]:
         )
 
 
-def _of_negative(facts: ReportFacts) -> Iterator[str]:
+def _explain_negative(facts: ReportFacts) -> Iterator[str]:
     """Say which figures can be negative by their noise; means and shares stay in their bounds."""
     counts: list[bool] = []
     sums: list[bool] = []
@@ -132,7 +132,7 @@ def _of_negative(facts: ReportFacts) -> Iterator[str]:
         yield say("reading.negative.sum")
 
 
-def _of_others(facts: ReportFacts) -> Iterator[str]:
+def _explain_additivity(facts: ReportFacts) -> Iterator[str]:
     """Say which figures are not for adding up, but for those of which the statistic says more."""
     names = [
         column_name(query.name)
@@ -147,7 +147,7 @@ def _of_others(facts: ReportFacts) -> Iterator[str]:
         )
 
 
-def _of_strategies(names: Sequence[str]) -> Iterator[str]:
+def _explain_strategies(names: Sequence[str]) -> Iterator[str]:
     """Say how figures that are planned together add up, and what noise their sums have."""
     yield say(
         "reading.planned_together",
@@ -155,35 +155,35 @@ def _of_strategies(names: Sequence[str]) -> Iterator[str]:
     )
 
 
-def _of_finishing(facts: ReportFacts) -> Iterator[str]:
+def _explain_finishing(facts: ReportFacts) -> Iterator[str]:
     """Say which figures agree, are at least 0, whole or rounded."""
-    done = [
+    finishings = [
         (column_name(query.name), query.finishing) for query in facts.queries if query.finishing
     ]
-    said = {
-        say("reading.finished.agree"): [n for n, f in done if f.consistent],
-        say("reading.finished.nonnegative"): [n for n, f in done if f.nonnegative],
-        say("reading.finished.integer"): [n for n, f in done if f.integer],
-        say("reading.finished.round"): [n for n, f in done if f.round_to],
+    sentences = {
+        say("reading.finished.agree"): [n for n, f in finishings if f.consistent],
+        say("reading.finished.nonnegative"): [n for n, f in finishings if f.nonnegative],
+        say("reading.finished.integer"): [n for n, f in finishings if f.integer],
+        say("reading.finished.round"): [n for n, f in finishings if f.round_to],
     }
-    for what, names in said.items():
+    for sentence, names in sentences.items():
         if names:
             yield say(
                 "reading.finished.figures",
                 names=join_names(list(dict.fromkeys(names))),
-                change=what,
+                change=sentence,
             )
-    if any(f.consistent or f.nonnegative or f.integer for _, f in done):
+    if any(f.consistent or f.nonnegative or f.integer for _, f in finishings):
         yield say("reading.finished.raw")
 
 
-def errata_section(facts: ReportFacts) -> Section:
+def build_errata_section(facts: ReportFacts) -> Section:
     """Say how errors are put right."""
-    lines = Bullets(tuple(errata_words(facts)))
+    lines = Bullets(tuple(iter_errata_words(facts)))
     return Section("errata", say("errors.title"), say("errors.short_title"), (lines,))
 
 
-def errata_words(facts: ReportFacts) -> Iterator[str]:
+def iter_errata_words(facts: ReportFacts) -> Iterator[str]:
     """Say what is no error, whom to tell of one, what a correction costs and how to know it."""
     basic, provenance = facts.deployment.basic, facts.provenance
     beyond = 100 * (1 - Decimal(provenance.interval))
@@ -193,12 +193,12 @@ def errata_words(facts: ReportFacts) -> Iterator[str]:
     )
     yield say(
         "errors.ask_there",
-        contact=_whom(basic),
+        contact=_name_contact(basic),
     )
     yield say("errors.words")
     yield say(
         "errors.figures",
-        cost=_spent(facts),
+        cost=_describe_spent(facts),
     )
     yield say("errors.no_difference")
     yield say(
@@ -207,7 +207,7 @@ def errata_words(facts: ReportFacts) -> Iterator[str]:
     )
 
 
-def _whom(basic: Basic) -> str:
+def _name_contact(basic: Basic) -> str:
     if basic.contact:
         return say("errors.contact", contact=basic.contact)
     if basic.data_curator:
@@ -215,7 +215,11 @@ def _whom(basic: Basic) -> str:
     return say("errors.no_contact")
 
 
-def _spent(facts: ReportFacts) -> str:
-    spent = facts.accounting
-    delta = say("words.and_delta", delta=written(shortened(spent.delta))) if spent.delta else ""
-    return say("errors.cost", epsilon=written(shortened(spent.epsilon)), delta=delta)
+def _describe_spent(facts: ReportFacts) -> str:
+    accounting = facts.accounting
+    delta = (
+        say("words.and_delta", delta=format_number(shorten(accounting.delta)))
+        if accounting.delta
+        else ""
+    )
+    return say("errors.cost", epsilon=format_number(shorten(accounting.epsilon)), delta=delta)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dprelease.language import counted, number_text, say
 from dprelease.postprocess.intervals.number_text import join_names
-from dprelease.reports.charts.noises import dots_chart, error_chart
+from dprelease.reports.charts.noises import draw_dots_chart, draw_error_chart
 from dprelease.reports.model.report_model import Accuracy, PlanFacts, Query, Sensitivity
 from dprelease.reports.model.strategy_model import StrategyFacts, StrategyGroup, StrategyStep
 from dprelease.reports.sections.document import (
@@ -20,7 +20,7 @@ from dprelease.reports.sections.document import (
     Section,
     Table,
 )
-from dprelease.reports.text.shown_numbers import shortened, written
+from dprelease.reports.text.shown_numbers import format_number, shorten
 
 HEAD = (
     "words.query",
@@ -34,11 +34,14 @@ HEAD = (
 MOST_ROWS = 4
 
 
-def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
+def build_noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     """Say how large the noise of each query is, and why."""
     units = say("words.people") if facts.meaning.of == "person" else say("words.rows")
-    drawn = (dots_chart(facts.queries, level), error_chart(facts.queries, facts.columns, units))
-    charts = tuple(chart for chart in drawn if chart is not None)
+    noise_charts = (
+        draw_dots_chart(facts.queries, level),
+        draw_error_chart(facts.queries, facts.columns, units),
+    )
+    charts = tuple(chart for chart in noise_charts if chart is not None)
     choices = (
         say("noise.sensitivity.choices")
         if any(query.form != "numbers" for query in facts.queries)
@@ -56,8 +59,8 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
             )
             + ranks
         ),
-        _queries(facts),
-        *_together(facts.strategies),
+        _build_query_table(facts),
+        *_iter_strategy_parts(facts.strategies),
         *((Group("pair", charts),) if charts else ()),
         Heading(say("noise.sensitivity.title")),
         Paragraph(
@@ -70,7 +73,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
         *(
             Details(
                 query.title,
-                (Definitions(tuple(_detail(query))), *map(Paragraph, _sentences(query))),
+                (Definitions(tuple(_iter_details(query))), *map(Paragraph, _list_sentences(query))),
                 query.name,
             )
             for query in facts.queries
@@ -84,7 +87,7 @@ def noise_section(facts: PlanFacts, level: float, released: bool) -> Section:
     )
 
 
-def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
+def _iter_strategy_parts(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
     """Say what is planned together, what is released for it, and how much less that errs."""
     if strategies:
         yield Heading(say("strategies.planned_together"))
@@ -93,8 +96,8 @@ def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
         rows = tuple(
             (
                 query.name,
-                *(written(shortened(size)) for size in sizes),
-                say("words.percent", share=query.saved),
+                *(format_number(shorten(size)) for size in sizes),
+                say("words.percent", share=query.saving),
             )
             for query in strategy.queries
             for sizes in [(query.deviation, query.alone)]
@@ -124,47 +127,47 @@ def _together(strategies: Sequence[StrategyFacts]) -> Iterator[Part]:
                         say("words.epsilon"),
                         say("words.delta"),
                     ),
-                    tuple(_released(step, strategy.groups) for step in strategy.steps),
+                    tuple(_describe_release(step, strategy.groups) for step in strategy.steps),
                     (3, 4),
                 ),
             ),
         )
 
 
-def _released(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str, ...]:
+def _describe_release(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tuple[str, ...]:
     """Name what a strategy releases, how its cells are mixed, and its noise and cost."""
     columns = [groups[place].column for place in step.groups]
     mixed: dict[str, list[str]] = {}
     for axis, column in zip(step.axes, columns, strict=True):
         if axis.kind != "each":
             mixed.setdefault(axis.kind, []).append(column)
-    what = (
+    noun = (
         "; ".join(step.rows)
         if len(step.rows) < MOST_ROWS
         else say("noise.strategies.integers", number=len(step.rows))
     )
-    what += "".join(
+    noun += "".join(
         say("noise.strategies.along", matrix=kind, names=join_names(names))
         for kind, names in mixed.items()
     )
-    parameter = written(shortened(float(Fraction(step.parameter))))
+    parameter = format_number(shorten(float(Fraction(step.parameter))))
     law = (
         say("noise.scale.sigma_squared") if step.family == "gaussian" else say("noise.scale.scale")
     )
-    losses = (written(shortened(step.epsilon)), written(shortened(step.delta)))
-    return step.name, what, f"{step.family}, {law} {parameter}", *losses
+    losses = (format_number(shorten(step.epsilon)), format_number(shorten(step.delta)))
+    return step.name, noun, f"{step.family}, {law} {parameter}", *losses
 
 
-def _sentences(query: Query) -> tuple[str, ...]:
+def _list_sentences(query: Query) -> tuple[str, ...]:
     """What a table of scales can't explain, and what is done after the noise."""
     return query.explained + (query.finishing.explained if query.finishing else ())
 
 
-def _queries(facts: PlanFacts) -> Table:
+def _build_query_table(facts: PlanFacts) -> Table:
     """List the queries with their costs: rho where that adds up to the total, else epsilon."""
     in_rho = facts.accounting.method == "zcdp" and all(q.rho is not None for q in facts.queries)
     costs = ("rho",) if in_rho else ("epsilon", "delta")
-    rows = tuple(_row(query, in_rho) for query in facts.queries)
+    rows = tuple(_build_row(query, in_rho) for query in facts.queries)
     return Table(
         "queries",
         say("noise.queries.title"),
@@ -174,7 +177,7 @@ def _queries(facts: PlanFacts) -> Table:
     )
 
 
-def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
+def _build_row(query: Query, in_rho: bool) -> tuple[str, ...]:
     """What, in how many cells, how noisy, at what cost."""
     return (
         query.name,
@@ -183,49 +186,49 @@ def _row(query: Query, in_rho: bool) -> tuple[str, ...]:
         say("noise.queries.private") if query.cells is None else number_text(f"{query.cells:,}"),
         query.mechanism,
         query.expected_error,
-        *_paid(query, in_rho),
+        *_describe_cost(query, in_rho),
     )
 
 
-def _paid(query: Query, in_rho: bool) -> tuple[str, ...]:
+def _describe_cost(query: Query, in_rho: bool) -> tuple[str, ...]:
     """The cost; of a shared release it is told once, with the query that lends it."""
     if query.lender not in {None, query.name}:
         lent = say("noise.queries.as", query=query.lender)
         return (lent,) if in_rho else (lent, "")
     if in_rho and query.rho is not None:
-        return (written(shortened(query.rho)),)
-    return written(shortened(query.epsilon)), written(shortened(query.delta))
+        return (format_number(shorten(query.rho)),)
+    return format_number(shorten(query.epsilon)), format_number(shorten(query.delta))
 
 
-def _detail(query: Query) -> Iterator[tuple[str, str]]:
+def _iter_details(query: Query) -> Iterator[tuple[str, str]]:
     """List the mathematics of a query."""
     if query.where:
         yield say("noise.queries.condition"), query.where
     yield say("words.mechanism"), query.mechanism
-    yield say("words.sensitivity"), _sensitivity(query.sensitivity)
+    yield say("words.sensitivity"), _write_sensitivity(query.sensitivity)
     yield say("noise.columns.because"), query.sensitivity.derivation
-    yield say("noise.scale.title"), written(query.scale)
-    yield say("noise.scale.granularity"), written(query.granularity)
+    yield say("noise.scale.title"), format_number(query.scale)
+    yield say("noise.scale.granularity"), format_number(query.granularity)
     if query.denominator:
-        yield say("noise.scale.denominator"), written(query.denominator.scale)
+        yield say("noise.scale.denominator"), format_number(query.denominator.scale)
     yield say("words.expected_error"), query.expected_error
     yield say("noise.columns.epsilon"), number_text(query.epsilon_exact)
     if query.delta:
-        yield "delta", written(query.delta)
+        yield "delta", format_number(query.delta)
     if query.rho is not None:
-        yield "rho", written(query.rho)
+        yield "rho", format_number(query.rho)
     if query.accuracy:
         target = query.accuracy
         yield (
             say("noise.columns.asked_for"),
-            _asked(target, weighted=query.survey_weight is not None),
+            _describe_target(target, weighted=query.survey_weight is not None),
         )
     if query.threshold:
         yield say("noise.columns.shown_from"), number_text(f"{query.threshold.at_least:,}")
 
 
-def _asked(target: Accuracy, *, weighted: bool) -> str:
-    values = {"within": written(target.within), "confidence": target.confidence}
+def _describe_target(target: Accuracy, *, weighted: bool) -> str:
+    values = {"within": format_number(target.within), "confidence": target.confidence}
     if target.records is None:
         return say("noise.target.any", **values)
     if weighted:
@@ -241,12 +244,12 @@ def _asked(target: Accuracy, *, weighted: bool) -> str:
     )
 
 
-def _sensitivity(sensitivity: Sensitivity) -> str:
+def _write_sensitivity(sensitivity: Sensitivity) -> str:
     if sensitivity.l2 is None:
         if sensitivity.of == "weight":
-            return say("noise.sensitivity.weight", size=written(sensitivity.l1))
+            return say("noise.sensitivity.weight", size=format_number(sensitivity.l1))
         if sensitivity.of == "rows":
             return counted(int(sensitivity.l1), "noise.sensitivity.values")
-        size = written(sensitivity.l1)
+        size = format_number(sensitivity.l1)
         return say("noise.sensitivity.score", size=size) if sensitivity.of == "score" else size
-    return f"L1 {written(sensitivity.l1)}, L2 {written(sensitivity.l2)}"
+    return f"L1 {format_number(sensitivity.l1)}, L2 {format_number(sensitivity.l2)}"

@@ -11,31 +11,31 @@ from dprelease.reports.sections.document import Bullets, Heading, Section, Table
 _CAPS = ("ledger.epsilon_cap", "ledger.delta_cap")
 
 
-def provenance_section(facts: ReportFacts) -> Section:
+def build_provenance_section(facts: ReportFacts) -> Section:
     """Say what made the release, with versions and hashes."""
     origins = Table(
         "origins",
         say("provenance.title"),
         (say("words.what"), say("provenance.which")),
-        tuple(_origins(facts)),
+        tuple(_iter_origins(facts)),
     )
     notes = (*facts.notes, *facts.warnings)
     return Section(
         "provenance",
         say("provenance.short_title"),
         say("provenance.short_title"),
-        (origins, *_notes(notes)),
+        (origins, *_list_notes(notes)),
     )
 
 
-def approval_section(approval: Approval) -> Section:
+def build_approval_section(approval: Approval) -> Section:
     """Say what a run of the approved plan is held to, and what an approval leaves open."""
     digest = ((say("provenance.digest"), approval.digest),) if approval.digest is not None else ()
     origins = Table(
         "origins",
         say("provenance.approved.title"),
         (say("words.what"), say("provenance.which")),
-        (*digest, *_held(approval.holds)),
+        (*digest, *_iter_held(approval.holds)),
     )
     return Section(
         "provenance",
@@ -45,16 +45,16 @@ def approval_section(approval: Approval) -> Section:
             origins,
             Heading(say("provenance.open.title")),
             Bullets(approval.leaves_open),
-            *_notes(approval.notes),
+            *_list_notes(approval.notes),
         ),
     )
 
 
-def _notes(notes: tuple[str, ...]) -> tuple[Heading | Bullets, ...]:
+def _list_notes(notes: tuple[str, ...]) -> tuple[Heading | Bullets, ...]:
     return (Heading(say("provenance.notes")), Bullets(notes)) if notes else ()
 
 
-def _origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
+def _iter_origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
     provenance, ledger = facts.provenance, facts.ledger
     yield say("provenance.run"), provenance.run_id
     for name, value in (
@@ -75,7 +75,7 @@ def _origins(facts: ReportFacts) -> Iterator[tuple[str, str]]:
         yield say("provenance.sha", name=name), digest
 
 
-def _held(holds: Mapping[str, Scalar | tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+def _iter_held(holds: Mapping[str, Scalar | tuple[str, ...]]) -> Iterator[tuple[str, str]]:
     """Give what is held for people, without texts that the spec does not have."""
     for name, value in holds.items():
         if value is None:

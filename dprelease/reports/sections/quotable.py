@@ -14,9 +14,14 @@ from fractions import Fraction
 from math import comb
 from typing import NamedTuple
 
-from dprelease.combination.combination_wording import interval_text
+from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
-from dprelease.combination.combined_intervals import Interval, half_of, mean_interval, rounding_of
+from dprelease.combination.combined_intervals import (
+    Interval,
+    bound_rounding,
+    compute_halfwidth,
+    mean_interval,
+)
 from dprelease.language import say, word
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.sections.document import Bullets, Paragraph, Section
@@ -33,17 +38,17 @@ class Ranked(NamedTuple):
     cells: tuple[Interval, ...]
     apart_from: Fraction | None
 
-    def differ(self, more: int, less: int) -> bool:
+    def differ(self, higher: int, lower: int) -> bool:
         """Whether the first cell is clearly more than the second."""
-        one, other = self.cells[more], self.cells[less]
+        higher_cell, lower_cell = self.cells[higher], self.cells[lower]
         if self.apart_from is None:
-            return one.low > other.high
-        return one.value - other.value > self.apart_from
+            return higher_cell.low > lower_cell.high
+        return higher_cell.value - lower_cell.value > self.apart_from
 
 
-def quotable_section(published: Published, level: float) -> Section | None:
+def build_quotable_section(published: Published, level: float) -> Section | None:
     """Lay out sentences on the figures; None where there is nothing to say."""
-    sentences = tuple(quotable(published, 1 - Fraction(str(level)) / 100))
+    sentences = tuple(iter_quotable(published, 1 - Fraction(str(level)) / 100))
     if not sentences:
         return None
     lead = say(
@@ -54,14 +59,14 @@ def quotable_section(published: Published, level: float) -> Section | None:
     return Section("quotable", name, name, (Paragraph(lead), Bullets(sentences)))
 
 
-def quotable(published: Published, alpha: Fraction) -> Iterator[str]:
+def iter_quotable(published: Published, alpha: Fraction) -> Iterator[str]:
     """Say which groups have most and least; all is true together but for a chance of alpha."""
     columns = [figures for figures in published.figures if _is_subject(figures)][:MOST_COLUMNS]
-    statements = sum(_statements(figures) for figures in columns)
+    statements = sum(_count_statements(figures) for figures in columns)
     for figures in columns:
-        ranked = _ranked(published, figures, alpha / statements)
+        ranked = _rank_cells(published, figures, alpha / statements)
         if ranked is not None:
-            yield from _sentences(ranked)
+            yield from _iter_sentences(ranked)
 
 
 def _is_subject(figures: Figures) -> bool:
@@ -72,40 +77,42 @@ def _is_subject(figures: Figures) -> bool:
     return groups and as_released and not behind and bool(figures.terms or figures.share)
 
 
-def _statements(figures: Figures) -> int:
+def _count_statements(figures: Figures) -> int:
     cells = len(figures.rows)
     return cells + (comb(cells, 2) if figures.terms else 0)
 
 
-def _ranked(published: Published, figures: Figures, alpha: Fraction) -> Ranked | None:
+def _rank_cells(published: Published, figures: Figures, alpha: Fraction) -> Ranked | None:
     if any(value is None for value in figures.values):
         return None
     if figures.terms is None:
         means = [mean_interval(published, figures, [p], alpha) for p in range(len(figures.rows))]
         cells = tuple(mean for mean in means if mean is not None)
         return Ranked(figures, cells, None) if len(cells) == len(means) else None
-    one, two = {0: Fraction(1)}, {0: Fraction(1), 1: Fraction(-1)}
+    cell_weights, difference_weights = {0: Fraction(1)}, {0: Fraction(1), 1: Fraction(-1)}
     half, wide = Fraction(0), Fraction(0)
     try:
-        half = half_of(published.noise_of([(figures, one)]), alpha)
+        half = compute_halfwidth(published.collect_noise([(figures, cell_weights)]), alpha)
         if len(figures.rows) > 1:
-            wide = half_of(published.noise_of([(figures, two)]), alpha)
+            wide = compute_halfwidth(
+                published.collect_noise([(figures, difference_weights)]), alpha
+            )
     except ValueError:  # too large
         return None
-    half += rounding_of([(figures, one)])
-    wide += rounding_of([(figures, two)])
+    half += bound_rounding([(figures, cell_weights)])
+    wide += bound_rounding([(figures, difference_weights)])
     values = [value for value in figures.values if value is not None]
     cells = tuple(Interval(value, value - half, value + half) for value in values)
     return Ranked(figures, cells, wide)
 
 
-def _sentences(ranked: Ranked) -> Iterator[str]:
+def _iter_sentences(ranked: Ranked) -> Iterator[str]:
     figures, cells = ranked.figures, ranked.cells
     if len(cells) == 1:
-        value, _, low, high = interval_text(cells[0])
+        value, _, low, high = write_interval(cells[0])
         yield say(
             "quotable.figure",
-            figure=figures.title, value=_with_unit(value, figures), low=low, high=high,
+            figure=figures.title, value=_format_with_unit(value, figures), low=low, high=high,
         )  # fmt: skip
         return
     order = sorted(range(len(cells)), key=lambda place: (-cells[place].value, place))
@@ -115,19 +122,19 @@ def _sentences(ranked: Ranked) -> Iterator[str]:
 
 
 def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str]:
-    first, *others = order
+    first, *rest = order
     figures = ranked.figures
     alike = [
         place
-        for place in others
+        for place in rest
         if not (ranked.differ(first, place) if highest else ranked.differ(place, first))
     ]
     keys = [figures.rows[place][0] for place in (first, *alike)]
     labels = [figures.labels.get(key, key) for key in keys]
-    value, _, low, high = interval_text(ranked.cells[first])
+    value, _, low, high = write_interval(ranked.cells[first])
     words = {
         "figure": figures.title, "group": figures.group_title, "label": labels[0],
-        "value": _with_unit(value, figures), "low": low, "high": high,
+        "value": _format_with_unit(value, figures), "low": low, "high": high,
     }  # fmt: skip
     if not alike and highest:
         yield say(
@@ -153,6 +160,6 @@ def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str
             )
 
 
-def _with_unit(value: str, figures: Figures) -> str:
+def _format_with_unit(value: str, figures: Figures) -> str:
     unit = figures.unit_text
     return value if unit is None else say("quotable.with_unit", value=value, unit=unit)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
 from dprelease.language import counted, number_text, say
-from dprelease.reports.charts.record_charts import floor_chart, frequency_chart
+from dprelease.reports.charts.record_charts import draw_floor_chart, draw_frequency_chart
 from dprelease.reports.model.record_model import (
     AnswerError,
     CrossCell,
@@ -22,10 +22,10 @@ from dprelease.reports.model.record_model import (
 )
 from dprelease.reports.model.report_model import PlanFacts
 from dprelease.reports.record_level.column_facts import (
-    answer_of,
-    expected_and_floor,
-    halfwidth_head,
-    halfwidth_rows,
+    describe_answer,
+    format_expected_errors,
+    list_halfwidth_heads,
+    list_halfwidth_rows,
 )
 from dprelease.reports.sections.document import (
     Bullets,
@@ -37,7 +37,7 @@ from dprelease.reports.sections.document import (
     Section,
     Table,
 )
-from dprelease.reports.text.shown_numbers import percent, shortened, written
+from dprelease.reports.text.shown_numbers import format_number, shorten, write_percent
 
 Row = tuple[str, ...]
 
@@ -66,18 +66,18 @@ FIGURES = ("words.share", "records.columns.interval", "records.columns.number")
 """An estimate as a share with its interval, and as a number with the same."""
 
 
-def records_section(facts: PlanFacts, level: str) -> Section:
+def build_records_section(facts: PlanFacts, level: str) -> Section:
     """Say how records were perturbed, what is estimated from them, and how to read that."""
     people = say("words.people") if facts.meaning.of == "person" else say("words.rows")
     parts: list[Part] = [Paragraph(say(sentence, people=people)) for sentence in TRUST]
     for number, table in enumerate(facts.perturb, 1):
-        parts += _table(table, number, level)
+        parts += _iter_table_parts(table, number, level)
     parts.append(Heading(say("records.reading.title")))
-    parts.append(Bullets(tuple(_how_to_read(facts, level)), code=True))
+    parts.append(Bullets(tuple(_explain_reading(facts, level)), code=True))
     return Section("records", say("records.title"), say("records.short_title"), tuple(parts))
 
 
-def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
+def _explain_reading(facts: PlanFacts, level: str) -> Iterator[str]:
     """Say what rows and estimates are, and how to make more of them; only what applies."""
     columns = [column for table in facts.perturb for column in table.columns]
     yield say("records.reading.random_answer")
@@ -99,7 +99,7 @@ def _how_to_read(facts: PlanFacts, level: str) -> Iterator[str]:
     )
 
 
-def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
+def _iter_table_parts(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     """Lay out one table: how it is perturbed, what it is worth, and what it tells."""
     rows = ""
     if table.rows is not None:
@@ -110,13 +110,13 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
         f"perturbed-{number}",
         say("records.columns.title", name=table.name),
         tuple(map(say, HEAD)),
-        tuple(map(_column, table.columns)),
+        tuple(map(_build_column_row, table.columns)),
         (3, 4, 5, 6, 7, 8),
     )
     yield Paragraph(say("records.columns.note"))
     for column in table.columns:
         yield Details(column.mechanism, tuple(map(Paragraph, column.explained)), column.name)
-    head = halfwidth_head(table)
+    head = list_halfwidth_heads(table)
     yield Table(
         f"halves-{number}",
         say(
@@ -124,45 +124,47 @@ def _table(table: RecordTable, number: int, level: str) -> Iterator[Part]:
             level=level,
         ),
         head,
-        tuple(halfwidth_rows(table)),
+        tuple(list_halfwidth_rows(table)),
         tuple(range(2, len(head))),
     )
-    floors = floor_chart(table, f"chart-floors-{number}")
+    floors = draw_floor_chart(table, f"chart-floors-{number}")
     if floors is not None:
         yield floors
     if table.rows == 0:
         yield Paragraph(say("records.no_records"))
     elif table.estimates is not None:
         yield Heading(say("records.estimates.title", file=table.file))
-        yield from _estimates(table.estimates, number, level, table.name)
+        yield from _iter_estimate_parts(table.estimates, number, level, table.name)
 
 
-def _column(column: RecordColumn) -> Row:
+def _build_column_row(column: RecordColumn) -> Row:
     """Give a row of ``HEAD``."""
     return (
         column.name,
         column.mechanism,
-        answer_of(column),
-        "-" if column.truth is None else percent(column.truth.own),
-        *expected_and_floor(column),
+        describe_answer(column),
+        "-" if column.truth is None else write_percent(column.truth.own),
+        *format_expected_errors(column),
         _scale(column.error),
-        written(shortened(column.epsilon)),
-        written(shortened(column.delta)),
+        format_number(shorten(column.epsilon)),
+        format_number(shorten(column.delta)),
     )
 
 
 def _scale(error: AnswerError) -> str:
     if error.classical_scale is None:
         return "-"
-    own = "-" if error.scale is None else _rough(error.scale)
-    return f"{own} ({_rough(error.classical_scale)})"
+    own = "-" if error.scale is None else _write_roughly(error.scale)
+    return f"{own} ({_write_roughly(error.classical_scale)})"
 
 
-def _rough(value: float) -> str:
-    return written(float(f"{value:.5g}"))
+def _write_roughly(value: float) -> str:
+    return format_number(float(f"{value:.5g}"))
 
 
-def _estimates(estimates: Estimates, number: int, level: str, table: str) -> Iterator[Part]:
+def _iter_estimate_parts(
+    estimates: Estimates, number: int, level: str, table: str
+) -> Iterator[Part]:
     """Lay out means and frequencies with their charts, and cross tables folded up."""
     place = 0
     if estimates.means:
@@ -173,62 +175,66 @@ def _estimates(estimates: Estimates, number: int, level: str, table: str) -> Ite
         yield Group(
             "",
             tuple(
-                _first(f"estimates-{number}-{place}", say("records.estimates.means"), head, rows)
+                _iter_first_rows(
+                    f"estimates-{number}-{place}", say("records.estimates.means"), head, rows
+                )
             ),
         )
     for count, frequencies in enumerate(estimates.frequencies):
-        rows = tuple((_named(cell.label), *_counted(cell)) for cell in frequencies.labels)
+        rows = tuple((_name_label(cell.label), *_build_row(cell)) for cell in frequencies.labels)
         title, head = (
             say("records.estimates.frequencies", column=frequencies.column),
             (frequencies.column, *map(say, FIGURES), say("records.columns.interval")),
         )
         place += 1
-        shown = Group("", tuple(_first(f"estimates-{number}-{place}", title, head, rows)))
+        group = Group("", tuple(_iter_first_rows(f"estimates-{number}-{place}", title, head, rows)))
         chart = None
         if count < MOST_CHARTS:
             name = f"chart-shares-{number}-{place - 1}"
-            chart = frequency_chart(frequencies, head, rows, (name, table), level)
-        yield shown if chart is None else Group("told", (shown, Group("stack", (chart,))))
+            chart = draw_frequency_chart(frequencies, head, rows, (name, table), level)
+        yield group if chart is None else Group("told", (group, Group("stack", (chart,))))
     for count, cross in enumerate(estimates.crosses, 1):
         title, head = (
             say("records.estimates.cross", rows=cross.columns[0], columns=cross.columns[1]),
             (*cross.columns, *map(say, FIGURES), say("records.columns.interval")),
         )
-        rows = tuple((*map(_named, cell.labels), *_counted(cell)) for cell in cross.cells)
-        parts = tuple(_first(f"crosses-{number}-{count}", title, head, rows, keys=2))
+        rows = tuple((*map(_name_label, cell.labels), *_build_row(cell)) for cell in cross.cells)
+        parts = tuple(_iter_first_rows(f"crosses-{number}-{count}", title, head, rows, keys=2))
         yield Details(say("records.estimates.cross_table", title=title), parts)
 
 
-def _first(
+def _iter_first_rows(
     name: str, title: str, head: Row, rows: tuple[Row, ...], keys: int = 1
 ) -> Iterator[Part]:
     """Give the first rows, and say how many more there are; figures follow ``keys`` columns."""
-    more = len(rows) - ROWS_SHOWN
-    caption = say("records.estimates.first", title=title, rows=ROWS_SHOWN) if more > 0 else title
+    hidden_count = len(rows) - ROWS_SHOWN
+    caption = (
+        say("records.estimates.first", title=title, rows=ROWS_SHOWN) if hidden_count > 0 else title
+    )
     yield Table(name, caption, head, rows[:ROWS_SHOWN], tuple(range(keys, len(head))))
-    if more > 0:
-        yield Paragraph(say("records.estimates.more", number=more), "small")
+    if hidden_count > 0:
+        yield Paragraph(say("records.estimates.more", number=hidden_count), "small")
 
 
-def _named(label: str) -> str:
+def _name_label(label: str) -> str:
     return label or say("words.empty_label")
 
 
 def _mean(mean: MeanEstimate) -> Row:
     return (
         mean.column,
-        *_figure((mean.mean, mean.mean_lower, mean.mean_upper)),
-        *_figure((mean.sum, mean.sum_lower, mean.sum_upper)),
+        *_build_figure_row((mean.mean, mean.mean_lower, mean.mean_upper)),
+        *_build_figure_row((mean.sum, mean.sum_lower, mean.sum_upper)),
     )
 
 
-def _counted(cell: LabelEstimate | CrossCell) -> Row:
+def _build_row(cell: LabelEstimate | CrossCell) -> Row:
     shares = [100 * share for share in (cell.share, cell.share_lower, cell.share_upper)]
     numbers = (cell.number, cell.number_lower, cell.number_upper)
-    return *_figure(shares, "words.percent"), *_figure(numbers)
+    return *_build_figure_row(shares, "words.percent"), *_build_figure_row(numbers)
 
 
-def _figure(values: Sequence[Number], form: str = "") -> Row:
+def _build_figure_row(values: Sequence[Number], form: str = "") -> Row:
     """A figure and its interval, to two digits of the half-width; ends are rounded outward."""
     value, lower, upper = (Decimal(repr(float(end))) for end in values)
     wide = (upper - lower) / 2

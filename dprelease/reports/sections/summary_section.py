@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dprelease.language import say
-from dprelease.reports.facts.unit_facts import added
+from dprelease.reports.facts.unit_facts import describe_accounting
 from dprelease.reports.model.meaning_model import Belief, Beliefs, TotalLoss
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import PlanFacts, ReviewFacts
 from dprelease.reports.sections.document import Definitions, Heading, Part, Section
-from dprelease.reports.sections.hazards_section import status_of
-from dprelease.reports.text.shown_numbers import belief_text, headline
+from dprelease.reports.sections.hazards_section import translate_status
+from dprelease.reports.text.shown_numbers import write_belief, write_headline
 
 LINE = "_" * 30
 USELESS = 0.999
@@ -23,11 +23,11 @@ USELESS = 0.999
 STATUSES = ("checked", "stated", "not checked", "attention")
 
 
-def summary_section(
+def build_summary_section(
     facts: PlanFacts, digest: str | None, changes: tuple[Part, ...] = ()
 ) -> Section:
     """Sum up a release or a plan; ``digest`` is that of the plan, None where it is not known."""
-    stands = Definitions(tuple(_rows(facts, digest)))
+    stands = Definitions(tuple(_iter_rows(facts, digest)))
     sign = Definitions(
         tuple(
             (label, LINE)
@@ -46,13 +46,13 @@ def summary_section(
     )
 
 
-def _rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
-    yield say("summary.protected"), _protected(facts)
+def _iter_rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
+    yield say("summary.protected"), _describe_protection(facts)
     loss, beliefs = facts.accounting, facts.meaning.beliefs
-    yield say("summary.how_strong"), _strength(loss.epsilon, loss.delta, beliefs)
+    yield say("summary.how_strong"), _describe_strength(loss.epsilon, loss.delta, beliefs)
     for total in facts.meaning.totals:
-        yield total_label(total), _strength(total.epsilon, total.delta, total.beliefs)
-    yield say("summary.how_added"), added(loss.method)
+        yield name_total(total), _describe_strength(total.epsilon, total.delta, total.beliefs)
+    yield say("summary.how_added"), describe_accounting(loss.method)
     yield say("summary.not_protected"), " ".join(facts.not_protected)
     labels = (
         say("summary.hazards.checked"),
@@ -61,10 +61,12 @@ def _rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
         say("summary.hazards.attention"),
     )
     for label, status in zip(labels, STATUSES, strict=True):
-        names = [hazard.hazard for hazard in facts.hazards if status_of(hazard.status) == status]
+        names = [
+            hazard.hazard for hazard in facts.hazards if translate_status(hazard.status) == status
+        ]
         if names:
             yield label, say("words.labelled", label=len(names), text=", ".join(names))
-    yield say("summary.review.by"), _reviewed(facts.review)
+    yield say("summary.review.by"), _describe_review(facts.review)
     if facts.review is not None:
         if facts.review.legal_basis:
             yield say("summary.review.legal_basis"), facts.review.legal_basis
@@ -80,7 +82,7 @@ def _rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]]:
         )
 
 
-def _protected(facts: PlanFacts) -> str:
+def _describe_protection(facts: PlanFacts) -> str:
     unit = facts.deployment.privacy_unit
     if unit.unit_column is None:
         if unit.description:
@@ -95,42 +97,44 @@ def _protected(facts: PlanFacts) -> str:
     return say("summary.unit.person_not_described", column=unit.unit_column)
 
 
-def total_label(total: TotalLoss) -> str:
+def name_total(total: TotalLoss) -> str:
     """Name a total of the dataset."""
     if total.of == "cap":
         return say("summary.strength.of_cap")
     return say("summary.strength.of_dataset")
 
 
-def _strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...]) -> str:
+def _describe_strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...]) -> str:
     """Say a loss, and what it means for a belief of one half about what matters most."""
-    high = at_half(beliefs[-1]).posterior_high
+    high = find_even_belief(beliefs[-1]).posterior_high
     if delta is None:
         loss = say(
             "summary.strength.no_cap_of_delta",
-            epsilon=headline(epsilon),
+            epsilon=write_headline(epsilon),
         )
     else:
-        loss = say("summary.strength.loss", epsilon=headline(epsilon), delta=headline(delta))
+        loss = say(
+            "summary.strength.loss", epsilon=write_headline(epsilon), delta=write_headline(delta)
+        )
     belief = say(
         "summary.strength.belief",
-        greatest=belief_text(high),
+        greatest=write_belief(high),
         about=beliefs[-1].about,
     )
     useless = say("summary.strength.no_protection") if high > USELESS else ""
     return " ".join(filter(None, (loss, belief, useless)))
 
 
-def at_half(table: Beliefs) -> Belief:
+def find_even_belief(table: Beliefs) -> Belief:
     """Give the row of a belief of one half."""
     return next(row for row in table.rows if row.prior == 0.5)
 
 
-def _reviewed(review: ReviewFacts | None) -> str:
+def _describe_review(review: ReviewFacts | None) -> str:
     if review is None or not review.reviewer:
         return say("summary.review.nobody")
-    who = review.reviewer if not review.role else f"{review.reviewer}, {review.role}"
-    parts = [who]
+    reviewer = review.reviewer if not review.role else f"{review.reviewer}, {review.role}"
+    parts = [reviewer]
     if review.decision is None:
         parts.append(say("summary.review.no_decision"))
     elif review.date:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dprelease.combination.combination_wording import interval_text
+from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.expression import combine
 from dprelease.errors import Failure
@@ -23,11 +23,11 @@ MOST_ROWS = 1000  # of a table that examples are made of: their exact sums take 
 
 def use_section(facts: ReportFacts, published: Published, level: float) -> Section | None:
     """Lay out examples of use; None where no figure has a noise interval."""
-    misses = tuple(_misses(facts, level))
+    misses = tuple(_describe_misses(facts, level))
     if not misses:
         return None
     alpha = 1 - Fraction(facts.provenance.interval)
-    rows = tuple(_rows(published, alpha))
+    rows = tuple(_iter_rows(published, alpha))
     name = say("use.title")
     parts: list[Paragraph | Table | Bullets] = []
     if rows:
@@ -40,14 +40,14 @@ def use_section(facts: ReportFacts, published: Published, level: float) -> Secti
             say("use.table.interval"),
         )
         parts = [Paragraph(lead), Table("use-table", caption, head, rows)]
-    done = tuple(query.finishing for query in facts.queries if query.finishing)
+    finishings = tuple(query.finishing for query in facts.queries if query.finishing)
     notes = [*misses]
-    if rows and any(f.consistent or f.nonnegative or f.integer or f.round_to for f in done):
+    if rows and any(f.consistent or f.nonnegative or f.integer or f.round_to for f in finishings):
         notes.append(say("use.raw"))
     return Section("use", name, name, (*parts, Bullets(tuple(notes), code=True)))
 
 
-def _misses(facts: ReportFacts, level: float) -> Iterator[str]:
+def _describe_misses(facts: ReportFacts, level: float) -> Iterator[str]:
     """Say how many of the intervals miss, if all are as good as they say."""
     halves = sum(
         table.rows
@@ -66,40 +66,40 @@ def _misses(facts: ReportFacts, level: float) -> Iterator[str]:
         )
 
 
-def _rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str, str]]:
-    named: dict[str, str] = {}
+def _iter_rows(published: Published, alpha: Fraction) -> Iterator[tuple[str, str, str, str]]:
+    names: dict[str, str] = {}
     for figures in published.figures:
         if 1 < len(figures.rows) <= MOST_ROWS and not any(
             value is None for value in figures.values
         ):
             adds_up = get_statistic(figures.query.statistic).adds_up and figures.terms
-            if adds_up and "sums" not in named:
-                named |= {"sums": "", **_of_sums(figures)}
-            elif figures.share is not None and "means" not in named:
+            if adds_up and "sums" not in names:
+                names |= {"sums": "", **_describe_sums(figures)}
+            elif figures.share is not None and "means" not in names:
                 text = f"mean({figures.table}.{figures.name})"
-                named |= {"means": "", text: say("use.example.mean")}
-    for text, what in named.items():
-        if what:
+                names |= {"means": "", text: say("use.example.mean")}
+    for text, description in names.items():
+        if description:
             try:
                 _, interval = combine(published, text, alpha)
             except Failure:  # such as a total that can't be told from 0
                 continue
-            value, half, low, high = interval_text(interval)
+            value, half, low, high = write_interval(interval)
             between = say("use.range", low=low, high=high)
-            yield what, text, f"{value} ± {half}", between
+            yield description, text, f"{value} ± {half}", between
 
 
-def _of_sums(figures: Figures) -> dict[str, str]:
+def _describe_sums(figures: Figures) -> dict[str, str]:
     name, group = f"{figures.table}.{figures.name}", figures.groups[0]
     labels = list(dict.fromkeys(row[0] for row in figures.rows))
     cells = f"sum({name})"
     examples = {cells: say("use.example.sum")}
     if len(labels) > 1:
-        one, other = (f'sum({name}[{group}="{_escaped(label)}"])' for label in labels[:2])
-        examples[f"{one} - {other}"] = say("use.example.difference")
-        examples[f"100 * {one} / {cells}"] = say("use.example.share")
+        first_sum, second_sum = (f'sum({name}[{group}="{_escape(label)}"])' for label in labels[:2])
+        examples[f"{first_sum} - {second_sum}"] = say("use.example.difference")
+        examples[f"100 * {first_sum} / {cells}"] = say("use.example.share")
     return examples
 
 
-def _escaped(label: str) -> str:
+def _escape(label: str) -> str:
     return label.replace("\\", "\\\\").replace('"', '\\"')

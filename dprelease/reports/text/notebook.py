@@ -8,21 +8,21 @@ from html import escape
 MOST_ROWS = 20
 
 
-def shown_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def render_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table of at most ``MOST_ROWS`` rows; None is an empty cell."""
     all_rows = list(rows)
     first = "".join(f"<th>{escape(head)}</th>" for head in heads)
     body = "".join(
-        "<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>"
+        "<tr>" + "".join(f"<td>{_render_cell(value)}</td>" for value in row) + "</tr>"
         for row in all_rows[:MOST_ROWS]
     )
-    more = len(all_rows) - MOST_ROWS
-    below = f"<p>and {more:,} more rows</p>" if more > 0 else ""
+    hidden_count = len(all_rows) - MOST_ROWS
+    below = f"<p>and {hidden_count:,} more rows</p>" if hidden_count > 0 else ""
     return (
         f"<table><caption>{escape(caption)}</caption><thead><tr>{first}</tr></thead>"
         f"<tbody>{body}</tbody></table>{below}"
     )
 
 
-def _cell(value: object) -> str:
+def _render_cell(value: object) -> str:
     return "" if value is None else escape(str(value))

@@ -19,20 +19,20 @@ _BIN = re.compile(r"\[([^,]+), ([^,]+)([\])])")
 _MIDNIGHT = " 00:00:00"
 
 
-def key_text(column: OutputColumn, key: str | int | None) -> str:
+def write_key(column: OutputColumn, key: str | int | None) -> str:
     """The label of a key, a bin in words, or the key itself."""
-    return say("names.none") if key is None else named_key(column.names, str(key))
+    return say("names.none") if key is None else get_key_name(column.names, str(key))
 
 
-def named_key(names: ColumnNames, key: str) -> str:
+def get_key_name(names: ColumnNames, key: str) -> str:
     """The same for a key that is there, by the names of its column."""
     label = names.labels.get(key)
     if label is not None:
         return label
-    return key if names.bins is None else bin_text(names.bins, key)
+    return key if names.bins is None else write_bin(names.bins, key)
 
 
-def column_title(column: OutputColumn) -> str:
+def get_column_title(column: OutputColumn) -> str:
     """The title of a column, or its name; of a column beside a figure, what it says of it."""
     title, part = column.names.title, column.suffix
     if title is None:
@@ -58,7 +58,7 @@ _BESIDE: Mapping[str, Callable[[str], str]] = {
 
 def title_with_unit(column: OutputColumn) -> str:
     """The title of a column, with the unit of its figures."""
-    title, unit = column_title(column), column.names.unit
+    title, unit = get_column_title(column), column.names.unit
     if unit is None or column.kind not in {"integer", "number"} or column.suffix.endswith("_count"):
         return title
     return say("names.with_unit", title=title, unit=unit)
@@ -72,24 +72,24 @@ class StatedName(NamedTuple):
     name: str | int | tuple[str, ...]
 
 
-def stated_names(release: Release) -> Iterator[StatedName]:
+def iter_stated_names(release: Release) -> Iterator[StatedName]:
     """Every name for people that a spec states."""
     names = release.names
     for table, title in names.tables.items():
         yield StatedName(f"output.titles.{table}", say("names.title_of_table", table=table), title)
-    for column, stated in names.columns.items():
-        if stated.title is not None:
+    for column, column_names in names.columns.items():
+        if column_names.title is not None:
             yield StatedName(
-                f"columns.{column}.label", say("names.label_of", column=column), stated.title
+                f"columns.{column}.label", say("names.label_of", column=column), column_names.title
             )
-        if stated.labels:
-            labels = tuple(f"{key} = {label}" for key, label in stated.labels.items())
+        if column_names.labels:
+            labels = tuple(f"{key} = {label}" for key, label in column_names.labels.items())
             yield StatedName(
                 f"columns.{column}.labels", say("names.labels_of", column=column), labels
             )
-    for query, stated in names.queries.items():
+    for query, column_names in names.queries.items():
         for part in ("title", "unit", "decimals"):
-            value = getattr(stated, part)
+            value = getattr(column_names, part)
             if value is not None:
                 yield StatedName(
                     f"query.{query}.{part}",
@@ -101,25 +101,29 @@ def stated_names(release: Release) -> Iterator[StatedName]:
 # --- bins -----------------------------------------------------------------------------------------
 
 
-def bin_text(kind: ColumnType, key: str) -> str:
+def write_bin(kind: ColumnType, key: str) -> str:
     """A bin in words: "18 to 39" of whole numbers, "0 to under 0.5" of others, a month."""
     bounds = _BIN.fullmatch(key)
     try:
-        return key if bounds is None else _bin(kind, bounds[1], bounds[2], closed=bounds[3] == "]")
+        return (
+            key
+            if bounds is None
+            else _write_numeric_bin(kind, bounds[1], bounds[2], closed=bounds[3] == "]")
+        )
     except (ValueError, OverflowError):  # the label of other values, or no file of ours
         return key
 
 
-def _bin(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
+def _write_numeric_bin(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
     if kind in {ColumnType.DATE, ColumnType.TIMESTAMP}:
-        return _times(kind, low, high, closed=closed)
+        return _write_time_bin(kind, low, high, closed=closed)
     if kind is ColumnType.INTEGER:
         last = int(high) - (not closed)
         if last == int(low):
             return _number(low)
-        return _span(_number(low), _number(str(last)))
+        return _write_span(_number(low), _number(str(last)))
     if closed:
-        return _span(_number(low), _number(high))
+        return _write_span(_number(low), _number(high))
     return say("names.bin.to_under", low=_number(low), high=_number(high))
 
 
@@ -131,46 +135,48 @@ def _number(text: str) -> str:
     return sign + number_text(f"{grouped}{point}{rest}")
 
 
-def _times(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
+def _write_time_bin(kind: ColumnType, low: str, high: str, *, closed: bool) -> str:
     if kind is ColumnType.TIMESTAMP:
         if closed:
-            return _span(low, high)
+            return _write_span(low, high)
         if not (low.endswith(_MIDNIGHT) and high.endswith(_MIDNIGHT)):
             return say("names.bin.to_before", low=low, high=high)
         low, high = low.removesuffix(_MIDNIGHT), high.removesuffix(_MIDNIGHT)
     last = date.fromisoformat(high)
-    return _days(date.fromisoformat(low), last if closed else last - timedelta(days=1))
+    return _write_days(date.fromisoformat(low), last if closed else last - timedelta(days=1))
 
 
-def _days(first: date, last: date) -> str:
+def _write_days(first: date, last: date) -> str:
     """The days from the first to the last: as years, months or days, whichever are whole."""
     if first.day > 1 or last.day < monthrange(last.year, last.month)[1]:
-        return _day(first) if first == last else _span(_day(first), _day(last))
+        return (
+            _write_day(first) if first == last else _write_span(_write_day(first), _write_day(last))
+        )
     years = str(first.year), str(last.year)
     if (first.month, last.month) == (1, 12):
-        return years[0] if first.year == last.year else _span(*years)
+        return years[0] if first.year == last.year else _write_span(*years)
     if first.year != last.year:
-        return _span(_month(first), _month(last))
+        return _write_span(_write_month(first), _write_month(last))
     if first.month == last.month:
-        return _month(first)
-    months = _month_name(first), _month_name(last)
+        return _write_month(first)
+    months = _name_month(first), _name_month(last)
     return say("names.date.range_in_year", first=months[0], last=months[1], year=years[0])
 
 
-def _span(first: str, last: str) -> str:
+def _write_span(first: str, last: str) -> str:
     return say("names.date.range", first=first, last=last)
 
 
-def _day(day: date) -> str:
-    month, year = _month_name(day), str(day.year)
+def _write_day(day: date) -> str:
+    month, year = _name_month(day), str(day.year)
     return say("names.date.day", day=str(day.day), month=month, year=year)
 
 
-def _month(day: date) -> str:
-    return say("names.date.month", month=_month_name(day), year=str(day.year))
+def _write_month(day: date) -> str:
+    return say("names.date.month", month=_name_month(day), year=str(day.year))
 
 
-def _month_name(day: date) -> str:
+def _name_month(day: date) -> str:
     return say(_MONTHS[day.month - 1])
 
 

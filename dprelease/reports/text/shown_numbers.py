@@ -10,7 +10,7 @@ from dprelease.language import number_text, say
 from dprelease.model.plan_json import exact
 
 
-def upward(value: Fraction) -> int | float:
+def to_json_number(value: Fraction) -> int | float:
     """Write the value as a JSON number, rounded up at 12 significant digits.
 
     Losses and errors must not look smaller than they are.
@@ -23,12 +23,12 @@ def upward(value: Fraction) -> int | float:
 
 def number_or_none(amount: Fraction | None) -> int | float | None:
     """An amount as a JSON number, rounded up."""
-    return None if amount is None else upward(amount)
+    return None if amount is None else to_json_number(amount)
 
 
 def downward(amount: Fraction | None) -> int | float | None:
     """What is left of a cap as a JSON number, rounded down."""
-    return None if amount is None else -upward(-amount)
+    return None if amount is None else -to_json_number(-amount)
 
 
 class Amount(Fraction):
@@ -37,34 +37,34 @@ class Amount(Fraction):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return str(upward(self))
+        return str(to_json_number(self))
 
     __repr__ = __str__
 
     def __format__(self, spec: str) -> str:
-        return format(upward(self), spec) if spec else str(self)
+        return format(to_json_number(self), spec) if spec else str(self)
 
     def __reduce__(self) -> tuple[type[Amount], tuple[int, int]]:
         return type(self), (self.numerator, self.denominator)
 
 
-def shortened(value: int | float, digits: int = 4) -> int | float:
+def shorten(value: int | float, digits: int = 4) -> int | float:
     """Round up at few significant digits, for tables that people read."""
     context = Context(prec=digits, rounding=ROUND_CEILING)
     return value if isinstance(value, int) else float(context.create_decimal(Decimal(str(value))))
 
 
-def root(value: Fraction) -> int | float:
+def compute_root(value: Fraction) -> int | float:
     """Write the square root, rounded up at 12 significant digits."""
     exact = math.isqrt(value.numerator), math.isqrt(value.denominator)
     if exact[0] ** 2 == value.numerator and exact[1] ** 2 == value.denominator:
-        return upward(Fraction(*exact))
+        return to_json_number(Fraction(*exact))
     context = Context(prec=40, rounding=ROUND_CEILING)
     wide = context.sqrt(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
     return float(Context(prec=12, rounding=ROUND_CEILING).plus(wide))
 
 
-def written(value: int | float) -> str:
+def format_number(value: int | float) -> str:
     """Write a JSON number for people: thousands separated, small numbers as 1e-8."""
     number = Decimal(str(value)).normalize()
     if number == 0:
@@ -75,27 +75,27 @@ def written(value: int | float) -> str:
     return number_text(f"{mantissa}e{int(exponent)}")
 
 
-def headline(value: int | float) -> str:
+def write_headline(value: int | float) -> str:
     """Write a number that is seen first: rounded up at three digits."""
-    return written(shortened(value, 3))
+    return format_number(shorten(value, 3))
 
 
-def belief_text(share: float) -> str:
+def write_belief(share: float) -> str:
     """Write a belief in percent, with all its digits: it was rounded outward before."""
     return say("words.percent", share=number_text(f"{(Decimal(str(share)) * 100).normalize():f}"))
 
 
-def loss_text(value: Fraction) -> str:
+def write_loss(value: Fraction) -> str:
     """Write a loss for a sentence, rounded up where it must be rounded."""
-    return written(upward(value))
+    return format_number(to_json_number(value))
 
 
-def percent(share: float) -> str:
+def write_percent(share: float) -> str:
     """Write a chance or a share in percent."""
     return say("words.percent", share=number_text(f"{share * 100:.4g}"))
 
 
-def text(value: Fraction) -> str:
+def write_exact(value: Fraction) -> str:
     """Write the value exactly: a decimal when it is a short one, else p/q."""
-    shown = upward(value)
-    return str(shown) if Fraction(str(shown)) == value else exact(value)
+    number = to_json_number(value)
+    return str(number) if Fraction(str(number)) == value else exact(value)

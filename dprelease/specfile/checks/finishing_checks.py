@@ -258,7 +258,8 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
     except Circle as circle:
         columns = [column for column, _ in numbers]
         sets = [" by ".join(columns[i] for i in sorted(table)) for table in circle.tables]
-        message = f"the tables {word(join_names(sets))} overlap in a circle: nothing makes sure they agree"
+        tables = word(join_names(sets))
+        message = f"the tables {tables} overlap in a circle: nothing makes sure they agree"
         hint = f"leave one out, or add a table by all of {word(join_names(columns))}"
         home.complain("E262", message, hint, "consistent")
     open_columns = {

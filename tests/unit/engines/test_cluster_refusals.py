@@ -15,7 +15,7 @@ import dprelease
 from dprelease import ExitCode, Failure
 from dprelease.engines.spark.spark_session import ENCRYPTION, PLAIN_SHUFFLE, check_settings
 from dprelease.planning.planner import make_plan
-from dprelease.reports.facts.release_facts import planned_facts
+from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.specfile import load
 
 PERTURB = """\
@@ -140,4 +140,4 @@ def test_plain_shuffles_are_allowed_by_name(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_report_names_a_file_without_the_options_of_its_uri(write: Callable[..., Path]) -> None:
     uri = "s3://bucket/folder/visits.csv.gz?endpoint_override=http://store:9000/v1"
-    assert planned_facts(make_plan(load(write(uri)))).data.path == "visits.csv.gz"
+    assert collect_plan_facts(make_plan(load(write(uri)))).data.path == "visits.csv.gz"

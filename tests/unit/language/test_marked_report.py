@@ -20,8 +20,8 @@ import dprelease
 from dprelease import language
 from dprelease.errors import Complaint
 from dprelease.language import word
-from dprelease.reports.facts.explanations import OF_SPEC, told_warnings
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.facts.explanations import OF_SPEC, word_warnings
+from dprelease.reports.rerender import rerender
 
 ROOT = Path(__file__).parents[3]
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
@@ -115,7 +115,7 @@ def test_a_report_keeps_its_language_and_its_figures(spoken, word, tmp_path, ent
     page = (out / "report.html").read_text()
     assert f'lang="{spoken}"' in page
     assert word in page
-    assert rendered_again(str(out), "html").decode() == page
+    assert rerender(str(out), "html").decode() == page
     facts = json.loads((out / "report.json").read_text())
     assert facts["language"] == spoken
     assert {row["status"] for row in facts["hazards"]} <= {
@@ -178,9 +178,9 @@ def test_warnings_of_a_spec_are_told_in_the_language():
     release = dprelease.load(ROOT / "release_specs" / "clinic_visits.toml")
     warning = Complaint("W207", "a large delta: and more", key="query[1].delta")
     plan = dprelease.plan(replace(release, warnings=(warning,)))
-    assert told_warnings(plan) == ("a large delta: and more",)
+    assert word_warnings(plan) == ("a large delta: and more",)
     with language.speaking("de"):
-        (told,) = told_warnings(plan)
+        (told,) = word_warnings(plan)
     assert told == f"query[1].delta: {language.catalogue('de')['warnings.large_delta']} (W207)"
     codes = tomli.loads((ROOT / "dprelease" / "cli" / "codes.toml").read_text())
     of_specs = set(re.findall(r"\bW2\d\d\b", str(codes)))

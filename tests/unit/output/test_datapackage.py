@@ -28,10 +28,10 @@ from dprelease.model import (
 from dprelease.output.datapackage import write_datapackage
 from dprelease.output.table_files import WrittenTable, write_table
 from dprelease.output.table_schema import ESCAPE_NOTE
-from dprelease.reports.report_formats import media_types
+from dprelease.reports.report_formats import list_media_types
 
 OTHERS = {"report.json": b'{"schema": "dprelease/report/1"}\n', "report.md": b"# Report\n"}
-TYPES = media_types(OTHERS)
+TYPES = list_media_types(OTHERS)
 
 
 def release(**about: str) -> Release:

@@ -14,11 +14,11 @@ import pytest
 
 from dprelease.errors import Failure
 from dprelease.model import OutputTable, Plan
-from dprelease.reports.facts.approval import approval_of
-from dprelease.reports.facts.release_facts import planned_facts
+from dprelease.reports.facts.approval import build_approval
+from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.html.html_page import render
-from dprelease.reports.model.json_form import report_from_json, to_json
-from dprelease.reports.report_formats import FORMATS, rendered, require
+from dprelease.reports.model.json_form import read_report_json, to_json
+from dprelease.reports.report_formats import FORMATS, render_report, require
 from dprelease.reports.sections.contents import plan_document
 
 LINKED_DATA = "application/ld+json"
@@ -143,16 +143,16 @@ def html_of(report: Mapping[str, Any], tables: Mapping[str, OutputTable]) -> str
 
 def rendered_as(report: Mapping[str, Any], tables: Mapping[str, OutputTable], form: str) -> bytes:
     """A report in JSON values, in a format."""
-    (content,) = rendered(report_from_json(report), tables, [form]).values()
+    (content,) = render_report(read_report_json(report), tables, [form]).values()
     return content
 
 
 def planned_json(plan: Plan) -> dict[str, Any]:
     """What is known of a release before any data is opened, in JSON values."""
-    facts: dict[str, Any] = to_json(planned_facts(plan))
+    facts: dict[str, Any] = to_json(collect_plan_facts(plan))
     return facts
 
 
 def plan_page(plan: Plan) -> str:
     """The page of a plan for approval."""
-    return render(plan_document(planned_facts(plan), approval_of(plan, None, None)))
+    return render(plan_document(collect_plan_facts(plan), build_approval(plan, None, None)))

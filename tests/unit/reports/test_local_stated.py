@@ -31,8 +31,8 @@ from dprelease.model import (
     WindowLaw,
 )
 from dprelease.reports.model.json_form import to_json
-from dprelease.reports.record_level.response_laws import steps_from_report
-from dprelease.reports.record_level.table_facts import drawn_table
+from dprelease.reports.record_level.response_laws import read_steps
+from dprelease.reports.record_level.table_facts import describe_drawn_table
 
 LOSS = Loss(Fraction(1, 3), Fraction(1, 10**9))
 KEEP = Fraction((1 << 63) + 12345, 1 << 64)
@@ -73,13 +73,13 @@ STORED = StoredTable("/a/b/people.csv", "csv", "ab" * 32, 99, TALLY)
 
 
 def report() -> Any:
-    facts = to_json(drawn_table(STEP, STORED, Fraction(19, 20)))
+    facts = to_json(describe_drawn_table(STEP, STORED, Fraction(19, 20)))
     made = {"schema": "dprelease/report/1", "perturb": [facts], "provenance": {"interval": "0.95"}}
     return json.loads(json.dumps(made, allow_nan=False))
 
 
 def test_laws_are_read_back_to_the_letter() -> None:
-    known = steps_from_report(report(), "people.csv")
+    known = read_steps(report(), "people.csv")
     assert known.step.responses == STEP.responses
     assert known.step.loss == STEP.loss
     assert known.step.rows == 2
@@ -112,11 +112,11 @@ def test_it_says_what_answers_are_worth() -> None:
 @pytest.mark.parametrize("file", ["other.csv", "", "PEOPLE.csv"])
 def test_a_table_that_is_not_there_is_not_found(file: str) -> None:
     with pytest.raises(LookupError):
-        steps_from_report(report(), file)
+        read_steps(report(), file)
     without = report()
     del without["perturb"]
     with pytest.raises(LookupError):
-        steps_from_report(without, "people.csv")
+        read_steps(without, "people.csv")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -148,7 +148,7 @@ def test_whatever_else_it_holds_is_refused_in_one_way() -> None:
             at[path[-1]] = bad
             tried += 1
             try:
-                known = steps_from_report(broken, "people.csv")
+                known = read_steps(broken, "people.csv")
             except (ValueError, LookupError):
                 continue
             figures = estimates(known.step, nothing(known.step), known.interval)
@@ -162,7 +162,7 @@ def test_a_label_with_half_a_character_is_refused() -> None:
     labelled = next(each for each in broken["perturb"][0]["columns"] if each["labels"])
     labelled["labels"]["labels"][-1] = "\ud800"
     with pytest.raises(ValueError, match="surrogates"):
-        steps_from_report(broken, "people.csv")
+        read_steps(broken, "people.csv")
 
 
 def nothing(step: RecordStep) -> Tally:
@@ -179,7 +179,7 @@ def nothing(step: RecordStep) -> Tally:
 @pytest.mark.parametrize("top", [None, [], 5, {}, {"schema": "dprelease/report/2"}])
 def test_what_is_no_report_is_refused(top: Any) -> None:
     with pytest.raises(ValueError, match="report"):
-        steps_from_report(top, "people.csv")
+        read_steps(top, "people.csv")
 
 
 @pytest.mark.parametrize(
@@ -197,4 +197,4 @@ def test_a_law_that_is_none_of_its_column_is_refused(change: dict[str, Any]) -> 
     broken = report()
     broken["perturb"][0]["columns"][0]["law"] |= change
     with pytest.raises(ValueError, match=r"law|labels|answers|facts"):
-        steps_from_report(broken, "people.csv")
+        read_steps(broken, "people.csv")

@@ -16,12 +16,17 @@ from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.read_back import read_table, round_as_in_file
 from dprelease.output.table_files import write_table
 from dprelease.planning.planner import make_plan
-from dprelease.reports.facts.release_facts import table_facts
-from dprelease.reports.metadata.opendp_registry import registry_entry
+from dprelease.reports.facts.release_facts import describe_published_table
+from dprelease.reports.metadata.opendp_registry import build_entry
 from dprelease.reports.metadata.opendp_registry import render as render_registry
-from dprelease.reports.model.json_form import report_from_json, report_json, report_schema, to_json
-from dprelease.reports.report_formats import FORMATS, file_of
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.model.json_form import (
+    build_report_json,
+    build_report_schema,
+    read_report_json,
+    to_json,
+)
+from dprelease.reports.report_formats import FORMATS, name_report_file
+from dprelease.reports.rerender import rerender
 from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile import load
 
@@ -48,7 +53,7 @@ def folder(made, tmp_path):
 
 
 def test_the_schema_knows_every_format_of_data():
-    data = report_schema()["$defs"]["DataFile"]
+    data = build_report_schema()["$defs"]["DataFile"]
     assert data["properties"]["format"]["enum"] == list(SOURCES)
 
 
@@ -63,18 +68,18 @@ def test_a_design_effect_is_told_beside_weighted_figures(published):
     made = published(make_plan(load(weighted)), 5)
     assert words in made.files["report.md"].decode()
     assert made.report["data"]["design_effect"] == 1.8
-    jsonschema.validate(made.report, report_schema())
+    jsonschema.validate(made.report, build_report_schema())
 
 
 @pytest.mark.parametrize("form", ALL_FORMATS)
 def test_the_same_bytes_as_the_run_wrote(made, folder, form):
-    again = rendered_again(str(folder), form)
+    again = rerender(str(folder), form)
     shown = {
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
     assert again == rendered_as(made.report, shown, form)
     if FORMATS[form].by_default:
-        assert again == made.files[file_of(form)]
+        assert again == made.files[name_report_file(form)]
 
 
 KEYS = ["=x", "'=x", "", None, 'a"b', " pad", "-5", "true", "2\r\n3", "é"]
@@ -97,7 +102,9 @@ def test_a_table_survives_its_file(form):
     table = OutputTable("t", columns, "title")
     written = write_table(table, form)
     held = round_as_in_file(table, form)
-    found = read_table(written.content, form, to_json(table_facts(table, written.file)))
+    found = read_table(
+        written.content, form, to_json(describe_published_table(table, written.file))
+    )
     assert [list(column.values) for column in found.columns] == [
         list(column.values) for column in held.columns
     ]
@@ -122,13 +129,13 @@ def test_what_is_not_as_released_is_refused(folder, file, change, code):
     else:
         (folder / file).write_bytes(change)
     with pytest.raises(Failure) as refused:
-        rendered_again(str(folder), "html")
+        rerender(str(folder), "html")
     assert refused.value.complaints[0].code == code
     assert refused.value.exit_code == 2
 
 
 def test_report_json_fits_its_schema(made):
-    schema = report_schema()
+    schema = build_report_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     checked = jsonschema.Draft202012Validator(schema)
     assert list(checked.iter_errors(made.report)) == []
@@ -140,13 +147,13 @@ def test_report_json_fits_its_schema(made):
 
 
 def test_what_is_as_by_default_is_left_out_whichever_object_it_is(made):
-    facts = replace(report_from_json(made.report), language="".join(["e", "n"]))
-    assert report_json(facts) == made.report
+    facts = replace(read_report_json(made.report), language="".join(["e", "n"]))
+    assert build_report_json(facts) == made.report
 
 
 def test_the_registry_entry_is_yaml_and_fits_the_registry(made):
-    entry = registry_entry(report_from_json(made.report))
-    assert yaml.safe_load(render_registry(None, report_from_json(made.report))) == entry
+    entry = build_entry(read_report_json(made.report))
+    assert yaml.safe_load(render_registry(None, read_report_json(made.report))) == entry
     assert refusals(entry) == ["deployment.basic.publication_date: 'now' is not a 'date'"]
     loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
     assert loss == {"epsilon": made.report["accounting"]["epsilon"], "delta": 1e-8}
@@ -160,13 +167,13 @@ def entry_of(report, sector=None, period=None):
         "deployment": {**report["deployment"], "basic": basic},
         "provenance": {**report["provenance"], "period": period, "released_at": "2026-02-28T01"},
     }
-    entry = registry_entry(report_from_json(report))
+    entry = build_entry(read_report_json(report))
     assert refusals(entry) == []
     return entry["deployment"]
 
 
 def test_the_registry_refuses_other_words(made):
-    entry = registry_entry(report_from_json(made.report))
+    entry = build_entry(read_report_json(made.report))
     basic = entry["deployment"]["basic"]
     basic |= {"data_product_type": "Microdata", "publication_date": "2026-02-28"}
     assert refusals(entry) == [
@@ -239,6 +246,6 @@ def test_a_budget_in_rho_is_named_so_however_it_is_composed(published, total, la
 def test_no_text_breaks_the_yaml(made, text):
     basic = {**made.report["deployment"]["basic"], "title": text, "data_curator": text}
     report = {**made.report, "deployment": {**made.report["deployment"], "basic": basic}}
-    found = yaml.safe_load(render_registry(None, report_from_json(report)))["deployment"]["basic"]
+    found = yaml.safe_load(render_registry(None, read_report_json(report)))["deployment"]["basic"]
     assert found["name"] == text
     assert found["data_curators"] == [text]

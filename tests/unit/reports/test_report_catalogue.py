@@ -14,8 +14,8 @@ from report_specs import records_spec, spec
 
 from dprelease.model.release import contact_address
 from dprelease.planning.planner import make_plan
-from dprelease.reports.metadata.dcat import citation, dataset, render
-from dprelease.reports.model.json_form import report_from_json
+from dprelease.reports.metadata.dcat import build_dataset, render, write_citation
+from dprelease.reports.model.json_form import read_report_json
 from dprelease.specfile import load
 
 HOSTILE = 'a</script><script>document.title="ran"</script>&\u2028'
@@ -39,7 +39,7 @@ def made(published):
 
 def test_the_data_set_is_told_in_terms_of_dcat_ap(made):
     publication = made(licence="CC-BY-4.0", region="Here", sector="Health")
-    facts = report_from_json(publication.report)
+    facts = read_report_json(publication.report)
     node = json.loads(render(None, facts))
     assert node["@type"] == "dcat:Dataset"
     # What DCAT-AP 3 has as mandatory, and what it recommends.
@@ -60,12 +60,12 @@ def test_the_data_set_is_told_in_terms_of_dcat_ap(made):
 
 @pytest.mark.parametrize("purpose", ["Yearly report", "Yearly report."])
 def test_a_description_is_of_whole_sentences(made, purpose):
-    node = json.loads(render(None, report_from_json(made(purpose=purpose).report)))
+    node = json.loads(render(None, read_report_json(made(purpose=purpose).report)))
     assert str(node["dct:description"]).count("Yearly report. Everything in this release") == 1
 
 
 def test_every_prefix_and_every_node_of_dcat_is_declared(made):
-    node = json.loads(render(None, report_from_json(made(contact="https://c.org/x").report)))
+    node = json.loads(render(None, read_report_json(made(contact="https://c.org/x").report)))
     prefixes = set(node["@context"])
 
     def check(inside):
@@ -83,7 +83,7 @@ def test_every_prefix_and_every_node_of_dcat_is_declared(made):
 
 def test_a_table_of_records_is_a_distribution_too(published):
     report = published(make_plan(load(records_spec({"columns": ["region"]})))).report
-    node = json.loads(render(None, report_from_json(report)))
+    node = json.loads(render(None, read_report_json(report)))
     assert [it["dcat:downloadURL"]["@id"] for it in node["dcat:distribution"]] == ["records.csv"]
 
 
@@ -92,7 +92,7 @@ def test_the_page_holds_a_data_set_of_schema_org(made):
     page = page_of(publication)
     (block,) = BLOCK.findall(page)
     node = json.loads(block)
-    assert node == dataset(report_from_json(publication.report))
+    assert node == build_dataset(read_report_json(publication.report))
     assert node["license"] == "https://l.org/mine"
     assert [it["contentUrl"] for it in node["distribution"]] == ["by_region.csv"]
     (variable,) = node["variableMeasured"]
@@ -150,10 +150,10 @@ def test_a_forged_contact_or_licence_leads_nowhere_else(made, text):
 
 
 def test_a_release_says_how_it_is_cited(made):
-    facts = report_from_json(made(title="Visits, 2025").report)
+    facts = read_report_json(made(title="Visits, 2025").report)
     run = facts.provenance.run_id[:16]
-    assert citation(facts) == f"Agency (now): Visits, 2025. Data set, run {run}."
-    assert citation(facts) in page_of(made(title="Visits, 2025"))
+    assert write_citation(facts) == f"Agency (now): Visits, 2025. Data set, run {run}."
+    assert write_citation(facts) in page_of(made(title="Visits, 2025"))
 
 
 def test_words_stand_in_figures_and_keys_in_files(made):

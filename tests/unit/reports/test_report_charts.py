@@ -10,12 +10,30 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease.model import OutputColumn
-from dprelease.reports.charts.beliefs import band_chart, people_chart
-from dprelease.reports.charts.budget_chart import budget_chart, ledger_chart, paid, spending_chart
-from dprelease.reports.charts.noises import dots_chart, error_chart, falling, has_dots, twenty
-from dprelease.reports.charts.svg import Drawing, chart_of, cut, linear, near, short
-from dprelease.reports.facts.release_facts import planned_facts
-from dprelease.reports.facts.unit_facts import posterior
+from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
+from dprelease.reports.charts.budget_chart import (
+    draw_budget_chart,
+    draw_ledger_chart,
+    draw_spending_chart,
+    list_payments,
+)
+from dprelease.reports.charts.noises import (
+    draw_dots_chart,
+    draw_error_chart,
+    find_falling,
+    has_dots,
+    list_twenty_noises,
+)
+from dprelease.reports.charts.svg import (
+    Drawing,
+    build_chart,
+    cut,
+    fit_linear_scale,
+    fix,
+    write_short,
+)
+from dprelease.reports.facts.release_facts import collect_plan_facts
+from dprelease.reports.facts.unit_facts import compute_posterior
 from dprelease.reports.model.meaning_model import Belief, Beliefs
 from dprelease.reports.model.report_model import (
     Cap,
@@ -30,7 +48,7 @@ from dprelease.reports.model.report_model import (
     Spent,
     Threshold,
 )
-from dprelease.reports.sections.figures_section import first_rows
+from dprelease.reports.sections.figures_section import iter_first_rows
 
 
 def shapes(chart, kind, style):
@@ -40,13 +58,13 @@ def shapes(chart, kind, style):
 
 def test_names_of_pictures_and_numbers_of_coordinates():
     drawing = Drawing(10)
-    drawing.text(1 / 3, -0.01, "<a> & \x00", "t")
-    svg = chart_of((("", drawing),), "c", "t", "d <", (), ()).svg
+    drawing.write_text(1 / 3, -0.01, "<a> & \x00", "t")
+    svg = build_chart((("", drawing),), "c", "t", "d <", (), ()).svg
     assert '<text class="t" x="0.3" y="0">&lt;a&gt; &amp; \ufffd</text>' in svg
     assert ElementTree.fromstring(svg).get("aria-hidden") == "true"
-    told = chart_of((("", drawing),), "c", "t", "d <", (), (), "what is shown in its place").svg
+    told = build_chart((("", drawing),), "c", "t", "d <", (), (), "what is shown in its place").svg
     assert ElementTree.fromstring(told).get("aria-label") == "d <"
-    assert [near(each) for each in (1.04, 2.0, -0.04, 12.36)] == ["1", "2", "0", "12.4"]
+    assert [fix(each) for each in (1.04, 2.0, -0.04, 12.36)] == ["1", "2", "0", "12.4"]
     assert cut("a  b", 9) == "a b"
     assert cut("abcdef", 4) == "abc…"
     assert cut("南部地区健康", 9) == "南部地区…"
@@ -54,20 +72,20 @@ def test_names_of_pictures_and_numbers_of_coordinates():
 
 
 def test_an_axis_may_start_where_the_values_do():
-    scale = linear([4100.0, 4300.0], 0, 100, zero=False)
+    scale = fit_linear_scale([4100.0, 4300.0], 0, 100, zero=False)
     assert (scale.low, scale.high) == (4100, 4300)
-    assert linear([-109.0, 9_900.0], 0, 100, 4, zero=False).low == -1000
-    near = linear([1_000_000.0, 1_000_200.0], 0, 100, zero=False)
+    assert fit_linear_scale([-109.0, 9_900.0], 0, 100, 4, zero=False).low == -1000
+    near = fit_linear_scale([1_000_000.0, 1_000_200.0], 0, 100, zero=False)
     assert len({label for _, label in near.ticks}) == len(near.ticks)
 
 
 def test_axes_hold_zero_and_every_value():
     for values in ([3.0], [-2.0, 5.0], [1e6, 2e6], [0.0], [-0.001], [1e-9, 1e12]):
-        scale = linear(values, 0, 100)
+        scale = fit_linear_scale(values, 0, 100)
         assert scale.low <= min(0, *values) <= max(0, *values) <= scale.high
         assert 0 in [value for value, _ in scale.ticks]
         assert 2 <= len(scale.ticks) <= 8
-    assert [short(each) for each in (0, 1500, 20_000, -2e6, 0.05)] == [
+    assert [write_short(each) for each in (0, 1500, 20_000, -2e6, 0.05)] == [
         "0",
         "1,500",
         "20k",
@@ -78,7 +96,7 @@ def test_axes_hold_zero_and_every_value():
 
 @pytest.fixture
 def facts(planned):
-    return planned_facts(
+    return collect_plan_facts(
         planned(
             {"name": "visits", "statistic": "count", "by": ["region"], "epsilon": Fraction(3, 4)},
             {"name": "wait", "statistic": "mean", "column": "days", "epsilon": Fraction(1, 4)},
@@ -87,7 +105,7 @@ def facts(planned):
 
 
 def test_budget_bars_are_in_proportion(facts):
-    chart = budget_chart(facts.queries, facts.accounting)
+    chart = draw_budget_chart(facts.queries, facts.accounting)
     bars = [float(bar.get("width")) for bar in shapes(chart, "rect", "bar")]
     assert bars == [270, 90]  # of 360: against the whole
     assert chart.description.startswith(
@@ -99,14 +117,14 @@ def test_budget_bars_are_in_proportion(facts):
 def test_what_is_shared_is_paid_once(facts):
     query = facts.queries[0]
     shared = [replace(query, name=name, shares=Shares(release="a", with_=())) for name in "ab"]
-    assert paid([*shared, query], "basic")[1] == [("a + b", 0.75), ("visits", 0.75)]
+    assert list_payments([*shared, query], "basic")[1] == [("a + b", 0.75), ("visits", 0.75)]
     many = [replace(query, name=str(number)) for number in range(30)]
-    chart = budget_chart(many, facts.accounting)
+    chart = draw_budget_chart(many, facts.accounting)
     assert len(shapes(chart, "rect", "bar")) == 12
     assert "19 more" in chart.svg
     assert len(chart.rows) == 30
     assert "The largest, 0, takes 3.33% of their sum" in chart.description
-    alone = budget_chart(many[:1], facts.accounting)
+    alone = draw_budget_chart(many[:1], facts.accounting)
     assert alone.description == "Only 0 costs privacy: epsilon 1."
 
 
@@ -124,7 +142,7 @@ LEDGER = Ledger(
 
 
 def test_the_ledger_bar():
-    chart = ledger_chart(LEDGER)
+    chart = draw_ledger_chart(LEDGER)
     before, added = shapes(chart, "rect", "bar quiet")[0], shapes(chart, "rect", "bar")[0]
     assert [float(before.get("width")), float(added.get("x")), float(added.get("width"))] == [
         90,
@@ -132,31 +150,31 @@ def test_the_ledger_bar():
         180,
     ]
     assert [row[1] for row in chart.rows] == ["1", "2", "1 of 4"]
-    free = ledger_chart(replace(LEDGER, cap=Cap(epsilon=None, delta=None)))
+    free = draw_ledger_chart(replace(LEDGER, cap=Cap(epsilon=None, delta=None)))
     assert free.rows[2][1] == "no cap"
     composed = ComposedTotals(before=Spent(epsilon=0.5, delta=0), after=Spent(epsilon=1.5, delta=0))
-    assert ledger_chart(replace(LEDGER, composed=composed)).rows[1][1] == "1"
+    assert draw_ledger_chart(replace(LEDGER, composed=composed)).rows[1][1] == "1"
 
 
 def test_epsilon_over_time():
-    chart = spending_chart(LEDGER)
+    chart = draw_spending_chart(LEDGER)
     assert [row[2] for row in chart.rows] == ["1", "3"]
     (line,) = shapes(chart, "path", "stroke-1")
     assert line.get("d").count("L") == 5
-    assert spending_chart(replace(LEDGER, history=())) is None
+    assert draw_spending_chart(replace(LEDGER, history=())) is None
     odd = (Charge(entry=1, at="now", epsilon=1),)
-    assert spending_chart(replace(LEDGER, history=odd)).rows == (("1", "now", "1"),)
+    assert draw_spending_chart(replace(LEDGER, history=odd)).rows == (("1", "now", "1"),)
 
 
 def test_beliefs_are_those_of_the_tables(facts):
     first, second = facts.meaning.beliefs
-    chart = band_chart([first, second])
+    chart = draw_band_chart([first, second])
     (band,) = shapes(chart, "path", "band-1")
     points = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
-    low, high = posterior(0.5, 1.0)
+    low, high = compute_posterior(0.5, 1.0)
     by_prior = [point[1] for point in points if point[0] == pytest.approx(46 + 145)]
     assert by_prior == [pytest.approx(12 + 232 * (1 - each), abs=0.11) for each in (high, low)]
-    people = people_chart(first, 1)
+    people = draw_people_chart(first, 1)
     assert people.rows == (("before", "10"), ("at least, after", "3"), ("at most, after", "24"))
     marked = shapes(people, "path", "p-on")
     assert [each.get("d").count("z") for each in marked] == [20, 6, 48]
@@ -167,7 +185,7 @@ def test_a_band_never_says_less_of_a_belief_than_its_table(facts):
     near = facts.meaning.beliefs[0].rows[2]
     row = replace(near, posterior_low=0.00027, posterior_high=0.99973)
     table = replace(facts.meaning.beliefs[0], rows=(row,))
-    chart = band_chart([table])
+    chart = draw_band_chart([table])
     assert chart.rows[0][1:] == ("50%", "0.027%", "99.973%")
     assert "from 50% to between 0.027% and 99.973%." in chart.description
 
@@ -176,21 +194,21 @@ def test_a_band_never_says_less_of_a_belief_than_its_table(facts):
 def test_the_drawn_band_holds_the_true_one_and_little_more(epsilon):
     row = Belief(prior=0.5, posterior_low=0, posterior_high=1)
     table = Beliefs(about="a", epsilon=epsilon, delta=0, rows=(row,))
-    (band,) = shapes(band_chart([table]), "path", "band-1")
+    (band,) = shapes(draw_band_chart([table]), "path", "band-1")
     drawn = [tuple(map(float, pair.split())) for pair in band.get("d")[1:-1].split("L")]
     points = [((x - 46) / 290, (244 - y) / 232) for x, y in drawn]
     corner = points.index((1, 1))
     upper, lower = points[: corner + 1], points[corner:][::-1]
     priors = [1 / (1 + math.exp(-each / 20)) for each in range(-500, 501)]
     for prior in priors:
-        low, high = posterior(prior, epsilon)
+        low, high = compute_posterior(prior, epsilon)
         assert at(upper, prior) > high - 0.005
         assert at(lower, prior) < low + 0.005
     for side, place in ((upper, 1), (lower, 0)):
         middles = [tuple(map(fmean, zip(*ends, strict=True))) for ends in pairwise(side)]
         for x, y in [*side[1:-1], *middles]:
-            up_or_down = abs(y - posterior(x, epsilon)[place]) if 0 < x < 1 else 1
-            aside = abs(x - posterior(y, epsilon)[1 - place]) if 0 < y < 1 else 1
+            up_or_down = abs(y - compute_posterior(x, epsilon)[place]) if 0 < x < 1 else 1
+            aside = abs(x - compute_posterior(y, epsilon)[1 - place]) if 0 < y < 1 else 1
             assert min(up_or_down, aside) < 0.005
 
 
@@ -206,7 +224,7 @@ def at(line, x):
 def test_a_long_legend_is_wrapped(facts):
     about = "what the person's rows say, if they are in the table, of anything that it holds"
     table = replace(facts.meaning.beliefs[0], epsilon=10, about=about)
-    chart = band_chart([table, table])
+    chart = draw_band_chart([table, table])
     said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
     assert max(map(len, said)) <= 42
     assert " ".join(said).count(f"epsilon 10: {about}") == 2
@@ -218,7 +236,7 @@ def test_a_long_legend_is_wrapped(facts):
 def test_people_are_counted_without_dust():
     for low, high in ((0.29, 0.57), (0.07, 0.14), (0.58, 0.55), (0.001, 0.9999)):
         told = Belief(prior=0.1, posterior_low=low, posterior_high=high)
-        chart = people_chart(Beliefs(about="a", epsilon=1, delta=0, rows=(told,)), 1)
+        chart = draw_people_chart(Beliefs(about="a", epsilon=1, delta=0, rows=(told,)), 1)
         counts = math.floor(round(low * 1e4) / 100), math.ceil(round(high * 1e4) / 100)
         assert [int(said) for _, said in chart.rows] == [10, *counts]
 
@@ -259,7 +277,7 @@ def bounds(name, lower, upper):
 
 @pytest.mark.parametrize("scale", [0.3, 1, 5, 400])
 def test_twenty_results_of_laplace_noise_are_its_quantiles(scale):
-    values = twenty(query(mechanism="laplace", scale=scale))
+    values = list_twenty_noises(query(mechanism="laplace", scale=scale))
     stay = math.exp(-1 / scale)
     assert values == sorted(values)
     for place, value in enumerate(values[10:], 10):
@@ -272,7 +290,7 @@ def test_twenty_results_of_laplace_noise_are_its_quantiles(scale):
 
 @pytest.mark.parametrize("scale", [0.4, 3, 29, 200])
 def test_twenty_results_of_gaussian_noise(scale):
-    values = twenty(query(mechanism="gaussian", scale=scale * 0.5, granularity=0.5))
+    values = list_twenty_noises(query(mechanism="gaussian", scale=scale * 0.5, granularity=0.5))
     assert all(float(value / 0.5).is_integer() for value in values)
     weights = {k: math.exp(-((k / scale) ** 2) / 2) for k in range(-2000, 2001)}
     whole = sum(weights.values())
@@ -286,7 +304,7 @@ def test_twenty_results_of_gaussian_noise(scale):
 
 @pytest.mark.parametrize(("scale", "stair", "first"), [(25, 100, 20), (2, 3, 1), (20, 7, 7)])
 def test_twenty_results_on_stairs(scale, stair, first):
-    values = twenty(
+    values = list_twenty_noises(
         query(mechanism="staircase", scale=scale * 0.5, granularity=0.5, stairs=(stair, first))
     )
     levels = [(abs(k) + stair - first) // stair for k in range(-9000, 9001)]
@@ -303,7 +321,7 @@ def test_twenty_results_on_stairs(scale, stair, first):
 
 def test_dots_stand_where_the_results_are_and_nowhere_else():
     plain = query(mechanism="laplace", scale=5)
-    chart = dots_chart([plain, query(mechanism="exponential", scale=5)], 95)
+    chart = draw_dots_chart([plain, query(mechanism="exponential", scale=5)], 95)
     assert len(shapes(chart, "circle", "dot")) == 20
     assert len(chart.rows) == 1
     assert chart.rows[0][1].count(",") == 19
@@ -312,12 +330,12 @@ def test_dots_stand_where_the_results_are_and_nowhere_else():
         {"shares": shares}, {"threshold": threshold}, {"statistic": "mean"}, {"scale": 0}
     ):  # fmt: skip
         assert not has_dots(replace(plain, **other))
-    assert dots_chart([query(mechanism="none", scale=0)], 95) is None
+    assert draw_dots_chart([query(mechanism="none", scale=0)], 95) is None
 
 
 def test_errors_fall_with_the_size_of_a_group(facts):
     columns = [bounds("pay", -10.0, 100.0)]
-    lines = falling(
+    lines = find_falling(
         [
             query(),
             query(name="twin"),
@@ -330,18 +348,18 @@ def test_errors_fall_with_the_size_of_a_group(facts):
     )  # fmt: skip
     found = [(line.names, line.share) for line in lines]
     assert sorted(found) == [(("m",), 10), (("q", "twin"), 10), (("s",), 10)]
-    chart = error_chart([query()], columns, "people")
+    chart = draw_error_chart([query()], columns, "people")
     assert chart.rows[0][2:] == ("10%", "1%", "0.1%", "0.01%")
     (line,) = shapes(chart, "path", "stroke-1")
     ends = [tuple(map(float, pair.split())) for pair in line.get("d")[1:].split("L")]
     assert ends == [(46, 10), (pytest.approx(289.2), 210)]
-    assert error_chart([query(noise_halfwidth=None)], columns, "people") is None
+    assert draw_error_chart([query(noise_halfwidth=None)], columns, "people") is None
 
 
 def test_a_long_name_leaves_room_for_what_stands_beside_it():
     """At the size of letters on a phone, where one takes about half of it."""
     name = "a_very_long_name_of_a_query_that_goes_on_and_on"
-    chart = error_chart([query(name=name, noise_halfwidth=70.4)], [], "people")
+    chart = draw_error_chart([query(name=name, noise_halfwidth=70.4)], [], "people")
     said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
     pair = [each for each in said if each.startswith("1 a_very") or each.endswith("at 1,000")]
     assert len(pair) == 2
@@ -349,14 +367,14 @@ def test_a_long_name_leaves_room_for_what_stands_beside_it():
 
 
 def test_the_name_of_a_cap_is_not_cut_at_the_top():
-    root = ElementTree.fromstring(spending_chart(LEDGER).svg)
+    root = ElementTree.fromstring(draw_spending_chart(LEDGER).svg)
     texts = list(root.iter("text"))
     assert any(each.text.startswith("cap ") for each in texts)
     assert min(float(each.get("y")) for each in texts) >= 12.3
 
 
 def test_shares_of_an_error_are_rounded_up():
-    chart = error_chart([query(noise_halfwidth=12.34)], [], "people")
+    chart = draw_error_chart([query(noise_halfwidth=12.34)], [], "people")
     assert chart.rows[0][2:] == ("13%", "1.3%", "0.13%", "0.013%")
     assert "1.3% at 1,000" in chart.svg
 
@@ -364,7 +382,7 @@ def test_shares_of_an_error_are_rounded_up():
 def test_sizes_are_named_for_what_is_counted():
     def axis(*statistics):
         queries = [query(name=each, statistic=each) for each in statistics]
-        chart = error_chart(queries, [], "people")
+        chart = draw_error_chart(queries, [], "people")
         said = [each.text for each in ElementTree.fromstring(chart.svg).iter("text")]
         return next(each for each in said if each.endswith("in the group")), chart.rows
 
@@ -382,7 +400,7 @@ def test_sizes_are_named_for_what_is_counted():
 def test_at_most_five_lines_stand_apart_and_all_are_named():
     halves = [10, 10, 10.5, 11, 20, 21, 40, 80, 160, 320, 640]
     queries = [query(name=f"q{at}", noise_halfwidth=half) for at, half in enumerate(halves)]
-    chart = error_chart(queries, [], "people")
+    chart = draw_error_chart(queries, [], "people")
     drawn = [each for n in range(1, 6) for each in shapes(chart, "path", f"stroke-{n}")]
     assert len(drawn) + len(shapes(chart, "path", "stroke-1 dash")) == 5
     assert "q0, q1" in chart.svg
@@ -390,15 +408,15 @@ def test_at_most_five_lines_stand_apart_and_all_are_named():
     assert all(f"q{at}" in left_out or f"q{at}" in chart.svg for at in range(11))
     assert "q2" in left_out
     assert len(chart.rows) == 10
-    near = error_chart(queries[:4], [], "people")
+    near = draw_error_chart(queries[:4], [], "people")
     assert len(shapes(near, "circle", "badge")) == 1
     many = [query(name=f"q{at}", noise_halfwidth=10 + at / 10) for at in range(60)]
-    assert " more" in error_chart(many, [], "people").note
+    assert " more" in draw_error_chart(many, [], "people").note
 
 
 def test_shown_half_widths_are_rounded_up():
     column = OutputColumn("v", "number", [9_414_854], "", 6, "v")
     half = OutputColumn("v_noise_moe", "number", [414_854], "", 6, "v")
-    assert list(first_rows([column, half], 1)) == [("9.41", "0.42")]
+    assert list(iter_first_rows([column, half], 1)) == [("9.41", "0.42")]
     exact = OutputColumn("v_noise_moe", "number", [410_000], "", 6, "v")
-    assert list(first_rows([column, exact], 1)) == [("9.41", "0.41")]
+    assert list(iter_first_rows([column, exact], 1)) == [("9.41", "0.41")]

@@ -4,8 +4,8 @@ import pytest
 from pages import html_of, rendered_as
 from report_specs import DELTA, PEOPLE
 
-from dprelease.reports.model.json_form import report_from_json
-from dprelease.reports.sections.how_to_read import errata_words
+from dprelease.reports.model.json_form import read_report_json
+from dprelease.reports.sections.how_to_read import iter_errata_words
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def with_basic(report, **texts):
 
 
 def test_a_correction_is_another_release_and_spends_again(made):
-    said = " ".join(errata_words(report_from_json(made.report)))
+    said = " ".join(iter_errata_words(read_report_json(made.report)))
     spent = made.report["accounting"]
     assert f"on top of the epsilon {spent['epsilon']:g} and delta 1e-8 of this one" in said
     assert f"name its run, {made.report['provenance']['run_id']}, so that" in said
     assert "in up to 5 of 100 releases" in said
     other = {**made.report, "provenance": {**made.report["provenance"], "interval": "0.9995"}}
-    assert "in up to 0.05 of 100 releases" in " ".join(errata_words(report_from_json(other)))
+    assert "in up to 0.05 of 100 releases" in " ".join(iter_errata_words(read_report_json(other)))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_correction_is_another_release_and_spends_again(made):
 )
 def test_whom_to_tell_is_what_the_spec_says(made, contact, curator, said):
     report = with_basic(made.report, contact=contact, data_curator=curator)
-    assert said in " ".join(errata_words(report_from_json(report)))
+    assert said in " ".join(iter_errata_words(read_report_json(report)))
 
 
 def test_page_and_markdown_have_it_and_texts_are_escaped(made):
@@ -53,4 +53,6 @@ def test_page_and_markdown_have_it_and_texts_are_escaped(made):
     assert "## Errors and corrections\n\n- " in text
     assert "Report errors to \\<b\\>\\`\\*me\\*\\`\\</b\\>." in text
     whole = f"{rendered_as(made.report, {}, 'md').decode()}\n"
-    assert all(f"\n- {line}\n" in whole for line in errata_words(report_from_json(made.report)))
+    assert all(
+        f"\n- {line}\n" in whole for line in iter_errata_words(read_report_json(made.report))
+    )

@@ -10,7 +10,7 @@ import pytest
 
 from dprelease.errors import Failure
 from dprelease.reports.report_formats import FORMATS
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.rerender import rerender
 
 # A PDF is the HTML page laid out, which takes seconds and asks nothing more of the facts.
 CHEAP = [name for name, form in FORMATS.items() if not form.extra]
@@ -62,19 +62,19 @@ FORGED = [
 def test_what_no_report_holds_is_refused_and_no_bug(forged, path, value):
     folder = forged(path, value)
     with pytest.raises(Failure) as refused:
-        rendered_again(folder, "html")
+        rerender(folder, "html")
     assert refused.value.exit_code == 2
     for form in CHEAP:  # some hold less; nothing but a Failure may be raised
         with suppress(Failure):
-            rendered_again(folder, form)
+            rerender(folder, form)
 
 
 def test_the_sound_one_is_rendered(forged):
-    assert rendered_again(forged(("deployment", "basic", "title"), "Other"), "html")
+    assert rerender(forged(("deployment", "basic", "title"), "Other"), "html")
 
 
 def test_markdown_moves_no_cursor(forged):
-    page = rendered_again(forged(("deployment", "basic", "title"), "a\x1b[2J\x9bb\n\u202ec"), "md")
+    page = rerender(forged(("deployment", "basic", "title"), "a\x1b[2J\x9bb\n\u202ec"), "md")
     assert page.decode().startswith("# a\ufffd\\[2J\ufffdb \ufffdc\n")
 
 
@@ -84,4 +84,4 @@ def test_pipes_are_not_waited_for(forged):
         os.unlink(os.path.join(folder, file))
         os.mkfifo(os.path.join(folder, file))
         with pytest.raises(Failure):
-            rendered_again(folder, "md")
+            rerender(folder, "md")

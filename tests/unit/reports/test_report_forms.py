@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease.model import ColumnType, OutputColumn, OutputTable
-from dprelease.reports.charts.figure_charts import figure_chart, figures_of, form_of
+from dprelease.reports.charts.figure_charts import choose_form, draw_figure_chart, find_figures
 from dprelease.reports.charts.svg import Chart, HeatTable
 from dprelease.reports.html.html_page import render
 from dprelease.reports.sections.document import Document
-from dprelease.reports.sections.figures_section import figures_section, shown_texts
+from dprelease.reports.sections.figures_section import build_figures_section, list_shown_texts
 
 NO_ORDER: dict[str, frozenset[str]] = {}
 AGES = {"age": frozenset({"not known"})}
@@ -43,11 +43,13 @@ def table(values, halves=None, keys=None, flags=None, decimals=0):
 
 
 def drawn(made, orders=NO_ORDER):
-    (figure,) = figures_of(made)
-    form = form_of(made, orders)
+    (figure,) = find_figures(made)
+    form = choose_form(made, orders)
     if form is None:
         return None
-    return figure_chart(made, figure, form, orders, ("c", "t.csv"), 95, partial(shown_texts, made))
+    return draw_figure_chart(
+        made, figure, form, orders, ("c", "t.csv"), 95, partial(list_shown_texts, made)
+    )
 
 
 def crossed(first, second):
@@ -122,7 +124,7 @@ def test_two_keys_are_facets_of_one_axis():
     assert "Each region has its own panel; all panels have the same axis." in chart.description
     zeros = {each.get("x1") for each in shapes(chart, "line", "zero")}
     assert len(zeros) == 1
-    assert form_of(table(list(range(12)), keys=crossed(3, 4)), AGES).kind == "line"
+    assert choose_form(table(list(range(12)), keys=crossed(3, 4)), AGES).kind == "line"
 
 
 def test_many_cells_of_two_keys_are_a_heat_table():
@@ -144,10 +146,10 @@ def test_many_cells_of_two_keys_are_a_heat_table():
 
 
 def test_rows_without_an_order_have_no_chart_beyond_forty():
-    assert form_of(table(list(range(40))), NO_ORDER).kind == "dots"
-    assert form_of(table(list(range(41))), NO_ORDER) is None
+    assert choose_form(table(list(range(40))), NO_ORDER).kind == "dots"
+    assert choose_form(table(list(range(41))), NO_ORDER) is None
     days = {"age": [str(day) for day in range(700)]}
-    assert form_of(table(list(range(700)), keys=days), AGES).kind == "line"
+    assert choose_form(table(list(range(700)), keys=days), AGES).kind == "line"
     chart = drawn(table(list(range(700)), keys=days), AGES)
     assert chart.rows == ()
     assert chart.note == "All 700 rows are in t.csv."
@@ -202,7 +204,7 @@ def test_twelve_queries_and_five_thousand_rows_stay_small_and_quick():
     assert sum(each.rows for each in tables.values()) == 5_000
     ages = SimpleNamespace(name="age", type="integer", other=None, nulls=None)
     started = process_time()
-    section = figures_section(tables, 95, "", [ages])
+    section = build_figures_section(tables, 95, "", [ages])
     page = render(Document("t", "f", "k", (), (section,), "o"))
     assert process_time() - started < 0.5
     assert len(page.encode()) < 400_000

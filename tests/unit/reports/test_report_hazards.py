@@ -10,11 +10,14 @@ from report_specs import PEOPLE, SELECTED, spec
 
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
-from dprelease.reports.facts.release_facts import planned_facts
+from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.model.json_form import from_json, to_json
 from dprelease.reports.model.report_model import LedgerStanding, PlanFacts
-from dprelease.reports.sections.guarantee_section import guarantee_section, meaning_section
-from dprelease.reports.sections.hazards_section import hazards_section
+from dprelease.reports.sections.guarantee_section import (
+    build_guarantee_section,
+    build_meaning_section,
+)
+from dprelease.reports.sections.hazards_section import build_hazards_section
 from dprelease.specfile import load
 
 COUNT = {"statistic": "count", "by": ["region"]}
@@ -40,7 +43,7 @@ def facts_of(plan: Plan, so_far: dict[str, Any] | None = None, **cap: Any) -> Pl
         totals = {"before": SPENT, "after": so_far}
         caps = {"epsilon": 2, "delta": None} | cap
         standing = from_json(LedgerStanding, {**totals, "composed": totals, "cap": caps})
-    return planned_facts(plan, standing=standing)
+    return collect_plan_facts(plan, standing=standing)
 
 
 def rows(facts: PlanFacts) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def rows(facts: PlanFacts) -> dict[str, Any]:
 
 
 def tiles(facts: PlanFacts) -> dict[str, str]:
-    parts = guarantee_section(facts).parts
+    parts = build_guarantee_section(facts).parts
     (told,) = [part for part in parts if hasattr(part, "tiles")]
     return {tile.label: str(tile.figure) for tile in told.tiles}
 
@@ -57,7 +60,7 @@ def test_what_nobody_attested_is_not_checked_and_counted():
     facts = facts_of(made())
     assert {name for name, row in rows(facts).items() if row.status == "not checked"} == BEYOND
     assert tiles(facts)["The tool cannot check these:"] == "4"
-    said = hazards_section(facts)
+    said = build_hazards_section(facts)
     assert said.title == "Privacy checklist (NIST SP 800-226)"
     assert "Not checked by anybody: 4." in said.parts[0].text
 
@@ -104,7 +107,7 @@ def test_reports_of_older_versions_attest_nothing_either():
     for row in old["hazards"]:
         row["status"] = {"not checked": "attested", "checked": "pass"}.get(row["status"], "pass")
     facts = from_json(PlanFacts, old)
-    assert "Not checked by anybody: 4." in hazards_section(facts).parts[0].text
+    assert "Not checked by anybody: 4." in build_hazards_section(facts).parts[0].text
     assert tiles(facts)["The tool cannot check these:"] == "4"
 
 
@@ -136,7 +139,7 @@ def test_beliefs_are_told_of_all_releases_and_of_a_used_up_cap():
     assert [table.rows[2].posterior_high for table in cap.beliefs] == [0.999955, 0.9999999980]
     assert tiles(facts)["epsilon of all releases of the data set so far"] == "4"
     assert tiles(facts)["epsilon if the cap is used up"] == "10"
-    parts = meaning_section(facts).parts
+    parts = build_meaning_section(facts).parts
     (table,) = [part for part in parts if getattr(part, "name", "") == "totals"]
     assert table.rows[0] == ("This release", "1", "0", "73.11%", "88.08%")
     assert table.rows[1][1:] == ("4", "0", "98.21%", "99.967%")
@@ -208,7 +211,7 @@ def test_the_most_that_odds_change_is_for_what_is_feared_most():
 
 def test_groups_have_beliefs_and_lose_protection():
     facts = facts_of(made(privacy={"unit_description": "one visit"}))
-    section = meaning_section(facts)
+    section = build_meaning_section(facts)
     (table,) = [part for part in section.parts if getattr(part, "name", "") == "groups"]
     assert [row[3:] for row in table.rows] == [
         ("73.11%", ""),
@@ -223,13 +226,13 @@ def test_groups_have_beliefs_and_lose_protection():
 
 
 def test_beliefs_are_about_the_unit():
-    rows_only = meaning_section(facts_of(made(privacy={"unit_description": "one visit"})))
+    rows_only = build_meaning_section(facts_of(made(privacy={"unit_description": "one visit"})))
     assert rows_only.title == "What that means for one row"
     assert rows_only.parts[0].text.startswith(
         "A row is one visit. Somebody believes something of a row"
     )
     assert "A person with several rows is protected less" in str(rows_only.parts)
-    people = meaning_section(facts_of(made(privacy=PEOPLE)))
+    people = build_meaning_section(facts_of(made(privacy=PEOPLE)))
     assert people.title == "What that means for one person"
     assert "several rows" not in str(people.parts)
 
@@ -237,7 +240,7 @@ def test_beliefs_are_about_the_unit():
 def test_half_widths_that_are_computed_from_noisy_figures_were_not_fixed():
     def fixed(*queries: dict[str, Any]) -> str:
         facts = facts_of(made(*queries, cap=9))
-        return next(part.text for part in guarantee_section(facts).parts[2:])
+        return next(part.text for part in build_guarantee_section(facts).parts[2:])
 
     assert "The half-widths of q are fixed too." in fixed(COUNT)
     both = fixed(COUNT, MEAN | {"name": "m"})

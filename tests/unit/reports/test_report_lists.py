@@ -10,9 +10,9 @@ from report_specs import spec
 from dprelease.ledger.identity import run_id
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import compute_plan_digest
-from dprelease.reports.model.json_form import report_schema
+from dprelease.reports.model.json_form import build_report_schema
 from dprelease.reports.plan_facts import describe
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.rerender import rerender
 from dprelease.specfile import load
 
 BEST = {
@@ -65,7 +65,7 @@ def test_every_form_of_the_report_names_them(make, published, tmp_path):
             "sha256": sha256(PRICES),
         },
     ]
-    schema = report_schema()
+    schema = build_report_schema()
     checked = jsonschema.Draft202012Validator(schema)
     assert list(checked.iter_errors(made.report)) == []
     assert list(checked.iter_errors({**made.report, "lists": []}))
@@ -79,7 +79,7 @@ def test_every_form_of_the_report_names_them(make, published, tmp_path):
     for name, content in made.files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    assert rendered_again(str(tmp_path), "html") == made.files["report.html"]
+    assert rerender(str(tmp_path), "html") == made.files["report.html"]
 
 
 def test_no_list_no_word(planned, published):

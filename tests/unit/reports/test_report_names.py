@@ -12,9 +12,14 @@ from report_specs import SELECTED, records_spec, spec
 
 from dprelease.model import ColumnNames, ColumnType, OutputColumn
 from dprelease.planning.planner import make_plan
-from dprelease.reports.model.json_form import report_schema
-from dprelease.reports.rerender import rendered_again
-from dprelease.reports.text.shown_names import bin_text, column_title, key_text, title_with_unit
+from dprelease.reports.model.json_form import build_report_schema
+from dprelease.reports.rerender import rerender
+from dprelease.reports.text.shown_names import (
+    get_column_title,
+    title_with_unit,
+    write_bin,
+    write_key,
+)
 from dprelease.specfile import load
 
 INTEGER, DECIMAL, DATE = ColumnType.INTEGER, ColumnType.DECIMAL, ColumnType.DATE
@@ -56,15 +61,15 @@ INTEGER, DECIMAL, DATE = ColumnType.INTEGER, ColumnType.DECIMAL, ColumnType.DATE
     ],
 )
 def test_bins_are_read_as_words(kind, key, words):
-    assert bin_text(kind, key) == words
+    assert write_bin(kind, key) == words
 
 
 def test_a_label_comes_before_the_words_of_a_bin_and_a_key_stays_without():
     names = ColumnNames(labels={"[0, 18)": "Children"}, bins=INTEGER)
     keys = ["[0, 18)", "[18, 40)", None]
     column = OutputColumn("age", "key", keys, "", names=names)
-    assert [key_text(column, key) for key in keys] == ["Children", "18 to 39", "(none)"]
-    assert key_text(OutputColumn("c", "key", ["[0, 18)"], ""), "[0, 18)") == "[0, 18)"
+    assert [write_key(column, key) for key in keys] == ["Children", "18 to 39", "(none)"]
+    assert write_key(OutputColumn("c", "key", ["[0, 18)"], ""), "[0, 18)") == "[0, 18)"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +85,9 @@ def test_a_title_is_that_of_the_query_and_says_what_stands_beside_it(part, title
     names = ColumnNames("Mean wait", "days")
     column = OutputColumn(f"wait{part}", "number", [], "", 1, "wait:by_x", names=names)
     assert title_with_unit(column) == title
-    assert column_title(OutputColumn(f"wait{part}", "number", [], "", 1, "wait")) == f"wait{part}"
+    assert (
+        get_column_title(OutputColumn(f"wait{part}", "number", [], "", 1, "wait")) == f"wait{part}"
+    )
 
 
 AGES = {"type": "integer", "bins": [0, 18, 65], "other": "rest", "source": "law"}
@@ -123,16 +130,19 @@ def test_edges_give_way_to_a_query_of_their_name(named):
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize("page", ["html", "md", "dcat"])
 def test_a_report_with_names_is_the_same_when_it_is_rendered_again(named, tmp_path, form, page):
-    from dprelease.reports.model.json_form import report_from_json
-    from dprelease.reports.report_formats import file_of, rendered
+    from dprelease.reports.model.json_form import read_report_json
+    from dprelease.reports.report_formats import name_report_file, render_report
 
     made = named(form=form)
     for name, content in made.files.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    again = rendered_again(str(tmp_path), page)
+    again = rerender(str(tmp_path), page)
     tables = dict(zip((it["file"] for it in made.report["tables"]), made.tables, strict=True))
-    assert again == rendered(report_from_json(made.report), tables, [page])[file_of(page)]
+    assert (
+        again
+        == render_report(read_report_json(made.report), tables, [page])[name_report_file(page)]
+    )
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -150,7 +160,7 @@ def test_names_and_edges_fit_the_standards(named, tmp_path, form):
     assert stated["licenses"] == [licence]
     types = [field["type"] for field in stated["resources"][0]["schema"]["fields"]]
     assert types[:6] == ["string", "integer", "integer", "string", "number", "number"]
-    jsonschema.validate(made.report, report_schema())
+    jsonschema.validate(made.report, build_report_schema())
 
 
 def test_titles_labels_and_bins_stand_in_both_pages(named):

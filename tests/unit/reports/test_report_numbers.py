@@ -18,23 +18,33 @@ from dprelease.postprocess.intervals.fixed_point import (
     write_fixed_point,
 )
 from dprelease.postprocess.intervals.number_text import number, write_halfwidth
-from dprelease.reports.facts.unit_facts import beliefs, group_privacy, outward, posterior
-from dprelease.reports.markdown.markdown_page import cell
+from dprelease.reports.facts.unit_facts import (
+    compute_posterior,
+    group_privacy,
+    round_outward,
+    tabulate_beliefs,
+)
+from dprelease.reports.markdown.markdown_page import render_cell
 from dprelease.reports.model.meaning_model import Belief
-from dprelease.reports.text.shown_numbers import root, text, upward, written
+from dprelease.reports.text.shown_numbers import (
+    compute_root,
+    format_number,
+    to_json_number,
+    write_exact,
+)
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**12), max_value=10**15)
 
 
 @given(POSITIVE)
 def test_upward_is_never_below_and_close(value: Fraction) -> None:
-    shown = Fraction(upward(value))
+    shown = Fraction(to_json_number(value))
     assert value * (1 - Fraction(1, 10**15)) <= shown <= value * (1 + Fraction(1, 10**11))
 
 
 @given(POSITIVE)
 def test_root_is_never_below_and_close(value: Fraction) -> None:
-    shown = Fraction(root(value)) ** 2
+    shown = Fraction(compute_root(value)) ** 2
     assert value * (1 - Fraction(1, 10**15)) <= shown <= value * (1 + Fraction(1, 10**10))
 
 
@@ -42,7 +52,7 @@ def test_root_is_never_below_and_close(value: Fraction) -> None:
     ("value", "shown"), [("0.1", "0.1"), ("2", "2"), ("1/3", "1/3"), ("2000000", "2000000")]
 )
 def test_exact_texts(value: str, shown: str) -> None:
-    assert text(Fraction(value)) == shown
+    assert write_exact(Fraction(value)) == shown
 
 
 @given(POSITIVE)
@@ -66,9 +76,9 @@ def test_json_numbers_for_people() -> None:
         1e22: "1e22",
         -1234.5: "-1,234.5",
     }
-    assert {value: written(value) for value in shown} == shown
-    assert {value: cell(value) for value in shown} == shown
-    assert cell("1e-08") == "1e-08"
+    assert {value: format_number(value) for value in shown} == shown
+    assert {value: render_cell(value) for value in shown} == shown
+    assert render_cell("1e-08") == "1e-08"
 
 
 def test_numbers_for_people() -> None:
@@ -96,23 +106,23 @@ def test_decimals() -> None:
 
 
 def test_what_epsilon_means() -> None:
-    low, high = posterior(0.5, 1.0)
+    low, high = compute_posterior(0.5, 1.0)
     assert (round(low, 3), round(high, 3)) == (0.269, 0.731)
-    low, high = posterior(0.1, 1.0)
+    low, high = compute_posterior(0.1, 1.0)
     assert (round(low, 3), round(high, 3)) == (0.039, 0.232)
-    table: Any = beliefs("whether the row is there", Loss(Fraction(1)), 1)
+    table: Any = tabulate_beliefs("whether the row is there", Loss(Fraction(1)), 1)
     half = next(row for row in table.rows if row.prior == 0.5)
     assert half == Belief(prior=0.5, posterior_low=0.2689, posterior_high=0.7311)
     # another content is two steps away under add-remove: e^2 / (1 + e^2)
-    table = beliefs("what the row says", Loss(Fraction(1), Fraction(1, 10**6)), 2)
+    table = tabulate_beliefs("what the row says", Loss(Fraction(1), Fraction(1, 10**6)), 2)
     half = next(row for row in table.rows if row.prior == 0.5)
     assert half == Belief(prior=0.5, posterior_low=0.1192, posterior_high=0.8808)
     assert table.epsilon == 2
     assert table.delta == pytest.approx(1e-6 * (1 + math.e))
-    assert outward(0.5, 10.0) == (0.000045, 0.999955)
-    assert outward(0.01, 8.0)[0] == 0.0000033
-    assert outward(0.5, 50.0) == (0, 1)
-    assert posterior(0.5, 1e6) == (pytest.approx(0), 1.0)
+    assert round_outward(0.5, 10.0) == (0.000045, 0.999955)
+    assert round_outward(0.01, 8.0)[0] == 0.0000033
+    assert round_outward(0.5, 50.0) == (0, 1)
+    assert compute_posterior(0.5, 1e6) == (pytest.approx(0), 1.0)
 
 
 def test_group_privacy() -> None:
@@ -136,4 +146,4 @@ def test_group_privacy() -> None:
     ],
 )
 def test_cells_carry_no_markup(raw: object, written: str) -> None:
-    assert cell(raw) == written
+    assert render_cell(raw) == written

@@ -20,7 +20,7 @@ from dprelease.files.atomic import UnwrittenError, save_file
 from dprelease.ledger.store import Ledger
 from dprelease.release.payload import from_bytes
 from dprelease.reports.report_formats import is_rendered
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.rerender import rerender
 
 ROOT = Path(__file__).parents[3]
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))
@@ -80,7 +80,7 @@ def test_the_line_to_sign_is_on_the_first_page(tmp_path, entropy):
     dprelease.run(
         release, ledger=tmp_path / "ledger.sqlite", output=tmp_path / "out", entropy=entropy
     )
-    first, *others = pages_of(rendered_again(str(tmp_path / "out"), "pdf"))
+    first, *others = pages_of(rerender(str(tmp_path / "out"), "pdf"))
     for word in ("Zu unterschreiben", "Name und Funktion", "Unterschrift"):
         assert word in first.extract_text()
         assert all(word not in page.extract_text() for page in others)
@@ -138,7 +138,7 @@ def test_names_without_end_are_broken_and_not_cut(planned, published, tmp_path):
     for file, content in published(plan).files.items():
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_bytes(content)
-    content = rendered_again(str(tmp_path), "pdf")
+    content = rerender(str(tmp_path), "pdf")
     assert most_right(content) < A4[0] - 40
     together = "".join(text_of(content).split())
     assert key in together
@@ -167,7 +167,7 @@ def test_labels_in_charts_are_set_whole_where_letters_join_or_run_left(
         for file, content in published(planned_of(made)).files.items():
             (tmp_path / file).parent.mkdir(exist_ok=True)
             (tmp_path / file).write_bytes(content)
-        return text_of(rendered_again(str(tmp_path), "pdf"))
+        return text_of(rerender(str(tmp_path), "pdf"))
 
     text_with(joined + single)
     drawn = [
@@ -193,7 +193,7 @@ def planned_of(made):
 @needs_pdf
 def test_the_figures_are_the_sealed_ones(tmp_path, entropy):
     result = run_of("clinic_visits", tmp_path, entropy)
-    text = text_of(rendered_again(str(tmp_path / "out"), "pdf"))
+    text = text_of(rerender(str(tmp_path / "out"), "pdf"))
     with Ledger.open(str(tmp_path / "ledger.sqlite")) as book:
         payload = book.read_sealed(result.report["provenance"]["run_id"])
     (sealed,) = from_bytes(result.plan, payload).noisy.values["visits_by_age"]
@@ -241,7 +241,7 @@ def test_without_the_extra_a_run_is_refused_before_the_charge(tmp_path, entropy,
     assert list(tmp_path.iterdir()) == []
     run_of("best_price", tmp_path, entropy)
     with pytest.raises(Failure) as refused:
-        rendered_again(str(tmp_path / "out"), "pdf")
+        rerender(str(tmp_path / "out"), "pdf")
     assert refused.value.complaints[0].code == "E824"
 
 

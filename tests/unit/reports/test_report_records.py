@@ -16,13 +16,13 @@ from report_specs import PEOPLE, records_spec
 
 from dprelease.errors import Failure
 from dprelease.planning.planner import make_plan
-from dprelease.reports.metadata.opendp_registry import registry_entry
+from dprelease.reports.metadata.opendp_registry import build_entry
 from dprelease.reports.metadata.opendp_registry import render as render_registry
-from dprelease.reports.model.json_form import report_from_json, report_schema
-from dprelease.reports.plan_facts import describe, what_if_facts
-from dprelease.reports.record_level.response_laws import steps_from_report
-from dprelease.reports.report_formats import file_of
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.model.json_form import build_report_schema, read_report_json
+from dprelease.reports.plan_facts import describe, describe_alternatives
+from dprelease.reports.record_level.response_laws import read_steps
+from dprelease.reports.report_formats import name_report_file
+from dprelease.reports.rerender import rerender
 from dprelease.specfile import load
 
 MANY = {"columns": ["region", "days", "job", "urgent", "age"]}
@@ -56,7 +56,7 @@ def explained(plan, name="records"):
 
 
 def test_the_facts_fit_the_schema(alone, mixed):
-    schema = report_schema()
+    schema = build_report_schema()
     checked = jsonschema.Draft202012Validator(schema)
     for made in (alone, mixed):
         assert list(checked.iter_errors(made.report)) == []
@@ -73,8 +73,8 @@ def test_where_noise_is_added(alone, mixed, planned):
     assert central["deployment"]["model"] == "central"
     assert "perturb" not in central
     for made, name in ((alone, "Local"), (mixed, "Central")):
-        entry = registry_entry(report_from_json(made.report))
-        assert yaml.safe_load(render_registry(None, report_from_json(made.report))) == entry
+        entry = build_entry(read_report_json(made.report))
+        assert yaml.safe_load(render_registry(None, read_report_json(made.report))) == entry
         assert entry["deployment"]["deployment_model"]["model_name"] == name
         entry["deployment"]["basic"]["publication_date"] = "2026-02-28"
         assert refusals(entry) == []
@@ -83,7 +83,7 @@ def test_where_noise_is_added(alone, mixed, planned):
 
 def test_laws_can_be_read_back(alone):
     step = plan_of(MANY).records[0]
-    told = steps_from_report(alone.report, "records.csv").step
+    told = read_steps(alone.report, "records.csv").step
     assert [each.law for each in told.responses] == [each.law for each in step.responses]
     assert told.loss.epsilon == step.loss.epsilon == 3
 
@@ -305,7 +305,7 @@ def test_a_table_without_records_has_no_estimates(published):
     assert "The table has no records" in html
     assert "The table has no records" in made.files["report.md"].decode()
     assert "chart-shares" not in html
-    schema = jsonschema.Draft202012Validator(report_schema())
+    schema = jsonschema.Draft202012Validator(build_report_schema())
     assert list(schema.iter_errors(made.report)) == []
 
 
@@ -322,15 +322,15 @@ def test_a_plan_says_it_before_any_data(mixed):
 
 
 def test_what_other_budgets_buy():
-    options = what_if_facts(plan_of(MANY))
+    options = describe_alternatives(plan_of(MANY))
     assert [option["epsilon"] for option in options] == [0.75, 1.5, 3, 6, 12]
     errors = [option["perturb"]["records"]["job"] for option in options]
     assert errors == sorted(errors, reverse=True)
-    assert what_if_facts(plan_of({"columns": ["region"], "truth": Decimal("0.75")})) == []
+    assert describe_alternatives(plan_of({"columns": ["region"], "truth": Decimal("0.75")})) == []
     weighted = {"name": "visits", "statistic": "count", "by": ["region"]}
     spec = records_spec({"columns": ["region"], "epsilon": 1}, queries=(weighted,), epsilon=2)
     del spec["query"][0]["epsilon"]
-    kept = what_if_facts(make_plan(load(spec)))
+    kept = describe_alternatives(make_plan(load(spec)))
     stated = [option["perturb"] for option in kept if option["errors"] is not None]
     assert len(stated) > 1
     assert all(each == stated[0] for each in stated)  # what is stated stays where others share
@@ -361,8 +361,8 @@ def folder(alone, tmp_path):
 @pytest.mark.parametrize("form", ALL_FORMATS)
 def test_a_report_again_from_its_files(folder, form):
     place, report = folder
-    assert rendered_again(str(place), form) == rendered_as(report, {}, form)
-    assert file_of(form)
+    assert rerender(str(place), form) == rendered_as(report, {}, form)
+    assert name_report_file(form)
 
 
 @pytest.mark.parametrize("content", [None, b"region\nnorth\n"])
@@ -373,7 +373,7 @@ def test_another_table_of_records_is_refused(folder, content):
     else:
         (place / "records.csv").write_bytes(content)
     with pytest.raises(Failure) as refused:
-        rendered_again(str(place), "md")
+        rerender(str(place), "md")
     assert refused.value.complaints[0].code == "E822"
 
 

@@ -16,7 +16,7 @@ from dprelease.mechanisms.exponential import find_shortfall
 from dprelease.mechanisms.mechanism_registry import MECHANISMS
 from dprelease.model import NoiseFamily
 from dprelease.model.plan_json import build_charge_json
-from dprelease.reports.facts.query_facts import queries_facts
+from dprelease.reports.facts.query_facts import describe_queries
 from dprelease.reports.model.json_form import to_json
 
 LEVEL = Fraction(95, 100)
@@ -52,7 +52,7 @@ EVERY: dict[str, dict[str, Any]] = {
 def facts(planned: Any, query: dict[str, Any], **privacy: Any) -> dict[str, Any]:
     plan = planned(query, **privacy)
     (read,) = plan.reads
-    found: dict[str, Any] = to_json(queries_facts(plan)[plan.reads.index(read)])
+    found: dict[str, Any] = to_json(describe_queries(plan)[plan.reads.index(read)])
     return found
 
 
@@ -174,7 +174,7 @@ def test_a_ratio_states_both_of_its_parts(planned):
 def test_private_keys_state_their_threshold(planned, published, privacy, many):
     statistic = "count" if many == "rows" else "count_units"
     plan = planned({"statistic": statistic} | SELECTED, delta=DELTA, **privacy)
-    told = to_json(queries_facts(plan)[0])
+    told = to_json(describe_queries(plan)[0])
     known = told["threshold"]
     half = told["noise_halfwidth"]
     assert told["cells"] is None
@@ -211,7 +211,7 @@ def test_no_key_that_reached_the_threshold_is_remarked_on(planned, published):
 def test_other_queries_of_private_keys_point_to_the_count(planned):
     mean = {"name": "wait", "statistic": "mean", "column": "days"} | SELECTED
     plan = planned({"statistic": "count"} | SELECTED, mean, delta=DELTA)
-    told = to_json(queries_facts(plan)[1])
+    told = to_json(describe_queries(plan)[1])
     assert told["threshold"] is None
     assert told["cells"] is None
     assert told["explained"] == ["Its cells are the private keys that the table's count selected."]
@@ -227,7 +227,7 @@ def test_quantiles_and_choices_by_private_keys_are_published_with_a_whole_report
     count = {"name": "n", "statistic": "count_units" if privacy else "count"} | SELECTED
     asked = {"statistic": statistic} | EVERY[statistic] | SELECTED
     plan = planned(count, asked, delta=DELTA, **privacy)
-    told = to_json(queries_facts(plan)[1])
+    told = to_json(describe_queries(plan)[1])
     assert (told["cells"], told["threshold"]) == (None, None)
     assert told["expected_error"]
     assert "its cells are the private keys" in told["explained"][0].lower()

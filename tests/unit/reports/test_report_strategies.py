@@ -17,10 +17,10 @@ import pytest
 import dprelease
 from dprelease.kernel.noise.distributions.laws import compute_noise_variance
 from dprelease.model import Noise, NoiseFamily
-from dprelease.reports.model.json_form import from_json, report_schema, to_json
-from dprelease.reports.model.strategy_model import StrategyFacts, saved
+from dprelease.reports.model.json_form import build_report_schema, from_json, to_json
+from dprelease.reports.model.strategy_model import StrategyFacts, compute_saving
 from dprelease.reports.plan_facts import describe
-from dprelease.reports.rerender import rendered_again
+from dprelease.reports.rerender import rerender
 
 SIZES = {"a": 3, "b": 2, "c": 5}
 Json = dict[str, Any]
@@ -142,7 +142,7 @@ def test_tables_that_add_up_have_the_same_linear_forms() -> None:
 def test_strategies_are_of_the_schema_and_read_back(name: str) -> None:
     queries, privacy = SPECS[name]
     plan = described(queries, **privacy)
-    schema = report_schema()
+    schema = build_report_schema()
     part = {**schema["properties"]["strategies"], "$defs": schema["$defs"]}
     jsonschema.Draft202012Validator(part).validate(plan["strategies"])
     for strategy in plan["strategies"]:
@@ -175,7 +175,7 @@ def test_what_is_released_is_said_in_a_sentence(name: str) -> None:
     (strategy,) = described(queries, **privacy)["strategies"]
     said = strategy["explained"]
     assert said[0].endswith(f"Released in their place: {SAID[name]}")
-    least, *_ = sorted(saved(q["deviation"], q["alone"]) for q in strategy["queries"])
+    least, *_ = sorted(compute_saving(q["deviation"], q["alone"]) for q in strategy["queries"])
     assert f"is {least}%" in said[2]
     assert "at most epsilon" in said[3]
 
@@ -213,7 +213,12 @@ def test_many_queries_are_named_by_the_first_of_them() -> None:
 
 
 def test_a_deviation_is_saved_in_whole_percents() -> None:
-    assert [saved(76, 100), saved(76.5, 100), saved(100, 100), saved(101, 100)] == [24, 23, 0, 0]
+    assert [
+        compute_saving(76, 100),
+        compute_saving(76.5, 100),
+        compute_saving(100, 100),
+        compute_saving(101, 100),
+    ] == [24, 23, 0, 0]
 
 
 # --- a release -----------------------------------------------------------------------------------
@@ -239,10 +244,10 @@ def test_a_release_tells_it_in_every_format(tmp_path: Path, monkeypatch: Any) ->
     assert row in markdown
     assert "Planned together" in (out / "report.html").read_text(encoding="utf-8")
     written = json.loads((out / "report.json").read_text(encoding="utf-8"))
-    schema = report_schema()
+    schema = build_report_schema()
     jsonschema.Draft202012Validator(schema).validate(written)
     for form in ("md", "html", "json"):
-        assert rendered_again(str(out), form) == (out / f"report.{form}").read_bytes()
+        assert rerender(str(out), form) == (out / f"report.{form}").read_bytes()
     for table in written["tables"]:
         text = (out / table["file"]).read_text(encoding="utf-8")
         assert "(in no group)" not in text

@@ -9,11 +9,11 @@ from report_specs import PEOPLE, spec
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import compute_plan_digest
-from dprelease.reports.facts.approval import approval_of
-from dprelease.reports.facts.release_facts import planned_facts
+from dprelease.reports.facts.approval import build_approval
+from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.sections.contents import plan_document
 from dprelease.reports.sections.document import Heading
-from dprelease.reports.sections.summary_section import added, summary_section
+from dprelease.reports.sections.summary_section import build_summary_section, describe_accounting
 from dprelease.specfile import load
 
 COUNT = {"statistic": "count", "by": ["region"]}
@@ -34,7 +34,7 @@ def made(review: dict[str, str] | None = None, **privacy: object) -> Plan:
 
 
 def rows(plan: Plan) -> dict[str, str]:
-    table = summary_section(planned_facts(plan), "0" * 64).parts[0]
+    table = build_summary_section(collect_plan_facts(plan), "0" * 64).parts[0]
     return {str(row[0]): str(row[1]) for row in table.rows}
 
 
@@ -80,13 +80,15 @@ def test_it_comes_first_and_has_a_line_to_sign(published):
     assert "## Summary" in text
     planned = plan_page(plan)
     assert planned.index('id="summary"') < planned.index('id="guarantee"')
-    first = plan_document(planned_facts(plan), approval_of(plan, "d" * 64, None)).sections[0]
+    first = plan_document(collect_plan_facts(plan), build_approval(plan, "d" * 64, None)).sections[
+        0
+    ]
     assert "d" * 64 in str(first.parts[0])
 
 
 def test_what_changed_since_the_last_release_has_its_place():
     changes = Heading("What changed")
-    assert changes in summary_section(planned_facts(made()), None, (changes,)).parts
+    assert changes in build_summary_section(collect_plan_facts(made()), None, (changes,)).parts
 
 
 def test_report_json_has_the_words_and_the_digest_of_the_plan(published):
@@ -100,7 +102,7 @@ def test_report_json_has_the_words_and_the_digest_of_the_plan(published):
 def test_a_headline_is_rounded_up_to_three_digits():
     plan = make_plan(load(spec(COUNT | {"epsilon": 0.999848})))
     assert rows(plan)["How strong: this release"].startswith("epsilon 1, delta 0.")
-    assert planned_facts(plan).accounting.epsilon == 0.999848
+    assert collect_plan_facts(plan).accounting.epsilon == 0.999848
 
 
 @pytest.mark.parametrize(
@@ -108,4 +110,4 @@ def test_a_headline_is_rounded_up_to_three_digits():
     [("basic", "plain sum"), ("zcdp", "as zCDP"), ("pld", "numerically"), ("mixed", "partly")],
 )
 def test_how_losses_were_added_is_said_in_words(method, word):
-    assert added(method).startswith(word)
+    assert describe_accounting(method).startswith(word)

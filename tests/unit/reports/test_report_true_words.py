@@ -8,13 +8,13 @@ from decimal import Decimal
 from report_specs import spec
 
 from dprelease.planning.planner import make_plan
-from dprelease.reports.model.json_form import report_from_json
-from dprelease.reports.sections.how_to_read import how_to_read_section
+from dprelease.reports.model.json_form import read_report_json
+from dprelease.reports.sections.how_to_read import build_reading_section
 from dprelease.specfile import load
 
 
 def words_of(made):
-    (bullets,) = how_to_read_section(report_from_json(made.report)).parts
+    (bullets,) = build_reading_section(read_report_json(made.report)).parts
     return " ".join(bullets.lines)
 
 
@@ -48,7 +48,7 @@ def test_shares_say_which_records_they_are_of(planned, published):
     assert "Shares of urgent_share are of the records for which it is known whether" in said
     every = json.loads(json.dumps(published(plan).report))
     del every["queries"][0]["among"]
-    (bullets,) = how_to_read_section(report_from_json(every)).parts
+    (bullets,) = build_reading_section(read_report_json(every)).parts
     assert "Shares of urgent_share are of all records." in " ".join(bullets.lines)
 
 

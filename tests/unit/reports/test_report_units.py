@@ -10,7 +10,7 @@ from report_specs import PEOPLE, spec
 
 from dprelease.ledger.guarantee import describe_guarantee
 from dprelease.planning.planner import make_plan
-from dprelease.reports.facts.unit_facts import posterior
+from dprelease.reports.facts.unit_facts import compute_posterior
 from dprelease.reports.plan_facts import describe
 from dprelease.specfile import load
 
@@ -71,7 +71,7 @@ def test_people_who_are_replaced(planned, published):
     assert "equally many people and differ in the rows of a single person" in found["guarantee"]
     assert [each["about"] for each in found["meaning"]["beliefs"]] == ["what the person's rows say"]
     low = found["meaning"]["beliefs"][0]["rows"][2]["posterior_low"]
-    assert low == pytest.approx(posterior(0.5, 1.0)[0], abs=1e-4)
+    assert low == pytest.approx(compute_posterior(0.5, 1.0)[0], abs=1e-4)
     assert (
         "The number of people of the table, which all neighbouring tables share."
         in (found["not_protected"])

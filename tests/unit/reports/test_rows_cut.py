@@ -8,7 +8,7 @@ import pytest
 from report_specs import DELTA, PEOPLE, spec
 
 from dprelease.planning.planner import make_plan
-from dprelease.reports.facts.unit_facts import bounding_words, rows_cut
+from dprelease.reports.facts.unit_facts import list_rows_cut, word_bounding
 from dprelease.reports.plan_facts import describe
 from dprelease.specfile import load
 
@@ -31,13 +31,13 @@ def test_a_table_of_few_groups_counts_fewer_rows(
 ) -> None:
     delta = {"delta": DELTA} if "partition_selection" in query else {}
     plan = make_plan(load(spec(query, **PEOPLE | {"bounding": LIMITS} | delta)))
-    assert rows_cut(plan) == rows
+    assert list_rows_cut(plan) == rows
     assert describe(plan).get("rows_of_unit", {}) == rows
-    said = " ".join(bounding_words(plan))
+    said = " ".join(word_bounding(plan))
     for table, most in rows.items():
         assert f"The table {table} has so few groups that at most {most} rows" in said
     assert ("so few groups" in said) == bool(rows)
 
 
 def test_rows_are_cut_of_people_alone() -> None:
-    assert rows_cut(make_plan(load(spec(SUM)))) == {}
+    assert list_rows_cut(make_plan(load(spec(SUM)))) == {}
