@@ -93,7 +93,7 @@ class _Package(ModuleType):
         return sorted({*super().__dir__(), *__all__})
 
 
-def _imported(name: str) -> property:
+def _import(name: str) -> property:
     def get(_package: ModuleType) -> Any:
         from importlib import import_module
 
@@ -103,7 +103,7 @@ def _imported(name: str) -> property:
 
 
 for _name in CLASSES:
-    setattr(_Package, _name, _imported(_name))
+    setattr(_Package, _name, _import(_name))
 sys.modules[__name__].__class__ = _Package
 
 

@@ -56,10 +56,10 @@ class Complaint(NamedTuple):
 
     def to_dict(self) -> dict[str, object]:
         """The complaint as plain JSON values."""
-        said = {"code": self.code, "message": self.message, "hint": self.hint}
+        content = {"code": self.code, "message": self.message, "hint": self.hint}
         keys = ("file", "line", "column")
         place = {key: getattr(self.place, key, None) for key in keys}
-        return {**said, **place, "key": self.key or None}
+        return {**content, **place, "key": self.key or None}
 
 
 class Failure(Exception):
@@ -75,7 +75,7 @@ class Failure(Exception):
         self.complaints = listed
 
 
-def unwritten(code: str, message: str, hint: str, *, is_of_disk: bool) -> Failure:
+def build_write_failure(code: str, message: str, hint: str, *, is_of_disk: bool) -> Failure:
     """Give the failure for a file that somebody asked for by name and that can't be written.
 
     Its exit code is that of a wrong name (2), or of a disk without room (6) where ``is_of_disk``.
@@ -102,6 +102,6 @@ REPORT = "this is a bug in dprelease: please report it, with this line"
 SYSTEM = "see to memory, disk, open files and threads"
 
 
-def kind_of(problem: BaseException) -> str:
+def name_kind(problem: BaseException) -> str:
     """What may be said of an exception that is not a Failure: the name of its class."""
     return problem.kind if isinstance(problem, InternalError) else type(problem).__name__

@@ -14,7 +14,7 @@ from math import ceil, floor
 from pathlib import Path
 
 from dprelease import show
-from dprelease.cli.views.show_view import page_of
+from dprelease.cli.views.show_view import build_page
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.output.released_tables import list_tables, read_rows
 
@@ -35,7 +35,7 @@ def check_shown(tables: Sequence[OutputTable], output: Path) -> int:
         pages = {
             "html": list(html_rows(html, f"table-{number}")),
             "markdown": list(markdown_rows(markdown, released.file.name)),
-            "show": list(show_rows(page_of(released, read_rows(released, SHOWN)))),
+            "show": list(show_rows(build_page(released, read_rows(released, SHOWN)))),
         }
         for form, rows in pages.items():
             assert len(rows) == len(wanted), (form, table.name)

@@ -47,11 +47,11 @@ class LazyGroup(click.Group):
         name = args[0]
         mistaken = not name.startswith("-") and name not in COMMANDS
         if mistaken and not ctx.resilient_parsing:  # in which a shell asks for completions
-            raise click.UsageError(f'no command "{name}"{_nearest(name)}', ctx)
+            raise click.UsageError(f'no command "{name}"{_find_nearest(name)}', ctx)
         return super().resolve_command(ctx, args)
 
 
-def _nearest(name: str) -> str:
+def _find_nearest(name: str) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)

@@ -26,7 +26,7 @@ Example:
   dprelease budget export ledger.sqlite -o entries.jsonl"""
 
 
-def _example(*lines: str) -> str:
+def _build_example(*lines: str) -> str:
     return "\n".join(("\b", "Example:", *(f"  dprelease budget {line}" for line in lines)))
 
 
@@ -50,7 +50,7 @@ def budget() -> None:
 
 
 @budget.command(
-    epilog=_example(
+    epilog=_build_example(
         "show", "show release_specs/clinic_visits.toml", "show ledger.sqlite --dataset payroll-2026"
     )
 )
@@ -97,7 +97,7 @@ def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return int(ExitCode.DONE)
 
 
-def _amount(
+def _build_amount_reader(
     read: str,
 ) -> Callable[[click.Context, click.Parameter, str | None], Fraction | str | None]:
     # Reads an amount as a spec has it, by the reader of that name, or "none".
@@ -126,7 +126,7 @@ NO_CAP = "none"
 
 
 @budget.command(
-    epilog=_example(
+    epilog=_build_example(
         'cap payroll --epsilon 10 --reason "board, 2026-03-02" ledger.sqlite',
         'cap payroll --delta none --reason "pure releases only" ledger.sqlite',
     )
@@ -134,12 +134,20 @@ NO_CAP = "none"
 @click.argument("dataset", metavar="DATASET")
 @PLACE
 @click.option(
-    "--epsilon", metavar="E", callback=_amount("read_budget"), help="Most epsilon, or none."
+    "--epsilon",
+    metavar="E",
+    callback=_build_amount_reader("read_budget"),
+    help="Most epsilon, or none.",
 )
 @click.option(
-    "--delta", callback=_amount("read_probability"), metavar="D", help="Most delta, or none."
+    "--delta",
+    callback=_build_amount_reader("read_probability"),
+    metavar="D",
+    help="Most delta, or none.",
 )
-@click.option("--rho", callback=_amount("read_budget"), metavar="R", help="Most rho, or none.")
+@click.option(
+    "--rho", callback=_build_amount_reader("read_budget"), metavar="R", help="Most rho, or none."
+)
 @click.option("--reason", required=True, metavar="TEXT", help="Why, and who decided it.")
 @WITNESS
 @JSON
@@ -161,22 +169,22 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     from dprelease.cli.views.budget_view import tell_cap
     from dprelease.cli.views.complaints_view import complain
-    from dprelease.cli.views.console import remark
+    from dprelease.cli.views.console import write_remark
     from dprelease.ledger.ledger_messages import warn_of_new_dataset
     from dprelease.ledger.store import Ledger
     from dprelease.release.budget_status import find_ledger
 
-    given = {"epsilon": epsilon, "delta": delta, "rho": rho}
+    amounts = {"epsilon": epsilon, "delta": delta, "rho": rho}
     changes = {
         name: None if isinstance(amount, str) else amount
-        for name, amount in given.items()
+        for name, amount in amounts.items()
         if amount is not None
     }
     if not changes:
         raise click.UsageError("no cap is given: --epsilon, --delta or --rho")
-    for what, text in (("DATASET", dataset), ("--reason", reason)):
+    for option, text in (("DATASET", dataset), ("--reason", reason)):
         if not text.strip() or not text.isprintable():
-            raise click.UsageError(f"{what} must be a line of text")
+            raise click.UsageError(f"{option} must be a line of text")
     ledger, witness = find_ledger(ledger, witness)
     with Ledger.open(ledger, witness=witness) as book:
         is_new = not book.read_head().seq
@@ -184,13 +192,15 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
         account = book.set_cap(dataset, changes, reason)
     complain(warnings, "warning")
     if is_new:
-        remark(f"note: {ledger} is a new ledger: nothing else was in it.")
+        write_remark(f"note: {ledger} is a new ledger: nothing else was in it.")
     if note := tell_cap(ledger, account, warnings, as_json):
-        remark(f"note: {note}")
+        write_remark(f"note: {note}")
     return int(ExitCode.DONE)
 
 
-@budget.command(epilog=_example("verify", "verify ledger.sqlite --against out/clinic/report.json"))
+@budget.command(
+    epilog=_build_example("verify", "verify ledger.sqlite --against out/clinic/report.json")
+)
 @PLACE
 @click.option(
     "--against",
@@ -210,7 +220,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
     machine's witness has seen. An older copy of the ledger does not. Then it may lack a witness.
     Exits with 6 when anything is wrong.
     """
-    from dprelease.cli.views.console import answer_json, remark
+    from dprelease.cli.views.console import answer_json, write_remark
     from dprelease.ledger.connection import is_database
     from dprelease.ledger.published_charge import check_report
     from dprelease.ledger.rollback_guard import is_guard
@@ -230,7 +240,9 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
             else:
                 check_report(report, ledger, runs)
         if reports and not os.path.lexists(book.witness):
-            remark(f"note: no witness at {book.witness}: of what came later nothing is known.")
+            write_remark(
+                f"note: no witness at {book.witness}: of what came later nothing is known."
+            )
         else:
             book.check_guard()
     if as_json:
@@ -245,12 +257,12 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
             }
         )
         return int(ExitCode.DONE)
-    held = f", reports held: {len(reports)}" if reports else ""
-    answer(f"{ledger}: whole; {head.seq} entries, runs: {len(runs)}{held}; head {head.hash[:16]}")
+    note = f", reports held: {len(reports)}" if reports else ""
+    answer(f"{ledger}: whole; {head.seq} entries, runs: {len(runs)}{note}; head {head.hash[:16]}")
     return int(ExitCode.DONE)
 
 
-@budget.command(epilog=_example("export ledger.sqlite -o entries.jsonl"))
+@budget.command(epilog=_build_example("export ledger.sqlite -o entries.jsonl"))
 @PLACE
 @click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, not here.")
 def export(ledger: str, out: str | None) -> int:
@@ -259,17 +271,17 @@ def export(ledger: str, out: str | None) -> int:
     They hold what is needed to compute their hashes again; of released numbers only hashes are in
     them. Works without a witness.
     """
-    from dprelease.cli.views.budget_view import lines_of, write_lines
+    from dprelease.cli.views.budget_view import format_lines, write_lines
     from dprelease.ledger.store import Ledger
     from dprelease.release.budget_status import find_ledger
 
     with Ledger.open_unguarded(find_ledger(ledger, None)[0]) as book:
-        lines = lines_of(book.chain())
+        lines = format_lines(book.chain())
     write_lines(lines, out)
     return int(ExitCode.DONE)
 
 
-@budget.command(epilog=_example("move dprelease-ledger.sqlite /srv/ledgers/clinic.sqlite"))
+@budget.command(epilog=_build_example("move dprelease-ledger.sqlite /srv/ledgers/clinic.sqlite"))
 @click.argument("ledger", type=click.Path(), metavar="LEDGER|SPEC.toml")
 @click.argument("new", type=click.Path(), metavar="NEW")
 @WITNESS
@@ -280,7 +292,7 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     place. A witness that is elsewhere stays there. A move that was stopped is finished by the same
     command.
     """
-    from dprelease.cli.views.console import remark
+    from dprelease.cli.views.console import write_remark
     from dprelease.ledger.moving import move_ledger
     from dprelease.local.table_store import get_directory
     from dprelease.model import is_server
@@ -292,11 +304,11 @@ def move(ledger: str, new: str, witness: str | None) -> int:
     folders = (get_directory(os.path.abspath(ledger)), get_directory(os.path.abspath(new)))
     head = move_ledger(ledger, new, folders, witness=witness)
     answer(f"{ledger} -> {new}: {head.seq} entries, head {head.hash[:16]}")
-    remark(f"note: name {new} in [ledger] path of all specs.")
+    write_remark(f"note: name {new} in [ledger] path of all specs.")
     return int(ExitCode.DONE)
 
 
-@budget.command(epilog=_example("witness ledger.sqlite"))
+@budget.command(epilog=_build_example("witness ledger.sqlite"))
 @PLACE
 @WITNESS
 def witness(ledger: str, witness: str | None) -> int:
@@ -306,7 +318,7 @@ def witness(ledger: str, witness: str | None) -> int:
     is an older copy, what was charged after it is forgotten, and can be spent again: hold it
     against the last report first (dprelease budget verify --against).
     """
-    from dprelease.cli.views.console import remark
+    from dprelease.cli.views.console import write_remark
     from dprelease.ledger.rollback_guard import guard_path
     from dprelease.ledger.store import Ledger
     from dprelease.release.budget_status import find_ledger
@@ -315,7 +327,7 @@ def witness(ledger: str, witness: str | None) -> int:
     head = Ledger.renew_guard(ledger, witness=witness)
     place = witness if witness is not None else guard_path(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")
-    remark(
+    write_remark(
         f"note: from now on {ledger} counts as the true ledger. What was charged after entry "
         f"{head.seq} in another copy of it is not counted any more."
     )

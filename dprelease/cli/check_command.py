@@ -13,9 +13,9 @@ import click
 
 import dprelease
 from dprelease.cli.app import FORM, OUTSIDE, PERIOD, QUIET, SAME_AS_JSON
-from dprelease.cli.views.complaints_view import MOST_BYTES, complain, counted_errors
-from dprelease.cli.views.console import answer, answer_json, folded, paint, remark
-from dprelease.cli.views.text_layout import marked
+from dprelease.cli.views.complaints_view import MOST_BYTES, complain, count_errors
+from dprelease.cli.views.console import answer, answer_json, fold_line, paint, write_remark
+from dprelease.cli.views.text_layout import format_mark
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Says everything that is wrong at once, each with its place and what to do. Of a folder every
     file NAME.toml in it and below is checked; - is standard input.
     """
-    findings = [_examine(spec, period, outside) for spec in _files(specs)]
+    findings = [_examine(spec, period, outside) for spec in _list_files(specs)]
     if any(finding.plan is not None and finding.plan.release.period for finding in findings):
         # A period that one spec takes is not a mistake beside the others.
         from dprelease.specfile.checks.data_source import USELESS_PERIOD
@@ -83,7 +83,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     return code
 
 
-def _files(specs: Sequence[str]) -> list[str]:
+def _list_files(specs: Sequence[str]) -> list[str]:
     """The specs that are named, each once, and those in folders that are."""
     files: list[str] = []
     for spec in specs:
@@ -126,32 +126,32 @@ def _tell_text(findings: list[Finding], _code: int, quiet: bool) -> None:
         if not quiet:
             complain(finding.warnings, "warning", texts)
         if finding.plan is not None and not quiet:
-            line = folded(f"{finding.file}: ok ({_summary(finding.plan)})", sys.stdout, 4)
+            line = fold_line(f"{finding.file}: ok ({_summarize(finding.plan)})", sys.stdout, 4)
             answer(line.replace(": ok", f": {paint('ok', 'good', sys.stdout)}", 1))
     if not quiet and any(finding.errors for finding in findings):
-        remark(counted_errors({finding.file: finding.errors for finding in findings}))
-        remark("What a code means: dprelease explain CODE", "quiet")
+        write_remark(count_errors({finding.file: finding.errors for finding in findings}))
+        write_remark("What a code means: dprelease explain CODE", "quiet")
 
 
-def _summary(plan: Plan) -> str:
-    from dprelease.cli.views.text_layout import rounded_up
+def _summarize(plan: Plan) -> str:
+    from dprelease.cli.views.text_layout import round_up
     from dprelease.reports.text.shown_numbers import to_json_number
 
     tables = len({query.table for query in plan.release.queries}) + len(plan.records)
-    delta = f", delta {rounded_up(to_json_number(plan.loss.delta))}" if plan.loss.delta else ""
+    delta = f", delta {round_up(to_json_number(plan.loss.delta))}" if plan.loss.delta else ""
     queries = len({query.number for query in plan.release.queries if not query.implied})
-    parts = [_counted(queries, "query", "queries")] if queries or not plan.records else []
+    parts = [_format_count(queries, "query", "queries")] if queries or not plan.records else []
     if plan.records:
         columns = sum(len(step.responses) for step in plan.records)
-        parts.append(_counted(columns, "perturbed column", "perturbed columns"))
+        parts.append(_format_count(columns, "perturbed column", "perturbed columns"))
     return (
-        f"{', '.join(parts)}, {_counted(tables, 'table', 'tables')}, "
-        f"epsilon {rounded_up(to_json_number(plan.loss.epsilon))}{delta}"
+        f"{', '.join(parts)}, {_format_count(tables, 'table', 'tables')}, "
+        f"epsilon {round_up(to_json_number(plan.loss.epsilon))}{delta}"
     )
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def _format_count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
 
 
 def _tell_json(findings: list[Finding], code: int, _quiet: bool) -> None:
@@ -176,7 +176,7 @@ def _tell_github(findings: list[Finding], _code: int, _quiet: bool) -> None:
     for finding in findings:
         for kind, complaints in (("error", finding.errors), ("warning", finding.warnings)):
             for complaint in complaints:
-                answer(marked(kind, finding.file, complaint))
+                answer(format_mark(kind, finding.file, complaint))
 
 
 FORMS: dict[str, Callable[[list[Finding], int, bool], None]] = {

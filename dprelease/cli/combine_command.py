@@ -40,12 +40,12 @@ def combine(directory: str, expression: str, interval: str | None, as_json: bool
     if as_json:
         answer_json(result.to_dict())
         return int(ExitCode.DONE)
-    for line in _lines(result):
+    for line in _build_lines(result):
         answer(line)
     return int(ExitCode.DONE)
 
 
-def _lines(result: Combination) -> list[str]:
+def _build_lines(result: Combination) -> list[str]:
     from dprelease.combination.combination_wording import write_interval
     from dprelease.reports.text.shown_numbers import write_percent
 

@@ -11,8 +11,8 @@ import click
 
 import dprelease
 from dprelease.cli.app import FORM, OUTSIDE, PERIOD, SAME_AS_JSON
-from dprelease.cli.views.console import answer, answer_json, folded, paint
-from dprelease.cli.views.text_layout import annotation, marked, rounded_up, spent_text
+from dprelease.cli.views.console import answer, answer_json, fold_line, paint
+from dprelease.cli.views.text_layout import build_annotation, format_mark, format_spent, round_up
 from dprelease.errors import Complaint, ExitCode, Failure
 
 if TYPE_CHECKING:
@@ -52,12 +52,12 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.comparison.compared_specs import compare_plans
 
     complaints: list[tuple[str, Complaint]] = []
-    plans = [plan for spec in (old, new) if (plan := _planned(spec, period, outside, complaints))]
+    plans = [plan for spec in (old, new) if (plan := _plan_spec(spec, period, outside, complaints))]
     if complaints:
         if form != "github" or as_json:
             raise Failure(ExitCode.SPEC, [complaint for _, complaint in complaints])
         for file, complaint in complaints:
-            answer(marked("error", file, complaint))
+            answer(format_mark("error", file, complaint))
         return int(ExitCode.SPEC)
     comparison = compare_plans(*plans)
     changes, planned = comparison.changes, comparison.plans.new
@@ -69,14 +69,14 @@ def diff(  # noqa: PLR0913, PLR0917 - one parameter for each option
         _tell_github(planned, new, changes)
     else:
         _tell_text(changes)
-        summary = _summary(planned, changes, comparison.weaker, comparison.same_release)
-        answer(folded(summary, sys.stdout, 2))
+        summary = _summarize(planned, changes, comparison.weaker, comparison.same_release)
+        answer(fold_line(summary, sys.stdout, 2))
         if changes:
-            answer(_counts(changes))
+            answer(_count_changes(changes))
     return int(facts["exit_code"])
 
 
-def _planned(
+def _plan_spec(
     spec: str, period: str | None, outside: bool, complaints: list[tuple[str, Complaint]]
 ) -> Plan | None:
     """Plan a spec, or add what is wrong with it to the complaints."""
@@ -88,13 +88,13 @@ def _planned(
         return None
 
 
-def _summary(new: Plan, changes: Sequence[Change], weaker: bool, again: bool) -> str:
+def _summarize(new: Plan, changes: Sequence[Change], weaker: bool, again: bool) -> str:
     verdict = "the guarantee is weaker" if weaker else "the guarantee is not weaker"
     if not changes:
         verdict = "nothing has changed"
     if again:
         return f"{verdict}; it is the same release, and costs nothing where the old one was run"
-    return f"{verdict}; it is another release: a run is charged epsilon {_shown(new.loss.epsilon)}"
+    return f"{verdict}; it is another release: a run is charged epsilon {_format(new.loss.epsilon)}"
 
 
 def _tell_text(changes: Sequence[Change]) -> None:
@@ -104,30 +104,30 @@ def _tell_text(changes: Sequence[Change]) -> None:
     errors = [change for change in changes if change.what.endswith(f": {EXPECTED_ERROR}")]
     for change in changes:
         if change not in errors:
-            line = folded(f"{change.mark} {_words(change)}", sys.stdout, 4)
+            line = fold_line(f"{change.mark} {_describe_change(change)}", sys.stdout, 4)
             answer(paint(line[0], STYLES[change.kind], sys.stdout) + line[1:])
     if errors:
-        from dprelease.cli.views.text_layout import new_table, rendered
+        from dprelease.cli.views.text_layout import build_table, render_tables
 
-        table = new_table("", ("query", f"{EXPECTED_ERROR} before", "after"))
+        table = build_table("", ("query", f"{EXPECTED_ERROR} before", "after"))
         table.title = None
         for change in errors:
             name = change.what.removeprefix("query ").removesuffix(f": {EXPECTED_ERROR}")
-            table.add_row(name, _shown(change.old), _shown(change.new))
-        answer(f"\n{rendered([(table, '')])}")
+            table.add_row(name, _format(change.old), _format(change.new))
+        answer(f"\n{render_tables([(table, '')])}")
 
 
-def _counts(changes: Sequence[Change]) -> str:
+def _count_changes(changes: Sequence[Change]) -> str:
     """How many changes there are of each kind, as the last line."""
     kinds = [{"+": "added", "-": "removed"}.get(change.mark, change.kind) for change in changes]
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
 
 
-def _words(change: Change) -> str:
+def _describe_change(change: Change) -> str:
     """What was and is, and why it matters; of a thing that is new or gone what it is."""
-    was, now = _shown(change.old), _shown(change.new)
+    was, now = _format(change.old), _format(change.new)
     if was == now:  # a figure differs in a digit that is not shown
-        was, now = (_shown(value, spent_text) for value in (change.old, change.new))
+        was, now = (_format(value, format_spent) for value in (change.old, change.new))
     if was == now:
         was, now = str(change.old), str(change.new)
     kind = "" if change.kind == "changed" else str(change.kind)
@@ -139,13 +139,13 @@ def _words(change: Change) -> str:
     return f"{change.what}{colon} {was} -> {now}{note}"
 
 
-def _shown(value: Value, written: Callable[[object], str] = rounded_up) -> str:
+def _format(value: Value, write: Callable[[object], str] = round_up) -> str:
     if value is None:
         return "none"
     if isinstance(value, Fraction):
         from dprelease.reports.text.shown_numbers import to_json_number
 
-        return written(to_json_number(value))
+        return write(to_json_number(value))
     return "".join(char if char.isprintable() else " " for char in str(value))
 
 
@@ -153,4 +153,8 @@ def _tell_github(new: Plan, file: str, changes: Sequence[Change]) -> None:
     for change in changes:
         place = new.release.place(change.key)
         kind = MARKS[change.kind]
-        answer(annotation(kind, file, f"{change.kind}: {change.what}", _words(change), place))
+        answer(
+            build_annotation(
+                kind, file, f"{change.kind}: {change.what}", _describe_change(change), place
+            )
+        )

@@ -8,7 +8,7 @@ import click
 
 import dprelease
 from dprelease.cli.app import JSON
-from dprelease.cli.views.console import answer, answer_json, remark
+from dprelease.cli.views.console import answer, answer_json, write_remark
 from dprelease.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -57,14 +57,16 @@ def estimate(table: str, crosses: tuple[str, ...], report: str | None, as_json: 
 
 
 def _show(table: str, table_facts: Stated, figures: Estimates, *, only_crosses: bool) -> None:
-    from dprelease.cli.views.estimate_view import heading, notes, sections
+    from dprelease.cli.views.estimate_view import build_heading, build_notes, build_sections
 
     if figures.rows == 0:
-        remark(f"{table} holds no records: there is nothing to estimate")
+        write_remark(f"{table} holds no records: there is nothing to estimate")
         return
     crosses = figures.crosses if only_crosses or len(figures.crosses) <= SHOWN_UNASKED else ()
-    parts = sections(figures, crosses, only_crosses=only_crosses)
-    remarks = notes(table_facts.step, figures, only_crosses=only_crosses)
-    answer("\n\n".join([heading(table_facts, figures), *parts, remarks]))
+    parts = build_sections(figures, crosses, only_crosses=only_crosses)
+    remarks = build_notes(table_facts.step, figures, only_crosses=only_crosses)
+    answer("\n\n".join([build_heading(table_facts, figures), *parts, remarks]))
     if len(crosses) < len(figures.crosses):
-        remark(f"{len(figures.crosses)} pairs of columns have small cross tables: --cross A,B")
+        write_remark(
+            f"{len(figures.crosses)} pairs of columns have small cross tables: --cross A,B"
+        )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import click
 
 from dprelease.cli.app import JSON
-from dprelease.cli.views.console import answer, answer_json, folded, paint
+from dprelease.cli.views.console import answer, answer_json, fold_line, paint
 from dprelease.errors import ExitCode
 
 EPILOG = """\b
@@ -32,7 +32,7 @@ class Group(NamedTuple):
     codes: dict[str, tuple[str, str]]
 
 
-def groups() -> list[Group]:
+def list_groups() -> list[Group]:
     """Every group of codes, in order."""
     import tomllib
 
@@ -55,50 +55,50 @@ def explain(codes: tuple[str, ...], as_json: bool) -> int:
 
     Without a CODE all are listed.
     """
-    homes = {code: group for group in groups() for code in group.codes}
-    wanted = [code.upper() for code in codes] or list(homes)
-    for code in wanted:
+    homes = {code: group for group in list_groups() for code in group.codes}
+    requests = [code.upper() for code in codes] or list(homes)
+    for code in requests:
         if code not in homes:
             raise click.UsageError(f'no code "{code}"; dprelease explain lists all')
     if as_json:
         answer_json(
             {
                 "schema": "dprelease/codes/1",
-                "codes": [_facts(code, homes[code]) for code in wanted],
+                "codes": [_encode_code(code, homes[code]) for code in requests],
             }
         )
     elif codes:
-        answer("\n\n".join(_text(code, homes[code]) for code in wanted))
+        answer("\n\n".join(_format_code(code, homes[code]) for code in requests))
     else:
-        for code in wanted:
-            answer(folded(f"{code}  {homes[code].codes[code][0]}", sys.stdout, 6))
+        for code in requests:
+            answer(fold_line(f"{code}  {homes[code].codes[code][0]}", sys.stdout, 6))
     return int(ExitCode.DONE)
 
 
-def _facts(code: str, group: Group) -> dict[str, str]:
+def _encode_code(code: str, group: Group) -> dict[str, str]:
     says, remedy = group.codes[code]
     return {
         "code": code,
         "says": says,
-        "remedy": _LINK.sub(_without_mark, remedy),
+        "remedy": _LINK.sub(_strip_link, remedy),
         "group": group.heading,
         "holds": group.holds,
     }
 
 
-def _text(code: str, group: Group) -> str:
-    facts = _facts(code, group)
+def _format_code(code: str, group: Group) -> str:
+    facts = _encode_code(code, group)
     mark = paint(code, "error" if code.startswith("E") else "warning", sys.stdout)
     lines = (
         facts["says"],
         f"{facts['group']}. {facts['holds']}",
         f"What to do: {facts['remedy']}",
     )
-    body = "\n".join(folded(f"{'':6}{line}", sys.stdout, 6) for line in lines)
+    body = "\n".join(fold_line(f"{'':6}{line}", sys.stdout, 6) for line in lines)
     return mark + body.removeprefix(" " * len(code))
 
 
-def _without_mark(link: re.Match[str]) -> str:
+def _strip_link(link: re.Match[str]) -> str:
     """A link as words and a place in the documentation: ``Choose bounds (how-to/bounds.md)``."""
     place = link[2].removeprefix("../")
     return f"{link[1]} (docs/{place if place != link[2] else f'reference/{place}'})"

@@ -18,8 +18,8 @@ import click
 
 from dprelease.cli.app import app
 from dprelease.cli.views.complaints_view import complain
-from dprelease.cli.views.console import abandon_stdout, answer_json, prepare_streams, remark
-from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
+from dprelease.cli.views.console import abandon_stdout, answer_json, prepare_streams, write_remark
+from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, name_kind
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells say it
 TERMINATED = 143  # 128 + SIGTERM
@@ -46,7 +46,7 @@ class Manner(NamedTuple):
     charges: bool = False  # whether the command may have charged a budget
 
     @staticmethod
-    def of(arguments: Sequence[str]) -> Manner:
+    def find(arguments: Sequence[str]) -> Manner:
         """Find ``--json`` (or ``--format json``) and ``-q`` among the arguments."""
         options = list(arguments)
         if "--" in options:
@@ -65,7 +65,7 @@ def execute(arguments: Sequence[str]) -> int:
     _silence_hooks()
     _keep_to_one_thread()
     _heed_termination()
-    manner = Manner.of(arguments)
+    manner = Manner.find(arguments)
     try:
         return _run(arguments, manner)
     except BrokenPipeError:  # the reader has gone (`| head`): no word of it
@@ -91,7 +91,7 @@ def _run(arguments: Sequence[str], manner: Manner) -> int:
 
 def _tell_internal(error: BaseException, manner: Manner) -> int:
     outside = isinstance(error, OSError | MemoryError | ImportError)
-    message = f"internal error ({kind_of(error)}); nothing was released"
+    message = f"internal error ({name_kind(error)}); nothing was released"
     complaint = Complaint("E701", message, SYSTEM if outside else REPORT)
     return _tell(int(ExitCode.INTERNAL), [complaint], manner)
 
@@ -103,7 +103,9 @@ def _invoke(arguments: Sequence[str]) -> int:
 
         return shell_complete(app, {}, "dprelease", COMPLETION, instruction)
     if not arguments:
-        remark(app.get_help(click.Context(app, info_name="dprelease", **app.context_settings)))
+        write_remark(
+            app.get_help(click.Context(app, info_name="dprelease", **app.context_settings))
+        )
         return int(ExitCode.SPEC)
     try:
         with app.make_context("dprelease", list(arguments)) as context:
@@ -138,10 +140,10 @@ def _tell_usage(error: click.UsageError, manner: Manner) -> int:
     if manner.json and manner.quiet:
         return int(ExitCode.SPEC)
     if message.startswith("Usage:"):  # a group without its command: the help is the answer
-        remark(message)
+        write_remark(message)
     else:
-        remark(f"dprelease: {message}", "error")
-        remark(f"Try: {path} --help")
+        write_remark(f"dprelease: {message}", "error")
+        write_remark(f"Try: {path} --help")
     return int(ExitCode.SPEC)
 
 
@@ -173,7 +175,7 @@ def _silence_hooks() -> None:
     import threading
 
     def report(kind: type[BaseException] | None) -> None:
-        remark(f"internal error ({kind.__name__ if kind else 'unknown'})", "error")
+        write_remark(f"internal error ({kind.__name__ if kind else 'unknown'})", "error")
 
     threading.excepthook = lambda unhandled: report(unhandled.exc_type)
     sys.unraisablehook = lambda unhandled: report(unhandled.exc_type)

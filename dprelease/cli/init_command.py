@@ -8,7 +8,7 @@ import re
 import click
 
 from dprelease.cli.app import QUIET
-from dprelease.cli.views.console import answer, remark
+from dprelease.cli.views.console import answer, write_remark
 from dprelease.errors import ExitCode
 
 MARKS = (";", "\t", "|", ",")
@@ -43,8 +43,8 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Arrow file: no value, so bounds, keys and budget are yours to write.
     """
     from dprelease.files.packed import get_suffix
-    from dprelease.scaffold.file_columns import Csv, csv_columns
-    from dprelease.scaffold.template import MARK, NewSpec, check_path, spec_text
+    from dprelease.scaffold.file_columns import Csv, read_csv_columns
+    from dprelease.scaffold.template import MARK, NewSpec, check_path, write_spec
     from dprelease.sources.source_registry import SOURCES, SUFFIXES
 
     if "://" in data:  # a URI may hold a password, and is not said again
@@ -58,7 +58,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
         raise click.UsageError(
             f"init begins no spec of {suffix} files; save the sheet as CSV first"
         )
-    written = Csv(_delimiter(delimiter, suffix), encoding)
+    form = Csv(_choose_delimiter(delimiter, suffix), encoding)
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
     path = os.path.relpath(os.path.abspath(data), folder).replace(os.sep, "/")
     check_path(path)
@@ -67,13 +67,13 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
         if no_header or delimiter is not None or encoding != "utf-8":
             title = SOURCES[SUFFIXES[suffix]].title
             raise click.UsageError(f"the options of CSV say nothing of {title} files")
-        from dprelease.scaffold.file_columns import typed_columns
+        from dprelease.scaffold.file_columns import read_typed_columns
 
-        columns = typed_columns(data, SUFFIXES[suffix])
+        columns = read_typed_columns(data, SUFFIXES[suffix])
     elif not no_header:
-        columns = csv_columns(data, written)
+        columns = read_csv_columns(data, form)
     spec = out if out is not None else "SPEC"
-    text = spec_text(NewSpec(_name(data, suffix), path, spec, SUFFIXES[suffix], columns, written))
+    text = write_spec(NewSpec(_name(data, suffix), path, spec, SUFFIXES[suffix], columns, form))
     if out is None:
         answer(text.removesuffix("\n"))
     else:
@@ -83,24 +83,28 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if quiet:
         return int(ExitCode.DONE)
     if columns is not None and SUFFIXES[suffix] == "csv":
-        remark("note: the first line was taken for the header; if it is a record, delete this spec")
+        write_remark(
+            "note: the first line was taken for the header; if it is a record, delete this spec"
+        )
         if len(columns) == 1:
             mark = next((mark for mark in MARKS if mark in columns[0].name), "")
             hint = f"; it holds {mark!r}: --delimiter {mark!r}" if mark else ""
-            remark(f"note: that is one column{hint or '; --delimiter names another delimiter'}")
+            write_remark(
+                f"note: that is one column{hint or '; --delimiter names another delimiter'}"
+            )
     if out is not None:
-        remark(f"written  {out}; complete it where it says {MARK}")
+        write_remark(f"written  {out}; complete it where it says {MARK}")
     return int(ExitCode.DONE)
 
 
-def _delimiter(given: str | None, suffix: str) -> str:
-    if given is None:
+def _choose_delimiter(option: str | None, suffix: str) -> str:
+    if option is None:
         return "\t" if suffix.startswith(".tsv") else ","
-    if given in {"\\t", "\t", "tab"}:
+    if option in {"\\t", "\t", "tab"}:
         return "\t"
-    if len(given) != 1 or not (" " <= given <= "~") or given.isalnum() or given == '"':
+    if len(option) != 1 or not (" " <= option <= "~") or option.isalnum() or option == '"':
         raise click.UsageError("--delimiter is one ASCII character, such as ';' or tab")
-    return given
+    return option
 
 
 def _name(data: str, suffix: str) -> str:

@@ -7,7 +7,7 @@ import click
 import dprelease
 from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, SPEC
 from dprelease.cli.views.complaints_view import complain
-from dprelease.cli.views.console import answer_json, remark
+from dprelease.cli.views.console import answer_json, write_remark
 from dprelease.errors import ExitCode
 
 EPILOG = """\b
@@ -49,7 +49,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     of the noise, the error to expect and what it costs. Exits with 3 when the ledger would refuse a
     run.
     """
-    from dprelease.cli.views.ledger_view import standing_of
+    from dprelease.cli.views.ledger_view import read_standing
     from dprelease.language import word
     from dprelease.release.saved_plan import compute_plan_digest, save
     from dprelease.reports.facts.explanations import plan_warnings
@@ -57,7 +57,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     planned = dprelease.plan(release, output=output)
-    ledger, refusals, warnings = standing_of(planned)
+    ledger, refusals, warnings = read_standing(planned)
     described = describe(planned, ledger)
     described["digest"] = digest = compute_plan_digest(planned)
     described["what_if"] = describe_alternatives(planned)
@@ -66,7 +66,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if out is not None:
         save(out, described)
         if not quiet:
-            remark(f"saved    {out}")
+            write_remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report_command import write_file
         from dprelease.reports.facts.approval import build_approval
@@ -78,7 +78,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
         facts = collect_plan_facts(planned, standing=approval.ledger)
         write_file(html, render(plan_document(facts, approval)).encode())
         if not quiet:
-            remark(f"written  {html}")
+            write_remark(f"written  {html}")
     if as_json:
         answer_json({**described, "warnings": [warning.to_dict() for warning in warnings]})
     elif not quiet:
@@ -86,7 +86,7 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
         write_plan(described, ledger, why=why)
         for note in map(word, planned.notes):
-            remark(f"note: {note}")
+            write_remark(f"note: {note}")
     if not refusals:
         return int(ExitCode.DONE)
     if not (as_json and quiet):

@@ -9,7 +9,7 @@ import click
 import dprelease
 from dprelease.cli.app import JSON, OUTSIDE, PERIOD, QUIET, REPLACE, SPEC
 from dprelease.cli.views.complaints_view import complain
-from dprelease.cli.views.console import answer, answer_json, remark
+from dprelease.cli.views.console import answer, answer_json, write_remark
 from dprelease.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - one parameter for each option
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     if not quiet:
         complain(release.warnings, "warning")
-    with StatusLine(wanted=not quiet) as watcher:
+    with StatusLine(is_on=not quiet) as watcher:
         result = dprelease.rehearse(
             release,
             rows=rows,
@@ -87,7 +87,7 @@ def rehearse(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if not quiet:
         complain(plan_warnings(result.plan), "warning")
         for note in result.report["notes"]:
-            remark(f"note: {note}")
+            write_remark(f"note: {note}")
     if as_json:
         _tell_json(result, rows, distribution)
     elif not quiet:
@@ -115,12 +115,12 @@ def _tell_json(result: Result, rows: int, distribution: str) -> None:
 
 
 def _tell_text(result: Result, rows: int) -> None:
-    from dprelease.cli.views.run_view import files_of, loss_of
+    from dprelease.cli.views.run_view import describe_files, describe_loss
 
     for line in (
         f"REHEARSAL of {result.plan.release.about.name} on {rows:,} made-up records",
-        *files_of(result),
-        f"a run would spend {loss_of(result)}",
+        *describe_files(result),
+        f"a run would spend {describe_loss(result)}",
         "no data was opened, nothing was charged, and no figure is released",
     ):
         answer(line)

@@ -9,8 +9,8 @@ import click
 
 import dprelease
 from dprelease.cli.app import QUIET
-from dprelease.cli.views.console import remark
-from dprelease.errors import unwritten
+from dprelease.cli.views.console import write_remark
+from dprelease.errors import build_write_failure
 from dprelease.reports.report_formats import FORMATS
 
 EPILOG = """\b
@@ -44,7 +44,7 @@ def report(directory: str, form: str, out: str | None, quiet: bool) -> None:
         return
     write_file(out, content, directory)
     if not quiet:
-        remark(f"written  {out}")
+        write_remark(f"written  {out}")
 
 
 def write_file(path: str, content: bytes, directory: str | None = None) -> None:
@@ -65,4 +65,4 @@ def write_file(path: str, content: bytes, directory: str | None = None) -> None:
     except UnwrittenError as problem:
         message = f"{path} can't be written: {problem.reason}"
         hint = "choose another FILE"
-        raise unwritten("E823", message, hint, is_of_disk=problem.is_of_disk) from None
+        raise build_write_failure("E823", message, hint, is_of_disk=problem.is_of_disk) from None

@@ -10,8 +10,8 @@ import click
 import dprelease
 from dprelease.cli.app import JSON, OUTPUT, OUTSIDE, PERIOD, QUIET, REPLACE, SPEC
 from dprelease.cli.views.complaints_view import complain
-from dprelease.cli.views.console import abandon_stdout, remark
-from dprelease.errors import REPORT, Complaint, ExitCode, Failure, kind_of
+from dprelease.cli.views.console import abandon_stdout, write_remark
+from dprelease.errors import REPORT, Complaint, ExitCode, Failure, name_kind
 
 if TYPE_CHECKING:
     from dprelease import Result
@@ -23,7 +23,7 @@ Example:
   dprelease run --plan approved.json visits.toml"""
 
 
-def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
+def _check_finite(_context: click.Context, _parameter: click.Parameter, seconds: float) -> float:
     if not math.isfinite(seconds):
         raise click.BadParameter("a number of seconds is needed")
     return seconds
@@ -38,7 +38,7 @@ def _finite(_context: click.Context, _parameter: click.Parameter, seconds: float
     type=click.FloatRange(min=0),
     default=10,
     show_default=True,
-    callback=_finite,
+    callback=_check_finite,
     metavar="SECONDS",
     help="How long to wait for a ledger that another run holds.",
 )
@@ -95,7 +95,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     release = dprelease.load(spec, period=period, allow_outside_lists=outside)
     if not quiet:
         complain(release.warnings, "warning")
-    with StatusLine(wanted=not quiet) as watcher:
+    with StatusLine(is_on=not quiet) as watcher:
         if quality_first:
             from dprelease.release.quality_first import run_quality_first
 
@@ -109,7 +109,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
                 watcher=watcher,
             )
             if not quiet:
-                remark(f"quality  {checked.output}: released first")
+                write_remark(f"quality  {checked.output}: released first")
             _tell(result, as_json, quiet)
             return
         result = dprelease.run(
@@ -134,7 +134,7 @@ def _tell(result: Result, as_json: bool, quiet: bool) -> None:
         if not quiet:
             complain((*plan_warnings(result.plan), *result.warnings), "warning")
             for note in result.report["notes"]:
-                remark(f"note: {note}")
+                write_remark(f"note: {note}")
         if as_json:
             tell_json(result)
         elif not quiet:
@@ -157,7 +157,7 @@ def _tell(result: Result, as_json: bool, quiet: bool) -> None:
             Complaint(
                 "E591",
                 f"the release is complete in {result.output}, but what is left of the budget can't "
-                f"be told: internal error ({kind_of(problem)})",
+                f"be told: internal error ({name_kind(problem)})",
                 f"running again is free; {REPORT}",
             ),
         ) from None

@@ -10,7 +10,7 @@ import click
 import dprelease
 from dprelease.cli.app import JSON
 from dprelease.cli.views.complaints_view import complain
-from dprelease.cli.views.console import answer, answer_json, folded, remark
+from dprelease.cli.views.console import answer, answer_json, fold_line, write_remark
 from dprelease.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -47,29 +47,35 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
     tables = list(dprelease.show(directory, tables=names).values())
     rehearsal = {"rehearsal": True} if any(table.rehearsal for table in tables) else {}
     if rehearsal:
-        remark("REHEARSAL: all records are made up, and no figure here is released")
+        write_remark("REHEARSAL: all records are made up, and no figure here is released")
     complain([table.warning for table in tables if table.warning is not None], "warning")
     if as_json:
-        shown = [replace(table, most=_most(table, rows, None)).to_dict() for table in tables]
-        answer_json({"schema": "dprelease/tables/1", **rehearsal, "tables": shown})
+        tables_json = [
+            replace(table, most=_choose_limit(table, rows, None)).to_dict() for table in tables
+        ]
+        answer_json({"schema": "dprelease/tables/1", **rehearsal, "tables": tables_json})
         return int(ExitCode.DONE)
-    from dprelease.cli.views.show_view import page_of
+    from dprelease.cli.views.show_view import build_page
 
     for place, table in enumerate(tables):
         if place:
             answer("")
-        answer(page_of(table.described, replace(table, most=_most(table, rows, MOST_ROWS)).read))
+        answer(
+            build_page(
+                table.described, replace(table, most=_choose_limit(table, rows, MOST_ROWS)).read
+            )
+        )
         if table.described.records is not None:
             answer("")
             answer("each row is one record, perturbed on its own")
             advice = f"what they tell together: dprelease estimate {table.described.file}"
-            answer(folded(advice, sys.stdout, 2))
+            answer(fold_line(advice, sys.stdout, 2))
     if not tables:
-        remark(f"{directory} holds no tables")
+        write_remark(f"{directory} holds no tables")
     return int(ExitCode.DONE)
 
 
-def _most(table: ReleasedTable, rows: int | None, usual: int | None) -> int | None:
+def _choose_limit(table: ReleasedTable, rows: int | None, usual: int | None) -> int | None:
     if rows is not None:
         return rows
     return usual if table.described.records is None else MOST_RECORDS

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from dprelease.cli.views.console import NARROWEST, on_terminal, paint, width_of
+from dprelease.cli.views.console import NARROWEST, get_width, is_terminal, paint
 from dprelease.files.system import NoMoreThreads, start
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class StatusLine:
     can't be overwritten. That it can't be drawn stops no run.
     """
 
-    def __init__(self, wanted: bool, clock: Callable[[], float] = time.monotonic) -> None:
-        self._shown = wanted and on_terminal(sys.stderr)
+    def __init__(self, is_on: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self._shown = is_on and is_terminal(sys.stderr)
         self._clock = clock
         self._start = clock()
         self._stage: Stage | None = None
@@ -68,7 +68,7 @@ class StatusLine:
             if self._stage is None or self._ended.is_set():
                 return
             seconds = int(self._clock() - self._start)
-            line = status_text(self._stage, seconds, width_of(sys.stderr) or NARROWEST)
+            line = format_status(self._stage, seconds, get_width(sys.stderr) or NARROWEST)
             if line != self._drawn:
                 self._drawn = line
                 self._write(f"{_CLEAR_LINE}{paint(line, 'quiet', sys.stderr)}")
@@ -83,7 +83,7 @@ class StatusLine:
             sys.stderr.flush()
 
 
-def status_text(stage: Stage, seconds: int, width: int) -> str:
+def format_status(stage: Stage, seconds: int, width: int) -> str:
     """A line such as ``[4/7] read the data for visits: 42 %, 12 s``, narrower than ``width``."""
     place = "" if stage.steps is None else f"[{stage.number}/{stage.steps}] "
     share = "" if stage.share is None else f"{int(100 * stage.share)} %, "

@@ -9,8 +9,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from dprelease.comparison.guarantee_changes import guarantee_changes
-from dprelease.comparison.output_changes import figure_changes
+from dprelease.comparison.guarantee_changes import find_guarantee_changes
+from dprelease.comparison.output_changes import find_figure_changes
 from dprelease.comparison.spec_changes import Change, Kind, Pair
 from dprelease.errors import ExitCode
 from dprelease.ledger.identity import run_id
@@ -85,7 +85,7 @@ def diff(
 def compare_plans(old: Plan, new: Plan) -> Comparison:
     """Compare two plans."""
     pair = Pair(old, new)
-    changed = [*guarantee_changes(pair), *figure_changes(pair)]
+    changed = [*find_guarantee_changes(pair), *find_figure_changes(pair)]
     changes = [change for kind in Kind for change in changed if change.kind is kind]
     weaker = any(change.kind is Kind.WEAKER for change in changes)
     again = run_id(old.release) == run_id(new.release)

@@ -8,10 +8,10 @@ from dprelease.comparison.spec_changes import (
     Change,
     Kind,
     Pair,
-    changed,
-    elsewhere,
-    figure_changed,
-    listed,
+    compare_places,
+    describe_change,
+    describe_figure_change,
+    join_words,
 )
 from dprelease.ledger.guarantee import (
     OF_NULLS,
@@ -29,40 +29,40 @@ _ADJACENCY = {
 }
 
 
-def guarantee_changes(pair: Pair) -> Iterator[Change]:
+def find_guarantee_changes(pair: Pair) -> Iterator[Change]:
     """Every change that weakens the guarantee, strengthens it, or says otherwise what it is."""
-    yield from _unit(pair)
-    yield from _losses(pair)
-    yield from _caps(pair)
-    yield from _books(pair)
-    yield from _private_keys(pair)
+    yield from _compare_units(pair)
+    yield from _compare_losses(pair)
+    yield from _compare_caps(pair)
+    yield from _compare_ledgers(pair)
+    yield from _compare_private_keys(pair)
 
 
-def _unit(pair: Pair) -> Iterator[Change]:
+def _compare_units(pair: Pair) -> Iterator[Change]:
     old, new = (release.privacy for release in pair.releases)
-    if _protected(old) != _protected(new):
-        yield _other_unit(old, new)
+    if _describe_unit(old) != _describe_unit(new):
+        yield _describe_other_unit(old, new)
     else:
-        yield from _definition(pair)
-    yield from changed(
+        yield from _compare_definitions(pair)
+    yield from describe_change(
         "adjacency", str(old.adjacency), str(new.adjacency), _ADJACENCY[new.adjacency],
         "privacy.adjacency", Kind.WEAKER,
     )  # fmt: skip
-    yield from changed(
+    yield from describe_change(
         "unit_description", old.unit_description, new.unit_description,
         "is it still the same unit?", "privacy.unit_description",
     )  # fmt: skip
-    yield from changed(
+    yield from describe_change(
         "population", old.population, new.population,
         "delta is judged by it; the guarantee does not change", "privacy.population",
     )  # fmt: skip
-    yield from changed(
-        "bounding", _bounding(old.bounding), _bounding(new.bounding),
+    yield from describe_change(
+        "bounding", _describe_bounding(old.bounding), _describe_bounding(new.bounding),
         "noise follows it, so the guarantee does not change", "privacy.bounding",
     )  # fmt: skip
 
 
-def _other_unit(old: Privacy, new: Privacy) -> Change:
+def _describe_other_unit(old: Privacy, new: Privacy) -> Change:
     people = old.unit == "row" and new.unit == "column"
     if people:
         why = "all rows of one person are now protected together"
@@ -72,16 +72,16 @@ def _other_unit(old: Privacy, new: Privacy) -> Change:
         why = "other rows are now protected together; the losses can't be compared"
     kind = Kind.STRONGER if people else Kind.WEAKER
     key = "privacy.unit" if old.unit != new.unit else "privacy.unit_column"
-    return Change(kind, "unit", _protected(old), _protected(new), why, key)
+    return Change(kind, "unit", _describe_unit(old), _describe_unit(new), why, key)
 
 
-def _protected(privacy: Privacy) -> str:
+def _describe_unit(privacy: Privacy) -> str:
     if privacy.unit_column is None:
         return "one row"
     return f"all rows of one {privacy.unit_column}"
 
 
-def _definition(pair: Pair) -> Iterator[Change]:
+def _compare_definitions(pair: Pair) -> Iterator[Change]:
     """The unit has the same name: whether the same rows are one unit, as the ledger compares it."""
     old, new = (describe_unit(release) for release in pair.releases)
     differences = list_unit_differences(old or {}, new or {})
@@ -90,9 +90,9 @@ def _definition(pair: Pair) -> Iterator[Change]:
         differences = [name for name in differences if name not in OF_NULLS]
     if set(differences) - {"nulls"} - OF_NULLS or (differences and "nulls" not in differences):
         person = pair.new.release.privacy.unit_column is not None
-        what = "who counts as one person" if person else "what counts as one record"
+        subject = "who counts as one person" if person else "what counts as one record"
         why = (
-            f"{what} is worked out otherwise ({describe_differences(differences)}); the losses "
+            f"{subject} is worked out otherwise ({describe_differences(differences)}); the losses "
             "can't be compared, and the ledger does not add them up"
         )
         words = ("as the column was defined" if person else "as the file was read", "as it is now")
@@ -109,62 +109,66 @@ def _definition(pair: Pair) -> Iterator[Change]:
         yield Change(kind, "rows without a unit", *words, why, key)
 
 
-def _bounding(limits: Bounding | None) -> str | None:
+def _describe_bounding(limits: Bounding | None) -> str | None:
     if limits is None:
         return None
     return f"rows {limits.rows}, groups {limits.groups}, rows in one group {limits.per_group}"
 
 
-def _losses(pair: Pair) -> Iterator[Change]:
+def _compare_losses(pair: Pair) -> Iterator[Change]:
     old, new = pair.old.loss, pair.new.loss
-    yield from figure_changed("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
-    yield from figure_changed("delta", old.delta, new.delta, "privacy.delta")
+    yield from describe_figure_change("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
+    yield from describe_figure_change("delta", old.delta, new.delta, "privacy.delta")
     if any(release.privacy.rho is not None for release in pair.releases):
-        yield from figure_changed("rho", old.rho, new.rho, "privacy.rho")
+        yield from describe_figure_change("rho", old.rho, new.rho, "privacy.rho")
     else:
         why = "the same loss in zCDP, by which the ledger may add up"
-        yield from changed("rho", old.rho, new.rho, why, "privacy")
-    yield from _stated(pair)
+        yield from describe_change("rho", old.rho, new.rho, why, "privacy")
+    yield from _compare_stated_total(pair)
     methods = pair.old.method, pair.new.method
-    yield from changed("method of adding up", *methods, "", "privacy.accounting")
+    yield from describe_change("method of adding up", *methods, "", "privacy.accounting")
 
 
-def _stated(pair: Pair) -> Iterator[Change]:
+def _compare_stated_total(pair: Pair) -> Iterator[Change]:
     """What [privacy] says of the total: it can change while what is charged does not."""
     for name in ("epsilon", "delta", "rho", "accounting"):
         was, now = (getattr(release.privacy, name) for release in pair.releases)
         charged = (getattr(plan.loss, name, None) for plan in (pair.old, pair.new))
         if len(set(charged)) == 1:
-            yield from changed(f"stated {name}", was, now, "", f"privacy.{name}")
+            yield from describe_change(f"stated {name}", was, now, "", f"privacy.{name}")
 
 
-def _caps(pair: Pair) -> Iterator[Change]:
+def _compare_caps(pair: Pair) -> Iterator[Change]:
     old, new = (release.ledger for release in pair.releases)
-    yield from figure_changed("epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap")
-    yield from figure_changed("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
-    yield from figure_changed("rho_cap", old.rho_cap, new.rho_cap, "ledger.rho_cap")
+    yield from describe_figure_change(
+        "epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap"
+    )
+    yield from describe_figure_change("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
+    yield from describe_figure_change("rho_cap", old.rho_cap, new.rho_cap, "ledger.rho_cap")
 
 
-def _books(pair: Pair) -> Iterator[Change]:
+def _compare_ledgers(pair: Pair) -> Iterator[Change]:
     before, after = pair.releases
     old, new = before.ledger, after.ledger
     why = "what was spent before is not added up with what is spent from now on"
-    yield from changed("dataset", old.dataset, new.dataset, why, "ledger.dataset", Kind.WEAKER)
-    if books := elsewhere(pair, old.path, new.path):
+    yield from describe_change(
+        "dataset", old.dataset, new.dataset, why, "ledger.dataset", Kind.WEAKER
+    )
+    if books := compare_places(pair, old.path, new.path):
         yield Change(Kind.WEAKER, "ledger", *books, why, "ledger.path")
     witnesses = (settings.witness or f"{settings.path}.witness" for settings in (old, new))
-    if (places := elsewhere(pair, *witnesses)) and not books:
+    if (places := compare_places(pair, *witnesses)) and not books:
         why = "move the file too: a run asks the ledger's witness, and refuses without it"
         yield Change(Kind.OTHER, "witness", *places, why, "ledger.witness")
     kind, why = Kind.STRONGER, "the losses of all periods are added up"
     if new.disjoint_periods:
         kind, why = Kind.WEAKER, "only true if no unit has records in two periods"
     was, now = ("disjoint" if book.disjoint_periods else "added up" for book in (old, new))
-    yield from changed("periods", was, now, why, "ledger.disjoint_periods", kind)
+    yield from describe_change("periods", was, now, why, "ledger.disjoint_periods", kind)
 
 
-def _private_keys(pair: Pair) -> Iterator[Change]:
-    old, new = (_keys(plan.release.queries) for plan in (pair.old, pair.new))
+def _compare_private_keys(pair: Pair) -> Iterator[Change]:
+    old, new = (_list_keys(plan.release.queries) for plan in (pair.old, pair.new))
     opened = sorted(name for name in new.keys() & old.keys() if old[name] and not new[name])
     closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
     for name in opened:
@@ -172,10 +176,10 @@ def _private_keys(pair: Pair) -> Iterator[Change]:
         yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, f"columns.{name}")
     if closed:
         why = "which groups are shown now depends on the data, up to delta"
-        what, key = f"keys of {listed(closed)}", f"columns.{closed[0]}"
-        yield Change(Kind.OTHER, what, "public", "private", why, key)
+        subject, key = f"keys of {join_words(closed)}", f"columns.{closed[0]}"
+        yield Change(Kind.OTHER, subject, "public", "private", why, key)
 
 
-def _keys(queries: Sequence[Query]) -> dict[str, bool]:
+def _list_keys(queries: Sequence[Query]) -> dict[str, bool]:
     """Each grouping column, and whether its keys are private: to all queries, or to none."""
     return {group.column: group.private for query in queries for group in query.groups}

@@ -21,12 +21,12 @@ from dprelease.comparison.spec_changes import (
     Kind,
     Pair,
     Value,
-    changed,
-    elsewhere,
-    figure_changed,
-    items_changed,
-    listed,
-    moves,
+    compare_places,
+    describe_change,
+    describe_figure_change,
+    describe_item_changes,
+    describe_moves,
+    join_words,
 )
 from dprelease.language import word
 from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Release
@@ -39,71 +39,81 @@ from dprelease.reports.text.shown_numbers import write_exact
 from dprelease.statistics.statistic_registry import get_statistic
 
 
-def figure_changes(pair: Pair) -> Iterator[Change]:
+def find_figure_changes(pair: Pair) -> Iterator[Change]:
     """Every change that leaves the guarantee as it is, and of what record-level tables cost."""
     before, after = pair.releases
-    yield from _data(pair)
-    yield from items_changed("columns", "column", _columns(before), _columns(after), "", "")
-    queries = _queries(pair.old), _queries(pair.new)
-    yield from items_changed("query", "query", *queries)
+    yield from _compare_data(pair)
+    yield from describe_item_changes(
+        "columns", "column", _list_columns(before), _list_columns(after), "", ""
+    )
+    queries = _list_queries(pair.old), _list_queries(pair.new)
+    yield from describe_item_changes("query", "query", *queries)
     orders = [[*filter(queries[1 - at].__contains__, names)] for at, names in enumerate(queries)]
     if orders[0] != orders[1]:
-        was, now = (listed(order, MOST) for order in orders)
+        was, now = (join_words(order, MOST) for order in orders)
         yield Change(Kind.OTHER, "order of the queries", was, now, "", "query")
-    yield from perturb_changes(pair)
-    yield from _output(pair)
+    yield from find_perturb_changes(pair)
+    yield from _compare_outputs(pair)
 
 
-def _data(pair: Pair) -> Iterator[Change]:
+def _compare_data(pair: Pair) -> Iterator[Change]:
     old, new = (release.data for release in pair.releases)
     why = "is it still the same dataset?"
-    yield from changed("data", old.written_path, new.written_path, why, "data.path")
+    yield from describe_change("data", old.written_path, new.written_path, why, "data.path")
     why = "a version of the data of its own, charged anew"
-    yield from changed("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
-    yield from changed("sheet", old.source.sheet, new.source.sheet, why, "data.sheet")
+    yield from describe_change("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
+    yield from describe_change("sheet", old.source.sheet, new.source.sheet, why, "data.sheet")
     was, now = (
-        None if it.design_effect is None else write_exact(it.design_effect) for it in (old, new)
+        None if data.design_effect is None else write_exact(data.design_effect)
+        for data in (old, new)
     )
     why = "told beside weighted figures; no figure changes"
-    yield from changed("design effect", was, now, why, "data.design_effect")
-    yield from changed("format of the data", old.source.format, new.source.format, "", "data")
+    yield from describe_change("design effect", was, now, why, "data.design_effect")
+    yield from describe_change(
+        "format of the data", old.source.format, new.source.format, "", "data"
+    )
     for name in old.source.dialect.__struct_fields__:
         was, now = (getattr(data.source.dialect, name) for data in (old, new))
         if was != now:
             key = f"data.{name}"
-            yield Change(Kind.OTHER, f"data: {name}", _option(was), _option(now), "", key)
+            yield Change(
+                Kind.OTHER, f"data: {name}", _write_option(was), _write_option(now), "", key
+            )
 
 
-def _option(value: object) -> str | None:
+def _write_option(value: object) -> str | None:
     """An option of CSV as TOML writes it, of a long list the beginning."""
     if isinstance(value, tuple):
-        return f"[{listed([_option(part) or '' for part in value], MOST)}]"
+        return f"[{join_words([_write_option(part) or '' for part in value], MOST)}]"
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _output(pair: Pair) -> Iterator[Change]:
+def _compare_outputs(pair: Pair) -> Iterator[Change]:
     before, after = pair.releases
     old, new = before.output, after.output
     why = "noise does not change"
-    yield from changed("interval", old.interval, new.interval, why, "output.interval")
-    yield from changed("format of the tables", old.format, new.format, "", "output")
-    if paths := elsewhere(pair, old.path, new.path):
+    yield from describe_change("interval", old.interval, new.interval, why, "output.interval")
+    yield from describe_change("format of the tables", old.format, new.format, "", "output")
+    if paths := compare_places(pair, old.path, new.path):
         yield Change(Kind.OTHER, "output", *paths, "", "output.path")
     if set(before.report_formats) != set(after.report_formats):
-        formats = listed(before.report_formats), listed(after.report_formats)
+        formats = join_words(before.report_formats), join_words(after.report_formats)
         yield Change(Kind.OTHER, "formats of the report", *formats, "", "report.formats")
     languages = before.report_language, after.report_language
-    yield from changed("language of the report", *languages, "", "report.language")
-    names = [{it.key: it for it in iter_stated_names(release)} for release in pair.releases]
-    for key, stated in {**names[0], **names[1]}.items():
+    yield from describe_change("language of the report", *languages, "", "report.language")
+    names = [
+        {stated_name.key: stated_name for stated_name in iter_stated_names(release)}
+        for release in pair.releases
+    ]
+    for key, entry in {**names[0], **names[1]}.items():
         was, now = (_name(of.get(key)) for of in names)
-        yield from changed(stated.of, was, now, "for people; noise does not change", key)
+        yield from describe_change(entry.of, was, now, "for people; noise does not change", key)
     for name in before.about.__struct_fields__:
         was, now = (getattr(release.about, name) for release in pair.releases)
-        yield from changed(name, was, now, "", f"release.{name}")
+        yield from describe_change(name, was, now, "", f"release.{name}")
     old_texts, new_texts = _review(before), _review(after)
     for key in dict.fromkeys([*old_texts, *new_texts]):
-        yield from changed(key, old_texts.get(key), new_texts.get(key), "", key)
+        yield from describe_change(key, old_texts.get(key), new_texts.get(key), "", key)
 
 
 def _review(release: Release) -> dict[str, str]:
@@ -114,22 +124,22 @@ def _review(release: Release) -> dict[str, str]:
     return {f"review.{key}": text for key, text in texts.items() if text is not None}
 
 
-def _name(stated: StatedName | None) -> str | None:
-    if stated is None:
+def _name(name: StatedName | None) -> str | None:
+    if name is None:
         return None
-    return listed(stated.name, MOST) if isinstance(stated.name, tuple) else str(stated.name)
+    return join_words(name.name, MOST) if isinstance(name.name, tuple) else str(name.name)
 
 
-def _columns(release: Release) -> dict[str, Item]:
+def _list_columns(release: Release) -> dict[str, Item]:
     """The columns that the spec declares: those of a quality query's states are the tool's."""
     return {
-        name: Item(f"columns.{name}", "declared", _column(column))
+        name: Item(f"columns.{name}", "declared", _describe_column(column))
         for name, column in release.columns.items()
         if column.observed_column is None
     }
 
 
-def _column(column: Column) -> Facts:
+def _describe_column(column: Column) -> Facts:
     grid = column.grid
     dropped = column.nulls_stated and column.null_value is None
     return {
@@ -150,81 +160,87 @@ def _column(column: Column) -> Facts:
 # --- queries ---
 
 
-def _queries(plan: Plan) -> dict[str, Item]:
+def _list_queries(plan: Plan) -> dict[str, Item]:
     numbers = {query.name: query.number for query in plan.release.queries}
     items = {}
     for read, stated_facts in zip(plan.reads, describe_queries(plan), strict=True):
-        query, stated = read.query, to_json(stated_facts)
-        facts = _query(stated, query, plan.release.columns)
-        of = f" of {stated['column']}" if stated["column"] else ""
+        query, facts_json = read.query, to_json(stated_facts)
+        facts = _query(facts_json, query, plan.release.columns)
+        of = f" of {facts_json['column']}" if facts_json["column"] else ""
         by = f" by {facts['by']}" if facts["by"] else ""
-        summary = f"{query.statistic}{of}{by}, {EXPECTED_ERROR} {stated['expected_error']}"
+        summary = f"{query.statistic}{of}{by}, {EXPECTED_ERROR} {facts_json['expected_error']}"
         items[query.name] = Item(f"query[{numbers[query.name]}]", summary, facts)
     return items
 
 
-def _query(stated: Mapping[str, Any], query: Query, columns: Mapping[str, Column]) -> Facts:
+def _query(facts: Mapping[str, Any], query: Query, columns: Mapping[str, Column]) -> Facts:
     """The facts that are compared, as texts and numbers, in the order of telling."""
     sensitivity, threshold, candidates = (
-        stated["sensitivity"],
-        stated["threshold"],
+        facts["sensitivity"],
+        facts["threshold"],
         query.candidates,
     )
     norms = [f"L1 {sensitivity['l1']}"]
     norms += [f"L2 {sensitivity['l2']:.5g}"] if sensitivity["l2"] is not None else []
     selection = query.key_selection
     return {
-        "statistic": stated["statistic"],
-        "column": stated["column"],
-        "by": ", ".join(stated["by"]) or None,
-        "where": stated["where"],
-        "table": stated["table"],
+        "statistic": facts["statistic"],
+        "column": facts["column"],
+        "by": ", ".join(facts["by"]) or None,
+        "where": facts["where"],
+        "table": facts["table"],
         "quantiles": ", ".join(map(write_exact, query.quantiles)) or None,
         "bandwidth": ", ".join(write_exact(axis.bandwidth) for axis in query.curve) or None,
         "k": query.picks if get_statistic(query.statistic).keys.has_key("k") else None,
         **({} if query.own is None else asdict(query.own)),
-        "survey weight": stated.get("survey_weight"),
-        "numerator": _part(query.numerator),
-        "denominator": _part(query.denominator),
+        "survey weight": facts.get("survey_weight"),
+        "numerator": _write_part(query.numerator),
+        "denominator": _write_part(query.denominator),
         "score": None if candidates is None else candidates.score.text,
         "score_upper": None if candidates is None else candidates.grid.upper * candidates.grid.step,
         "score_step": None if candidates is None else candidates.grid.step,
-        "budget asked for": _budget(query),
+        "budget asked for": _describe_budget(query),
         "mechanism asked for": query.mechanism,
         **(
             {}
             if selection is None
-            else {"partition_selection": _amounts(delta=selection.delta, epsilon=selection.epsilon)}
+            else {
+                "partition_selection": _write_amounts(
+                    delta=selection.delta, epsilon=selection.epsilon
+                )
+            }
         ),
-        "number of groups": "private" if stated["cells"] is None else stated["cells"],
-        "planned together": "yes" if stated.get("together") else None,
-        "mechanism": stated["mechanism"],
-        "epsilon": Fraction(stated["epsilon_exact"]),
-        "delta": Fraction(str(stated["delta"])),
+        "number of groups": "private" if facts["cells"] is None else facts["cells"],
+        "planned together": "yes" if facts.get("together") else None,
+        "mechanism": facts["mechanism"],
+        "epsilon": Fraction(facts["epsilon_exact"]),
+        "delta": Fraction(str(facts["delta"])),
         "sensitivity": ", ".join(norms),
-        EXPECTED_ERROR: stated["expected_error"],
+        EXPECTED_ERROR: facts["expected_error"],
         "threshold": None  # from what noisy count on a private key is shown
         if threshold is None
         else f"at least {threshold['at_least']:,} {threshold['counts']}",
-        **_own_lists(query, columns),
-        **_finish(query),
+        **_list_own_lists(query, columns),
+        **_describe_finish(query),
     }
 
 
-def _finish(query: Query) -> Facts:
+def _describe_finish(query: Query) -> Facts:
     """What is done to figures after the noise, as far as it is not the default."""
     finish = query.finish
-    done = ", ".join(map(word, name_deeds(finish))) or None
+    deed_names = ", ".join(map(word, name_deeds(finish))) or None
     share = finish.flag_unreliable_at
     facts = {
-        "figures are": done,
+        "figures are": deed_names,
         "shown if": write_condition(finish),
         "flagged beyond": None if share == AS_RELEASED.flag_unreliable_at else share,
     }
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[str, ...] | None]:
+def _list_own_lists(
+    query: Query, columns: Mapping[str, Column]
+) -> dict[str, tuple[str, ...] | None]:
     """The public lists that the query has for itself: candidates, bins, points of a curve."""
     candidates: tuple[str, ...] | None = None
     if query.candidates is not None:
@@ -241,65 +257,66 @@ def _own_lists(query: Query, columns: Mapping[str, Column]) -> dict[str, tuple[s
     return {"candidates": candidates, "bins": bins, "points": points}
 
 
-def _part(part: Part | None) -> str | None:
+def _write_part(part: Part | None) -> str | None:
     if part is None:
         return None
     counted = f"sum of {part.column.name}" if part.column is not None else "records"
     return f"{counted} where {part.where.text}" if part.where is not None else counted
 
 
-def _budget(query: Query) -> str:
+def _describe_budget(query: Query) -> str:
     target = query.accuracy
     if target is not None:
         records = f", at {target.records} records" if target.records is not None else ""
-        return f"within {write_exact(target.within)} with confidence {write_exact(target.confidence)}{records}"
-    amounts = _amounts(epsilon=query.epsilon, delta=query.delta, rho=query.rho)
+        confidence = write_exact(target.confidence)
+        return f"within {write_exact(target.within)} with confidence {confidence}{records}"
+    amounts = _write_amounts(epsilon=query.epsilon, delta=query.delta, rho=query.rho)
     no_amount = query.epsilon is None and query.rho is None
     return f"weight {write_exact(query.weight)}" if no_amount else amounts
 
 
-def _amounts(**amounts: Fraction | None) -> str:
+def _write_amounts(**amounts: Fraction | None) -> str:
     """Name the amounts that are stated, exactly."""
     return ", ".join(
-        f"{name} {write_exact(some)}" for name, some in amounts.items() if some is not None
+        f"{name} {write_exact(amount)}" for name, amount in amounts.items() if amount is not None
     )
 
 
 # --- record-level tables ---
 
 
-def perturb_changes(pair: Pair) -> Iterator[Change]:
+def find_perturb_changes(pair: Pair) -> Iterator[Change]:
     """Every change of a record-level table; weaker where a unit's loss in the table grows.
 
     Another mechanism, other weights or other columns at the same epsilon change errors and what is
     published, not the guarantee.
     """
     old, new = ({table.name: table for table in release.perturbs} for release in pair.releases)
-    items = _tables(old, new), _tables(new, old)
+    items = _list_tables(old, new), _list_tables(new, old)
     why = "added: each record is published, perturbed, and how many there are"
     for name in dict.fromkeys((*old, *new)):
         if name in old and name in new:
-            yield from _table_changes(pair, old[name], new[name])
+            yield from _compare_tables(pair, old[name], new[name])
         was, now = ({name: side[name]} if name in side else {} for side in items)
-        yield from items_changed("perturb", "table", was, now, why)
+        yield from describe_item_changes("perturb", "table", was, now, why)
 
 
-def _table_changes(pair: Pair, old: Perturb, new: Perturb) -> Iterator[Change]:
+def _compare_tables(pair: Pair, old: Perturb, new: Perturb) -> Iterator[Change]:
     """What a table costs, how often its answers are true, and which columns it has."""
-    what, key = f"table {new.name}", f"perturb[{new.number}]"
-    losses = _loss(pair.old, old), _loss(pair.new, new)
+    subject, key = f"table {new.name}", f"perturb[{new.number}]"
+    losses = _compute_loss(pair.old, old), _compute_loss(pair.new, new)
     for part, was, now in zip(("epsilon", "delta"), *losses, strict=True):
         why = "what the whole table costs one unit"
-        yield from figure_changed(f"{what}: {part}", was, now, key, why)
-    yield from changed(f"{what}: truth", old.truth, new.truth, "see its epsilon", key)
-    before, after = (list(_weights(version)) for version in (old, new))
+        yield from describe_figure_change(f"{subject}: {part}", was, now, key, why)
+    yield from describe_change(f"{subject}: truth", old.truth, new.truth, "see its epsilon", key)
+    before, after = (list(_list_weights(version)) for version in (old, new))
     if before != after:
-        why = moves(before, after, ": more of each record is published")
-        words = listed(before, MOST), listed(after, MOST)
-        yield Change(Kind.OTHER, f"{what}: columns", *words, why, key)
+        why = describe_moves(before, after, ": more of each record is published")
+        words = join_words(before, MOST), join_words(after, MOST)
+        yield Change(Kind.OTHER, f"{subject}: columns", *words, why, key)
 
 
-def _loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
+def _compute_loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
     """Epsilon and delta as the spec states them; of a chance of the truth, what that comes to.
 
     The losses of the laws themselves are a hair smaller, by how their chances are rounded.
@@ -313,11 +330,11 @@ def _loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
     return total.epsilon or Fraction(0), total.delta
 
 
-def _weights(perturb: Perturb) -> dict[str, Fraction]:
+def _list_weights(perturb: Perturb) -> dict[str, Fraction]:
     return {column.name: column.weight for column in perturb.columns}
 
 
-def _tables(tables: Mapping[str, Perturb], others: Mapping[str, Perturb]) -> dict[str, Item]:
+def _list_tables(tables: Mapping[str, Perturb], others: Mapping[str, Perturb]) -> dict[str, Item]:
     """Tables, with what is stated of the columns that the other version of each has too.
 
     Columns that come or go, and what is declared of them, are told elsewhere. Weights count by
@@ -327,7 +344,7 @@ def _tables(tables: Mapping[str, Perturb], others: Mapping[str, Perturb]) -> dic
     for name, table in tables.items():
         facts: dict[str, Value] = {}
         columns = {column.name: column for column in table.columns}
-        weights, others_weights = _weights(table), _weights(others.get(name, table))
+        weights, others_weights = _list_weights(table), _list_weights(others.get(name, table))
         for column_name in others_weights:
             if (column := columns.get(column_name)) is not None:
                 share, before = (
@@ -339,6 +356,6 @@ def _tables(tables: Mapping[str, Perturb], others: Mapping[str, Perturb]) -> dic
                     f"{column.name}: published as": "labels" if column.group else "numbers",
                     f"{column.name}: weight": column.weight if share != before else None,
                 }
-        summary = f"records perturbed, with {listed(list(weights), MOST)}"
+        summary = f"records perturbed, with {join_words(list(weights), MOST)}"
         items[name] = Item(f"perturb[{table.number}]", summary, facts)
     return items

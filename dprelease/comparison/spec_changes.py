@@ -66,36 +66,36 @@ class Item(NamedTuple):
     facts: Facts
 
 
-def elsewhere(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
+def compare_places(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
     """Two absolute paths as the specs could write them; None if they lead to the same place.
 
     That is the same path, or the same one as seen from each spec: the old spec is often a copy in
     another directory.
     """
-    seen = tuple(
+    paths = tuple(
         os.path.relpath(path, os.path.dirname(os.path.abspath(release.file)))
         for release, path in zip(pair.releases, (old, new), strict=True)
     )
-    return None if old == new or seen[0] == seen[1] else (seen[0], seen[1])
+    return None if old == new or paths[0] == paths[1] else (paths[0], paths[1])
 
 
-def changed(  # noqa: PLR0913, PLR0917 - the fields of a change
-    what: str, old: Value, new: Value, why: str = "", key: str = "", kind: Kind = Kind.OTHER
+def describe_change(  # noqa: PLR0913, PLR0917 - the fields of a change
+    subject: str, old: Value, new: Value, why: str = "", key: str = "", kind: Kind = Kind.OTHER
 ) -> Iterator[Change]:
     """The change of one fact, if it has changed."""
     if old != new:
-        yield Change(kind, what, old, new, why, key)
+        yield Change(kind, subject, old, new, why, key)
 
 
-def figure_changed(
-    what: str, old: Fraction | None, new: Fraction | None, key: str, why: str = ""
+def describe_figure_change(
+    subject: str, old: Fraction | None, new: Fraction | None, key: str, why: str = ""
 ) -> Iterator[Change]:
     """The change of a figure that is the worse the larger it is; None is larger than all others."""
     grown = new is None or (old is not None and new > old)
-    yield from changed(what, old, new, why, key, Kind.WEAKER if grown else Kind.STRONGER)
+    yield from describe_change(subject, old, new, why, key, Kind.WEAKER if grown else Kind.STRONGER)
 
 
-def items_changed(  # noqa: PLR0913, PLR0917 - what is compared, and the words on it
+def describe_item_changes(  # noqa: PLR0913, PLR0917 - what is compared, and the words on it
     section: str,
     noun: str,
     old: Mapping[str, Item],
@@ -105,43 +105,45 @@ def items_changed(  # noqa: PLR0913, PLR0917 - what is compared, and the words o
 ) -> Iterator[Change]:
     """The items of a section of the spec that are gone or new, and the changes of the others."""
     for name in dict.fromkeys((*old, *new)):
-        what, was, now = f"{noun} {name}", old.get(name), new.get(name)
+        subject, was, now = f"{noun} {name}", old.get(name), new.get(name)
         if was is None or now is None:
             yield Change(
-                Kind.OTHER, what, was and was.summary, now and now.summary,
+                Kind.OTHER, subject, was and was.summary, now and now.summary,
                 added if was is None else removed, now.key if now else section,
                 "+" if was is None else "-",
             )  # fmt: skip
         else:
             for fact in dict.fromkeys((*was.facts, *now.facts)):
                 values = was.facts.get(fact), now.facts.get(fact)
-                yield from _fact_changed(f"{what}: {fact}", *values, now.key)
+                yield from _describe_fact_change(f"{subject}: {fact}", *values, now.key)
 
 
-def _fact_changed(what: str, old: Fact, new: Fact, key: str) -> Iterator[Change]:
+def _describe_fact_change(subject: str, old: Fact, new: Fact, key: str) -> Iterator[Change]:
     """A public list by its length; of bins that says little, so by their edges."""
     if not isinstance(old, tuple) and not isinstance(new, tuple):
-        yield from changed(what, old, new, _WHY.get(what.rpartition(": ")[2], ""), key)
+        yield from describe_change(
+            subject, old, new, _WHY.get(subject.rpartition(": ")[2], ""), key
+        )
     elif old != new:
         was, now = (fact if isinstance(fact, tuple) else () for fact in (old, new))
         claim = f"; {_CLAIM}" if set(now) - set(was) else ""
         sizes: tuple[Value, Value] = len(was), len(now)
-        if what.endswith("bins"):
-            sizes = listed(was, MOST) or None, listed(now, MOST) or None
-        yield Change(Kind.OTHER, what, *sizes, moves(was, now) + claim, key)
+        if subject.endswith("bins"):
+            sizes = join_words(was, MOST) or None, join_words(now, MOST) or None
+        yield Change(Kind.OTHER, subject, *sizes, describe_moves(was, now) + claim, key)
 
 
-def listed(words: Sequence[str], most: int = 5) -> str:
+def join_words(words: Sequence[str], limit: int = 5) -> str:
     """Some words, and how many more there are."""
-    more = f" and {len(words) - most} more" if len(words) > most else ""
-    return f"{', '.join(words[:most])}{more}"
+    rest = f" and {len(words) - limit} more" if len(words) > limit else ""
+    return f"{', '.join(words[:limit])}{rest}"
 
 
-def moves(before: Sequence[str], after: Sequence[str], remark: str = "") -> str:
+def describe_moves(before: Sequence[str], after: Sequence[str], remark: str = "") -> str:
     """What came to a list, with a remark, and what is gone; or that its order is another."""
     old, new = set(before), set(after)
     added = [word for word in after if word not in old]
     gone = [word for word in before if word not in new]
-    parts = [f"new: {listed(added)}{remark}"] if added else []
-    parts += [f"gone: {listed(gone)}"] if gone else []
+    parts = [f"new: {join_words(added)}{remark}"] if added else []
+    parts += [f"gone: {join_words(gone)}"] if gone else []
     return "; ".join(parts) or "in another order"

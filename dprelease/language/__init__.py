@@ -40,7 +40,7 @@ _spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
 
 
 @contextmanager
-def speaking(language: str) -> Iterator[None]:
+def use_language(language: str) -> Iterator[None]:
     """Let ``say`` speak a language of ``LANGUAGES`` inside the block."""
     before = _spoken.set(language)
     try:
@@ -49,7 +49,7 @@ def speaking(language: str) -> Iterator[None]:
         _spoken.reset(before)
 
 
-def spoken() -> str:
+def get_language() -> str:
     """The language that ``say`` speaks now, as a key of ``LANGUAGES``."""
     return _spoken.get()
 
@@ -67,8 +67,8 @@ def say(sentence: str, /, **values: object) -> str:
     Raises:
         KeyError: No catalogue has the id, or a value is missing.
     """
-    language = spoken()
-    text = catalogue(language)[sentence]
+    language = get_language()
+    text = load_catalogue(language)[sentence]
     texts = {
         name: word(value) if isinstance(value, Sentence | NumberText) else value
         for name, value in values.items()
@@ -83,24 +83,24 @@ def word(text: Text) -> str:
     if isinstance(text, Sentence):
         if text.count is None:
             return say(text.key, **dict(text.values))
-        return counted(text.count, text.key, **dict(text.values))
+        return say_count(text.count, text.key, **dict(text.values))
     return number_text(text) if isinstance(text, NumberText) else text
 
 
-def counted(n: int, sentence: str, /, **values: object) -> str:
+def say_count(n: int, sentence: str, /, **values: object) -> str:
     """Word a sentence on ``n`` things: its form ``one`` or ``many``, which names them ``{n}``."""
-    form = "one" if n in LANGUAGES[spoken()].singular else "many"
+    form = "one" if n in LANGUAGES[get_language()].singular else "many"
     return say(f"{sentence}.{form}", n=n, **values)
 
 
 def number_text(english: str) -> str:
     """Give a number as English writes it, such as 1,234.5, the separators of the language."""
-    language = LANGUAGES[spoken()]
+    language = LANGUAGES[get_language()]
     return english.translate({ord(","): language.thousands, ord("."): language.decimal})
 
 
 @cache
-def catalogue(language: str) -> dict[str, str]:
+def load_catalogue(language: str) -> dict[str, str]:
     """Read the sentences of a language by their ids, once."""
     import tomli
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.errors import Complaint, ExitCode, Failure, Place, unwritten
+from dprelease.errors import Complaint, ExitCode, Failure, Place, build_write_failure
 from dprelease.ledger.entries import Account, Run, SetCap
 from dprelease.ledger.privacy_filter import Caps, Total
 from dprelease.model import Loss
@@ -337,7 +337,7 @@ no_report = Refusal(  # {0}: the report
 def build_export_failure(file: str, reason: str, *, is_of_disk: bool) -> Failure:
     """Entries can't be written to a file."""
     message = f"the entries can't be written to {file}: {reason}"
-    return unwritten("E615", message, "choose another FILE", is_of_disk=is_of_disk)
+    return build_write_failure("E615", message, "choose another FILE", is_of_disk=is_of_disk)
 
 
 def build_place_failure(path: str, reason: str, hint: str, subject: str = "ledger") -> Failure:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dprelease.language import say, speaking, word
+from dprelease.language import say, use_language, word
 from dprelease.ledger.entries import Run
 from dprelease.ledger.privacy_filter import CAPS, Total
 from dprelease.ledger.reservation import Reservation
@@ -230,7 +230,7 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
     previous: PreviousRelease | None = None,
 ) -> Publication:
     """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
-    with speaking(plan.release.report_language):
+    with use_language(plan.release.report_language):
         return _assemble(plan, reservation, sealed, released_at, runs, previous)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
-from dprelease.language import catalogue
+from dprelease.language import load_catalogue
 from dprelease.model import Form, Plan
 
 _FOR_ALL = (
@@ -55,7 +55,7 @@ def load_modules(plan: Plan) -> None:
     for name in _iter_needed(plan):
         for module in _iter_submodules(name):
             import_module(module)
-    catalogue(plan.release.report_language)
+    load_catalogue(plan.release.report_language)
 
 
 def _iter_needed(plan: Plan) -> Iterator[str]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from dprelease.engines import get
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.language import say, speaking
+from dprelease.language import say, use_language
 from dprelease.model import (
     AggregateRequest,
     ExactRecords,
@@ -123,7 +123,7 @@ def _write_made_up_table(release: Release, rows: int, distribution: str, scratch
 
 def _mark_rehearsal(release: Release) -> Release:
     """The release as a rehearsal: its titles, and the names of its tables and files, say so."""
-    with speaking(release.report_language):
+    with use_language(release.report_language):
 
         def mark_title(title: str) -> str:
             return say("words.rehearsal_of", title=title)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from dprelease.engines import get, open_for_table, open_in_session
 from dprelease.engines.engine_interface import Engine
-from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
+from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, name_kind
 from dprelease.kernel.certify.certify import CertifiedPlan
 from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
 from dprelease.kernel.privatize.aggregates import prepare, privatize
@@ -236,7 +236,7 @@ def _guard_charged() -> Iterator[None]:
             ExitCode.AFTER_CHARGE,
             Complaint(
                 "E597",
-                f"the system failed ({kind_of(problem)}) after the budget was charged",
+                f"the system failed ({name_kind(problem)}) after the budget was charged",
                 f"{SYSTEM}; running the same release again costs nothing",
             ),
         ) from None
@@ -245,7 +245,7 @@ def _guard_charged() -> Iterator[None]:
             ExitCode.INTERNAL,
             Complaint(
                 "E599",
-                f"internal error ({kind_of(problem)}) after the budget was charged",
+                f"internal error ({name_kind(problem)}) after the budget was charged",
                 f"running the same release again costs nothing; {REPORT}",
             ),
         ) from None

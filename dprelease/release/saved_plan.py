@@ -18,7 +18,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
-from dprelease.errors import Complaint, ExitCode, Failure, unwritten
+from dprelease.errors import Complaint, ExitCode, Failure, build_write_failure
 from dprelease.files.atomic import LARGEST_TEXT, UnwrittenError, save_file
 from dprelease.ledger.identity import run_id, write_canonical_json
 from dprelease.model import Plan, Release
@@ -61,7 +61,7 @@ def save(file: str, described: Mapping[str, object]) -> None:
     except UnwrittenError as problem:
         message = f"the plan {file} can't be written: {problem.reason}"
         hint = "choose another FILE"
-        raise unwritten("E320", message, hint, is_of_disk=problem.is_of_disk) from None
+        raise build_write_failure("E320", message, hint, is_of_disk=problem.is_of_disk) from None
 
 
 REFUSED = "refused"

@@ -46,7 +46,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, kind_of
+from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, name_kind
 from dprelease.ledger.ledger_messages import used_up
 from dprelease.ledger.reservation import Reservation
 from dprelease.ledger.store import Ledger
@@ -101,7 +101,7 @@ class NoiseDraw:
             if not self.taken or isinstance(problem, free):
                 raise
             of_system = isinstance(problem, OSError | MemoryError | ImportError)
-            raise DrawAborted(kind_of(problem), SYSTEM if of_system else REPORT) from None
+            raise DrawAborted(name_kind(problem), SYSTEM if of_system else REPORT) from None
 
 
 def void_charge(book: Ledger, reservation: Reservation, kind: str, advice: str) -> bytes:

@@ -10,7 +10,7 @@ import re
 from dprelease.combination.combined_figures import Published
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
-from dprelease.language import speaking
+from dprelease.language import use_language
 from dprelease.model import OutputTable
 from dprelease.output.read_back import read_table
 from dprelease.output.released_tables import check_whole
@@ -34,7 +34,7 @@ def rerender(directory: str, form: str) -> bytes:
             _check_records(directory, records, facts)
         if name_report_file(form) == REPORT:  # of whatever version it is
             return content
-        with speaking(facts.language):
+        with use_language(facts.language):
             (report,) = render_report(facts, tables, [form]).values()
     except (Failure, MemoryError):
         raise

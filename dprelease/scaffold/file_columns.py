@@ -43,26 +43,28 @@ class Csv(NamedTuple):
     encoding: str = "utf-8"
 
 
-def csv_columns(file: str, written: Csv) -> list[Named]:
+def read_csv_columns(file: str, form: Csv) -> list[Named]:
     """The columns that the first line names. Raises Failure (exit code 2)."""
     try:
         descriptor = open_plain_file(file)
         try:
             if how := detect_packing(file):
                 with decompress(os.fdopen(descriptor, "rb", closefd=False), how) as stream:
-                    line = first_line(lambda: stream.read(1))
+                    line = read_first_line(lambda: stream.read(1))
             else:
-                line = first_line(lambda: os.read(descriptor, 1))
+                line = read_first_line(lambda: os.read(descriptor, 1))
         finally:
             os.close(descriptor)
     except OSError as problem:
-        raise unreadable(file, problem.strerror or _CLOSED[bool(detect_packing(file))]) from None
+        raise build_unreadable_failure(
+            file, problem.strerror or _CLOSED[bool(detect_packing(file))]
+        ) from None
     if line is None:
-        raise unreadable(file, f"its first line is longer than {_LONGEST} bytes")
-    return [Named(name) for name in _names(file, line, written)]
+        raise build_unreadable_failure(file, f"its first line is longer than {_LONGEST} bytes")
+    return [Named(name) for name in _read_names(file, line, form)]
 
 
-def first_line(read: Callable[[], bytes]) -> bytes | None:
+def read_first_line(read: Callable[[], bytes]) -> bytes | None:
     """The first line without its end, by reading byte by byte; None if it is no header's length.
 
     It ends with the first line feed or carriage return, between quotes too: a header in two lines
@@ -76,36 +78,42 @@ def first_line(read: Callable[[], bytes]) -> bytes | None:
     return bytes(line)
 
 
-def unreadable(file: str, reason: str, hint: str = "") -> Failure:
+def build_unreadable_failure(file: str, reason: str, hint: str = "") -> Failure:
     """Say that the columns of a file can't be read."""
     usual = "name one CSV, Parquet or Arrow file; its path can become a glob or a folder afterwards"
     complaint = Complaint("E015", f"no columns of {file}: {reason}", hint or usual)
     return Failure(ExitCode.SPEC, complaint)
 
 
-def _names(file: str, line: bytes, written: Csv) -> Sequence[str]:
+def _read_names(file: str, line: bytes, form: Csv) -> Sequence[str]:
     try:
-        text = line.removeprefix(_BOM).decode(written.encoding)
+        text = line.removeprefix(_BOM).decode(form.encoding)
     except UnicodeDecodeError:
         hint = "--encoding names another: utf-8, latin-1 or cp1252"
-        raise unreadable(file, f"its first line is not {written.encoding}", hint) from None
+        raise build_unreadable_failure(
+            file, f"its first line is not {form.encoding}", hint
+        ) from None
     # The reader of a run, so that both find the same names.
-    names = split_line(text, written.delimiter, '"') if text.strip() else []
+    names = split_line(text, form.delimiter, '"') if text.strip() else []
     if names is None:
         hint = "a header is one line, and what is between quotes ends in it"
-        raise unreadable(file, "its first line is not a line of CSV", hint)
+        raise build_unreadable_failure(file, "its first line is not a line of CSV", hint)
     if not names:
-        raise unreadable(file, "its first line is empty", "the first line must be the header")
+        raise build_unreadable_failure(
+            file, "its first line is empty", "the first line must be the header"
+        )
     seen: set[str] = set()
     for place, name in enumerate(names, 1):
-        why = no_name(name, seen) or ("looks like a value" if _VALUE.fullmatch(name) else "")
+        why = explain_no_name(name, seen) or (
+            "looks like a value" if _VALUE.fullmatch(name) else ""
+        )
         if why:
-            raise _no_header(file, place, why)
+            raise _build_header_failure(file, place, why)
         seen.add(name.casefold())
     return names
 
 
-def no_name(name: str, seen: set[str]) -> str:
+def explain_no_name(name: str, seen: set[str]) -> str:
     """Why no column of a spec can have the name, after those ``seen`` (casefolded); or nothing."""
     if not name.strip():
         return "is empty"
@@ -118,7 +126,7 @@ def no_name(name: str, seen: set[str]) -> str:
     return "stands there twice" if name.casefold() in seen else ""
 
 
-def _no_header(file: str, place: int, why: str) -> Failure:
+def _build_header_failure(file: str, place: int, why: str) -> Failure:
     """Say that the first line is no header, and nothing of what it holds: it may be a record."""
     message = f"the first line of {file} is not a header: field {place} {why}"
     hint = (
@@ -128,29 +136,29 @@ def _no_header(file: str, place: int, why: str) -> Failure:
     return Failure(ExitCode.SPEC, Complaint("E016", message, hint))
 
 
-def typed_columns(file: str, form: str) -> list[Named]:
+def read_typed_columns(file: str, form: str) -> list[Named]:
     """The columns that the schema declares; no record is read. Raises Failure (exit code 2)."""
     if os.path.exists(file) and not os.path.isfile(file):
-        raise unreadable(file, "it is not a file")
+        raise build_unreadable_failure(file, "it is not a file")
     try:
-        schema = _schema(file, form)
+        schema = _read_schema(file, form)
     except FileNotFoundError:
-        raise unreadable(file, "there is no such file") from None
+        raise build_unreadable_failure(file, "there is no such file") from None
     except (OSError, ValueError):
-        raise unreadable(file, f"it does not hold {form.capitalize()} data") from None
+        raise build_unreadable_failure(file, f"it does not hold {form.capitalize()} data") from None
     if not schema.names:
-        raise unreadable(file, "it has none")
+        raise build_unreadable_failure(file, "it has none")
     times = Counter(name.casefold() for name in schema.names)
     columns = []
     for field in schema:
         twice = {field.name.casefold()} if times[field.name.casefold()] > 1 else set()
-        kind, wrong = _type(field.type), no_name(field.name, twice)
+        kind, wrong = _choose_type(field.type), explain_no_name(field.name, twice)
         why = f"its name {wrong}" if wrong else "" if kind else "of a type that no spec reads"
         columns.append(Named(field.name, kind, why))
     return columns
 
 
-def _schema(file: str, form: str) -> pyarrow.Schema:
+def _read_schema(file: str, form: str) -> pyarrow.Schema:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -160,7 +168,7 @@ def _schema(file: str, form: str) -> pyarrow.Schema:
         return reader.schema
 
 
-def _type(kind: pyarrow.DataType) -> str | None:
+def _choose_type(kind: pyarrow.DataType) -> str | None:
     import pyarrow.types as of
 
     tests = (
@@ -175,5 +183,5 @@ def _type(kind: pyarrow.DataType) -> str | None:
         (of.is_timestamp, "timestamp"),
     )
     if of.is_dictionary(kind):
-        return _type(kind.value_type)
+        return _choose_type(kind.value_type)
     return next((name for test, name in tests if test(kind)), None)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from dprelease.files.packed import strip_packing
-from dprelease.scaffold.file_columns import Csv, Named, unreadable
+from dprelease.scaffold.file_columns import Csv, Named, build_unreadable_failure
 
 MARK = "FILL IN"
 TYPES = "integer, float, decimal, string, boolean, date or timestamp"
@@ -101,13 +101,15 @@ def check_path(path: str) -> None:
     elif _UNSPEAKABLE.search(path):
         why = "its path holds a character that no spec can hold"
     if why:
-        shown = _shown(path)
-        raise unreadable(shown, why, "rename it, or begin with a copy under another name")
+        path_text = _format(path)
+        raise build_unreadable_failure(
+            path_text, why, "rename it, or begin with a copy under another name"
+        )
 
 
-def spec_text(new_spec: NewSpec) -> str:
+def write_spec(new_spec: NewSpec) -> str:
     """The whole spec. It is TOML as it stands, and sound when its marked places are filled in."""
-    what = {"name": quoted(new_spec.name), "mark": MARK, "output": quoted(f"out/{new_spec.name}")}
+    fields = {"name": quote(new_spec.name), "mark": MARK, "output": quote(f"out/{new_spec.name}")}
     read = "the first line, for the names of its columns"
     if new_spec.columns is None:
         read = "nothing"
@@ -115,14 +117,20 @@ def spec_text(new_spec: NewSpec) -> str:
         read = "the schema, for the names and types of its columns"
     marks = 7 if new_spec.columns is None else 6
     head = _HEAD.format(
-        path=_shown(new_spec.path), read=read, spec=_shown(new_spec.spec), marks=marks,
-        path_text=quoted(new_spec.path), **what,
+        path=_format(new_spec.path), read=read, spec=_format(new_spec.spec), marks=marks,
+        path_text=quote(new_spec.path), **fields,
     )  # fmt: skip
-    parts = [head, *_data(new_spec), _PRIVACY.format(**what), "\n", *_columns(new_spec.columns)]
-    return "".join((*parts, _QUERIES.format(**what)))
+    parts = [
+        head,
+        *_iter_data_lines(new_spec),
+        _PRIVACY.format(**fields),
+        "\n",
+        *_iter_column_lines(new_spec.columns),
+    ]
+    return "".join((*parts, _QUERIES.format(**fields)))
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """The text as a TOML string."""
     return "".join(
         char if char.isprintable() else f"\\U{ord(char):08x}"
@@ -130,25 +138,25 @@ def quoted(text: str) -> str:
     )
 
 
-def _shown(text: str) -> str:
+def _format(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-def key_text(name: str) -> str:
+def write_key(name: str) -> str:
     """A key as TOML takes it: bare where it may be, else quoted."""
-    return name if _BARE.fullmatch(name) else quoted(name)
+    return name if _BARE.fullmatch(name) else quote(name)
 
 
-def _data(new_spec: NewSpec) -> Iterator[str]:
+def _iter_data_lines(new_spec: NewSpec) -> Iterator[str]:
     if new_spec.format != "csv":
         return
     if new_spec.columns is None:
         yield f"header = false\n# {MARK} 7: the names of the columns, all in order\n# names = []\n"
     tabs = strip_packing(new_spec.path).lower().endswith(".tsv")
     if new_spec.written.delimiter != ("\t" if tabs else ","):
-        yield f"delimiter = {quoted(new_spec.written.delimiter)}\n"
+        yield f"delimiter = {quote(new_spec.written.delimiter)}\n"
     if new_spec.written.encoding != "utf-8":
-        yield f"encoding = {quoted(new_spec.written.encoding)}\n"
+        yield f"encoding = {quote(new_spec.written.encoding)}\n"
     else:
         yield '# encoding = "latin-1"   # or cp1252: how older programs write letters such as ü\n'
     yield '# null_values = ["", "n/a"]  # texts that stand for a missing value; else "" alone\n'
@@ -158,7 +166,7 @@ def _data(new_spec: NewSpec) -> Iterator[str]:
     yield "#                        # is a record: each line of such a text is read as one\n"
 
 
-def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
+def _iter_column_lines(columns: Sequence[Named] | None) -> Iterator[str]:
     yield f"# {MARK} 5: what is publicly known of the columns that are needed; nothing is guessed\n"
     yield f"# type = one of {TYPES}\n"
     yield "# boolean reads yes, y, true, t, 1, no, n, false, f, 0; other words are a string's\n"
@@ -168,10 +176,10 @@ def _columns(columns: Sequence[Named] | None) -> Iterator[str]:
     yield '# other = "other", the group of all other values; without it they are in none\n'
     yield '# source = "public: ...", the rule that bounds or keys come from\n'
     for column in columns if columns is not None else (Named("NAME"),):
-        yield f"\n# [columns.{key_text(column.name)}]\n"
+        yield f"\n# [columns.{write_key(column.name)}]\n"
         if column.unread:
             yield f"# can't be used: {column.unread}\n"
             continue
-        yield f"# type = {quoted(column.type) if column.type else ''}".rstrip() + "\n"
+        yield f"# type = {quote(column.type) if column.type else ''}".rstrip() + "\n"
         yield '# source = "public: "\n'
     yield "\n"

@@ -3,9 +3,9 @@
 import json
 import re
 
-from dprelease.cli.explain_command import groups
+from dprelease.cli.explain_command import list_groups
 
-CODES = [code for group in groups() for code in group.codes]
+CODES = [code for group in list_groups() for code in group.codes]
 
 
 def test_a_code_is_explained_with_what_holds_and_what_to_do(cli):

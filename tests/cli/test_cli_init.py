@@ -13,8 +13,13 @@ import tomli
 import dprelease
 from dprelease.errors import Failure
 from dprelease.model import ColumnType, Dialect, InputColumn, Source
-from dprelease.scaffold.file_columns import Csv, csv_columns, first_line, typed_columns
-from dprelease.scaffold.template import MARK, key_text, quoted
+from dprelease.scaffold.file_columns import (
+    Csv,
+    read_csv_columns,
+    read_first_line,
+    read_typed_columns,
+)
+from dprelease.scaffold.template import MARK, quote, write_key
 from dprelease.sources.shared.files import lay_out
 
 CANARY = "KANARIENVOGEL"
@@ -122,7 +127,7 @@ def test_not_one_byte_after_the_header_is_read(data, monkeypatch):
         return taken[-1]
 
     monkeypatch.setattr(os, "read", counting)
-    csv_columns(str(data), Csv())
+    read_csv_columns(str(data), Csv())
     assert b"".join(taken) == HEADER.encode()
 
 
@@ -132,7 +137,7 @@ def test_the_reader_does_not_wait_for_what_comes_after_the_header(header, end):
     out, into = os.pipe()
     try:
         os.write(into, f"{header}{end}{CANARY}".encode())
-        assert first_line(lambda: os.read(out, 1)) == header.encode()
+        assert read_first_line(lambda: os.read(out, 1)) == header.encode()
         assert os.read(out, 100) == CANARY.encode()
     finally:
         os.close(out)
@@ -177,7 +182,7 @@ def test_a_first_line_that_is_no_header_is_refused_and_not_shown(tmp_path, line)
     file = tmp_path / "a.csv"
     file.write_text(f"{line}\nx,y\n")
     with pytest.raises(Failure) as caught:
-        csv_columns(str(file), Csv())
+        read_csv_columns(str(file), Csv())
     assert caught.value.complaints[0].code in {"E015", "E016"}
     assert CANARY not in str(caught.value)
 
@@ -245,7 +250,7 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
         }
     )
     pq.write_table(table, folder / "a.parquet")
-    types = [each.type for each in typed_columns(str(folder / "a.parquet"), "parquet")]
+    types = [each.type for each in read_typed_columns(str(folder / "a.parquet"), "parquet")]
     assert types == ["string", "integer", "float", "date", "timestamp", "string", None]
     answer = cli("init", "a.parquet")
     assert (answer.code, answer.err) == (0, "")
@@ -266,7 +271,7 @@ def test_parquet_gives_types_from_its_schema(cli, folder):
 
 @pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb\t", "ä 𝄞", "\u2028\u00a0", "#"])
 def test_names_are_quoted_as_toml_reads_them(text):
-    assert tomli.loads(f"{quoted(text)} = 1") == {text: 1}
+    assert tomli.loads(f"{quote(text)} = 1") == {text: 1}
 
 
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
@@ -279,11 +284,11 @@ def test_a_header_falls_into_the_names_that_a_run_finds(tmp_path, line, names, s
     file = tmp_path / "a.csv"
     file.write_bytes(start + f"{line}\r\n1,2\r\n".encode())
     for encoding in ("utf-8", "latin-1"):
-        assert [each.name for each in csv_columns(str(file), Csv(",", encoding))] == names
+        assert [each.name for each in read_csv_columns(str(file), Csv(",", encoding))] == names
     dialect = Dialect(encoding="latin-1")
     wanted = [InputColumn(name, ColumnType.STRING) for name in names]
     assert lay_out(Source(str(file), "csv", dialect), wanted).width == 2
-    assert tomli.loads("\n".join(f"[{key_text(each)}]" for each in names)).keys() == set(names)
+    assert tomli.loads("\n".join(f"[{write_key(each)}]" for each in names)).keys() == set(names)
 
 
 def test_what_no_header_may_be_comes_with_what_to_do(cli, folder):
@@ -315,7 +320,7 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     zoned, spans = pa.array([0], pa.timestamp("us", "UTC")), pa.array([0], pa.duration("us"))
     names = ["a", "A", "", "b\n", "at", "c", "span"]
     pq.write_table(pa.table([["x"], ["x"], ["x"], ["x"], zoned, ["x"], spans], names=names), file)
-    found = {each.name: each.unread for each in typed_columns(file, "parquet")}
+    found = {each.name: each.unread for each in read_typed_columns(file, "parquet")}
     assert found["a"] == found["A"] == "its name stands there twice"
     assert "empty" in found[""]
     assert "control" in found["b\n"]
@@ -324,7 +329,7 @@ def test_columns_of_parquet_that_no_spec_can_name_or_read_are_said_to_be_so(tmp_
     assert "type" in found["span"]
     pq.write_table(pa.table({}), file)
     with pytest.raises(Failure):
-        typed_columns(file, "parquet")
+        read_typed_columns(file, "parquet")
 
 
 @pytest.mark.parametrize("name", ["pipe.csv", "pipe.parquet"])

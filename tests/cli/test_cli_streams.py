@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from dprelease.cli.views.console import printable
-from dprelease.language import ENGLISH, LANGUAGES, catalogue
+from dprelease.cli.views.console import make_printable
+from dprelease.language import ENGLISH, LANGUAGES, load_catalogue
 
 CANARY = "canary-7f3a"
 BUG = "this is a bug in dprelease: please report it, with this line"
@@ -170,9 +170,9 @@ def test_an_error_that_standard_output_does_not_take_is_told_beside(folder, quie
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_sentences_of_every_language_are_shown_as_they_are(language):
-    for sentence in catalogue(language).values() if language != ENGLISH else ():
-        assert printable(sentence) == sentence
-    assert printable("\x1b[2J\x07\u2028\u202e\x9b") == "\ufffd[2J\ufffd\ufffd\ufffd\ufffd"
+    for sentence in load_catalogue(language).values() if language != ENGLISH else ():
+        assert make_printable(sentence) == sentence
+    assert make_printable("\x1b[2J\x07\u2028\u202e\x9b") == "\ufffd[2J\ufffd\ufffd\ufffd\ufffd"
 
 
 def test_closed_streams_are_no_error(folder):

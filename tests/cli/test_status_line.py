@@ -9,7 +9,7 @@ import time
 import pytest
 
 from dprelease import Stage
-from dprelease.cli.status_line import StatusLine, status_text
+from dprelease.cli.status_line import StatusLine, format_status
 
 READ = Stage("read the data for visits", 4, 7)
 CLEAR = "\r\x1b[2K"
@@ -67,12 +67,12 @@ def put(terminal: Terminal, environment: pytest.MonkeyPatch) -> Terminal:
     ],
 )
 def test_a_line(stage: Stage, seconds: int, line: str) -> None:
-    assert status_text(stage, seconds, 80) == line
+    assert format_status(stage, seconds, 80) == line
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_a_line_is_narrower_than_the_terminal_and_its_numbers_are_whole(width: int) -> None:
-    line = status_text(Stage("read the data for " + "x" * 100, 4, 7, 0.5), 12, width)
+    line = format_status(Stage("read the data for " + "x" * 100, 4, 7, 0.5), 12, width)
     assert len(line) < width
     assert line.startswith("[4/7] ")
     assert line.endswith(": 50 %, 12 s")
@@ -81,7 +81,7 @@ def test_a_line_is_narrower_than_the_terminal_and_its_numbers_are_whole(width: i
 
 def test_no_terminal_is_so_narrow_that_a_line_is_broken() -> None:
     stage = Stage("read the data for visits", 1000, 2000, 0.5)
-    assert len(status_text(stage, 100_000, 20)) < 20
+    assert len(format_status(stage, 100_000, 20)) < 20
 
 
 def test_the_line_is_drawn_again_as_time_passes_and_wiped_at_the_end(
@@ -89,7 +89,7 @@ def test_the_line_is_drawn_again_as_time_passes_and_wiped_at_the_end(
 ) -> None:
     terminal = put(Terminal(), environment)
     now = [50.0]
-    line = StatusLine(wanted=True, clock=lambda: now[0])
+    line = StatusLine(is_on=True, clock=lambda: now[0])
     with line as watcher:
         assert watcher is not None
         watcher(Stage("plan", 1))
@@ -109,7 +109,7 @@ def test_the_line_is_drawn_again_as_time_passes_and_wiped_at_the_end(
 def test_the_line_draws_itself_again(environment: pytest.MonkeyPatch) -> None:
     environment.setattr("dprelease.cli.status_line.REDRAWN", 0.001)
     terminal, now = put(Terminal(), environment), [0.0]
-    with StatusLine(wanted=True, clock=lambda: now[0]) as watcher:
+    with StatusLine(is_on=True, clock=lambda: now[0]) as watcher:
         assert watcher is not None
         watcher(READ)
         now[0] = 5
@@ -123,14 +123,14 @@ def test_nobody_is_shown_anything_off_a_terminal(
     quiet: bool, environment: pytest.MonkeyPatch
 ) -> None:
     terminal = put(Terminal() if quiet else File(), environment)
-    with StatusLine(wanted=not quiet) as watcher:
+    with StatusLine(is_on=not quiet) as watcher:
         assert watcher is None
     assert terminal.getvalue() == ""
 
 
 def test_a_terminal_that_goes_stops_no_run(environment: pytest.MonkeyPatch) -> None:
     put(Broken(), environment)
-    with StatusLine(wanted=True) as watcher:
+    with StatusLine(is_on=True) as watcher:
         assert watcher is not None
         watcher(READ)
 
@@ -141,6 +141,6 @@ def test_no_thread_to_draw_the_line_stops_no_run(environment: pytest.MonkeyPatch
 
     terminal = put(Terminal(), environment)
     environment.setattr("threading.Thread.start", refused)
-    with StatusLine(wanted=True) as watcher:
+    with StatusLine(is_on=True) as watcher:
         assert watcher is None
     assert terminal.getvalue() == ""

@@ -269,7 +269,7 @@ def _noted(problem: BaseException) -> str:
     return _KIND_OF(problem)
 
 
-_KIND_OF = errors.kind_of
+_KIND_OF = errors.name_kind
 
 
 @contextlib.contextmanager

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping
 import pytest
 from product_source import FILES, PACKAGE, nodes, parsed, source_of
 
-from dprelease.cli.explain_command import groups
+from dprelease.cli.explain_command import list_groups
 
 CODE = re.compile(r"[EW][0-9]{3}")
-LIST = {code: said for group in groups() for code, said in group.codes.items()}
+LIST = {code: said for group in list_groups() for code, said in group.codes.items()}
 
 # Codes that the published format of specs names; they keep these meanings.
 PUBLISHED = {
@@ -106,7 +106,7 @@ def misused(modules: Mapping[str, str]) -> set[str]:
 
 
 def test_no_code_stands_for_two_things() -> None:
-    listed = [code for group in groups() for code in group.codes]
+    listed = [code for group in list_groups() for code in group.codes]
     assert len(set(listed)) == len(listed)
     assert all(CODE.fullmatch(code) for code in listed)
     meanings = [says for says, _ in LIST.values()]
@@ -115,7 +115,7 @@ def test_no_code_stands_for_two_things() -> None:
 
 
 def test_codes_stand_in_order_within_their_group() -> None:
-    for group in groups():
+    for group in list_groups():
         assert list(group.codes) == sorted(group.codes)
         assert group.heading
         assert group.holds

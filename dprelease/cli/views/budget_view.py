@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import asdict
 
-from dprelease.cli.views.console import answer, answer_json, folded
+from dprelease.cli.views.console import answer, answer_json, fold_line
 from dprelease.cli.views.text_layout import (
-    new_table,
-    remaining_text,
-    rendered,
-    rounded_up,
-    spent_text,
+    build_table,
+    format_remaining,
+    format_spent,
+    render_tables,
+    round_up,
 )
 from dprelease.errors import Complaint
 from dprelease.files.atomic import UnwrittenError, save_file
@@ -43,24 +43,24 @@ def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_js
     """Write the cap that was just set to standard output. A note, if nothing is left under it."""
     caps = account.cap.caps if account.cap else Caps()
     remainders = left_under(caps, account.terms)
-    held = {name: number_or_none(getattr(caps, name)) for name in CAPS}
+    amounts = {name: number_or_none(getattr(caps, name)) for name in CAPS}
     if as_json:
         answer_json(
             {
                 "schema": "dprelease/cap/1",
                 "ledger": format_place(ledger),
                 "dataset": account.dataset,
-                "cap": held,
+                "cap": amounts,
                 "left": remainders,
                 "warnings": [warning.to_dict() for warning in warnings],
             }
         )
     else:
         amounts_left = [
-            f"{name} {_cap(held[name])}"
-            + ("" if left is None else f", left {remaining_text(left)}")
+            f"{name} {_cap(amounts[name])}"
+            + ("" if left is None else f", left {format_remaining(left)}")
             for name, left in remainders.items()
-            if name == "epsilon" or held[name] is not None
+            if name == "epsilon" or amounts[name] is not None
         ]
         answer(f'{ledger}: cap of "{account.dataset}": {"; ".join(amounts_left)}')
     if any(remaining is not None and not remaining for remaining in remainders.values()):
@@ -80,19 +80,19 @@ def tell(facts: Facts, as_json: bool) -> None:
     for dataset in facts["datasets"]:
         answer("")
         if dataset["runs"]:
-            listed = _grouped(dataset) if "groups" in dataset else _table(dataset)
-            answer(rendered([(listed, "")]))
+            listed = _build_table(dataset) if "groups" in dataset else _build_dataset_table(dataset)
+            answer(render_tables([(listed, "")]))
         else:
             answer(f"{dataset['dataset']}: nothing was charged yet")
-        for line in _account(dataset):
+        for line in _describe_account(dataset):
             answer(_fold(line))
 
 
 def _fold(line: str) -> str:
-    return folded(line, sys.stdout, 9)
+    return fold_line(line, sys.stdout, 9)
 
 
-def _table(dataset: Facts) -> Table:
+def _build_dataset_table(dataset: Facts) -> Table:
     runs: Sequence[Facts] = dataset["runs"]
     columns: dict[str, list[str]] = {
         "charged at": [run["charged_at"][:16].replace("T", " ") for run in runs],
@@ -107,12 +107,12 @@ def _table(dataset: Facts) -> Table:
         ]
     for loss in ("epsilon", "delta", "rho"):
         if loss == "epsilon" or any(run[loss] for run in runs):
-            columns[loss] = [rounded_up(run[loss]) for run in runs]
+            columns[loss] = [round_up(run[loss]) for run in runs]
     columns["state"] = [run["state"] for run in runs]
-    columns["spent"] = [rounded_up(run["spent"]["epsilon"]) for run in runs]
+    columns["spent"] = [round_up(run["spent"]["epsilon"]) for run in runs]
     if any(run["composed"]["by"] == "zCDP" for run in runs):
-        columns["composed"] = [rounded_up(run["composed"]["epsilon"]) for run in runs]
-    table = new_table(str(dataset["dataset"]))
+        columns["composed"] = [round_up(run["composed"]["epsilon"]) for run in runs]
+    table = build_table(str(dataset["dataset"]))
     for heading in columns:
         side: Literal["left", "right"] = "left" if heading in _TEXTS else "right"
         table.add_column(heading, justify=side, overflow="fold")
@@ -121,15 +121,15 @@ def _table(dataset: Facts) -> Table:
     return table
 
 
-def _grouped(dataset: Facts) -> Table:
+def _build_table(dataset: Facts) -> Table:
     by: str = dataset["by"]
-    table = new_table(str(dataset["dataset"]))
+    table = build_table(str(dataset["dataset"]))
     table.add_column(by, justify="left", overflow="fold")
     for heading in ("releases", "epsilon", "delta", "rho"):
         table.add_column(heading, justify="right", overflow="fold")
     for group in dataset["groups"]:
         losses = [
-            "-" if group[loss] is None else rounded_up(group[loss])
+            "-" if group[loss] is None else round_up(group[loss])
             for loss in ("epsilon", "delta", "rho")
         ]
         table.add_row(group[by] or "-", str(group["releases"]), *losses)
@@ -158,29 +158,29 @@ def tell_csv(facts: Facts) -> None:
         answer(text.getvalue().rstrip("\n"))
 
 
-def _account(dataset: Facts) -> Iterator[str]:
+def _describe_account(dataset: Facts) -> Iterator[str]:
     """Say what is spent and left below the table."""
-    spent, total, cap = dataset["spent"], dataset["composed"], dataset["cap"]
+    spending, total, cap = dataset["spent"], dataset["composed"], dataset["cap"]
     if any(run["disjoint_periods"] for run in dataset["runs"]):
         yield "* a unit has records in one such period only; spent: the periods that cost most"
     composed = total is not None and total["by"] == "zCDP"
-    yield from unit_lines(dataset["units"])
-    delta = f", delta {spent_text(spent['delta'])}" if spent["delta"] else ""
-    yield f"spent    epsilon {spent_text(spent['epsilon'])}{delta}, plain sums"
+    yield from describe_units(dataset["units"])
+    delta = f", delta {format_spent(spending['delta'])}" if spending["delta"] else ""
+    yield f"spent    epsilon {format_spent(spending['epsilon'])}{delta}, plain sums"
     if composed:
-        epsilon, delta = spent_text(total["epsilon"]), spent_text(total["delta"])
+        epsilon, delta = format_spent(total["epsilon"]), format_spent(total["delta"])
         yield f"         epsilon {epsilon} at delta {delta}, composed"
-    for what in cap:
-        if cap[what] is None:
-            if what == "epsilon" or spent["delta"]:
-                yield f"cap      {what}: none"
+    for part in cap:
+        if cap[part] is None:
+            if part == "epsilon" or spending["delta"]:
+                yield f"cap      {part}: none"
             continue
-        reserved = dataset["kept"] if what == "delta" else 0
-        note = f"; {spent_text(reserved)} reserved for composition" if reserved else ""
-        remaining = remaining_text(dataset["left"][what])
+        reserved = dataset["kept"] if part == "delta" else 0
+        note = f"; {format_spent(reserved)} reserved for composition" if reserved else ""
+        remaining = format_remaining(dataset["left"][part])
         when = f" for {dataset['left_for']}" if dataset.get("left_for") else ""
-        yield f"cap      {what} {remaining_text(cap[what])}, left {remaining}{when}{note}"
-        yield f"         {_bar(cap[what], dataset['left'][what])}"
+        yield f"cap      {part} {format_remaining(cap[part])}, left {remaining}{when}{note}"
+        yield f"         {_draw_bar(cap[part], dataset['left'][part])}"
     for set_cap in dataset["caps"]:
         caps = ", ".join(
             f"{name} {_cap(set_cap[name])}" for name in CAPS if set_cap[name] is not None
@@ -199,42 +199,42 @@ def _account(dataset: Facts) -> Iterator[str]:
         )
 
 
-def _bar(cap: float, remaining: float) -> str:
+def _draw_bar(cap: float, remaining: float) -> str:
     """How much of a cap is used up; any use is seen, and a bar is full where nothing remains."""
-    spent = 1 - Fraction(str(remaining)) / Fraction(str(cap)) if cap else Fraction(1)
-    filled = ceil(spent * _BAR)
-    return f"{'█' * filled}{'░' * (_BAR - filled)} {ceil(100 * spent)}% used"
+    share = 1 - Fraction(str(remaining)) / Fraction(str(cap)) if cap else Fraction(1)
+    filled = ceil(share * _BAR)
+    return f"{'█' * filled}{'░' * (_BAR - filled)} {ceil(100 * share)}% used"
 
 
 def _cap(value: float | None) -> str:
-    return "none" if value is None else remaining_text(value)
+    return "none" if value is None else format_remaining(value)
 
 
-def unit_lines(units: Sequence[Facts]) -> Iterator[str]:
+def describe_units(units: Sequence[Facts]) -> Iterator[str]:
     """Say what is protected, and what people should look at before they believe the total."""
     noted = [unit for unit in units if unit["unit"] is not None]
     for unit in noted:
-        of = f" ({_entries(unit)})" if len(noted) > 1 else ""
-        yield f"unit     {_unit(unit)}, {unit['adjacency']}{of}"
+        of = f" ({_describe_entries(unit)})" if len(noted) > 1 else ""
+        yield f"unit     {_describe_unit(unit)}, {unit['adjacency']}{of}"
     if len({unit["description"] for unit in noted} - {None}) > 1:
         yield "note     the unit is described in several ways: is it the same one?"
 
 
-def _unit(unit: Facts) -> str:
+def _describe_unit(unit: Facts) -> str:
     definition = unit["definition"] or {}
-    made = f" = {definition['expression']}" if "expression" in definition else ""
+    source = f" = {definition['expression']}" if "expression" in definition else ""
     described = f": {unit['description']}" if unit["description"] is not None else ""
-    return f"{unit['unit']}{made}{described}"
+    return f"{unit['unit']}{source}{described}"
 
 
-def _entries(unit: Facts, most: int = 5) -> str:
+def _describe_entries(unit: Facts, limit: int = 5) -> str:
     numbers: Sequence[int] = unit["entries"]
-    more = f" and {len(numbers) - most} more" if len(numbers) > most else ""
-    listed = ", ".join(map(str, numbers[:most]))
-    return f"{'entry' if len(numbers) == 1 else 'entries'} {listed}{more}"
+    rest = f" and {len(numbers) - limit} more" if len(numbers) > limit else ""
+    listed = ", ".join(map(str, numbers[:limit]))
+    return f"{'entry' if len(numbers) == 1 else 'entries'} {listed}{rest}"
 
 
-def lines_of(chain: Sequence[Entry]) -> list[str]:
+def format_lines(chain: Sequence[Entry]) -> list[str]:
     """Entries in order, one JSON object each."""
     return [json.dumps(asdict(entry)) for entry in chain]
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from stat import S_ISREG
 
-from dprelease.cli.views.console import columns_of, folded, paint, printable, width_of
+from dprelease.cli.views.console import count_columns, fold_line, get_width, make_printable, paint
 from dprelease.errors import Complaint
 
 _INDENT = 4
@@ -34,11 +34,11 @@ def complain(
     ``texts`` holds what was read otherwise than from a file, by the names in places.
     """
     lines: dict[str, list[str]] = {name: text.split("\n") for name, text in (texts or {}).items()}
-    for group in _by_cause(complaints):
-        sys.stderr.write("\n".join(_told(group, style, lines)) + "\n")
+    for group in _group_by_cause(complaints):
+        sys.stderr.write("\n".join(_format_group(group, style, lines)) + "\n")
 
 
-def _by_cause(complaints: Iterable[Complaint]) -> list[list[Complaint]]:
+def _group_by_cause(complaints: Iterable[Complaint]) -> list[list[Complaint]]:
     """Complaints that say one thing of several places, or several things of one place.
 
     Each has the same code and remedy.
@@ -55,30 +55,32 @@ def _by_cause(complaints: Iterable[Complaint]) -> list[list[Complaint]]:
     return list({id(group): group for group in groups.values()}.values())
 
 
-def _told(group: Sequence[Complaint], style: str, lines: dict[str, list[str]]) -> Iterator[str]:
-    first, *others = group
-    watched = width_of(sys.stderr) is not None
+def _format_group(
+    group: Sequence[Complaint], style: str, lines: dict[str, list[str]]
+) -> Iterator[str]:
+    first, *followers = group
+    watched = get_width(sys.stderr) is not None
     hint = first.hint and f"hint: {first.hint}"
-    source = list(_source(first, style, lines))
+    source = list(_format_source(first, style, lines))
     below = watched and bool(source) and bool(hint)
     head = _fold(str(first._replace(hint="") if below else first))
     yield head.replace(first.code, paint(first.code, style, sys.stderr), 1)
     yield from source
     if below:
         yield _fold(f"{'':{_INDENT}}{hint}")
-    for other in others:
-        if other.message == first.message:
-            key = f" [{other.key}]" if other.key else ""
-            yield _fold(f"{'':{_INDENT}}also {other.place or ''}{key}")
+    for follower in followers:
+        if follower.message == first.message:
+            key = f" [{follower.key}]" if follower.key else ""
+            yield _fold(f"{'':{_INDENT}}also {follower.place or ''}{key}")
         else:
-            yield _fold(f"{'':{_INDENT}}also {other.message}")
+            yield _fold(f"{'':{_INDENT}}also {follower.message}")
 
 
 def _fold(text: str) -> str:
-    return folded(printable(text), sys.stderr, _INDENT)
+    return fold_line(make_printable(text), sys.stderr, _INDENT)
 
 
-def _source(complaint: Complaint, style: str, lines: dict[str, list[str]]) -> Iterator[str]:
+def _format_source(complaint: Complaint, style: str, lines: dict[str, list[str]]) -> Iterator[str]:
     """The line of the spec and a mark below the place; nothing where it can't be read again."""
     place = complaint.place
     if place is None:
@@ -86,7 +88,7 @@ def _source(complaint: Complaint, style: str, lines: dict[str, list[str]]) -> It
     if complaint.code.startswith("E00") and not place.file.endswith(_PARSED):
         return  # no spec was read: the file may be data, named by mistake
     if place.file not in lines:
-        lines[place.file] = _lines_of(place.file)
+        lines[place.file] = _read_lines(place.file)
     known_lines = lines[place.file]
     if not place.line <= len(known_lines):
         return
@@ -96,17 +98,19 @@ def _source(complaint: Complaint, style: str, lines: dict[str, list[str]]) -> It
     at = min(place.column - 1, len(line))
     token = _TOKEN.match(line, at)
     number = str(place.line)
-    room = (width_of(sys.stderr) or _PIPED_WIDTH) - _INDENT - len(number) - 4
+    room = (get_width(sys.stderr) or _PIPED_WIDTH) - _INDENT - len(number) - 4
     end = token.end() if token else at + 1
-    before, marked, after = _cut(_shown(line[:at]), _shown(line[at:end]), _shown(line[end:]), room)
+    before, marked, after = _cut(
+        _format_text(line[:at]), _format_text(line[at:end]), _format_text(line[end:]), room
+    )
     bar = paint("|", "quiet", sys.stderr)
-    gap = " " * columns_of(before)
-    mark = paint("^" * max(1, columns_of(marked)), style, sys.stderr)
+    gap = " " * count_columns(before)
+    mark = paint("^" * max(1, count_columns(marked)), style, sys.stderr)
     yield f"{'':{_INDENT}}{number} {bar} {before}{marked}{after}".rstrip()
     yield f"{'':{_INDENT + len(number)}} {bar} {gap}{mark}"
 
 
-def _lines_of(file: str) -> list[str]:
+def _read_lines(file: str) -> list[str]:
     """The lines of a file; none of what is no plain file any more, or is too large."""
     try:
         status = os.stat(file)
@@ -118,42 +122,44 @@ def _lines_of(file: str) -> list[str]:
         return []
 
 
-def _shown(text: str) -> str:
-    return printable(text.replace("\t", _TAB))
+def _format_text(text: str) -> str:
+    return make_printable(text.replace("\t", _TAB))
 
 
 def _cut(before: str, marked: str, after: str, room: int) -> tuple[str, str, str]:
     """The three parts of a line, cut to a width: what is marked stays, then what is around it."""
     room = max(room, 12)
-    if columns_of(before + marked + after) <= room:
+    if count_columns(before + marked + after) <= room:
         return before, marked, after
-    marked = _beginning(marked, room - 4)
-    remaining = room - columns_of(marked)
-    before = _beginning(before[::-1], max(remaining * 2 // 3, remaining - columns_of(after)))[::-1]
-    return before, marked, _beginning(after, room - columns_of(before + marked))
+    marked = _cut_text(marked, room - 4)
+    remaining = room - count_columns(marked)
+    before = _cut_text(before[::-1], max(remaining * 2 // 3, remaining - count_columns(after)))[
+        ::-1
+    ]
+    return before, marked, _cut_text(after, room - count_columns(before + marked))
 
 
-def _beginning(text: str, most: int) -> str:
+def _cut_text(text: str, width: int) -> str:
     """The text, cut to so many columns; where it is cut stands a mark."""
-    if columns_of(text) <= most:
+    if count_columns(text) <= width:
         return text
-    cut = text[: max(0, most)]
-    while cut and columns_of(cut) > most - 1:
+    cut = text[: max(0, width)]
+    while cut and count_columns(cut) > width - 1:
         cut = cut[:-1]
-    return f"{cut}…" if most > 0 else ""
+    return f"{cut}…" if width > 0 else ""
 
 
-def counted_errors(by_file: Mapping[str, Sequence[Complaint]]) -> str:
+def count_errors(by_file: Mapping[str, Sequence[Complaint]]) -> str:
     """How many errors there are, and in how many of the files: ``11 errors in 1 file``."""
     from dprelease.specfile.complaints.reporter import MORE
 
     bad = {file: complaints for file, complaints in by_file.items() if complaints}
     number = sum(map(len, bad.values()))
-    more = any(complaint.code == MORE for complaints in bad.values() for complaint in complaints)
-    errors = f"more than {number - 1} errors" if more else _counted(number, "error")
+    is_cut = any(complaint.code == MORE for complaints in bad.values() for complaint in complaints)
+    errors = f"more than {number - 1} errors" if is_cut else _format_count(number, "error")
     of = f" of {len(by_file)}" if len(by_file) > 1 else ""
     return f"{errors} in {len(bad)}{of} file{'s' if len(by_file) > 1 else ''}"
 
 
-def _counted(number: int, noun: str) -> str:
+def _format_count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

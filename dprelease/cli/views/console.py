@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from dprelease.errors import unwritten
+from dprelease.errors import build_write_failure
 
 _STYLES = {"error": "31;1", "warning": "33", "good": "32", "quiet": "2"}
 NARROWEST = 20
@@ -35,7 +35,7 @@ def abandon_stdout() -> None:
     os.dup2(nowhere, sys.stdout.fileno())
 
 
-def on_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO) -> bool:
     """Whether a person watches the stream, on a terminal that can move its cursor."""
     able = (
         os.name == "posix" or "WT_SESSION" in os.environ
@@ -43,23 +43,23 @@ def on_terminal(stream: TextIO) -> bool:
     return able and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def in_colour(stream: TextIO) -> bool:
+def is_coloured(stream: TextIO) -> bool:
     """Whether the stream may carry colour."""
-    return on_terminal(stream) and not os.environ.get("NO_COLOR")
+    return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:
     """The text in a style of ``_STYLES``, where the stream may carry colour."""
-    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if in_colour(stream) else text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if is_coloured(stream) else text
 
 
-def width_of(stream: TextIO) -> int | None:
+def get_width(stream: TextIO) -> int | None:
     """How many columns a person sees of the stream; None where nobody watches."""
-    if not on_terminal(stream):
+    if not is_terminal(stream):
         return None
-    wanted = os.environ.get("COLUMNS", "")
-    if wanted.isdecimal() and int(wanted):
-        return max(NARROWEST, int(wanted))
+    setting = os.environ.get("COLUMNS", "")
+    if setting.isdecimal() and int(setting):
+        return max(NARROWEST, int(setting))
     try:  # of this stream: the other one may be a pipe
         columns = os.get_terminal_size(stream.fileno()).columns
     except OSError:
@@ -67,7 +67,7 @@ def width_of(stream: TextIO) -> int | None:
     return max(NARROWEST, columns or 80)
 
 
-def columns_of(text: str) -> int:
+def count_columns(text: str) -> int:
     """How many columns of a terminal a text takes: many characters take two, some take none."""
     if text.isascii():
         return len(text)
@@ -79,21 +79,21 @@ def columns_of(text: str) -> int:
     )
 
 
-def folded(text: str, stream: TextIO, indent: int) -> str:
+def fold_line(text: str, stream: TextIO, indent: int) -> str:
     """Fold a line between words where a person would see it broken; whole elsewhere."""
-    width = width_of(stream)
-    if width is None or columns_of(text) <= width:
+    width = get_width(stream)
+    if width is None or count_columns(text) <= width:
         return text
     from re import findall
 
-    lines, line, used = [], "", 0
+    lines, line, filled = [], "", 0
     for gap, word in findall(r"(\s*)(\S+)", text):
-        needed = columns_of(gap + word)
-        if line and used + needed > width:
+        needed = count_columns(gap + word)
+        if line and filled + needed > width:
             lines.append(line)
-            line, used = " " * indent + word, indent + columns_of(word)
+            line, filled = " " * indent + word, indent + count_columns(word)
         else:
-            line, used = line + gap + word, used + needed
+            line, filled = line + gap + word, filled + needed
     return "\n".join([*lines, line])
 
 
@@ -114,7 +114,7 @@ def answer(text: str) -> None:
         abandon_stdout()
         message = f"standard output can't be written: {problem.strerror or 'it fails'}"
         hint, is_of_disk = "see to what reads it", problem.errno in DISK_ERRORS
-        raise unwritten("E018", message, hint, is_of_disk=is_of_disk) from None
+        raise build_write_failure("E018", message, hint, is_of_disk=is_of_disk) from None
 
 
 def answer_json(value: object) -> None:
@@ -124,7 +124,7 @@ def answer_json(value: object) -> None:
     answer(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """The text without what could move a terminal's cursor or colour it.
 
     Blanks of every width stay, as French has them before colons, and joiners, with which emoji and
@@ -141,10 +141,10 @@ def printable(text: str) -> str:
     )
 
 
-def remark(text: str, style: str = "") -> None:
+def write_remark(text: str, style: str = "") -> None:
     """Write anything that is not a result to standard error."""
-    lines = map(printable, text.expandtabs(4).split("\n"))
-    text = "\n".join(folded(line, sys.stderr, 4) for line in lines)
+    lines = map(make_printable, text.expandtabs(4).split("\n"))
+    text = "\n".join(fold_line(line, sys.stderr, 4) for line in lines)
     sys.stderr.write(f"{paint(text, style, sys.stderr) if style else text}\n")
 
 
@@ -162,8 +162,8 @@ def write_new(file: str, text: str, *, over: Callable[[str], bool] | None = None
         )
     except OSError as problem:
         reason = problem.strerror or "it can't be written"
-        code, what = "E011", f"can't be written: {reason}"
+        code, message = "E011", f"can't be written: {reason}"
         if isinstance(problem, FileExistsError):
-            code, what = "E010", "is there already"
+            code, message = "E010", "is there already"
         hint, is_of_disk = "name another file with -o", problem.errno in DISK_ERRORS
-        raise unwritten(code, f"{file} {what}", hint, is_of_disk=is_of_disk) from None
+        raise build_write_failure(code, f"{file} {message}", hint, is_of_disk=is_of_disk) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dprelease.cli.views.text_layout import remaining_text, rounded_down, rounded_up
+from dprelease.cli.views.text_layout import format_remaining, round_down, round_up
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, describe_guarantee
 from dprelease.ledger.ledger_messages import warn_of_new_dataset
@@ -25,7 +25,7 @@ from dprelease.reports.model.report_model import PlannedLedger, PlannedRho, Plan
 from dprelease.reports.text.shown_numbers import downward, number_or_none, to_json_number
 
 
-def standing_of(
+def read_standing(
     plan: Plan,
 ) -> tuple[PlannedLedger, Sequence[Complaint], Sequence[Complaint]]:
     """Say where the ledger of the plan's dataset stands, now and after a run.
@@ -38,14 +38,14 @@ def standing_of(
     release = plan.release
     settings = release.ledger
     dataset_account = read_account(settings.path, settings.dataset, witness=settings.witness)
-    stated = read_stated_caps(settings)
+    spec_caps = read_stated_caps(settings)
     set_cap = dataset_account.cap
-    caps = stated if set_cap is None else set_cap.caps.lower(stated)
+    caps = spec_caps if set_cap is None else set_cap.caps.lower(spec_caps)
     runs = {run.run_id: run for run in dataset_account.runs}
     earlier_run = runs.get(find_current_run(release, runs))
     refusals: list[Complaint] = []
     run_terms = build_terms(plan)
-    more = () if earlier_run else (run_terms,)
+    extra_runs = () if earlier_run else (run_terms,)
     place = release.place("privacy.epsilon")
     try:
         if earlier_run is not None:
@@ -54,14 +54,17 @@ def standing_of(
             check_guarantee(
                 dataset_account, describe_guarantee(release), release.place("privacy.adjacency")
             )
-            derive_caps(dataset_account, stated)
+            derive_caps(dataset_account, spec_caps)
             check_caps(dataset_account, release.about.name, run_terms, caps, place)
     except Failure as refused:
         refusals = release.place_failure(refused).complaints
-    plain, after = dataset_account.spent_loss, sum_spent((*dataset_account.terms, *more))
-    now, then = dataset_account.compute_total(caps), dataset_account.compute_total(caps, *more)
+    plain, after = dataset_account.spent_loss, sum_spent((*dataset_account.terms, *extra_runs))
+    current, projected = (
+        dataset_account.compute_total(caps),
+        dataset_account.compute_total(caps, *extra_runs),
+    )
     in_period = [terms for terms in dataset_account.terms if is_meeting(terms, run_terms)]
-    left = remaining((*in_period, *more), caps)
+    left = remaining((*in_period, *extra_runs), caps)
     ledger = PlannedLedger(
         path=settings.path,
         dataset=dataset_account.dataset,
@@ -74,8 +77,8 @@ def standing_of(
         delta_after=to_json_number(after.delta),
         delta_cap=number_or_none(caps.delta),
         delta_left_after=downward(left.delta),
-        delta_kept=to_json_number(then.reserve),
-        composed=PlannedTotals(now=_total(now), after=_total(then)),
+        delta_kept=to_json_number(projected.reserve),
+        composed=PlannedTotals(now=_describe_total(current), after=_describe_total(projected)),
         already_charged=earlier_run is not None,
         released_at=earlier_run.sealed_at if earlier_run else None,
         refused=tuple(refusal.to_dict() for refusal in refusals),
@@ -83,7 +86,7 @@ def standing_of(
         if caps.rho is None
         else PlannedRho(
             spent=number_or_none(sum_spent_rho(dataset_account.terms)),
-            after=number_or_none(sum_spent_rho((*dataset_account.terms, *more))),
+            after=number_or_none(sum_spent_rho((*dataset_account.terms, *extra_runs))),
             cap=to_json_number(caps.rho),
             left_after=downward(left.rho) or 0,
         ),
@@ -91,43 +94,45 @@ def standing_of(
     return ledger, refusals, warn_of_new_dataset(dataset_account)
 
 
-def _total(total: Total) -> Spent:
+def _describe_total(total: Total) -> Spent:
     """State a composed total, rounded up."""
     return Spent(
         epsilon=to_json_number(total.epsilon), delta=to_json_number(total.delta), by=total.by
     )
 
 
-def ledger_lines(ledger: PlannedLedger) -> list[str]:
+def describe_ledger(ledger: PlannedLedger) -> list[str]:
     """Say what is spent, what a run adds and what is left."""
     composed = any(total.by == "zCDP" for total in (ledger.composed.now, ledger.composed.after))
-    epsilon = _epsilon_left(ledger, ledger.epsilon_after)
+    epsilon = _describe_epsilon_left(ledger, ledger.epsilon_after)
     delta = ", no cap" if ledger.rho is None else ""
     if composed and ledger.epsilon_cap is not None:
         epsilon = ", by plain sums"
     if ledger.delta_cap is not None:
         over = ledger.delta_after > ledger.delta_cap or not ledger.delta_left_after
-        delta = _left(ledger, ledger.delta_cap, ledger.delta_left_after, over) + kept_note(ledger)
+        delta = _describe_left(
+            ledger, ledger.delta_cap, ledger.delta_left_after, over
+        ) + describe_reserve(ledger)
     lines = [
         f'ledger   {ledger.path}: "{ledger.dataset}"',
-        f"         epsilon {_spent(ledger, ledger.epsilon_spent, ledger.epsilon_after)}{epsilon}",
+        f"         epsilon {_tell(ledger, ledger.epsilon_spent, ledger.epsilon_after)}{epsilon}",
     ]
     if ledger.delta_after:
         lines.append(
-            f"         delta {_spent(ledger, ledger.delta_spent, ledger.delta_after)}{delta}"
+            f"         delta {_tell(ledger, ledger.delta_spent, ledger.delta_after)}{delta}"
         )
     if composed:
-        now, then = ledger.composed.now.epsilon, ledger.composed.after.epsilon
+        current, projected = ledger.composed.now.epsilon, ledger.composed.after.epsilon
         lines.append(
-            f"         composed: epsilon {_spent(ledger, now, then)} at delta "
-            f"{rounded_up(ledger.delta_cap)}{_epsilon_left(ledger, then)}"
+            f"         composed: epsilon {_tell(ledger, current, projected)} at delta "
+            f"{round_up(ledger.delta_cap)}{_describe_epsilon_left(ledger, projected)}"
         )
     if ledger.rho is not None:
         rho, after = ledger.rho, ledger.rho.after
         over = after is None or after > rho.cap
         lines.append(
-            f"         rho {_spent(ledger, rho.spent, after)}"
-            f"{_left(ledger, rho.cap, rho.left_after, over)}"
+            f"         rho {_tell(ledger, rho.spent, after)}"
+            f"{_describe_left(ledger, rho.cap, rho.left_after, over)}"
         )
     if ledger.released_at:
         lines.append(f"         already released at {ledger.released_at}: a run is free")
@@ -144,31 +149,29 @@ _ADDED = {
 }
 
 
-def added_up(method: str) -> str:
+def describe_accounting(method: str) -> str:
     """Say how losses are added up."""
     return f"added {_ADDED[method]}"
 
 
-def kept_note(ledger: PlannedLedger) -> str:
+def describe_reserve(ledger: PlannedLedger) -> str:
     """Say what of the delta cap is kept, where something is."""
-    return (
-        f" ({rounded_up(ledger.delta_kept)} reserved for composition)" if ledger.delta_kept else ""
-    )
+    return f" ({round_up(ledger.delta_kept)} reserved for composition)" if ledger.delta_kept else ""
 
 
-def _spent(ledger: PlannedLedger, now: Number | None, then: Number | None) -> str:
-    after = "" if ledger.already_charged else f", {rounded_up(then)} after a run"
-    return f"{rounded_up(now)} spent{after}"
+def _tell(ledger: PlannedLedger, current: Number | None, projected: Number | None) -> str:
+    after = "" if ledger.already_charged else f", {round_up(projected)} after a run"
+    return f"{round_up(current)} spent{after}"
 
 
-def _epsilon_left(ledger: PlannedLedger, after: Number) -> str:
+def _describe_epsilon_left(ledger: PlannedLedger, after: Number) -> str:
     cap = ledger.epsilon_cap
     if cap is None:
         return ", no cap" if ledger.rho is None else ""
-    return _left(ledger, cap, ledger.epsilon_left_after, after > cap)
+    return _describe_left(ledger, cap, ledger.epsilon_left_after, after > cap)
 
 
-def _left(ledger: PlannedLedger, cap: Number, remaining: Number | None, over: bool) -> str:
+def _describe_left(ledger: PlannedLedger, cap: Number, remaining: Number | None, over: bool) -> str:
     if ledger.refused and over:
-        return f", over the cap {remaining_text(cap)}: a run would be refused"
-    return f", {rounded_down(remaining)} left of the cap {remaining_text(cap)}"
+        return f", over the cap {format_remaining(cap)}: a run would be refused"
+    return f", {round_down(remaining)} left of the cap {format_remaining(cap)}"

@@ -12,15 +12,15 @@ from fractions import Fraction
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-from dprelease.cli.views.console import answer, folded
-from dprelease.cli.views.ledger_view import added_up, ledger_lines
+from dprelease.cli.views.console import answer, fold_line
+from dprelease.cli.views.ledger_view import describe_accounting, describe_ledger
 from dprelease.cli.views.text_layout import (
     WITHIN_RANKS,
-    counted,
+    build_table,
+    format_count,
     name_lines,
-    new_table,
-    rendered,
-    rounded_up,
+    render_tables,
+    round_up,
 )
 from dprelease.model.queries import column_name
 from dprelease.reports.model.json_form import from_json
@@ -39,111 +39,119 @@ Row = tuple[str, tuple[str, ...]]
 def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
     """Write the plan, as ``reports.plan_facts.describe`` gives it, to standard output."""
     steps: Sequence[Facts] = plan["steps"]
-    answer(_folded(_unit(plan), 0) + "\n")
-    answer(_folded([*_totals(plan, ledger), *_keys(steps), *_lists(plan)], 9) + "\n")
+    answer(_fold(_describe_unit(plan), 0) + "\n")
+    answer(
+        _fold([*_describe_totals(plan, ledger), *_describe_keys(steps), *_list_files(plan)], 9)
+        + "\n"
+    )
     percent = float(100 * Fraction(plan["interval"]))
     caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
     if any(step["form"] == "quantiles" for step in steps):
         caption += f"\n{WITHIN_RANKS}"
     if any(step.get("among") for step in steps):
         caption += f"\n{_OF_KNOWN}"
-    caption += _unjudged(steps)
-    tables = [(_what(steps), caption), (_how(steps), "")] if steps else []
+    caption += _describe_unjudged(steps)
+    tables = (
+        [(_build_query_table(steps), caption), (_build_noise_table(steps), "")] if steps else []
+    )
     perturbs = [from_json(RecordTable, table) for table in plan.get("perturb", ())]
     if perturbs:
         tables += _record_tables(perturbs, percent)
     if plan.get("strategies"):
-        tables.append((_together(plan["strategies"]), _DEVIATIONS))
+        tables.append((_build_strategy_table(plan["strategies"]), _DEVIATIONS))
     if plan.get("what_if"):
-        tables.append((_what_if(plan["what_if"], steps, perturbs), ""))
-    answer(rendered(tables))
+        tables.append((_build_alternatives_table(plan["what_if"], steps, perturbs), ""))
+    answer(render_tables(tables))
     parts = {"What tables of records show without noise": plan["not_protected"] if perturbs else ()}
     if why:
         parts |= {
             "What is released for queries planned together": [
                 " ".join(strategy["explained"]) for strategy in plan.get("strategies", ())
             ],
-            "Why the sensitivity is what it is": _why(steps),
-            "What is done to the figures after the noise": _finished(steps),
+            "Why the sensitivity is what it is": _describe_sensitivities(steps),
+            "What is done to the figures after the noise": _describe_finishing(steps),
             "What one unit loses in tables of records": [
                 f"{table.name}: {' '.join(table.explained)}" for table in perturbs
             ],
             "What an approval of a saved plan (-o) leaves open": plan["approval"]["leaves_open"],
         }
-    said = [f"{heading}\n{_folded(lines, 2)}" for heading, lines in parts.items() if lines]
+    paragraphs = [f"{heading}\n{_fold(lines, 2)}" for heading, lines in parts.items() if lines]
     if not why:
-        said.append(
+        paragraphs.append(
             "Why noise and losses are so, and what is done to figures: dprelease plan --why"
         )
-    answer("\n\n".join(said))
+    answer("\n\n".join(paragraphs))
 
 
-def _folded(lines: Sequence[str], indent: int) -> str:
-    return "\n".join(folded(line, sys.stdout, indent) for line in lines)
+def _fold(lines: Sequence[str], indent: int) -> str:
+    return "\n".join(fold_line(line, sys.stdout, indent) for line in lines)
 
 
-def _unit(plan: Facts) -> list[str]:
+def _describe_unit(plan: Facts) -> list[str]:
     """Say what is protected, and what of it is read."""
-    limits, one = plan["bounding"], "row" if plan["bounding"] is None else "person"
-    lines = [f"{plan['release']}: one {one} is protected, {plan['adjacency']} neighbours"]
+    limits, unit = plan["bounding"], "row" if plan["bounding"] is None else "person"
+    lines = [f"{plan['release']}: one {unit} is protected, {plan['adjacency']} neighbours"]
     if limits is None:
         return lines
     return [
         *lines,
         f'One person is all rows with the same "{plan["unit_column"]}". Of these count in a table:',
-        f"at most {counted(limits['max_rows_per_unit'], 'row')}, in at most "
-        f"{counted(limits['max_groups_per_unit'], 'group')}, at most "
+        f"at most {format_count(limits['max_rows_per_unit'], 'row')}, in at most "
+        f"{format_count(limits['max_groups_per_unit'], 'group')}, at most "
         f"{limits['max_rows_per_unit_per_group']:,} in one.",
         *(
-            f"Fewer groups, fewer rows: at most {counted(rows, 'row')} in {table}."
+            f"Fewer groups, fewer rows: at most {format_count(rows, 'row')} in {table}."
             for table, rows in plan.get("rows_of_unit", {}).items()
         ),
     ]
 
 
-def _what(steps: Sequence[Facts]) -> Table:
+def _build_query_table(steps: Sequence[Facts]) -> Table:
     """The queries of each table, below its name and number of cells."""
-    table = new_table("What is published", ("table and query", "statistic", "expected error"))
+    table = build_table("What is published", ("table and query", "statistic", "expected error"))
     for name in dict.fromkeys(step["table"] for step in steps):
         members = [step for step in steps if step["table"] == name]
         cells = members[0]["cells"]
-        table.add_row(name, "private keys" if cells is None else counted(cells, "cell"), "")
-        rows = [(column_name(step["name"]), (_statistic(step), _error(step))) for step in members]
-        for names, cells in _folded_rows(rows):
+        table.add_row(name, "private keys" if cells is None else format_count(cells, "cell"), "")
+        rows = [
+            (column_name(step["name"]), (_name_statistic(step), _format_error(step)))
+            for step in members
+        ]
+        for names, cells in _fold_rows(rows):
             table.add_row(name_lines(names, "  "), *cells)
     return table
 
 
-def _statistic(step: Facts) -> str:
+def _name_statistic(step: Facts) -> str:
     """The statistic; of a minimum and maximum the quantile that stands for it."""
-    said = str(step["statistic"])
+    text = str(step["statistic"])
     if step.get("survey_weight"):
-        said = f"weighted {said}"
+        text = f"weighted {text}"
     stands_for_an_end = step["form"] == "quantiles" and step["meaningful_from"] is not None
-    return f"{said} (q {step['quantiles'][0]})" if stands_for_an_end else said
+    return f"{text} (q {step['quantiles'][0]})" if stands_for_an_end else text
 
 
-def _error(step: Facts) -> str:
+def _format_error(step: Facts) -> str:
     """The expected error, without what the caption says; of choices in fewer words."""
     if step["candidates"] is None or step["form"] == "quantiles":
         needed = step["meaningful_from"]
         note = f"; for {needed:,} values or more" if needed is not None else ""
         return str(step["expected_error"]).partition(";")[0] + note
     best = "the best" if step["picks"] == 1 else "its rank's"
-    short = rounded_up(step["noise_halfwidth"])
+    short = round_up(step["noise_halfwidth"])
     return f"at most {short} below {best}, of {step['candidates']:,}"
 
 
-def _how(steps: Sequence[Facts]) -> Table:
+def _build_noise_table(steps: Sequence[Facts]) -> Table:
     with_delta = any(step["delta"] for step in steps)
     losses = ("epsilon", "delta") if with_delta else ("epsilon",)
     numbers = ("sensitivity", "scale", *losses)
-    table = new_table("How it is protected", ("query", "mechanism"), numbers)
+    table = build_table("How it is protected", ("query", "mechanism"), numbers)
     rows = []
     for step in steps:
-        noise = step["mechanism"], _sensitivity(step), rounded_up(step["scale"])
-        rows.append((step["name"], (*noise, *(_loss(step, loss) for loss in losses))))
-    for names, cells in _folded_rows(rows):
+        noise = step["mechanism"], _format_sensitivity(step), round_up(step["scale"])
+        rows.append((step["name"], (*noise, *(_format_loss(step, loss) for loss in losses))))
+    for names, cells in _fold_rows(rows):
         table.add_row(name_lines(names), *cells)
     return table
 
@@ -163,7 +171,7 @@ _COUNTS = {
 }
 
 
-def _unjudged(steps: Sequence[Facts]) -> str:
+def _describe_unjudged(steps: Sequence[Facts]) -> str:
     """Name the figures that are never flagged ok, and what would tell that they are."""
     lines = ""
     for form, counts in _COUNTS.items():
@@ -177,19 +185,19 @@ def _unjudged(steps: Sequence[Facts]) -> str:
     return lines
 
 
-def _together(strategies: Sequence[Facts]) -> Table:
+def _build_strategy_table(strategies: Sequence[Facts]) -> Table:
     """How much less figures err that are planned together."""
     numbers = ("planned together", "alone", "less")
-    table = new_table("Planned together", ("query",), numbers)
+    table = build_table("Planned together", ("query",), numbers)
     for query in (query for strategy in strategies for query in strategy["queries"]):
         sizes = query["deviation"], query["alone"]
         table.add_row(
-            name_lines(query["name"]), *map(rounded_up, sizes), f"{compute_saving(*sizes)}%"
+            name_lines(query["name"]), *map(round_up, sizes), f"{compute_saving(*sizes)}%"
         )
     return table
 
 
-def _what_if(
+def _build_alternatives_table(
     options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Table:
     """The expected errors at other totals: one column for each."""
@@ -201,79 +209,81 @@ def _what_if(
     title = f"Expected error at other totals ({kind})"
     if kind == "times":
         title = "Expected error if budgets are multiplied"
-    table = new_table(title, ["query" if steps else "table and column"], totals)
+    table = build_table(title, ["query" if steps else "table and column"], totals)
     rows = []
     for step in steps:
         name = step["name"]
         cells = (
-            "too little" if errors is None else _short(str(errors[name]))
+            "too little" if errors is None else _shorten_error(str(errors[name]))
             for errors in (option["errors"] for option in options)
         )
         rows.append((name, tuple(cells)))
-    for names, errors in (*_folded_rows(rows), *_record_errors(options, perturbs)):
+    for names, errors in (*_fold_rows(rows), *_record_errors(options, perturbs)):
         table.add_row(name_lines(names), *errors)
     return table
 
 
-def _why(steps: Sequence[Facts]) -> list[str]:
+def _describe_sensitivities(steps: Sequence[Facts]) -> list[str]:
     """How the sensitivities follow from the spec: each derivation once."""
-    said = [(step["name"], (step["sensitivity"]["derivation"],)) for step in steps]
-    return [f"{names}: {why}" for names, (why,) in _folded_rows(said)]
+    derivations = [(step["name"], (step["sensitivity"]["derivation"],)) for step in steps]
+    return [f"{names}: {why}" for names, (why,) in _fold_rows(derivations)]
 
 
-def _folded_rows(rows: Iterable[Row]) -> list[Row]:
+def _fold_rows(rows: Iterable[Row]) -> list[Row]:
     """What is said of queries, each once with the names of all that it is said of."""
     queries: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for name, cells in rows:
         names = queries.setdefault(cells, {})
         names.setdefault(column_name(name), []).append(name)
-    return [(", ".join(starmap(_named, names.items())), cells) for cells, names in queries.items()]
+    return [
+        (", ".join(starmap(_name_query, names.items())), cells) for cells, names in queries.items()
+    ]
 
 
-def _named(query: str, tables: Sequence[str]) -> str:
+def _name_query(query: str, tables: Sequence[str]) -> str:
     """A query by its name; one of many tables with their number."""
     return tables[0] if len(tables) == 1 else f"{query} ({len(tables)} tables)"
 
 
-def _finished(steps: Sequence[Facts]) -> list[str]:
+def _describe_finishing(steps: Sequence[Facts]) -> list[str]:
     """What is done to the figures of each query."""
-    said = [
+    sentences = [
         (step["name"], (sentence,))
         for step in steps
         for sentence in step.get("finishing", {"explained": ()})["explained"]
     ]
-    return [f"{names}: {sentence}" for names, (sentence,) in _folded_rows(said)]
+    return [f"{names}: {sentence}" for names, (sentence,) in _fold_rows(sentences)]
 
 
-def _short(error: str) -> str:
+def _shorten_error(error: str) -> str:
     """The number of an error alone: what it is about stands in the first table."""
     words = error.removeprefix("within ").removeprefix("± ").removeprefix("at most ").split()
     return "none" if words[0] == "no" else words[0].rstrip(";,")
 
 
-def _loss(step: Facts, loss: str) -> str:
+def _format_loss(step: Facts, loss: str) -> str:
     """What a query costs; of a shared release that is told once, with the one that lends it."""
     shares = step["shares"]
     lender = step.get("together") or (step["name"] if shares is None else shares["release"])
     if lender == step["name"]:
-        return rounded_up(step[loss])
+        return round_up(step[loss])
     return f"as {lender}" if loss == "epsilon" else ""
 
 
-def _sensitivity(step: Facts) -> str:
+def _format_sensitivity(step: Facts) -> str:
     """What moves: figures (L1 or L2), the scores of a choice, or the number of rows in order."""
     sensitivity = step["sensitivity"]
     if sensitivity["of"] == "rows":
-        return counted(sensitivity["l1"], "row")
+        return format_count(sensitivity["l1"], "row")
     if sensitivity["of"] == "weight":
-        return f"weight {rounded_up(sensitivity['l1'])}"
+        return f"weight {round_up(sensitivity['l1'])}"
     if sensitivity["of"] == "score":
-        return f"score {rounded_up(sensitivity['l1'])}"
+        return f"score {round_up(sensitivity['l1'])}"
     norm = "l2" if step["mechanism"] == "gaussian" else "l1"
-    return f"{norm.upper()} {rounded_up(sensitivity[norm])}"
+    return f"{norm.upper()} {round_up(sensitivity[norm])}"
 
 
-def _keys(steps: Sequence[Facts]) -> list[str]:
+def _describe_keys(steps: Sequence[Facts]) -> list[str]:
     """Say from which noisy count on a private key is shown."""
     return [
         f"keys     {step['table']}: where {step['name']} is "
@@ -283,32 +293,32 @@ def _keys(steps: Sequence[Facts]) -> list[str]:
     ]
 
 
-def _lists(plan: Facts) -> list[str]:
+def _list_files(plan: Facts) -> list[str]:
     """Name the files whose lines are published."""
     return [
-        f"list     {named['file']} ({named['key']} of {named['name']}): of its lines "
-        f"{named['lines']}; SHA-256 {named['sha256']}"
-        for named in plan.get("lists", ())
+        f"list     {entry['file']} ({entry['key']} of {entry['name']}): of its lines "
+        f"{entry['lines']}; SHA-256 {entry['sha256']}"
+        for entry in plan.get("lists", ())
     ]
 
 
-def _totals(plan: Facts, ledger: PlannedLedger) -> list[str]:
+def _describe_totals(plan: Facts, ledger: PlannedLedger) -> list[str]:
     total = plan["total"]
-    delta = f", delta {rounded_up(total['delta'])}" if total["delta"] else ""
-    added = added_up(total["method"])
+    delta = f", delta {round_up(total['delta'])}" if total["delta"] else ""
+    added = describe_accounting(total["method"])
     if total["epsilon"] != total["basic_epsilon"] or total["delta"] != total["basic_delta"]:
-        plain = f"; as a plain sum it is epsilon {rounded_up(total['basic_epsilon'])}"
-        with_delta = f", delta {rounded_up(total['basic_delta'])}" if total["basic_delta"] else ""
+        plain = f"; as a plain sum it is epsilon {round_up(total['basic_epsilon'])}"
+        with_delta = f", delta {round_up(total['basic_delta'])}" if total["basic_delta"] else ""
         added += plain + with_delta
     if total["advanced_epsilon"] is not None:
-        added += f"; by advanced composition epsilon {rounded_up(total['advanced_epsilon'])}"
-    rho = f" (rho {rounded_up(total['rho'])})" if total["rho"] is not None else ""
-    held = plan["approval"]["holds"]
-    reports = ", ".join(held["report.formats"]) or "none"
+        added += f"; by advanced composition epsilon {round_up(total['advanced_epsilon'])}"
+    rho = f" (rho {round_up(total['rho'])})" if total["rho"] is not None else ""
+    terms = plan["approval"]["holds"]
+    reports = ", ".join(terms["report.formats"]) or "none"
     return [
-        f"total    epsilon {rounded_up(total['epsilon'])}{delta}{rho}, {added}",
-        *ledger_lines(ledger),
-        f"output   {held['output.path']}: tables as {held['output.format']}, reports: {reports}",
+        f"total    epsilon {round_up(total['epsilon'])}{delta}{rho}, {added}",
+        *describe_ledger(ledger),
+        f"output   {terms['output.path']}: tables as {terms['output.format']}, reports: {reports}",
     ]
 
 
@@ -321,7 +331,7 @@ def _record_tables(
     perturbs: Sequence[RecordTable], percent_kept: float
 ) -> Iterator[tuple[Table, str]]:
     """What is published of each record, how it is protected, and what estimates will be worth."""
-    yield _answers(perturbs), _CAPTION
+    yield _build_answer_table(perturbs), _CAPTION
     yield _record_protection(perturbs), ""
     yield (
         _estimate_widths(perturbs),
@@ -329,7 +339,7 @@ def _record_tables(
     )
 
 
-def _answers(perturbs: Sequence[RecordTable]) -> Table:
+def _build_answer_table(perturbs: Sequence[RecordTable]) -> Table:
     from dprelease.reports.record_level.column_facts import (
         describe_answer,
         format_amount,
@@ -337,15 +347,15 @@ def _answers(perturbs: Sequence[RecordTable]) -> Table:
     )
 
     headings = ("table and column", "an answer is", "expected error", "least")
-    table = new_table("What is published record by record", headings)
+    table = build_table("What is published record by record", headings)
     for part in perturbs:
         table.add_row(part.name, "", "", "")
         for column in part.columns:
-            error, least = (
+            error, floor = (
                 format_error(column, column.error.expected),
                 format_amount(column, column.error.floor),
             )
-            table.add_row(f"  {column.name}", describe_answer(column), error, least)
+            table.add_row(f"  {column.name}", describe_answer(column), error, floor)
     return table
 
 
@@ -354,25 +364,25 @@ def _record_protection(perturbs: Sequence[RecordTable]) -> Table:
 
     with_delta = any(part.delta for part in perturbs)
     numbers = ("truth", "scale", "epsilon", *(["delta"] if with_delta else []))
-    table = new_table("How each record is protected", ("table and column", "mechanism"), numbers)
+    table = build_table("How each record is protected", ("table and column", "mechanism"), numbers)
     for part in perturbs:
-        most = part.rows_per_unit
-        bound = "" if most == 1 else f"at most {most:,} rows of one person"
-        table.add_row(part.name, bound, "", "", *_losses(part, with_delta))
+        row_limit = part.rows_per_unit
+        bound = "" if row_limit == 1 else f"at most {row_limit:,} rows of one person"
+        table.add_row(part.name, bound, "", "", *_list_losses(part, with_delta))
         for column in part.columns:
             scale = column.error.scale
             table.add_row(
                 f"  {column.name}",
                 column.mechanism,
                 "" if column.truth is None else write_percent(column.truth.own),
-                "" if scale is None else rounded_up(scale),
-                *_losses(column, with_delta),
+                "" if scale is None else round_up(scale),
+                *_list_losses(column, with_delta),
             )
     return table
 
 
-def _losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[str]:
-    return list(map(rounded_up, (facts.epsilon, facts.delta) if with_delta else (facts.epsilon,)))
+def _list_losses(facts: RecordTable | RecordColumn, with_delta: bool) -> list[str]:
+    return list(map(round_up, (facts.epsilon, facts.delta) if with_delta else (facts.epsilon,)))
 
 
 def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
@@ -382,7 +392,7 @@ def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
     )
 
     head = list_halfwidth_heads(perturbs[0])
-    table = new_table("What estimates are worth", head[:2], head[2:])
+    table = build_table("What estimates are worth", head[:2], head[2:])
     for part in perturbs:
         for name, *rest in list_halfwidth_rows(part):
             table.add_row(f"{part.name}: {name}" if len(perturbs) > 1 else name, *rest)

@@ -6,9 +6,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from dprelease.cli.views.console import answer, answer_json, folded
-from dprelease.cli.views.ledger_view import added_up, kept_note, standing_of
-from dprelease.cli.views.text_layout import remaining_text, rounded_down, rounded_up
+from dprelease.cli.views.console import answer, answer_json, fold_line
+from dprelease.cli.views.ledger_view import describe_accounting, describe_reserve, read_standing
+from dprelease.cli.views.text_layout import format_remaining, round_down, round_up
 from dprelease.errors import Failure
 from dprelease.reports.facts.query_facts import describe_composition
 from dprelease.reports.model.json_form import to_json
@@ -46,68 +46,68 @@ def tell_json(result: Result) -> None:
 
 def tell_text(result: Result) -> None:
     """Write the outcome for people."""
-    for line in _lines(result):
-        answer(folded(line, sys.stdout, 9))
+    for line in _build_lines(result):
+        answer(fold_line(line, sys.stdout, 9))
 
 
-def _lines(result: Result) -> list[str]:
+def _build_lines(result: Result) -> list[str]:
     name, again = result.plan.release.about.name, result.already_released
     when = f"already released at {result.released_at}; nothing was spent"
-    spent = loss_of(result)
+    cost = describe_loss(result)
     if again:
-        spent = f"nothing now, {spent} then"
+        cost = f"nothing now, {cost} then"
     elif not result.charged:
-        spent = f"nothing now: {spent} was charged before, or by a run at the same time"
+        cost = f"nothing now: {cost} was charged before, or by a run at the same time"
     return [
         f"{name}: {when if again else 'released'}",
-        *files_of(result),
-        f"spent    {spent}",
-        f"left     {_left(result)}",
-        *_records(result),
+        *describe_files(result),
+        f"spent    {cost}",
+        f"left     {_describe_left(result)}",
+        *_describe_records(result),
         *(f"note     {note}" for note in (AGAIN if again else ())),
     ]
 
 
-def files_of(result: Result) -> list[str]:
+def describe_files(result: Result) -> list[str]:
     """Where the output is, and what is in it."""
-    names = dict.fromkeys(map(_shown, result.files))
-    return [f"output   {_short(result.output)}", *(f"         {name}" for name in names)]
+    names = dict.fromkeys(map(_format_file, result.files))
+    return [f"output   {_shorten_path(result.output)}", *(f"         {name}" for name in names)]
 
 
-def _shown(file: str) -> str:
+def _format_file(file: str) -> str:
     """A file, or the folder that holds it."""
     folder, slash, _ = file.partition("/")
     return folder + slash
 
 
-def _records(result: Result) -> list[str]:
+def _describe_records(result: Result) -> list[str]:
     """How many records there are, and what says what they tell."""
     return [
         f"records  {table.stored.tally.rows:,}, and what they tell: dprelease estimate "
-        + os.path.join(_short(result.output), table.file)
+        + os.path.join(_shorten_path(result.output), table.file)
         for table in result.records
     ]
 
 
-def _short(path: str) -> str:
+def _shorten_path(path: str) -> str:
     """The path from here, unless it is far away."""
     near = os.path.relpath(path)
     return near if len(near) < len(path) else path
 
 
-def _left(result: Result) -> str:
+def _describe_left(result: Result) -> str:
     """What is left for the dataset now. The release is out already, so no ledger stops us here."""
     dataset = result.plan.release.ledger.dataset
     try:
-        ledger, _, _ = standing_of(result.plan)
+        ledger, _, _ = read_standing(result.plan)
     except Failure:
         return f'unknown: the ledger of "{dataset}" can\'t be read now'
     rho = ledger.rho
     remaining = [
-        f"{what} {rounded_down(left_after)} of {remaining_text(cap)}{note}"
-        for what, cap, left_after, note in (
+        f"{name} {round_down(left_after)} of {format_remaining(cap)}{note}"
+        for name, cap, left_after, note in (
             ("epsilon", ledger.epsilon_cap, ledger.epsilon_left_after, ""),
-            ("delta", ledger.delta_cap, ledger.delta_left_after, kept_note(ledger)),
+            ("delta", ledger.delta_cap, ledger.delta_left_after, describe_reserve(ledger)),
             ("rho", *((None, None) if rho is None else (rho.cap, rho.left_after)), ""),
         )
         if cap is not None
@@ -115,11 +115,11 @@ def _left(result: Result) -> str:
     return f'{", ".join(remaining) or "no cap is set"} for "{dataset}"'
 
 
-def loss_of(result: Result) -> str:
+def describe_loss(result: Result) -> str:
     """What the release costs, and how that adds up."""
     loss = result.plan.loss
-    delta = f", delta {rounded_up(to_json_number(loss.delta))}" if loss.delta else ""
+    delta = f", delta {round_up(to_json_number(loss.delta))}" if loss.delta else ""
     total_rho = loss.rho if result.plan.release.privacy.rho is not None else None
-    rho = f", by rho {rounded_up(to_json_number(total_rho))}" if total_rho is not None else ""
-    added = added_up(result.plan.method)
-    return f"epsilon {rounded_up(to_json_number(loss.epsilon))}{delta}{rho} ({added})"
+    rho = f", by rho {round_up(to_json_number(total_rho))}" if total_rho is not None else ""
+    added = describe_accounting(result.plan.method)
+    return f"epsilon {round_up(to_json_number(loss.epsilon))}{delta}{rho} ({added})"

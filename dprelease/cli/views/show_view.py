@@ -14,8 +14,15 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.cli.views.console import printable
-from dprelease.cli.views.text_layout import GAP, WITHIN_RANKS, counted, padded, ruled, shortened
+from dprelease.cli.views.console import make_printable
+from dprelease.cli.views.text_layout import (
+    GAP,
+    WITHIN_RANKS,
+    format_count,
+    pad_cells,
+    rule_lines,
+    shorten_text,
+)
 from dprelease.model.outputs import BOUNDED, OK, SUPPRESSED, UNRELIABLE, split_flag
 from dprelease.output.released_tables import (
     NUMBER,
@@ -40,113 +47,122 @@ _MEANINGS = {
 _LEVEL = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?\s?%")
 
 
-def page_of(table: Described, read: Rows) -> str:
+def build_page(table: Described, read: Rows) -> str:
     """The table with its heading, and below it what its marks mean."""
     figures = list_figures(table.fields)
     keys = list_keys(table.fields, figures)
-    table, read = _in_words(table, read)
-    flags = _flags(figures, read.rows)
+    table, read = _translate_keys(table, read)
+    flags = _number_flags(figures, read.rows)
     width = max(40, get_terminal_size((80, 24)).columns)
     columns = [
-        _key_column(table.fields, figure, read.rows, width // 2)
+        _format_key_column(table.fields, figure, read.rows, width // 2)
         if figure in keys
-        else _column(table.fields, figure, read.rows, flags, width // 2)
+        else _format_column(table.fields, figure, read.rows, flags, width // 2)
         for figure in figures
     ]
-    lines = [printable(f"{table.name}: {table.title}" if table.title else table.name)]
-    for part in _parts(columns[: len(keys)], columns[len(keys) :], width):
-        lines += ["", *ruled(part)]
+    lines = [make_printable(f"{table.name}: {table.title}" if table.title else table.name)]
+    for part in _iter_parts(columns[: len(keys)], columns[len(keys) :], width):
+        lines += ["", *rule_lines(part)]
     if read.total > len(read.rows):
-        more = read.total - len(read.rows)
-        lines += ["", f"... and {counted(more, 'row')} more, of {read.total:,}; --rows N shows N"]
+        hidden_rows = read.total - len(read.rows)
+        lines += [
+            "",
+            f"... and {format_count(hidden_rows, 'row')} more, of {read.total:,}; --rows N shows N",
+        ]
     if read.total == 0:
         lines += ["", "no rows"]
-    notes = [*_notes(table.fields, figures, read.rows)]
+    notes = [*_iter_notes(table.fields, figures, read.rows)]
     bounded = [figure.name for figure in figures if _is_bounded(figure, read.rows)]
     if bounded:
-        names = printable(", ".join(bounded))
+        names = make_printable(", ".join(bounded))
         notes.append(f"bounded: rows of a unit beyond the limits do not count in {names}")
-    notes += [f"{mark} {printable(flag)}{_MEANINGS.get(flag, '')}" for flag, mark in flags.items()]
+    notes += [
+        f"{mark} {make_printable(flag)}{_MEANINGS.get(flag, '')}" for flag, mark in flags.items()
+    ]
     return "\n".join([*lines, "", *notes] if notes else lines)
 
 
-def _parts(keys: list[list[str]], others: list[list[str]], width: int) -> Iterator[list[list[str]]]:
+def _iter_parts(
+    keys: list[list[str]], columns: list[list[str]], width: int
+) -> Iterator[list[list[str]]]:
     """Columns that fit side by side; at least one besides the keys."""
     from rich.cells import cell_len
 
     start = sum(cell_len(column[0]) + len(GAP) for column in keys)
-    part, used = list(keys), start
-    for column in others:
+    part, width_used = list(keys), start
+    for column in columns:
         wide = cell_len(column[0])
-        if len(part) > len(keys) and used + wide > width:
+        if len(part) > len(keys) and width_used + wide > width:
             yield part
-            part, used = list(keys), start
+            part, width_used = list(keys), start
         part.append(column)
-        used += wide + len(GAP)
+        width_used += wide + len(GAP)
     if part:
         yield part
 
 
-def _key_column(
-    fields: Sequence[Field], figure: Figure, rows: Sequence[Row], most: int
+def _format_key_column(
+    fields: Sequence[Field], figure: Figure, rows: Sequence[Row], limit: int
 ) -> list[str]:
     """Keys as they are written: a year is no number to be grouped."""
     field = fields[figure.value]
-    texts = [_label(row[figure.value], most) for row in rows]
-    return padded([_short(field.name, most), *texts], number=_is_number(field))
+    texts = [_label(row[figure.value], limit) for row in rows]
+    return pad_cells([_shorten(field.name, limit), *texts], number=_is_number(field))
 
 
-def _column(
-    fields: Sequence[Field], figure: Figure, rows: Sequence[Row], flags: dict[str, str], most: int
+def _format_column(
+    fields: Sequence[Field], figure: Figure, rows: Sequence[Row], flags: dict[str, str], limit: int
 ) -> list[str]:
     field = fields[figure.value]
-    halves = [] if figure.moe is None else [_scaled(row[figure.moe]) for row in rows]
+    halves = [] if figure.moe is None else [_parse_scaled(row[figure.moe]) for row in rows]
     decimals = max((half.decimals for half in halves if half is not None), default=0)
     scaled = [half.value * 10 ** (decimals - half.decimals) for half in halves if half is not None]
     places = choose_decimals(scaled, decimals) if any(scaled) else None
-    if (stated := field.words.decimals) is not None and _is_number(field):
-        own = [number.decimals for row in rows if (number := _scaled(row[figure.value]))]
-        places = min(stated, max(own, default=0))
-    texts = [_cell(fields, figure, row, most, places) for row in rows]
+    if (digits := field.words.decimals) is not None and _is_number(field):
+        own = [number.decimals for row in rows if (number := _parse_scaled(row[figure.value]))]
+        places = min(digits, max(own, default=0))
+    texts = [_format_cell(fields, figure, row, limit, places) for row in rows]
     if figure.flag is not None:
         marks = [flags.get(_mark(row[figure.flag]), " ") for row in rows]
         if any(mark != " " for mark in marks):
             texts = [f"{text} {mark}" for text, mark in zip(texts, marks, strict=True)]
-    return padded([_short(field.name, most), *texts], number=_is_number(field))
+    return pad_cells([_shorten(field.name, limit), *texts], number=_is_number(field))
 
 
-def _cell(fields: Sequence[Field], figure: Figure, row: Row, most: int, places: int | None) -> str:
+def _format_cell(
+    fields: Sequence[Field], figure: Figure, row: Row, limit: int, places: int | None
+) -> str:
     """A label may be cut, a figure and how exact it is never."""
     field, value = fields[figure.value], row[figure.value]
     moe, ranks, low, high = (
         None if place is None else row[place]
         for place in (figure.moe, figure.ranks, figure.low, figure.high)
     )
-    ends_shown = _shows_ends(fields, figure, row)
+    ends_shown = _has_ends(fields, figure, row)
     if not _is_number(field):
-        text = _label(value, most)
+        text = _label(value, limit)
         if ends_shown:
-            return f"{text} ({_label(low, most)} to {_label(high, most)})"
-        return text if moe is None else f"{text} ({_number(moe, most, None)})"
-    text = _number(value, most, places)
+            return f"{text} ({_label(low, limit)} to {_label(high, limit)})"
+        return text if moe is None else f"{text} ({_number(moe, limit, None)})"
+    text = _number(value, limit, places)
     if ends_shown:
-        ends = _number(low, most, places, Rounding.DOWN), _number(high, most, places, Rounding.UP)
+        ends = _number(low, limit, places, Rounding.DOWN), _number(high, limit, places, Rounding.UP)
         return f"{text} ({ends[0]} to {ends[1]})"
     if moe is not None:
-        return f"{text} ± {_number(moe, most, places, Rounding.UP)}"
-    return text if ranks is None else f"{text} (within {_ranks(ranks, most)} ranks)"
+        return f"{text} ± {_number(moe, limit, places, Rounding.UP)}"
+    return text if ranks is None else f"{text} (within {_format_ranks(ranks, limit)} ranks)"
 
 
-def _ranks(text: str, most: int) -> str:
+def _format_ranks(text: str, limit: int) -> str:
     """Ranks as they are; of weight, which has decimals, two digits."""
-    scaled = _scaled(text)
+    scaled = _parse_scaled(text)
     places = None
     if scaled is not None and scaled.decimals:
         places = choose_decimals([scaled.value], scaled.decimals)
-    return _number(text, most, places, Rounding.UP)
+    return _number(text, limit, places, Rounding.UP)
 
 
-def _shows_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:
+def _has_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:
     """Whether a cell has the ends of its interval in place of a half-width."""
     value, moe, low, high = (
         None if place is None else row[place]
@@ -162,8 +178,8 @@ def _is_even(value: str | None, moe: str | None, low: str | None, high: str | No
     numbers = [part for part in (value, moe, low, high) if part and NUMBER.fullmatch(part)]
     if len(numbers) < 4:
         return False
-    middle, half, least, most = map(Decimal, numbers)
-    return (least, most) == (middle - half, middle + half)
+    middle, half, lowest, highest = map(Decimal, numbers)
+    return (lowest, highest) == (middle - half, middle + half)
 
 
 def _is_number(field: Field) -> bool:
@@ -175,7 +191,7 @@ class _Scaled(NamedTuple):
     decimals: int
 
 
-def _scaled(text: str | None) -> _Scaled | None:
+def _parse_scaled(text: str | None) -> _Scaled | None:
     """A number of the files as a fixed-point integer."""
     if text is None or not NUMBER.fullmatch(text):
         return None
@@ -184,22 +200,22 @@ def _scaled(text: str | None) -> _Scaled | None:
 
 
 def _number(
-    text: str | None, most: int, places: int | None, rounding: Rounding = Rounding.NEAREST
+    text: str | None, limit: int, places: int | None, rounding: Rounding = Rounding.NEAREST
 ) -> str:
     """A number with no more than so many decimals, None for all that it has."""
-    number = _scaled(text)
+    number = _parse_scaled(text)
     if number is None:  # not what was released: say what is there
-        return _label(text, most)
-    shown = number.decimals if places is None else places
-    return f"{Decimal(write_rounded(*number, shown, rounding)):,f}"
+        return _label(text, limit)
+    decimals = number.decimals if places is None else places
+    return f"{Decimal(write_rounded(*number, decimals, rounding)):,f}"
 
 
-def _label(text: str | None, most: int) -> str:
-    return EMPTY if text is None else _short(text, most) or '""'
+def _label(text: str | None, limit: int) -> str:
+    return EMPTY if text is None else _shorten(text, limit) or '""'
 
 
-def _short(text: str, most: int) -> str:
-    return shortened(printable(text), most)
+def _shorten(text: str, limit: int) -> str:
+    return shorten_text(make_printable(text), limit)
 
 
 def _is_bounded(figure: Figure, rows: Sequence[Row]) -> bool:
@@ -212,7 +228,7 @@ def _mark(flag: str | None) -> str:
     return " ".join(sorted(split_flag(flag) - {OK, BOUNDED}))
 
 
-def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
+def _number_flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
     """The flags other than ok that occur, each with its mark."""
     flags = dict.fromkeys(
         flag
@@ -224,7 +240,7 @@ def _flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
     return {flag: MARKS[min(place, len(MARKS) - 1)] for place, flag in enumerate(flags)}
 
 
-def _notes(
+def _iter_notes(
     fields: Sequence[Field], figures: Sequence[Figure], rows: Sequence[Row]
 ) -> Iterator[str]:
     moes = [figure for figure in figures if figure.moe is not None]
@@ -237,7 +253,7 @@ def _notes(
     }
     if levels:
         yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: the noise alone"
-    if any(_shows_ends(fields, figure, row) for figure in figures for row in rows):
+    if any(_has_ends(fields, figure, row) for figure in figures for row in rows):
         yield "(a to b) an interval from a to b, where ± would reach beyond what is possible"
     if any(figure.ranks is not None for figure in figures):
         yield WITHIN_RANKS
@@ -245,7 +261,7 @@ def _notes(
         yield "(n) of a name: its score falls short of the best by at most n"
 
 
-def _in_words(table: Described, read: Rows) -> tuple[Described, Rows]:
+def _translate_keys(table: Described, read: Rows) -> tuple[Described, Rows]:
     """The table with titles for names, labels for keys, and bins in words."""
     fields = tuple(replace(field, name=_title(field)) for field in table.fields)
     worded = {

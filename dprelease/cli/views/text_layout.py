@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from dprelease.cli.views.console import columns_of, in_colour, width_of
+from dprelease.cli.views.console import count_columns, get_width, is_coloured
 from dprelease.errors import Complaint, Place
 
 if TYPE_CHECKING:
@@ -22,27 +22,27 @@ DIGITS = 3
 BUDGET_DIGITS = 12
 
 
-def rounded_up(value: object) -> str:
+def round_up(value: object) -> str:
     """Write a loss, a scale or an error: rounded up at three digits, ``-`` when there is none."""
-    return _written(value, ROUND_CEILING)
+    return _write_number(value, ROUND_CEILING)
 
 
-def rounded_down(value: object) -> str:
+def round_down(value: object) -> str:
     """Write what is left: rounded down at three digits."""
-    return _written(value, ROUND_FLOOR)
+    return _write_number(value, ROUND_FLOOR)
 
 
-def spent_text(value: object) -> str:
+def format_spent(value: object) -> str:
     """Write what a budget paid: all of its digits but for the thirteenth, rounded up."""
-    return _written(value, ROUND_CEILING, BUDGET_DIGITS)
+    return _write_number(value, ROUND_CEILING, BUDGET_DIGITS)
 
 
-def remaining_text(value: object) -> str:
+def format_remaining(value: object) -> str:
     """Write what is left of a budget: all of its digits but for the thirteenth, rounded down."""
-    return _written(value, ROUND_FLOOR, BUDGET_DIGITS)
+    return _write_number(value, ROUND_FLOOR, BUDGET_DIGITS)
 
 
-def _written(value: object, rounding: str, precision: int = DIGITS) -> str:
+def _write_number(value: object, rounding: str, precision: int = DIGITS) -> str:
     if value is None:
         return "-"
     number = Context(prec=precision, rounding=rounding).create_decimal(str(value))
@@ -53,7 +53,7 @@ def _written(value: object, rounding: str, precision: int = DIGITS) -> str:
     return f"{digits:,f}" if plain else f"{digits:e}".replace("e+", "e")
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Write a number with its noun: 1 row, 2 rows."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
@@ -63,7 +63,7 @@ NAMES = 0.42  # of the width of a terminal, so that the numbers beside them have
 NARROWEST = 60  # below it a table is more readable broken by the terminal than folded
 
 
-def new_table(title: str, texts: Iterable[str] = (), numbers: Iterable[str] = ()) -> Table:
+def build_table(title: str, texts: Iterable[str] = (), numbers: Iterable[str] = ()) -> Table:
     """Make a table without a frame, its title above; columns of texts, then those of numbers."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -82,29 +82,29 @@ def new_table(title: str, texts: Iterable[str] = (), numbers: Iterable[str] = ()
 
 def name_lines(name: str, indent: str = "") -> str:
     """Break a long name after an underscore or blank, where a terminal would break it anywhere."""
-    width = width_of(sys.stdout)
+    width = get_width(sys.stdout)
     if width is None:
         return f"{indent}{name}"
     from re import findall
 
     lines = [indent]
     for part in findall(r"[^_ ]*[_ ]+|[^_ ]+", name):
-        if lines[-1] != indent and columns_of(lines[-1] + part.rstrip()) > width * NAMES:
+        if lines[-1] != indent and count_columns(lines[-1] + part.rstrip()) > width * NAMES:
             lines.append(indent)
         lines[-1] += part
     return "\n".join(line.rstrip(" ") for line in lines)
 
 
-def rendered(tables: Sequence[tuple[Table, str]]) -> str:
+def render_tables(tables: Sequence[tuple[Table, str]]) -> str:
     """Render tables with their captions, without the blanks that rich leaves at line ends."""
     from rich.console import Console
 
     page = StringIO()
     console = Console(
         file=page,
-        force_terminal=in_colour(sys.stdout),
-        color_system="standard" if in_colour(sys.stdout) else None,
-        width=max(NARROWEST, width_of(sys.stdout) or PIPED_WIDTH),
+        force_terminal=is_coloured(sys.stdout),
+        color_system="standard" if is_coloured(sys.stdout) else None,
+        width=max(NARROWEST, get_width(sys.stdout) or PIPED_WIDTH),
         highlight=False,
         markup=False,
         emoji=False,
@@ -122,14 +122,14 @@ GAP = "  "
 WITHIN_RANKS = "within n ranks: nearest to a value up to n places (or weight n) off the quantile"
 
 
-def shortened(text: str, most: int) -> str:
+def shorten_text(text: str, width: int) -> str:
     """The text, cut to so many columns of a terminal; many characters take two."""
     from rich.cells import cell_len, chop_cells
 
-    return text if cell_len(text) <= most else chop_cells(text, most - 1)[0] + "…"
+    return text if cell_len(text) <= width else chop_cells(text, width - 1)[0] + "…"
 
 
-def padded(cells: Sequence[str], *, number: bool) -> list[str]:
+def pad_cells(cells: Sequence[str], *, number: bool) -> list[str]:
     """The cells of a column, its heading first, all of one width; numbers stand at the right."""
     from rich.cells import cell_len, set_cell_size
 
@@ -140,7 +140,7 @@ def padded(cells: Sequence[str], *, number: bool) -> list[str]:
     ]
 
 
-def ruled(columns: Sequence[Sequence[str]]) -> Iterator[str]:
+def rule_lines(columns: Sequence[Sequence[str]]) -> Iterator[str]:
     """The lines of a table of padded columns, with a rule below the headings."""
     from rich.cells import cell_len
 
@@ -151,25 +151,27 @@ def ruled(columns: Sequence[Sequence[str]]) -> Iterator[str]:
         yield GAP.join(row).rstrip()
 
 
-def annotation(kind: str, file: str, title: str, message: str, place: Place | None = None) -> str:
+def build_annotation(
+    kind: str, file: str, title: str, message: str, place: Place | None = None
+) -> str:
     """One mark, with its escapes; ``kind`` is error, warning or notice."""
     properties = {"file": place.file if place else file}
     if place:
         properties |= {"line": str(place.line), "col": str(place.column)}
     properties["title"] = title
-    listed = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{kind} {listed}::{_data(message)}"
+    listed = ",".join(f"{name}={_escape_property(value)}" for name, value in properties.items())
+    return f"::{kind} {listed}::{_escape_data(message)}"
 
 
-def marked(kind: str, file: str, complaint: Complaint) -> str:
+def format_mark(kind: str, file: str, complaint: Complaint) -> str:
     """A complaint as a mark."""
     hint = f" (hint: {complaint.hint})" if complaint.hint else ""
-    return annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
+    return build_annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

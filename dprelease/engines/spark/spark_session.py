@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dprelease.engines.spark.cluster import ClusterError, Stage
 from dprelease.engines.spark.spark_messages import FAILED, Message
 from dprelease.engines.spark.workers import probe, run_first_task, run_later_task
-from dprelease.errors import Failure, InternalError, kind_of
+from dprelease.errors import Failure, InternalError, name_kind
 from dprelease.files.system import start, wait_for
 from dprelease.sources.shared.data_failures import build_data_failure
 
@@ -182,7 +182,7 @@ def _call_in_time(call: Callable[[], T], since: float | None = None) -> T:
         if isinstance(problem, ImportError):  # Spark Connect needs more packages
             raise _build_missing_failure()
     reason = (
-        f"it failed ({kind_of(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
+        f"it failed ({name_kind(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
     )
     raise build_data_failure(
         "E415",

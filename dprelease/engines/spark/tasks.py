@@ -44,7 +44,7 @@ from dprelease.engines.spark.spark_messages import (
     read_rows,
 )
 from dprelease.engines.spark.versions import list_versions
-from dprelease.errors import Failure, kind_of
+from dprelease.errors import Failure, name_kind
 from dprelease.expressions.sqltext import STAR, Sql, call, col, literal
 from dprelease.model import AggregateRequest, Measure
 from dprelease.sources.shared.data_failures import build_data_failure, build_memory_failure
@@ -119,7 +119,7 @@ class Told(Struct):
         except Failure as failure:
             code = failure.complaints[0].code
         except Exception as problem:
-            code = kind_of(problem)  # the name of its class: its text may quote the data
+            code = name_kind(problem)  # the name of its class: its text may quote the data
         else:
             words = {"stage": self.stage, "places": self.places}
             moved = {"received": self.received, "sent": self.sent}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from dprelease.engines.spark.spark_messages import FAILED, Message
 from dprelease.engines.spark.versions import compute_text_hash, list_versions
-from dprelease.errors import kind_of
+from dprelease.errors import name_kind
 from dprelease.sources.shared.data_failures import OUT_OF_MEMORY
 from dprelease.sources.shared.locations import open_binary
 
@@ -79,7 +79,7 @@ def _guard_messages(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
     except MemoryError:
         code = OUT_OF_MEMORY
     except BaseException as problem:
-        code = kind_of(problem)
+        code = name_kind(problem)
     finally:
         sys.unraisablehook, threading.excepthook = hooks
         _spare_imports()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from math import floor
 
-from dprelease.language import counted, number_text, say
+from dprelease.language import number_text, say, say_count
 from dprelease.reports.charts.svg import (
     WIDTH,
     Chart,
@@ -94,7 +94,7 @@ def draw_budget_chart(
         "method": describe_accounting(accounting.method),
         "epsilon": format_number(accounting.epsilon),
     }
-    description = counted(
+    description = say_count(
         len(costs),
         "charts.budget.parts",
         **sizes,
@@ -198,7 +198,7 @@ def draw_spending_chart(ledger: Ledger) -> Chart | None:
         drawing.write_text(x_start, bottom + 16, first)
     drawing.write_text(x_end, bottom + 16, last, anchor="end")
     description = (
-        counted(
+        say_count(
             len(history),
             "charts.timeline.charges",
             epsilon=format_number(history[-1].epsilon),

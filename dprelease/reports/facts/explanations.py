@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dprelease.errors import Complaint
-from dprelease.language import ENGLISH, number_text, say, spoken, word
+from dprelease.language import ENGLISH, get_language, number_text, say, word
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import Form, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.number_text import number, write_percent
@@ -217,7 +217,7 @@ def word_warnings(plan: Plan) -> tuple[str, ...]:
     """All warnings as a report says them: those of a spec, which are English, by what they are."""
     return tuple(
         say("warnings.line", key=warning.key, meaning=say(subject), code=warning.code)
-        if spoken() != ENGLISH and (subject := OF_SPEC.get(int(warning.code[1:])))
+        if get_language() != ENGLISH and (subject := OF_SPEC.get(int(warning.code[1:])))
         else warning.message
         for warning in (*plan.release.warnings, *plan_warnings(plan))
     )

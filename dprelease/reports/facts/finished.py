@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import pi, sqrt
 from typing import NamedTuple
 
-from dprelease.language import counted, say, word
+from dprelease.language import say, say_count, word
 from dprelease.model import AS_RELEASED, Finish, NoiseFamily, Plan, Query, Read
 from dprelease.model.outputs import SUPPRESSED
 from dprelease.postprocess.finishing.finished_tables import (
@@ -115,7 +115,7 @@ def _explain_agreement(noise: _Noise) -> Iterator[str]:
         *noise.tables[:MOST_TABLES],
         *([say("words.more", number=hidden_count)] if hidden_count > 0 else []),
     ]
-    yield counted(
+    yield say_count(
         len(tables),
         "finish.agree.with_tables",
         tables=join_names(tables),

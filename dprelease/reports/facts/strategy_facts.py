@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from dprelease.language import counted, say, word
+from dprelease.language import say, say_count, word
 from dprelease.model import CENTRED, Group, Loss, Plan, Read, Step, Strategy
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names
 from dprelease.reports.model.strategy_model import (
@@ -161,7 +161,7 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
     ]
     if tables:
         titles = join_few_names(list(map(_title, tables)))
-        yield counted(len(tables), "strategies.release.table", titles=titles)
+        yield say_count(len(tables), "strategies.release.table", titles=titles)
     mixed: dict[str, list[str]] = {}
     for step in steps:
         if CENTRED in step.axes:
@@ -174,7 +174,7 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
             along = say("strategies.release.every_axis") if whole else word(join_names(centred))
             mixed.setdefault(along, []).append(_title(step))
     for along, mixes in mixed.items():
-        yield counted(
+        yield say_count(
             len(mixes),
             "strategies.release.rest",
             titles=join_few_names(mixes),

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from dprelease.language import counted, say
+from dprelease.language import say, say_count
 from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
 from dprelease.reports.model.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
 from dprelease.reports.model.record_model import Number
@@ -124,15 +124,15 @@ def word_bounding(plan: Plan) -> list[str]:
     return [
         say(
             "units.bounds",
-            rows=counted(limits.rows, "words.rows_counted"),
-            groups=counted(limits.groups, "units.groups_counted"),
+            rows=say_count(limits.rows, "words.rows_counted"),
+            groups=say_count(limits.groups, "units.groups_counted"),
             per_group=limits.per_group,
         ),
         *(
             say(
                 "units.few_groups",
                 table=table,
-                rows=counted(rows, "words.rows_counted"),
+                rows=say_count(rows, "words.rows_counted"),
             )
             for table, rows in list_rows_cut(plan).items()
         ),

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dprelease.language import say, spoken
+from dprelease.language import get_language, say
 from dprelease.reports.charts.svg import Chart, HeatTable, VegaLite, clean, count_letters
 from dprelease.reports.sections.document import (
     Bullets,
@@ -153,7 +153,10 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
         build_tag("body", NEW_LINE, _join_lines(body)),
     ]
     return _join_lines(
-        [Html("<!doctype html>"), build_tag("html", NEW_LINE, _join_lines(page), lang=spoken())]
+        [
+            Html("<!doctype html>"),
+            build_tag("html", NEW_LINE, _join_lines(page), lang=get_language()),
+        ]
     )
 
 

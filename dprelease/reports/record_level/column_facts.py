@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.language import counted, say, word
+from dprelease.language import say, say_count, word
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.model.record_model import (
     Labels,
@@ -56,7 +56,7 @@ def describe_answer(column: RecordColumn) -> str:
             else say("records.answer.level")
         )
     size, labels = column.law.size, len(column.labels.labels)
-    return counted(size, "records.answer.labels", labels=labels)
+    return say_count(size, "records.answer.labels", labels=labels)
 
 
 def format_error(column: RecordColumn, value: float) -> str:
@@ -190,7 +190,7 @@ def _explain_windows(column: RecordColumn, grid: NumberGrid, law: WindowsRespons
 
 def _explain_window(window: ResponseWindow) -> str:
     ratio = _format_roughly(Fraction(window.ratio))
-    return counted(
+    return say_count(
         window.width,
         "records.law.piecewise.likelier",
         levels=window.levels,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dprelease.language import counted, say
+from dprelease.language import say, say_count
 from dprelease.model import Mechanism, PerturbedColumn, Plan, RecordStep
 from dprelease.reports.text.shown_numbers import write_exact, write_loss
 
@@ -105,7 +105,7 @@ def _explain_unprotected(plan: Plan) -> Iterator[str]:
     """Say what record-level tables show of themselves."""
     tables = _list_tables(plan)
     cut = "" if plan.release.privacy.unit_column is None else say("records.exact.but_by_limit")
-    yield counted(
+    yield say_count(
         len(plan.records),
         "records.exact.number",
         tables=tables,

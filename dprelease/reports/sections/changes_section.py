@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from dprelease.language import counted, say
+from dprelease.language import say, say_count
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.reports.model.report_model import Changes, FigureChange, ReportFacts
 from dprelease.reports.sections.document import Bullets, Heading, Paragraph, Part, Table
@@ -66,7 +66,7 @@ def _iter_parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
     yield Bullets(tuple(lines))
     if changes.compared:
         yield Paragraph(
-            counted(
+            say_count(
                 changes.compared,
                 "changes.compared",
                 real=changes.real,

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import chain
 from urllib.parse import quote
 
-from dprelease.language import counted, number_text, say, word
+from dprelease.language import number_text, say, say_count, word
 from dprelease.model import OutputColumn, OutputTable
 from dprelease.model.outputs import (
     BOUNDED,
@@ -112,7 +112,7 @@ def build_figures_section(
                 )
             )
     if undrawn:
-        text = counted(
+        text = say_count(
             undrawn,
             "figures.more_without_chart",
         )
@@ -180,7 +180,7 @@ def _lay_out(
         )
         notes.append(Paragraph(limited, "small"))
     if table.rows > ROWS_SHOWN:
-        note = counted(
+        note = say_count(
             table.rows - ROWS_SHOWN,
             "figures.more_rows",
             file=file,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from dprelease.language import counted, say
+from dprelease.language import say, say_count
 from dprelease.model.queries import column_name
 from dprelease.postprocess.intervals.number_text import join_few_names
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
@@ -99,7 +99,7 @@ def _iter_tiles(facts: PlanFacts) -> Iterator[Tile]:
             (say("guarantee.checklist.link"), "hazards"),
         )
     if attention := statuses.count("attention"):
-        label = counted(attention, "guarantee.checklist.hazards_ask")
+        label = say_count(attention, "guarantee.checklist.hazards_ask")
         yield Tile(attention, label, (say("guarantee.checklist.second_look"), "hazards"))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dprelease.language import counted, number_text, say
+from dprelease.language import number_text, say, say_count
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.reports.charts.noises import draw_dots_chart, draw_error_chart
 from dprelease.reports.model.report_model import Accuracy, PlanFacts, Query, Sensitivity
@@ -249,7 +249,7 @@ def _write_sensitivity(sensitivity: Sensitivity) -> str:
         if sensitivity.of == "weight":
             return say("noise.sensitivity.weight", size=format_number(sensitivity.l1))
         if sensitivity.of == "rows":
-            return counted(int(sensitivity.l1), "noise.sensitivity.values")
+            return say_count(int(sensitivity.l1), "noise.sensitivity.values")
         size = format_number(sensitivity.l1)
         return say("noise.sensitivity.score", size=size) if sensitivity.of == "score" else size
     return f"L1 {format_number(sensitivity.l1)}, L2 {format_number(sensitivity.l2)}"

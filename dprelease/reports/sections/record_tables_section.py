@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 
-from dprelease.language import counted, number_text, say
+from dprelease.language import number_text, say, say_count
 from dprelease.reports.charts.record_charts import draw_floor_chart, draw_frequency_chart
 from dprelease.reports.model.record_model import (
     AnswerError,
@@ -103,7 +103,7 @@ def _iter_table_parts(table: RecordTable, number: int, level: str) -> Iterator[P
     """Lay out one table: how it is perturbed, what it is worth, and what it tells."""
     rows = ""
     if table.rows is not None:
-        rows = counted(table.rows, "records.counted")
+        rows = say_count(table.rows, "records.counted")
     yield Heading(table.file or table.name)
     yield Paragraph(rows + " ".join(table.explained))
     yield Table(

@@ -12,7 +12,7 @@ from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.expression import combine
 from dprelease.errors import Failure
-from dprelease.language import counted, say
+from dprelease.language import say, say_count
 from dprelease.model.outputs import ending_beside
 from dprelease.reports.model.report_model import ReportFacts
 from dprelease.reports.sections.document import Bullets, Paragraph, Section, Table
@@ -57,7 +57,7 @@ def _describe_misses(facts: ReportFacts, level: float) -> Iterator[str]:
     )
     if halves:
         expected = halves * (100 - level) / 100
-        yield counted(
+        yield say_count(
             halves,
             "use.intervals",
             share=round(100 - level, 6),

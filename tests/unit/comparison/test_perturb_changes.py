@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.comparison.output_changes import perturb_changes
+from dprelease.comparison.output_changes import find_perturb_changes
 from dprelease.comparison.spec_changes import Change, Kind, Pair
 from dprelease.model import Loss, Plan, RecordStep
 from dprelease.specfile import load
@@ -38,7 +38,7 @@ def planned(*tables: Table, lost: str = "0.99", total: str = "5") -> Plan:
 
 
 def changes(old: Plan, new: Plan) -> dict[str, Change]:
-    return {change.what: change for change in perturb_changes(Pair(old, new))}
+    return {change.what: change for change in find_perturb_changes(Pair(old, new))}
 
 
 def kinds(old: Plan, new: Plan) -> dict[str, Kind]:

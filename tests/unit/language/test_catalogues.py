@@ -8,7 +8,7 @@ from string import Formatter
 import pytest
 from product_source import FILES, PACKAGE, dotted, name_of, nodes, parsed, source_of, tree_of
 
-from dprelease.language import ENGLISH, LANGUAGES, catalogue
+from dprelease.language import ENGLISH, LANGUAGES, load_catalogue
 from dprelease.statistics.statistic_registry import STATISTICS
 
 PLACES = {"say": 0, "counted": 1, "sentence": 0, "counted_sentence": 1, "Sentence": 0}
@@ -58,7 +58,7 @@ def values_in(text: str) -> set[str]:
 
 def missing_values(tree: ast.AST) -> Iterator[str]:
     """Ids that no catalogue has, and values of a sentence that a call does not give."""
-    entries = catalogue(ENGLISH)
+    entries = load_catalogue(ENGLISH)
     for name, call, given in calls(tree):
         values = {"n"} if name.startswith("counted") else set()
         values |= {keyword.arg or "**" for keyword in call.keywords}
@@ -78,9 +78,9 @@ def made_up(tree: ast.AST) -> Iterator[str]:
 
 
 def test_every_language_has_the_same_sentences_with_the_same_values() -> None:
-    english = {key: values_in(text) for key, text in catalogue(ENGLISH).items()}
+    english = {key: values_in(text) for key, text in load_catalogue(ENGLISH).items()}
     for language in OTHERS:
-        other = {key: values_in(text) for key, text in catalogue(language).items()}
+        other = {key: values_in(text) for key, text in load_catalogue(language).items()}
         assert other == english, language
 
 
@@ -99,7 +99,7 @@ def test_every_sentence_is_used() -> None:
     }
     unused = [
         key
-        for key in catalogue(ENGLISH)
+        for key in load_catalogue(ENGLISH)
         if key not in texts and key.removesuffix(FORMS[0]).removesuffix(FORMS[1]) not in texts
     ]
     assert unused == []
@@ -130,7 +130,7 @@ def test_a_call_that_no_catalogue_can_serve_is_seen(source: str, found: list[str
 
 def test_the_catalogues_have_what_every_statistic_says_of_itself() -> None:
     """Also where it is no literal of ``say``, but an id that is said by a name."""
-    held = catalogue(ENGLISH)
+    held = load_catalogue(ENGLISH)
     for statistic in STATISTICS.values():
         keys = [statistic.what, statistic.counts, statistic.processing, statistic.reading]
         keys += [statistic.explained, statistic.example_error, statistic.example_error_weighted]
@@ -150,19 +150,19 @@ def test_a_catalogue_is_in_order_and_each_sentence_a_line(language: str) -> None
         else:
             keys.append(f"{section}.{line.partition(' = ')[0]}")
     assert keys == sorted(keys, key=lambda key: key.split("."))
-    assert keys == list(catalogue(language))
+    assert keys == list(load_catalogue(language))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_sentences_begin_and_end_alike(language: str) -> None:
-    for key, text in catalogue(language).items():
+    for key, text in load_catalogue(language).items():
         assert text.strip(), key
-        english = catalogue(ENGLISH)[key]
+        english = load_catalogue(ENGLISH)[key]
         assert (text[-1:] == " ") == (english[-1:] == " "), key
         assert not re.search(" [,.]", text), key
 
 
 def test_marks_stand_apart_in_french() -> None:
-    for french in catalogue("fr").values():
+    for french in load_catalogue("fr").values():
         words = re.sub(r"\{[^}]*\}", "x", french)
         assert re.findall(r"(?<!\u202f)[:;?!%»]|«(?!\u202f)", words) == [], french

@@ -3,7 +3,14 @@
 import pytest
 
 from dprelease import language
-from dprelease.language import catalogue, counted, number_text, say, speaking, spoken
+from dprelease.language import (
+    get_language,
+    load_catalogue,
+    number_text,
+    say,
+    say_count,
+    use_language,
+)
 
 WORDS = {
     "en": {
@@ -22,22 +29,22 @@ WORDS = {
 @pytest.fixture
 def words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catalogues of two sentences."""
-    monkeypatch.setattr(language, "catalogue", WORDS.__getitem__)
+    monkeypatch.setattr(language, "load_catalogue", WORDS.__getitem__)
 
 
 @pytest.mark.usefixtures("words")
 def test_english_is_said_as_its_catalogue_has_it() -> None:
-    assert counted(1234, "rows", name="a.b") == "1,234 rows of a.b"
-    assert counted(1, "rows", name="a.b") == "1 row of a.b"
-    assert counted(0, "rows", name="a.b") == "0 rows of a.b"
+    assert say_count(1234, "rows", name="a.b") == "1,234 rows of a.b"
+    assert say_count(1, "rows", name="a.b") == "1 row of a.b"
+    assert say_count(0, "rows", name="a.b") == "0 rows of a.b"
     assert number_text("1,234.5") == "1,234.5"
 
 
 @pytest.mark.usefixtures("words")
 def test_a_language_has_its_words_order_separators_and_singular() -> None:
-    with speaking("fr"):
-        many = counted(1234, "rows", name="a.b")
-        none = counted(0, "rows", name="a.b")
+    with use_language("fr"):
+        many = say_count(1234, "rows", name="a.b")
+        none = say_count(0, "rows", name="a.b")
         assert say("share", share=0.25, name="x.y") == "x.y : 0,2"
         assert number_text("1,234.5") == "1\u202f234,5"
     assert (many, none) == ("1\u202f234 lignes de a.b", "0 ligne de a.b")
@@ -50,14 +57,14 @@ def test_a_sentence_that_no_catalogue_has_is_an_error() -> None:
 
 
 def test_a_language_is_spoken_inside_its_block_only() -> None:
-    with speaking("de"):
-        with speaking("fr"):
-            assert spoken() == "fr"
-        assert spoken() == "de"
-    assert spoken() == "en"
+    with use_language("de"):
+        with use_language("fr"):
+            assert get_language() == "fr"
+        assert get_language() == "de"
+    assert get_language() == "en"
 
 
 def test_every_language_has_a_catalogue_with_ids_of_several_parts() -> None:
     for name in language.LANGUAGES:
-        assert all("." in key and text for key, text in catalogue(name).items())
-        assert catalogue(name)["words.rows"]
+        assert all("." in key and text for key, text in load_catalogue(name).items())
+        assert load_catalogue(name)["words.rows"]

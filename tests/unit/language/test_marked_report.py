@@ -39,7 +39,7 @@ ENGLISH = re.compile(
 
 class Marked(dict[str, str]):
     def __init__(self) -> None:
-        super().__init__({key: marked(text) for key, text in language.catalogue("en").items()})
+        super().__init__({key: marked(text) for key, text in language.load_catalogue("en").items()})
 
 
 def marked(template: str) -> str:
@@ -85,7 +85,7 @@ def release_in(name, spoken, folder, entropy):
 @pytest.mark.parametrize("name", SPECS)
 def test_no_english_sentence_is_left(name, tmp_path, monkeypatch, entropy):
     words = Marked()
-    monkeypatch.setattr(language, "catalogue", lambda _: words)
+    monkeypatch.setattr(language, "load_catalogue", lambda _: words)
     release_in(name, "de", tmp_path, entropy)
     known = set(re.findall(r"[A-Za-z']+", (ROOT / "release_specs" / f"{name}.toml").read_text()))
     known |= {"estimate", "json", "report", "x"}
@@ -179,9 +179,9 @@ def test_warnings_of_a_spec_are_told_in_the_language():
     warning = Complaint("W207", "a large delta: and more", key="query[1].delta")
     plan = dprelease.plan(replace(release, warnings=(warning,)))
     assert word_warnings(plan) == ("a large delta: and more",)
-    with language.speaking("de"):
+    with language.use_language("de"):
         (told,) = word_warnings(plan)
-    assert told == f"query[1].delta: {language.catalogue('de')['warnings.large_delta']} (W207)"
+    assert told == f"query[1].delta: {language.load_catalogue('de')['warnings.large_delta']} (W207)"
     codes = tomli.loads((ROOT / "dprelease" / "cli" / "codes.toml").read_text())
     of_specs = set(re.findall(r"\bW2\d\d\b", str(codes)))
     assert {f"W{number}" for number in OF_SPEC} == of_specs
@@ -194,7 +194,7 @@ def test_a_plan_is_the_same_in_every_language_and_worded_later(tmp_path):
     assert replace(dprelease.plan(german), release=release) == plan
     reasons = [step.sensitivity.derivation for step in plan.steps]
     assert "one record more or less changes one count by 1" in map(word, reasons)
-    with language.speaking("de"):
+    with language.use_language("de"):
         texts = [word(reason) for reason in reasons]
     assert "1 Datensatz mehr oder weniger ändert einen Wert (Anzahl) um 1" in texts
     low = replace(release.privacy, epsilon=Fraction(1, 1000))
@@ -214,5 +214,5 @@ def test_a_step_of_weights_has_the_comma_of_the_language(spoken, step):
     release = dprelease.load(ROOT / "release_specs" / "labour_survey.toml")
     plan = dprelease.plan(release)
     (median,) = (each for each in plan.steps if each.query.name == "median_pay")
-    with language.speaking(spoken):
+    with language.use_language(spoken):
         assert word(median.sensitivity.derivation).endswith(step)

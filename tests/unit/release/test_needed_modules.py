@@ -19,18 +19,18 @@ OF_THE_SYSTEM = [ModuleNotFoundError("x"), ImportError("x"), OSError(errno.EIO, 
 PROGRAM = """
 import sys
 import dprelease
-from dprelease.language import catalogue
+from dprelease.language import load_catalogue
 from dprelease.release import run
 
 def charge(*given):
     global before, read
-    before, read = set(sys.modules), catalogue.cache_info().misses
+    before, read = set(sys.modules), load_catalogue.cache_info().misses
     return original(*given)
 
 original, run._charge = run._charge, charge
 dprelease.run(sys.argv[1], ledger=sys.argv[2], output=sys.argv[3])
 print(*sorted(name for name in set(sys.modules) - before if name.startswith("dprelease")))
-print("sentences" * (catalogue.cache_info().misses - read))
+print("sentences" * (load_catalogue.cache_info().misses - read))
 """
 
 

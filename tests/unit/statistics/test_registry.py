@@ -14,7 +14,7 @@ from product_source import FILES, dotted, name_of, nodes, tree_of
 import dprelease
 from dprelease.kernel.certify.definitions import DEFINITIONS, OF_COLUMN, Content, Definition
 from dprelease.kernel.noise.distributions.laws import find_halfwidth
-from dprelease.language import catalogue
+from dprelease.language import load_catalogue
 from dprelease.model import Form, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.model.sentences import Sentence
 from dprelease.postprocess.intervals.estimate_columns import Layout, estimate_columns
@@ -214,7 +214,7 @@ def twice(query: Query, step: Step) -> Iterator[Content]:
 @pytest.fixture
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in WORDS.items():
-        monkeypatch.setitem(catalogue("en"), f"statistics.count_twice.{name}", text)
+        monkeypatch.setitem(load_catalogue("en"), f"statistics.count_twice.{name}", text)
     monkeypatch.setitem(STATISTICS, "count_twice", CountTwice())
     monkeypatch.setitem(DEFINITIONS, "count_twice", Definition(OF_COLUMN, twice))
 
