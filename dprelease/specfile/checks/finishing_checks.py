@@ -272,8 +272,8 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
     if parts.privacy.model.unit == "column":
         why = "of a unit's rows each table keeps a choice of its own"
     elif open_columns:
-        columns_text = word(join_names(sorted(map(show, open_columns))))
-        why = f"records with undeclared values or nulls of {columns_text} are in one and not in the other"
+        names = word(join_names(sorted(map(show, open_columns))))
+        why = f"records with undeclared values or nulls of {names} are in one and not in the other"
     if why:
         hint = (
             "consistent takes the tables as of the same records: declare other and nulls, or be "
