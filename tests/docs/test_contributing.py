@@ -163,6 +163,7 @@ def test_the_statistic(site: Path, tmp_path: Path) -> None:
     assert "query figure: size 12 -> 6" in said
     assert "> run 0" in said
     assert figures(tmp_path) == ["480", "180"]
+    assert "12 times the number of values" in (tmp_path / "out" / "datapackage.json").read_text()
 
     # What the page says of a wrong sensitivity.
     packs = site / PACKS

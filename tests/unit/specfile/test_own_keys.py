@@ -1,0 +1,43 @@
+"""Keys that statistics declare are read, described and told apart."""
+
+import pytest
+
+from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.schema.json_schema import KINDS
+from dprelease.specfile.schema.number_texts import whole_number
+from dprelease.specfile.schema.own_keys import READERS
+from dprelease.specfile.schema.sections import QuerySection
+from dprelease.statistics.shared import spec_keys
+from dprelease.statistics.statistic_registry import STATISTICS, own_keys
+
+
+def test_each_kind_of_value_is_read_and_described() -> None:
+    kinds = {value for value in vars(spec_keys).values() if isinstance(value, spec_keys.Kind)}
+    assert kinds == set(READERS)
+    assert set(READERS.values()) <= set(KINDS)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_no_two_statistics_mean_different_things_by_a_key(name: str) -> None:
+    for key in STATISTICS[name].keys.own:
+        assert own_keys()[key.name] is key
+
+
+def test_no_key_of_a_statistic_is_one_of_every_query() -> None:
+    keys, own = QuerySection.KEYS, own_keys()
+    # One that took the name of a key above would stand there, and one below would take its name.
+    first = min(map(list(keys).index, own))
+    assert list(keys)[first : first + len(own)] == list(own)
+    assert all(keys[name].read is READERS[key.kind] for name, key in own.items())
+
+
+@pytest.mark.parametrize("value", [1, 12, 10**6])
+def test_whole_numbers(value: int) -> None:
+    assert whole_number(value) == value
+
+
+@pytest.mark.parametrize("value", [0, -1, 10**6 + 1, "12", True, [12]])
+def test_no_whole_number(value: object) -> None:
+    with pytest.raises(Refused) as caught:
+        whole_number(value)
+    assert caught.value.code == "E205"
