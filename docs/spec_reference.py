@@ -36,6 +36,7 @@ KINDS: dict[Callable[[object], object], str] = {
     number_texts.display_step: "number above 0",
     number_texts.read_confidence: "number from 0.5 to below 1",
     number_texts.read_picks: "whole number from 1",
+    number_texts.read_whole_number: "whole number from 1 to 1,000,000",
     number_texts.read_selection_delta: "number above 0, to 0.001",
     fields.read_quantiles: "number in (0, 1), or list of them",
     fields.read_mechanisms: " ".join(f'`"{word}"`' for word in fields.MECHANISMS)

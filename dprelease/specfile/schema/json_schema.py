@@ -116,7 +116,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
         "maximum": number_texts.MAX_RECORD_LINES,
     },
     number_texts.read_population: {"type": "integer", "minimum": 1, "maximum": 10**12},
-    number_texts.whole_number: {"type": "integer", "minimum": 1, "maximum": 10**6},
+    number_texts.read_whole_number: {"type": "integer", "minimum": 1, "maximum": 10**6},
     number_texts.read_picks: {"type": "integer", "minimum": 1, "maximum": 10**6},
     fields.read_quantiles: {
         "oneOf": [

@@ -145,7 +145,7 @@ def read_population(value: object) -> int:
     return _read_whole(value, 10**12, "E205", "how many there are, such as population = 3_000_000")
 
 
-def whole_number(value: object) -> int:
+def read_whole_number(value: object) -> int:
     """Read a whole number from 1 to 10^6. Raises ``Refused``."""
     return _read_whole(value, 10**6, "E205", "write a whole number from 1 to 1,000,000")
 

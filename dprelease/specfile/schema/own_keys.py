@@ -20,7 +20,7 @@ from dprelease.specfile.schema.number_texts import (
     read_exact,
     read_picks,
     read_points,
-    whole_number,
+    read_whole_number,
 )
 from dprelease.specfile.schema.query_tables import read_half
 from dprelease.specfile.schema.section_reader import Key
@@ -29,7 +29,7 @@ from dprelease.statistics.shared.spec_keys import Kind
 from dprelease.statistics.statistic_registry import own_keys
 
 READERS: Mapping[Kind[Any], Callable[[object], object]] = {
-    kinds.WHOLE_NUMBER: whole_number,
+    kinds.WHOLE_NUMBER: read_whole_number,
     kinds.NUMBER_OF_VALUES: read_picks,
     kinds.NUMBER: read_exact,
     kinds.POSITIVE_NUMBER: display_step,

@@ -4,7 +4,7 @@ import pytest
 
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.schema.json_schema import KINDS
-from dprelease.specfile.schema.number_texts import whole_number
+from dprelease.specfile.schema.number_texts import read_whole_number
 from dprelease.specfile.schema.own_keys import READERS
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.shared import spec_keys
@@ -33,11 +33,11 @@ def test_no_key_of_a_statistic_is_one_of_every_query() -> None:
 
 @pytest.mark.parametrize("value", [1, 12, 10**6])
 def test_whole_numbers(value: int) -> None:
-    assert whole_number(value) == value
+    assert read_whole_number(value) == value
 
 
 @pytest.mark.parametrize("value", [0, -1, 10**6 + 1, "12", True, [12]])
 def test_no_whole_number(value: object) -> None:
     with pytest.raises(Refused) as caught:
-        whole_number(value)
+        read_whole_number(value)
     assert caught.value.code == "E205"
