@@ -156,11 +156,7 @@ class Quantile(Statistic):
                 name,
                 kind,
                 [factor * k for k in integers],
-                sentence(
-                    subject,
-                    q=NumberText(write_decimal(q)),
-                    remark=sentence(self.remark) if self.remark else "",
-                ),
+                self._add_remark(sentence(subject, q=NumberText(write_decimal(q)))),
                 places,
                 query.name,
             ),
@@ -197,11 +193,16 @@ class Quantile(Statistic):
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
         """The rank half-width; of several quantiles the largest."""
         ranks = bound_rank_error(step, interval)
-        remark = sentence(self.remark) if self.remark else ""
         if step.query.survey_weight is not None:
             size = number(ranks, up=True)
-            return sentence("statistics.quantile.within_size", size=size, remark=remark)
-        return sentence("statistics.quantile.within_ranks", ranks=int(ranks), remark=remark)
+            return self._add_remark(sentence("statistics.quantile.within_size", size=size))
+        return self._add_remark(sentence("statistics.quantile.within_ranks", ranks=int(ranks)))
+
+    def _add_remark(self, text: Sentence) -> Sentence:
+        """Add what a minimum or maximum has to say."""
+        if not self.remark:
+            return text
+        return sentence("words.remark", text=text, remark=sentence(self.remark))
 
 
 def bound_rank_error(step: Step, interval: Fraction) -> Fraction:

@@ -91,7 +91,7 @@ def test_a_cap_below_what_was_spent_is_taken_and_said(cli, uncapped):
     [((*CAP,), "no cap is given"),
      ((*CAP, "--epsilon", "0"), "not above 0"),
      ((*CAP, "--epsilon", "nan"), "--epsilon"),
-     ((*CAP, "--epsilon", "ten"), "no number"),
+     ((*CAP, "--epsilon", "ten"), "neither a number nor"),
      ((*CAP, "--delta", "1"), "--delta"),
      (("budget", "cap", "small.csv", "--epsilon", "1"), "--reason"),
      (("budget", "cap", "small.csv", "--epsilon", "1", "--reason", " "), "a line of text"),
@@ -291,7 +291,7 @@ def test_what_is_left_of_a_cap_of_rho_is_told(cli, spec, folder):
     assert "| cap | no cap | no cap | 0.12 |" in page
     html = (folder / "out" / "report.html").read_text(encoding="utf-8")
     assert "no cap in epsilon, but one of rho 0.12" in html
-    assert "there is no cap." not in html
+    assert "There is no cap." not in html
     assert "rho 0.07 left" in repr(dprelease.budget(folder / "small.toml"))
     assert all("no cap is set" not in text for text in (planned, run, shown))
     spec(*IN_RHO, ('path = "small.csv"', 'path = "small.csv"\nsnapshot = "2"'))

@@ -50,15 +50,13 @@ def draw_band_chart(tables: Sequence[Beliefs]) -> Chart:
         for line in lines:
             drawing.write_text(x_start + 18, y, line)
             y += 15
-    description = say("charts.beliefs.description") + " ".join(
-        say(
-            "charts.beliefs.from_half",
-            about=table.about,
-            least=write_belief(_place_point(table, 0.5)[0]),
-            greatest=write_belief(_place_point(table, 0.5)[1]),
+    sentences = [say("charts.beliefs.description")]
+    for table in tables:
+        least, greatest = map(write_belief, _place_point(table, 0.5))
+        sentences.append(
+            say("charts.beliefs.from_half", about=table.about, least=least, greatest=greatest)
         )
-        for table in tables
-    )
+    description = " ".join(sentences)
     rows = [
         (table.about, *map(write_belief, (row.prior, row.posterior_low, row.posterior_high)))
         for table in tables

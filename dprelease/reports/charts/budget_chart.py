@@ -161,7 +161,7 @@ def _describe_accounting(ledger: Ledger | LedgerStanding) -> str:
     if ledger.composed is not None and ledger.composed.after.by == "zCDP":
         sentence = say("charts.ledger.composed_by_zcdp")
     if ledger.disjoint_periods:
-        sentence += say("charts.ledger.disjoint_periods")
+        sentence = f"{sentence} {say('charts.ledger.disjoint_periods')}"
     return sentence
 
 
@@ -197,21 +197,15 @@ def draw_spending_chart(ledger: Ledger) -> Chart | None:
     if first != last:
         drawing.write_text(x_start, bottom + 16, first)
     drawing.write_text(x_end, bottom + 16, last, anchor="end")
-    description = (
-        say_count(
-            len(history),
-            "charts.timeline.charges",
-            epsilon=format_number(history[-1].epsilon),
-        )
-        + (
-            say("charts.timeline.under_cap", cap=format_number(cap))
-            if cap is not None
-            else say("charts.timeline.no_cap")
-            if ledger.cap.rho is None
-            else f"; {_describe_cap(ledger.cap.rho)}."
-        )
-        + f" {_describe_accounting(ledger)}"
-    )
+    if cap is not None:
+        capped = say("charts.timeline.under_cap", cap=format_number(cap))
+    elif ledger.cap.rho is not None:
+        capped = say("charts.timeline.cap_of_rho", cap=format_number(ledger.cap.rho))
+    else:
+        capped = say("charts.timeline.no_cap")
+    spent = format_number(history[-1].epsilon)
+    charges = say_count(len(history), "charts.timeline.charges", epsilon=spent)
+    description = f"{charges} {capped} {_describe_accounting(ledger)}"
     rows = [
         (str(charge.entry), charge.at[:19].replace("T", " "), format_number(charge.epsilon))
         for charge in history

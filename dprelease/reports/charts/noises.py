@@ -265,7 +265,7 @@ def draw_error_chart(
         )
     counted = {line.sizes for line in lines}
     all_sizes = dict.fromkeys((say("words.records"), units, say("words.different_values")))
-    sizes = join_names([name for name in all_sizes if name in counted])
+    sizes = join_alternatives([name for name in all_sizes if name in counted])
     drawing.write_text(
         (x_start + x_end) / 2,
         bottom + 28,
@@ -278,12 +278,10 @@ def draw_error_chart(
     )
     note = ""
     if rest:
-        ending = (
-            say("charts.error_by_size.and_more", number=len(rest) - MOST_NAMES)
-            if len(rest) > MOST_NAMES
-            else ""
-        )
-        rest_names = f"{', '.join(rest[:MOST_NAMES])}{ending}"
+        rest_names = ", ".join(rest[:MOST_NAMES])
+        if len(rest) > MOST_NAMES:
+            more = len(rest) - MOST_NAMES
+            rest_names = say("words.list.more", first=rest_names, more=more)
         note = say(
             "charts.error_by_size.not_drawn",
             description=description,
@@ -311,9 +309,10 @@ def draw_error_chart(
     )
 
 
-def join_names(names: Sequence[str]) -> str:
+def join_alternatives(names: Sequence[str]) -> str:
     """Join alternatives as a sentence does."""
-    return say("words.or").join([*([", ".join(names[:-1])] if names[1:] else []), names[-1]])
+    *others, last = names
+    return say("words.list.or", first=", ".join(others), last=last) if others else last
 
 
 ACROSS = ((1, "10"), (2, "100"), (3, "1,000"), (4, "10k"), (5, "100k"), (6, "1M"))

@@ -119,9 +119,8 @@ def _explain_choice(step: Step, interval: Fraction) -> str:
     if several:
         missed = f"1 - (1 - {missed})^(1/{query.picks:,})"
     sentence = say(
-        "explanations.choice.scores",
+        "explanations.choice.scores_in_turn" if several else "explanations.choice.scores",
         mechanism="permute-and-flip" if flips else say("explanations.choice.exponential"),
-        in_turn=say("explanations.choice.in_turn") if several else "",
         privacy=_explain_error(step, interval),
         factor="" if change.monotone else "2 ",
         chance=law,
@@ -132,7 +131,6 @@ def _explain_choice(step: Step, interval: Fraction) -> str:
         else say("explanations.choice.both_ways"),
         candidates=count_candidates(step),
         epsilon=format_number(to_json_number(epsilon)),
-        each=say("explanations.choice.for_each_pick") if several else "",
     )
     if query.candidates is None:
         return sentence
@@ -160,30 +158,27 @@ def _explain_quantiles(step: Step, interval: Fraction) -> str:
     among = say("explanations.quantiles.grid", values=count_candidates(step))
     if query.points is not None:
         among = say("explanations.quantiles.listed", values=count_candidates(step))
-    sentence = say(
-        "explanations.quantiles.chosen",
-        candidates=among,
-    )
+    sentences = [say("explanations.quantiles.chosen", candidates=among)]
     if len(query.quantiles) > 1:
-        sentence += say("explanations.quantiles.in_turn")
+        sentences.append(say("explanations.quantiles.in_turn"))
     error = word(get_statistic(query.statistic).describe_expected_error(step, interval)).partition(
         ";"
     )[0]
-    sentence += say(
-        "explanations.quantiles.within",
-        ranks=error,
-        interval=write_percent(interval),
+    sentences.append(
+        say("explanations.quantiles.within", ranks=error, interval=write_percent(interval))
     )
     statistic = get_statistic(query.statistic)
     if statistic.end:
         needed = statistic.find_meaningful_count(step, interval)
-        sentence += say(
-            "explanations.quantiles.stand_for_end",
-            quantiles=number_text(write_exact(query.quantiles[0])),
-            end=say(statistic.end),
-            needed=needed,
+        sentences.append(
+            say(
+                "explanations.quantiles.stand_for_end",
+                quantiles=number_text(write_exact(query.quantiles[0])),
+                end=say(statistic.end),
+                needed=needed,
+            )
         )
-    return sentence
+    return " ".join(sentences)
 
 
 def _explain_error(step: Step, interval: Fraction) -> str:

@@ -244,14 +244,13 @@ def _describe_sensitivity(step: Step, unit: Fraction) -> Sensitivity:
         weight = to_json_number(sensitivity.l1 * weight_step(step.query))
         return Sensitivity(l1=weight, l2=None, of="weight", derivation=why)
     grid = step.unit[0]
-    steps = (
-        "" if grid == 1 or sensitivity.l1 <= 1 else say("queries.in_steps", grid=number(grid, 6))
-    )
+    if grid != 1 and sensitivity.l1 > 1:
+        why = say("queries.in_steps", derivation=why, grid=number(grid, 6))
     return Sensitivity(
         l1=to_json_number(sensitivity.l1 * unit),
         l2=compute_root(sensitivity.l2_squared * unit**2),
         of="figures",
-        derivation=f"{why}{steps}",
+        derivation=why,
     )
 
 

@@ -136,7 +136,7 @@ def collect_plan_facts(
     private = {group.column for step in plan.steps for group in step.query.groups if group.private}
     return PlanFacts(
         deployment=_describe_deployment(release, plan),
-        guarantee=_word_guarantee(plan) + local.guarantee,
+        guarantee=" ".join(filter(None, (_word_guarantee(plan), local.guarantee))),
         bounding=(*(word_bounding(plan) if plan.reads else ()), *local.bounding),
         queries=describe_queries(plan),
         strategies=describe_strategies(plan),

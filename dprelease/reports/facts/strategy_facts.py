@@ -104,12 +104,10 @@ def _word_integer(step: Step, factors: Sequence[int]) -> str:
     parts = []
     for factor, measure in zip(factors, step.measures, strict=True):
         if factor:
-            where = (
-                say("strategies.where", condition=measure.where.text)
-                if measure.where is not None
-                else ""
-            )
-            parts.append(("" if factor == 1 else f"{factor} x ") + say("words.records") + where)
+            records = say("words.records")
+            if measure.where is not None:
+                records = say("strategies.records_where", condition=measure.where.text)
+            parts.append(records if factor == 1 else f"{factor} x {records}")
     return " + ".join(parts).replace("+ -1 x", "less")
 
 
@@ -141,12 +139,22 @@ def _word_strategy(
         "strategies.gain.note",
         gain=size,
     )
-    cost = say("words.epsilon_of", epsilon=write_loss(loss.epsilon))
-    cost += say("strategies.loss.delta", delta=write_loss(loss.delta)) if loss.delta else ""
-    cost += say("strategies.loss.rho", rho=write_loss(loss.rho)) if loss.rho is not None else ""
-    yield say("strategies.loss.note", cost=cost)
+    yield say("strategies.loss.note", cost=_write_cost(loss))
     if sum(read.query.where == steps[0].query.where for read in reads) > 1:
         yield say("strategies.add_up")
+
+
+def _write_cost(loss: Loss) -> str:
+    """Name epsilon, and delta and rho as far as there are any."""
+    epsilon, delta = write_loss(loss.epsilon), write_loss(loss.delta)
+    if loss.rho is None:
+        if not loss.delta:
+            return say("words.epsilon_of", epsilon=epsilon)
+        return say("strategies.loss.epsilon_delta", epsilon=epsilon, delta=delta)
+    rho = write_loss(loss.rho)
+    if not loss.delta:
+        return say("strategies.loss.epsilon_rho", epsilon=epsilon, rho=rho)
+    return say("strategies.loss.epsilon_delta_rho", epsilon=epsilon, delta=delta, rho=rho)
 
 
 def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
@@ -188,8 +196,10 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
                 if number > 1
                 else say("strategies.release.for_condition")
             )
-            cells = say("strategies.release.by", keys=_title(step)) if step.query.groups else ""
-            yield say("strategies.release.halves", condition=of, keys=cells)
+            if step.query.groups:
+                yield say("strategies.release.halves_by", condition=of, keys=_title(step))
+            else:
+                yield say("strategies.release.halves", condition=of)
 
 
 def _identify_kind(step: Step) -> object:

@@ -64,9 +64,10 @@ def describe_protection(privacy: Privacy) -> str:
     """Finish the sentence "differential privacy for one ..."."""
     described, column = privacy.unit_description, privacy.unit_column
     if column is None:
-        return say("units.row") + (
-            say("units.row_stands_for", described=described) if described else ""
-        )
+        row = say("units.row")
+        if not described:
+            return row
+        return f"{row} {say('units.row_stands_for', described=described)}"
     rows = say("units.all_rows_of", column=column)
     return (
         say("units.person_described", described=described, rows=rows)
@@ -140,11 +141,9 @@ def word_bounding(plan: Plan) -> list[str]:
         say("units.cut.means"),
         say("units.cut.by_lot"),
         say("units.cut.not_published"),
-        say("units.without_unit.rows", unit_column=privacy.unit_column)
-        + (
-            say("units.without_unit.left_out")
-            if is_skipped
-            else say("units.without_unit.one_person")
+        say(
+            "units.without_unit.left_out" if is_skipped else "units.without_unit.one_person",
+            unit_column=privacy.unit_column,
         ),
     ]
 

@@ -37,9 +37,11 @@ def explain_column(column: RecordColumn) -> list[str]:
         ]
     if grid is None:
         raise ValueError("a column has labels or a grid")
-    chosen = say("records.nulls.middle_of_bounds")
     value = _format_roughly((grid.null_fill or 0) * Fraction(grid.step))
-    nulls = say("records.nulls.count_as", value=value, reason=chosen if column.null_chosen else "")
+    nulls = say(
+        "records.nulls.count_as_middle" if column.null_chosen else "records.nulls.count_as",
+        value=value,
+    )
     if isinstance(law, LaplaceResponse):
         return [*_explain_laplace(column, grid, law), nulls]
     if isinstance(law, WindowsResponse):
@@ -176,14 +178,11 @@ def _explain_windows(column: RecordColumn, grid: NumberGrid, law: WindowsRespons
     ratio = max(Fraction(window.ratio) for window in windows)
     # an upper bound of the natural logarithm
     pure = math.log(ratio.numerator) - math.log(ratio.denominator) + 1e-9
-    yield (
-        say("records.law.piecewise.begin")
-        + levels
-        + say(
-            "records.law.piecewise.end",
-            grid=_format_bounds(grid),
-            range=_describe_ends(windows, grid),
-        )
+    yield say(
+        "records.law.piecewise.answer",
+        levels=levels,
+        grid=_format_bounds(grid),
+        range=_describe_ends(windows, grid),
     )
     yield from _explain_delta(column, pure)
 

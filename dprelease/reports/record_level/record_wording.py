@@ -50,9 +50,10 @@ def word_table(plan: Plan, step: RecordStep) -> Iterator[str]:
     cells = say("records.loss.one_answer")
     if len(step.responses) > 1:
         cells = say("records.loss.all_answers", answers=len(step.responses))
-    total = say("words.epsilon_of", epsilon=write_loss(step.loss.epsilon))
+    epsilon, delta = write_loss(step.loss.epsilon), write_loss(step.loss.delta)
+    total = say("words.epsilon_of", epsilon=epsilon)
     if step.loss.delta:
-        total += say("words.and_delta", delta=write_loss(step.loss.delta))
+        total = say("words.epsilon_and_delta", epsilon=epsilon, delta=delta)
     if plan.release.privacy.unit_column is None:
         yield say(
             "records.loss.row",
@@ -91,25 +92,19 @@ def _word_guarantee(plan: Plan) -> str:
 
     People who are replaced bring as many rows where one row of each is kept, and else need not.
     """
-    sentence = say("records.guarantee.local", tables=_list_tables(plan))
     if not _has_many_rows(plan):
-        return f"{sentence}."
-    return say(
-        "records.guarantee.same_rows",
-        guarantee=sentence,
-        rows=_count_rows(plan),
-    )
+        return say("records.guarantee.local", tables=_list_tables(plan))
+    return say("records.guarantee.same_rows", tables=_list_tables(plan), rows=_count_rows(plan))
 
 
 def _explain_unprotected(plan: Plan) -> Iterator[str]:
     """Say what record-level tables show of themselves."""
     tables = _list_tables(plan)
-    cut = "" if plan.release.privacy.unit_column is None else say("records.exact.but_by_limit")
+    limited = plan.release.privacy.unit_column is not None
     yield say_count(
         len(plan.records),
-        "records.exact.number",
+        "records.exact.number_up_to_limit" if limited else "records.exact.number",
         tables=tables,
-        cut=cut,
     )
     if _has_many_rows(plan):
         yield say(
@@ -191,14 +186,14 @@ def _explain_missing_labels(plan: Plan) -> Iterator[Row]:
         yield (
             say("records.missing.title"),
             "attention",
-            say("records.missing.note") + _join_names(sentences),
+            say("records.missing.note", columns=_join_names(sentences)),
         )
     filled = [column.name for column in columns if column.null_chosen]
     if filled:
         yield (
             say("records.nulls.title"),
             "attention",
-            say("records.nulls.note") + _join_names(filled),
+            say("records.nulls.note", columns=_join_names(filled)),
         )
 
 

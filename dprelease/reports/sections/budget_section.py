@@ -57,11 +57,8 @@ def _iter_costs(facts: PlanFacts) -> Iterator[str]:
             unit=unit,
         )
     if facts.perturb:
-        yield say(
-            "budget.record_tables",
-            unit=unit,
-            and_rows=say("budget.and_rows") if facts.meaning.of == "person" else "",
-        )
+        people = facts.meaning.of == "person"
+        yield say("budget.record_tables_of_people" if people else "budget.record_tables", unit=unit)
 
 
 def _build_table(facts: PlanFacts, ledger: Ledger | LedgerStanding | None) -> Table:

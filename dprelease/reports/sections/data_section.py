@@ -86,8 +86,11 @@ def _build_column_row(column: Column) -> tuple[str | int | float | None, ...]:
 def _write_bounds(column: Column) -> str:
     if column.lower is None or column.upper is None or column.step is None:
         return "-"
-    chosen = say("data.bounds.chosen_by_tool") if column.step_chosen_by_tool else ""
-    step = say("data.bounds.in_steps", step=format_number(column.step), origin=chosen)
+    chosen = column.step_chosen_by_tool
+    step = say(
+        "data.bounds.in_chosen_steps" if chosen else "data.bounds.in_steps",
+        step=format_number(column.step),
+    )
     return say(
         "data.bounds.range",
         lower=format_number(column.lower),
@@ -103,8 +106,9 @@ def _write_groups(column: Column) -> str:
     if column.private_keys:
         return say("data.groups.private_keys")
     if column.keys:
-        ending = say("data.groups.others_as", other=column.other) if column.other else ""
-        return say("data.groups.keys", keys=column.keys, other=ending)
+        if column.other:
+            return say("data.groups.keys_and_others", keys=column.keys, other=column.other)
+        return say("data.groups.keys", keys=column.keys)
     return "-"
 
 

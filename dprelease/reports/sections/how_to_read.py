@@ -12,6 +12,7 @@ from decimal import Decimal
 from dprelease.language import say, word
 from dprelease.model.queries import column_name
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names
+from dprelease.reports.charts.noises import join_alternatives
 from dprelease.reports.model.report_model import Basic, ReportFacts
 from dprelease.reports.sections.document import Bullets, Section
 from dprelease.reports.text.shown_numbers import format_number, shorten
@@ -65,8 +66,11 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
             if together
             else say("reading.add_up.cells")
         )
-        unless = "" if all(disagreeing) else say("reading.add_up.unless_agreed")
-        of = say("reading.add_up.totals_of_other_query", unless=unless)
+        of = say(
+            "reading.add_up.totals_of_other_query"
+            if all(disagreeing)
+            else "reading.add_up.totals_unless_agreed"
+        )
         yield say("reading.add_up.do_not", cells=cells, total=of)
     yield from _explain_finishing(facts)
     if together:
@@ -83,7 +87,7 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     if names := [plural if row.counts_units else say(row.counts) for row in overlapping]:
         yield say(
             "reading.overlap",
-            names=say("words.or").join(names),
+            names=join_alternatives(names),
         )
     yield say("reading.rounded")
     yield say("reading.flag.low_reliability")
@@ -217,9 +221,9 @@ def _name_contact(basic: Basic) -> str:
 
 def _describe_spent(facts: ReportFacts) -> str:
     accounting = facts.accounting
-    delta = (
-        say("words.and_delta", delta=format_number(shorten(accounting.delta)))
-        if accounting.delta
-        else ""
+    epsilon = format_number(shorten(accounting.epsilon))
+    if not accounting.delta:
+        return say("words.epsilon_of", epsilon=epsilon)
+    return say(
+        "words.epsilon_and_delta", epsilon=epsilon, delta=format_number(shorten(accounting.delta))
     )
-    return say("errors.cost", epsilon=format_number(shorten(accounting.epsilon)), delta=delta)

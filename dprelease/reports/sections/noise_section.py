@@ -42,34 +42,23 @@ def build_noise_section(facts: PlanFacts, level: float, released: bool) -> Secti
         draw_error_chart(facts.queries, facts.columns, units),
     )
     charts = tuple(chart for chart in noise_charts if chart is not None)
-    choices = (
-        say("noise.sensitivity.choices")
-        if any(query.form != "numbers" for query in facts.queries)
-        else ""
-    )
-    ranks = say("noise.ranks") if any(query.form == "quantiles" for query in facts.queries) else ""
-    if any(query.form == "quantiles" and query.survey_weight for query in facts.queries):
-        weighted = say("reading.weighted_quantile")
-        ranks = f"{ranks} {weighted}"
+    unit = say("words.person" if facts.meaning.of == "person" else "words.row")
+    moved = [say("noise.sensitivity.note", unit=unit)]
+    if any(query.form != "numbers" for query in facts.queries):
+        moved.append(say("noise.sensitivity.choices"))
+    expected = [say("noise.expected_error", level=level)]
+    quantiles = [query for query in facts.queries if query.form == "quantiles"]
+    if quantiles:
+        expected.append(say("noise.ranks"))
+    if any(query.survey_weight for query in quantiles):
+        expected.append(say("reading.weighted_quantile"))
     parts: tuple[Part, ...] = (
-        Paragraph(
-            say(
-                "noise.expected_error",
-                level=level,
-            )
-            + ranks
-        ),
+        Paragraph(" ".join(expected)),
         _build_query_table(facts),
         *_iter_strategy_parts(facts.strategies),
         *((Group("pair", charts),) if charts else ()),
         Heading(say("noise.sensitivity.title")),
-        Paragraph(
-            say(
-                "noise.sensitivity.note",
-                unit=say("words.person" if facts.meaning.of == "person" else "words.row"),
-                choices=choices,
-            )
-        ),
+        Paragraph(" ".join(moved)),
         *(
             Details(
                 query.title,
@@ -146,10 +135,8 @@ def _describe_release(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tu
         if len(step.rows) < MOST_ROWS
         else say("noise.strategies.integers", number=len(step.rows))
     )
-    noun += "".join(
-        say("noise.strategies.along", matrix=kind, names=join_names(names))
-        for kind, names in mixed.items()
-    )
+    for kind, names in mixed.items():
+        noun = say("noise.strategies.along", integers=noun, matrix=kind, names=join_names(names))
     parameter = format_number(shorten(float(Fraction(step.parameter))))
     law = (
         say("noise.scale.sigma_squared") if step.family == "gaussian" else say("noise.scale.scale")

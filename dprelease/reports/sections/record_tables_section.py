@@ -101,11 +101,9 @@ def _explain_reading(facts: PlanFacts, level: str) -> Iterator[str]:
 
 def _iter_table_parts(table: RecordTable, number: int, level: str) -> Iterator[Part]:
     """Lay out one table: how it is perturbed, what it is worth, and what it tells."""
-    rows = ""
-    if table.rows is not None:
-        rows = say_count(table.rows, "records.counted")
+    rows = [] if table.rows is None else [say_count(table.rows, "records.counted")]
     yield Heading(table.file or table.name)
-    yield Paragraph(rows + " ".join(table.explained))
+    yield Paragraph(" ".join([*rows, *table.explained]))
     yield Table(
         f"perturbed-{number}",
         say("records.columns.title", name=table.name),
