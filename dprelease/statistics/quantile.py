@@ -51,6 +51,8 @@ class Quantile(Statistic):
     what_weighted = "statistics.quantile.what_weighted"
     suffixes = PARTS
     in_ranks = True
+    fixed_quantile: Fraction | None = None
+    """The quantile that it is; None where the query names some."""
     remark = ""
     keys = OF_VALUES._replace(needs=(Q,))
     processing = "statistics.quantile.processing"

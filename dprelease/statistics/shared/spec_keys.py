@@ -79,7 +79,8 @@ class OwnKey(NamedTuple, Generic[T]):
 class Details(NamedTuple):
     """What a query has of its statistic's own keys; each is a field of ``Query``.
 
-    ``own`` holds values of a statistic that has no such field: a frozen ``Struct`` of its file.
+    ``own`` holds values of a statistic that has no such field: a frozen ``Struct`` of its file, of
+    numbers and texts. Certify holds columns against the release in the other fields alone.
     """
 
     quantiles: tuple[Fraction, ...] = ()

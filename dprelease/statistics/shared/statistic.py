@@ -203,8 +203,6 @@ class Statistic(ABC):
     """Suffixes of the columns it publishes after the query's name, of one figure."""
     sharing: Sharing | None = None
     """How it is read from a release that others share, if it can be."""
-    fixed_quantile: Fraction | None = None
-    """The quantile that it is."""
     end = ""
     """The end of the values that it stands for: minimum or maximum."""
     counts = ""
