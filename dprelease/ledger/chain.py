@@ -44,7 +44,18 @@ EMPTY = Head(0, GENESIS)
 
 
 def follow(head: Head, kind: str, run_id: str, written_at: str, content: str) -> Entry:
-    """The entry that comes after ``head``."""
+    """Build the entry that comes after ``head``.
+
+    Args:
+        head: Number and hash of the last entry.
+        kind: A value of ``entries.Kind``.
+        run_id: Identity of the run, 64 hexadecimal digits; for a cap, ``head.hash``.
+        written_at: Time in UTC, informative only.
+        content: Canonical JSON.
+
+    Returns:
+        The entry numbered ``head.seq + 1``, whose hash covers all its other fields.
+    """
     seq = head.seq + 1
     digest = hash_entry(seq, kind, run_id, written_at, content, head.hash)
     return Entry(seq, kind, run_id, written_at, content, head.hash, digest)
@@ -53,13 +64,24 @@ def follow(head: Head, kind: str, run_id: str, written_at: str, content: str) ->
 def hash_entry(  # noqa: PLR0913, PLR0917 - what an entry is made of
     seq: int, kind: str, run_id: str, written_at: str, content: str, previous: str
 ) -> str:
-    """SHA-256 over a JSON list, in which no two different entries look the same."""
+    """Compute SHA-256 over the JSON list of an entry's fields, as 64 hexadecimal digits."""
+    # A JSON list quotes its fields, so no two different entries have the same text.
     text = write_canonical_json([seq, kind, run_id, written_at, content, previous])
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def walk(entries: Iterable[Entry]) -> Head:
-    """The head of entries in order. Raises BrokenChain at the first that doesn't fit."""
+    """Check the chain from its first entry to its last.
+
+    Args:
+        entries: All entries of the ledger, in order.
+
+    Returns:
+        The head: number and hash of the last entry.
+
+    Raises:
+        BrokenChain: At the first entry that is missing or was edited.
+    """
     head = EMPTY
     for entry in entries:
         if entry.seq != head.seq + 1:

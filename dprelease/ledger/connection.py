@@ -103,9 +103,11 @@ class FileDatabase:
         return translate_errors(self._path, self._wait, charged=charged)
 
     def begin(self, *, again: bool = False) -> None:
-        """Open a transaction and take the lock; no connection to a file is lost."""
+        """Open a transaction and take the lock."""
+        # ``again`` changes nothing here: no connection to a file is lost.
         self.connection.execute("BEGIN IMMEDIATE")
         if not self._moved:
+            # The ledger may have been moved while this process waited for the lock.
             refuse_moved(self.connection, self._path)
 
     def commit(self) -> None:
@@ -118,7 +120,8 @@ class FileDatabase:
             self.connection.execute("ROLLBACK")
 
     def iter_entries(self) -> Iterator[Entry]:
-        """All entries in order of the row id, so that no index needs to be trusted."""
+        """Iterate over all entries in order."""
+        # In order of the row id, so that no index needs to be trusted.
         rows = self.connection.execute(
             "SELECT seq, kind, run_id, written_at, content, previous, hash"
             " FROM entries NOT INDEXED ORDER BY seq"
@@ -126,7 +129,7 @@ class FileDatabase:
         return (Entry(*row) for row in rows)
 
     def read_last(self) -> Head:
-        """The number and hash of the last entry."""
+        """Read the number and hash of the last entry."""
         query = "SELECT seq, hash FROM entries NOT INDEXED ORDER BY seq DESC LIMIT 1"
         row = self.connection.execute(query).fetchone()
         return Head(*row) if row is not None else EMPTY
@@ -147,7 +150,7 @@ class FileDatabase:
         self.connection.execute("INSERT INTO payloads (seq, bytes) VALUES (?, ?)", (seq, payload))
 
     def read_payload(self, seq: int) -> bytes | None:
-        """The stored numbers of a seal."""
+        """Read the stored numbers of a seal; None if there are none."""
         query = "SELECT bytes FROM payloads WHERE seq = ?"
         row = self.connection.execute(query, (seq,)).fetchone()
         return None if row is None else row[0]
@@ -157,7 +160,7 @@ class FileDatabase:
         make_room_for_caps(self.connection)
 
     def is_sound(self) -> bool:
-        """Whether SQLite finds no damage in the pages."""
+        """Run SQLite's integrity check."""
         answer = self.connection.execute("PRAGMA integrity_check").fetchall()
         return bool(answer == [("ok",)])
 
@@ -167,17 +170,24 @@ class FileDatabase:
 
 
 def exists(path: str, wait: float) -> bool:
-    """Whether something is there."""
+    """Tell if a file, folder or link is at ``path``."""
     return os.path.lexists(path)
 
 
 def open_for_writing(path: str, wait: float, *, moved: bool = False) -> FileDatabase:
-    """A checked connection that can really write; makes the ledger when there is none.
+    """Open and check a ledger that takes entries; create it if there is none.
 
-    ``moved``: also to one that was moved away, for what ends the move.
+    Args:
+        path: The file of the ledger; its directory must exist.
+        wait: Seconds to wait for the lock, here and in later calls.
+        moved: Also open a ledger that was moved away, to finish the move.
 
-    Raises Failure (exit 6) when the place, the file or its tables are not usable, or it is
-    locked for longer than ``wait`` seconds.
+    Returns:
+        An open database, whose lock and journal were tried with an empty transaction.
+
+    Raises:
+        Failure: Exit code 6 if the place, the file or its tables are not usable, or the ledger is
+            locked for longer than ``wait``.
     """
     _check_library()
     _check_directory(path)
@@ -197,7 +207,16 @@ def open_for_writing(path: str, wait: float, *, moved: bool = False) -> FileData
 
 
 def open_for_reading(path: str, wait: float, *, moved: bool = False) -> FileDatabase:
-    """A checked connection that changes nothing, for reports; ``moved`` as for writing."""
+    """Open and check an existing ledger for reports, with writes refused.
+
+    Args:
+        path: The file of the ledger.
+        wait: Seconds to wait for the lock.
+        moved: Also open a ledger that was moved away.
+
+    Raises:
+        Failure: Exit code 6 if there is no ledger, or it is not usable.
+    """
     _check_library()
     if not os.path.lexists(path):
         raise missing(path)
@@ -210,7 +229,7 @@ def open_for_reading(path: str, wait: float, *, moved: bool = False) -> FileData
 
 
 def is_database(path: str) -> bool:
-    """Whether a file is one of SQLite, by its beginning."""
+    """Tell if a file begins like one of SQLite."""
     try:
         with open(path, "rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -270,13 +289,13 @@ def _connect(path: str, wait: float, mode: str, *, moved: bool = False) -> sqlit
 
 
 def sync_commits(connection: sqlite3.Connection) -> None:
-    """Let each commit be durable, content and folder."""
+    """Make each commit durable, content and folder."""
     connection.execute("PRAGMA synchronous = EXTRA")
     connection.execute("PRAGMA fullfsync = ON")  # on macOS a plain sync stops before the disk
 
 
 def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
-    """Takes the lock, opens a journal, and rolls back: a charge would get this far too."""
+    """Take the lock, open a journal and roll back, as far as a charge would get."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
@@ -290,11 +309,9 @@ def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _create(path: str, wait: float) -> None:
-    """Make a new empty ledger, laid out under another name and linked into place.
-
-    So an empty or half-made file is never a ledger of ours, and of several processes that
-    create it at once one wins and the others use the winner's.
-    """
+    """Create an empty ledger under another name and link it into place."""
+    # So a file that is empty or half made never bears the name of a ledger; if several processes
+    # create it at once, one wins and the others use the winner's.
     with place_errors(path):
         with open_draft(path) as draft:
             os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -314,7 +331,12 @@ def _lay_out_draft(draft: str, path: str, wait: float) -> None:
 
 @contextmanager
 def place_errors(path: str, guard_of: str | None = None) -> Iterator[None]:
-    """Turns errors of the system inside into a Failure; ``guard_of``: path is a rollback guard."""
+    """Turn errors of the operating system inside into a Failure (exit 6).
+
+    Args:
+        path: The file that messages name.
+        guard_of: The ledger whose rollback guard ``path`` is; None if ``path`` is the ledger.
+    """
     try:
         yield
     except OSError as problem:
@@ -327,7 +349,7 @@ def place_errors(path: str, guard_of: str | None = None) -> Iterator[None]:
 
 
 def lay_out(connection: sqlite3.Connection) -> None:
-    """Makes the tables in an empty database, in the transaction that is open."""
+    """Create the tables of an empty database within the open transaction."""
     for statement in STATEMENTS[FIRST]:
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -335,10 +357,9 @@ def lay_out(connection: sqlite3.Connection) -> None:
 
 
 def make_room_for_caps(connection: sqlite3.Connection) -> None:
-    """Gives the ledger the second format, in one transaction; does nothing if it has it.
+    """Convert the ledger to the second format in one transaction; keep it if it has it.
 
-    The entries are the same afterwards, in a table that takes caps as well. The caller checks the
-    chain next, and so that they are.
+    The entries stay the same, in a table that also takes caps. The caller checks the chain next.
     """
     connection.execute("PRAGMA foreign_keys = OFF")  # payloads stay, and find their entries again
     try:
@@ -365,12 +386,12 @@ _MOVED = (
 
 
 def mark_moved(connection: sqlite3.Connection, target: str) -> None:
-    """Has the ledger refuse every entry from now on, and say where it was moved to."""
+    """Make the ledger refuse every further entry and name the place it was moved to."""
     connection.execute(_MOVED.format(os.fsencode(target).hex()))
 
 
 def read_destination(connection: sqlite3.Connection) -> str | None:
-    """Where a ledger was moved to; None if it wasn't."""
+    """Read where a ledger was moved to; None if it was not moved."""
     row = connection.execute("SELECT sql FROM sqlite_master WHERE name = 'moved'").fetchone()
     if row is None:
         return None
@@ -391,15 +412,22 @@ def refuse_moved(connection: sqlite3.Connection, path: str) -> None:
 
 
 def unmark(connection: sqlite3.Connection) -> None:
-    """Lets a copy of a moved ledger take entries."""
+    """Make a copy of a moved ledger take entries again."""
     if read_destination(connection) is not None:
         connection.execute("DROP TRIGGER moved")
 
 
 def check_schema(connection: sqlite3.Connection, path: str, *, moved: bool = False) -> None:
-    """Refuse (E603, E604, E619) whatever ``lay_out`` didn't make, triggers included.
+    """Refuse tables, indexes or triggers other than ``lay_out`` creates.
 
-    ``moved``: but for the mark of one that was moved.
+    Args:
+        connection: An open connection to the ledger.
+        path: The file that messages name.
+        moved: Accept the mark of a ledger that was moved.
+
+    Raises:
+        Failure: E603 for another kind of database, E604 for another format or changed tables, E619
+            for a ledger that was moved.
     """
     rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if not rows:

@@ -31,7 +31,14 @@ _LONGEST = 63  # bytes of a name in PostgreSQL
 
 
 def list_place_steps(source: Source) -> Steps:
-    """The steps that lead to the data of a source."""
+    """List the steps that lead to the data of a source, case-folded.
+
+    Args:
+        source: A source of the spec: files, a URI, or a table of a database.
+
+    Returns:
+        One pattern for each step, as ``may_meet`` compares them.
+    """
     if source.database is not None:
         # PostgreSQL cuts longer names; a table that names no schema may lie in any.
         *schema, name = (
@@ -44,11 +51,12 @@ def list_place_steps(source: Source) -> Steps:
     else:
         steps = _resolve(source.pattern).split(os.sep)
     folded = tuple(step.casefold() for step in steps if step)
+    # A path without wildcards may be a folder, whose files are all read.
     return folded if any(map(_WILD.search, folded)) else (*folded, _MANY)
 
 
 def may_meet(left: Steps, right: Steps) -> bool:
-    """Whether a file or table may be at both places."""
+    """Tell if some file or table can be at both places; True where names can't decide."""
     return _is_overlapping(left, right, _MANY, _is_alike)
 
 
@@ -62,9 +70,10 @@ def _resolve(pattern: str) -> str:
 
 
 def _is_alike(left: str, right: str) -> bool:
-    """Whether a name may fit two steps. A choice of letters is taken for any letter."""
+    """Tell if some name fits both steps."""
     if not _WILD.search(left + right):
         return left == right
+    # A choice of letters counts as any letter: a pattern may match too much, never too little.
     first, second = (_ONE_OF.sub("?", step) for step in (left, right))
     return _is_overlapping(
         first, second, "*", lambda letter, beside: letter == beside or "?" in letter + beside
@@ -74,7 +83,8 @@ def _is_alike(left: str, right: str) -> bool:
 def _is_overlapping(
     left: Sequence[str], right: Sequence[str], wildcard: str, alike: Callable[[str, str], bool]
 ) -> bool:
-    """Whether one sequence may fit two patterns, in which ``many`` is any number of parts."""
+    """Tell if some sequence fits two patterns whose ``wildcard`` is any number of parts."""
+    # Search pairs of positions. A wildcard is passed over, or takes one part of the other side.
     waiting, seen = [(0, 0)], {(0, 0)}
     while waiting:
         at, beside = waiting.pop()

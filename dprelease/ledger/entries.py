@@ -85,7 +85,7 @@ class Run(Struct, frozen=True):
 
     @property
     def loss(self) -> Loss:
-        """What it was charged."""
+        """Privacy loss that was charged."""
         return self.terms.loss
 
     @property
@@ -95,14 +95,14 @@ class Run(Struct, frozen=True):
 
     @property
     def state(self) -> State:
-        """How far it has come."""
+        """State that the ledger records for the run."""
         if self.burnt_at is not None:
             return State.BURNT
         return State.SEALED if self.seal else State.CHARGED
 
 
 class SetCap(Struct, frozen=True):
-    """The caps of a dataset as they were set in the ledger, by whom it belongs to, and why."""
+    """The caps recorded for a dataset, and the reason given."""
 
     seq: int
     dataset: str
@@ -124,16 +124,16 @@ class Account(Struct, frozen=True):
 
     @property
     def terms(self) -> tuple[Terms, ...]:
-        """What each run costs."""
+        """Terms of each run, in order of their charge."""
         return tuple(run.terms for run in self.runs)
 
     @property
     def spent_loss(self) -> Loss:
-        """Plain sums, of the periods that cost most where they are disjoint: see ``spent``."""
+        """Plain sums of what was spent; see ``totals.sum_spent``."""
         return sum_spent(self.terms)
 
     def compute_total(self, caps: Caps, *extra_runs: Terms) -> Total:
-        """What the runs cost together, and ``more`` after them."""
+        """Compute the total of the runs followed by ``extra_runs``, under ``caps``."""
         return compute_total((*self.terms, *extra_runs), caps)
 
 
@@ -146,13 +146,20 @@ class Book(Struct, frozen=True):
     caps: tuple[SetCap, ...] = ()
 
     def hash_at(self, seq: int) -> str | None:
-        """The hash of an entry; of number 0 what every chain begins with."""
+        """Return the hash of an entry, the genesis hash for 0, or None beyond the last entry."""
         if seq == 0:
             return GENESIS
+        # Entry numbers begin with 1.
         return self.hashes[seq - 1] if seq <= len(self.hashes) else None
 
     def get_account(self, dataset: str, before: int | None = None) -> Account:
-        """The account of a dataset, of charges with an entry number below ``before`` only."""
+        """Collect the account of a dataset.
+
+        Args:
+            dataset: Name of the dataset.
+            before: Count only charges with a lower entry number; None counts all. The cap is always
+                the last one that was set.
+        """
         runs = [run for run in self.runs.values() if run.dataset == dataset]
         earlier = tuple(run for run in runs if before is None or run.seq < before)
         caps = [cap for cap in self.caps if cap.dataset == dataset]
@@ -164,7 +171,17 @@ class Book(Struct, frozen=True):
 
 
 def read_book(entries: Iterable[Entry]) -> Book:
-    """The runs that the entries tell of. Raises BrokenChain when they don't hang together."""
+    """Read all entries of a ledger and check that they belong together.
+
+    Args:
+        entries: All entries, in order.
+
+    Returns:
+        The runs in order of their charge, the caps and the head.
+
+    Raises:
+        BrokenChain: An entry is missing, was edited, or can't be understood.
+    """
     ordered = tuple(entries)
     head = walk(ordered)
     runs: dict[str, Run] = {}
@@ -183,7 +200,18 @@ def read_book(entries: Iterable[Entry]) -> Book:
 def charge_content(
     dataset: str, release: str, terms: Terms, caps: Caps, detail: Mapping[str, object]
 ) -> str:
-    """The content of a charge's entry. Raises TypeError for a detail that holds a float."""
+    """Write the content of a charge's entry as canonical JSON.
+
+    Args:
+        dataset: Name of the dataset that is charged.
+        release: Name of the release.
+        terms: Loss, parts, period and place of the data.
+        caps: Caps that the run is held to.
+        detail: Further facts in JSON values, such as those of ``describe_guarantee``.
+
+    Raises:
+        TypeError: ``detail`` holds a float.
+    """
     loss = terms.loss
     return write_canonical_json(
         {
@@ -205,7 +233,7 @@ def charge_content(
 
 
 def cap_content(dataset: str, caps: Caps, reason: str) -> str:
-    """The content of a cap's entry."""
+    """Write the content of a cap's entry as canonical JSON."""
     cap_texts = {name: _write_optional(getattr(caps, name)) for name in CAPS}
     return write_canonical_json({"dataset": dataset, **cap_texts, "reason": reason})
 

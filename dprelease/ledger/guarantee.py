@@ -22,17 +22,15 @@ OF_NULLS = frozenset({"null_values", "fields"})
 
 
 def describe_unit(release: Release) -> dict[str, object] | None:
-    """State in JSON values what decides which records there are, and which of them are one unit.
+    """State in JSON values which records there are and which of them are one unit.
 
-    Of a unit column that is its type, how its texts are written, its expression with all columns
-    it reads, what becomes of nulls, and how the fields of a CSV file are read. Where each record is
-    one unit, what else than its own line decides where it ends; None if nothing does.
-    ``null_values`` and the number of fields that a line must have are left out where they only
-    decide whose rows are dropped: under add-remove, with a column of the file and no unit of nulls,
-    neighbours that differ in a unit whose rows are dropped are equal, and no other unit changes.
+    Args:
+        release: The checked spec.
 
-    Version 0.2 left out what most specs don't state: that is here only where it is stated, so that
-    its charges can be held against others.
+    Returns:
+        For a unit column: its type, text format, expression with all columns that it reads,
+        treatment of nulls, and how fields of the file become texts. For rows: what else than its
+        own line decides where a record ends, or None if nothing does.
     """
     name = release.privacy.unit_column
     if name is None:
@@ -41,6 +39,11 @@ def describe_unit(release: Release) -> dict[str, object] | None:
     has_null = column is not None and column.null_value is not None
     computed = column is not None and column.expression is not None
     is_replaced = release.privacy.adjacency is not Adjacency.ADD_REMOVE
+    # Null texts and the number of fields that a line must have may only decide whose rows are
+    # dropped: under add-remove, with a column of the file and no unit of nulls, neighbours that
+    # differ in a unit whose rows are dropped are equal, and no other unit changes. Then both are
+    # left out. Options that version 0.2 left out are only here where they are stated, so that its
+    # charges compare equal.
     return {
         **_describe_values(release, name),
         "nulls": "one unit" if has_null else "dropped",
@@ -49,11 +52,8 @@ def describe_unit(release: Release) -> dict[str, object] | None:
 
 
 def _describe_records(dialect: Dialect) -> dict[str, object]:
-    """State what decides where records of CSV begin and end, unless each line is one.
-
-    Without a header the first line is a record. Over several lines, quotes about whole fields
-    decide.
-    """
+    """State what decides where records of CSV begin and end, unless each line is one."""
+    # Without a header the first line is a record; over several lines, quotes decide.
     facts: dict[str, object] = {} if dialect.header else {"header": False}
     if dialect.max_lines == 1:
         return facts
@@ -62,12 +62,16 @@ def _describe_records(dialect: Dialect) -> dict[str, object]:
 
 
 def _describe_dialect(dialect: Dialect, *names: str) -> dict[str, object]:
-    """Give what a dialect says under these names."""
+    """Collect the named options of a dialect."""
     return {name: getattr(dialect, name) for name in names}
 
 
 def list_unit_differences(left: Definition, right: Definition) -> list[str]:
-    """Name what two definitions say differently; nothing if the same rows are one unit to both."""
+    """Name the facts in which two definitions differ.
+
+    Returns:
+        Names of the facts; empty if the same rows are one unit to both.
+    """
     return [name for name in {**left, **right} if left.get(name) != right.get(name)]
 
 
@@ -81,14 +85,14 @@ _SPEC_WORDS = {
 
 
 def describe_differences(differences: Sequence[str]) -> str:
-    """List what two definitions say differently, in the words of a spec."""
+    """List the facts in which two definitions differ, in the words of a spec."""
     return ", ".join(_SPEC_WORDS.get(name, name) for name in differences)
 
 
 def _describe_values(release: Release, name: str) -> dict[str, object]:
-    """State how the values of a column come about. One that is not declared is read as texts."""
+    """Describe how the values of a column come about."""
     column = release.columns.get(name)
-    if column is None:
+    if column is None:  # an undeclared column is read as texts
         return {"type": str(ColumnType.STRING)}
     facts: dict[str, object] = {"type": str(column.type)}
     # How texts of the file mean values, where that is not the default.
@@ -111,14 +115,14 @@ def _describe_values(release: Release, name: str) -> dict[str, object]:
 
 
 def _describe_nondefault(dialect: Dialect, *names: str) -> dict[str, object]:
-    """Give what a dialect says under these names, as far as that is not the default."""
+    """Collect the named options of a dialect that are not at their default."""
     default = Dialect()
     options = _describe_dialect(dialect, *names)
     return {name: value for name, value in options.items() if value != getattr(default, name)}
 
 
 def _describe_reading(release: Release, name: str, *, nulls: bool) -> dict[str, object]:
-    """State how records of the file become texts, as far as that is not the file's own matter."""
+    """Describe the text-decoding options that change values."""
     source = release.data.source
     dialect = source.dialect
     facts: dict[str, object] = {"format": source.format}
@@ -151,13 +155,19 @@ DESCRIPTION = "unit_description"
 
 
 def describe_guarantee(release: Release) -> dict[str, object]:
-    """What a release's loss is about, as charges note it.
+    """Describe the unit and the neighbours that a release's loss is about.
 
-    Bounds on a unit's rows are not part of it: releases with other bounds have the same neighbours.
-    How the unit is described is for people, and is not compared.
+    Args:
+        release: The checked spec.
+
+    Returns:
+        JSON values, as charges note them: ``unit``, ``adjacency``, and where stated the
+        definition and the description of the unit.
     """
     privacy = release.privacy
     unit = privacy.unit if privacy.unit_column is None else f"column {privacy.unit_column}"
+    # Bounds on a unit's rows are left out: releases with other bounds have the same neighbours. The
+    # description is for people, and is not compared.
     definition, described = describe_unit(release), privacy.unit_description
     return {
         "unit": unit,
@@ -168,17 +178,24 @@ def describe_guarantee(release: Release) -> dict[str, object]:
 
 
 def read_definition(detail: Mapping[str, object]) -> Definition | None:
-    """How the unit of a charge is defined; None for rows of which nothing has to be said."""
+    """Read the definition of the unit of a charge; None if the charge has none."""
     definition = detail.get(DEFINITION)
     return definition if isinstance(definition, Mapping) else None
 
 
 def check_guarantee(account: Account, detail: Mapping[str, object], place: Place | None) -> None:
-    """Refuse (exit 3) a run whose unit or neighbours are not those of the dataset's other runs.
+    """Refuse a run whose unit or neighbours are not those of the dataset's other runs.
 
-    Losses about different neighbours don't add up: a count that replace-one leaves exact has no
-    finite loss under add-remove. What a charge does not note is taken for what most specs have.
+    Args:
+        account: The runs of the dataset.
+        detail: Facts of the new run; see ``describe_guarantee``.
+        place: Where the spec states the budget.
+
+    Raises:
+        Failure: Exit code 3 if another unit, adjacency or definition was charged.
     """
+    # Losses about different neighbours don't add up: a count that replace-one leaves exact has no
+    # finite loss under add-remove. A fact that a charge does not note counts as the usual one.
     definition = read_definition(detail) or {}
     for run in account.runs:
         for part in ("unit", "adjacency"):

@@ -93,15 +93,21 @@ LEFT_OUT: Mapping[type, frozenset[str]] = {
 
 
 def run_id(release: Release, attempt: int = 0) -> str:
-    """The identity of a run of the release: SHA-256 of ``build_canonical_form``, as 64 hex digits.
+    """Compute the identity of a run of the release.
 
-    ``attempt`` counts the times that new noise was asked (and paid) for on purpose.
+    Args:
+        release: The checked spec.
+        attempt: 0 for the first run; one more for each further run with new noise, which is
+            charged again.
+
+    Returns:
+        SHA-256 of ``build_canonical_form``, as 64 hexadecimal digits.
     """
     return hashlib.sha256(build_canonical_form(release, attempt).encode("ascii")).hexdigest()
 
 
 def build_canonical_form(release: Release, attempt: int = 0) -> str:
-    """Canonical JSON of what determines the released numbers: sorted keys, ASCII, no floats."""
+    """Write what determines the released numbers as canonical JSON."""
     perturbs = tuple(map(_normalize_weights, release.perturbs))
     body = _make_plain(replace(release, perturbs=perturbs))
     if not isinstance(body, dict):
@@ -115,16 +121,21 @@ def build_canonical_form(release: Release, attempt: int = 0) -> str:
 
 
 def _normalize_weights(perturb: Perturb) -> Perturb:
-    """The table with weights that add up to 1: only their ratios count."""
+    """Scale the weights of a record-level table to a sum of 1."""
+    # Only the ratios of weights count.
     whole = sum((column.weight for column in perturb.columns), Fraction(0))
     columns = (replace(column, weight=column.weight / whole) for column in perturb.columns)
     return replace(perturb, columns=tuple(columns))
 
 
 def write_canonical_json(value: object) -> str:
-    """JSON with sorted keys, no blanks and ASCII only: one text for one value.
+    """Write JSON with sorted keys, no blanks and ASCII only: one text for one value.
 
-    Raises TypeError for a float: it has no one text that every reader agrees on.
+    Args:
+        value: JSON values; tuples are written as lists.
+
+    Raises:
+        TypeError: The value holds a float, which has no canonical text.
     """
     _refuse_floats(value)
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

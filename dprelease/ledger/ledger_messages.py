@@ -26,16 +26,17 @@ ROUNDED_DIGITS = 7
 
 
 def round_spent(value: Fraction) -> str:
-    """A spent amount for people: the exact decimal when short, else rounded up."""
+    """Format a spent amount: the exact decimal if it is short, else rounded up."""
     return _format_amount(value, ROUND_CEILING)
 
 
 def round_remaining(value: Fraction) -> str:
-    """An amount still to be had, for people: the exact decimal when short, else rounded down."""
+    """Format a remaining amount: the exact decimal if it is short, else rounded down."""
     return _format_amount(value, ROUND_FLOOR)
 
 
 def _format_amount(value: Fraction, rounding: str) -> str:
+    # A decimal that EXACT_DIGITS hold is shown as it is; any other is rounded to ROUNDED_DIGITS.
     for digits in (EXACT_DIGITS, ROUNDED_DIGITS):
         context = Context(prec=digits, rounding=rounding)
         number = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize()
@@ -65,7 +66,7 @@ def describe_exceeded_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of 
     counting: Sequence[Run],
     place: Place | None,
 ) -> Complaint:
-    """The charge would lift what is spent over the cap. Losses are rounded up, what's left down."""
+    """Describe a charge that would exceed the cap on epsilon."""
     cap = caps.epsilon or Fraction(0)
     if later.composed:
         message = (
@@ -85,7 +86,7 @@ def describe_exceeded_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of 
 def describe_exceeded_delta(
     now: Total, later: Total, dataset: str, counting: Sequence[Run], place: Place | None
 ) -> Complaint:
-    """The same for delta. Some of the cap may be kept for composing epsilons."""
+    """Describe a charge that would exceed the cap on delta."""
     room = later.room or Fraction(0)
     held_back = f", {round_spent(later.reserve)} of the cap is reserved for composition"
     text = "at most {} is left" + (held_back if later.reserve else "")
@@ -103,7 +104,7 @@ def describe_exceeded_delta(
 def describe_exceeded_rho(
     rho: Fraction | None, cap: Fraction, dataset: str, counting: Sequence[Run], place: Place | None
 ) -> Complaint:
-    """The charge would lift the sum of rhos over their cap, or has no rho at all."""
+    """Describe a charge that would exceed the cap on rho, or has no bound in rho."""
     if rho is None:
         message = f'"{dataset}" has a cap on rho, and not every release has a bound in rho'
         hint = "choose mechanisms that have one: pure epsilon or gaussian noise, no private keys"
@@ -116,7 +117,7 @@ def describe_exceeded_rho(
 
 
 def describe_cap_above_set(name: str, limits: Caps, cap: SetCap) -> Complaint:
-    """A spec may lower the cap that is set in the ledger, never raise it."""
+    """Describe a cap of the spec that is above the one set in the ledger."""
     message = (
         f"{name}_cap {round_spent(getattr(limits, name))} is above the cap that the ledger has for "
         f'"{cap.dataset}": {round_remaining(getattr(cap.caps, name))}, by entry {cap.seq}'
@@ -131,7 +132,7 @@ def _rest(amount: Fraction, counting: Sequence[Run], text: str = "at most {} is 
 
 
 def warn_of_new_dataset(account: Account) -> tuple[Complaint, ...]:
-    """A warning of a dataset of which the ledger knows nothing, though it knows others."""
+    """Warn of a dataset that is new in a ledger with other datasets."""
     if account.runs or account.cap is not None or not account.others:
         return ()
     near = get_close_matches(account.dataset, account.others, MOST_NAMED)
@@ -148,7 +149,7 @@ MOST_NAMED = 3
 
 
 def _suggest_remedy(counting: Sequence[Run]) -> str:
-    """The runs that count, the last first, and what can be done."""
+    """Name the runs that count, the last first, and the remedies."""
     last = [f"{run.release} (entry {run.seq})" for run in counting[: -MOST_NAMED - 1 : -1]]
     hidden_count = len(counting) - len(last)
     runs = ", ".join([*last, f"{hidden_count} before"] if hidden_count else last)
@@ -159,7 +160,13 @@ def _suggest_remedy(counting: Sequence[Run]) -> str:
 def suggest_single_payment(
     complaints: Sequence[Complaint], release: str, runs: Sequence[Run]
 ) -> list[Complaint]:
-    """The refusals of a release; with a way out, where both its halves seem to be paid for."""
+    """Add a hint to the refusals if both halves of the release seem to be paid for.
+
+    Args:
+        complaints: The refusals of the release.
+        release: Name of the release.
+        runs: Runs of the same dataset and period.
+    """
     if not {release, f"{release}{QUALITY}"} <= {run.release for run in runs}:
         return list(complaints)
     way_out = (
@@ -170,7 +177,7 @@ def suggest_single_payment(
 
 
 def build_overlap_failure(run: Run, period: str, place: Place | None) -> Failure:
-    """Under disjoint_periods the same data, or a part of it, was charged as another period."""
+    """Refuse data that was charged, at least in part, as another disjoint period."""
     message = (
         f'entry {run.seq} of the ledger charged the data of period "{period}", or a part of it, as '
         f'disjoint period "{run.terms.period}"'
@@ -183,7 +190,7 @@ def build_overlap_failure(run: Run, period: str, place: Place | None) -> Failure
 
 
 def build_moved_data_failure(run: Run, place: Place | None) -> Failure:
-    """A run of a disjoint period would read another place than it was charged for."""
+    """Refuse a run whose data is not at the place that was charged."""
     message = (
         f"entry {run.seq} of the ledger charged this run for the data of the disjoint period "
         f'"{run.terms.period}" at another place'
@@ -196,7 +203,7 @@ def build_moved_data_failure(run: Run, place: Place | None) -> Failure:
 
 
 def describe_empty_promise(dataset: str, place: Place | None) -> Complaint:
-    """The deltas of all releases reach 1: that promises nothing, whatever the caps say."""
+    """Describe deltas that reach 1 in sum."""
     return Complaint(
         "E303",
         f'with this release the deltas charged to "{dataset}" would reach 1',
@@ -206,7 +213,7 @@ def describe_empty_promise(dataset: str, place: Place | None) -> Complaint:
 
 
 def build_cost_failure(release: str, charged: Loss, cost: Loss, place: Place | None) -> Failure:
-    """The run is in the ledger at another price: its claim and its charge would differ."""
+    """Refuse a run that was charged at another cost."""
     return Failure(
         ExitCode.BUDGET,
         Complaint(
@@ -305,7 +312,7 @@ _REACH = "see that the server runs and can be reached, then run again: "
 
 
 def build_unreachable_failure(path: str, *, charged: bool) -> Failure:
-    """The ledger's server does not answer, or went away. ``charged``: after the budget was."""
+    """Report that the ledger's server can't be reached."""
     code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
     tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
     message = f"the server of the ledger {path} can't be reached"
@@ -313,7 +320,7 @@ def build_unreachable_failure(path: str, *, charged: bool) -> Failure:
 
 
 def is_unreachable(failure: Failure) -> bool:
-    """Whether the ledger's server went away."""
+    """Tell if the failure is that of a server that can't be reached."""
     return [complaint.code for complaint in failure.complaints] == ["E621"]
 
 
@@ -335,19 +342,25 @@ no_report = Refusal(  # {0}: the report
 
 
 def build_export_failure(file: str, reason: str, *, is_of_disk: bool) -> Failure:
-    """Entries can't be written to a file."""
+    """Report that the entries can't be written to a file."""
     message = f"the entries can't be written to {file}: {reason}"
     return build_write_failure("E615", message, "choose another FILE", is_of_disk=is_of_disk)
 
 
 def build_place_failure(path: str, reason: str, hint: str, subject: str = "ledger") -> Failure:
-    """The ledger, or its witness, can't be written (or read) where it is."""
+    """Report that the ledger or its witness can't be used where it is."""
     message = f"the {subject} {path} can't be used: {reason}"
     return Failure(ExitCode.LEDGER, Complaint("E602", message, hint))
 
 
 def build_disk_failure(path: str, *, charged: bool, subject: str = "ledger") -> Failure:
-    """The disk is full or failed. ``charged``: after the budget was reserved."""
+    """Report a disk that is full or failing.
+
+    Args:
+        path: The file that can't be written.
+        charged: The budget is already reserved: the exit code is 5, else 6.
+        subject: Name of the file in the message.
+    """
     hint = "make room or mend the disk, then run again: "
     code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
     tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
@@ -356,7 +369,8 @@ def build_disk_failure(path: str, *, charged: bool, subject: str = "ledger") -> 
 
 
 def mark_committed(failure: Failure) -> Failure:
-    """What fails once a change is in the ledger: nothing was read, or nothing more is needed."""
+    """Give a failure exit code 5 and the hint that the budget stays reserved."""
+    # The change is in the ledger: either nothing was read yet, or nothing more is needed.
     complaints = [
         Complaint(complaint.code, complaint.message, f"{complaint.hint}; {FREE}")
         for complaint in failure.complaints
@@ -372,10 +386,17 @@ _PLACE |= {sqlite3.SQLITE_AUTH, sqlite3.SQLITE_NOLFS}
 
 @contextmanager
 def translate_errors(path: str, wait: float, *, charged: bool = False) -> Iterator[None]:
-    """Turns every error of SQLite inside into a Failure with a remedy."""
+    """Turn every error of SQLite inside into a Failure with a remedy.
+
+    Args:
+        path: The ledger that messages name.
+        wait: Seconds that the lock was waited for.
+        charged: The budget is already reserved.
+    """
     try:
         yield
     except sqlite3.Error as problem:
+        # The low byte is the primary code; errors of the module itself have no code.
         code = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         failure = not_a_ledger(path, "SQLite can't read it")
         if code in _BUSY:

@@ -47,12 +47,23 @@ def move_ledger(
     wait: float = WAIT,
     witness: str | None = None,
 ) -> Head:
-    """Move a ledger, its witness and its folder of record-level tables; returns its head.
+    """Move a ledger, its witness and its folder of record-level tables.
 
-    ``folders`` are where those tables are, and where they are to be. ``witness`` is where its
-    witness is, if not beside it; that one stays. Everything is checked before. Repeating a move
-    that is done, or was stopped, ends it. Raises Failure (exit 2) when something is in the way,
-    and what opening a ledger raises.
+    Everything is checked before anything changes. Repeating a move that is done or was stopped
+    finishes it.
+
+    Args:
+        old: Present path of the ledger.
+        new: New path; its directory must exist.
+        folders: Present and new folder of the record-level tables.
+        wait: Seconds to wait for the ledger's lock.
+        witness: Path of the witness if it is not beside the ledger; that one stays where it is.
+
+    Returns:
+        The head of the moved ledger.
+
+    Raises:
+        Failure: Exit code 2 if something is in the way; exit code 6 as for opening a ledger.
     """
     source, target = os.path.realpath(old), os.path.abspath(new)
     if witness is not None and os.path.realpath(witness) == guard_path(source):
@@ -88,7 +99,7 @@ def move_ledger(
 def _turn(  # noqa: PLR0913, PLR0917 - two places and what belongs to them
     source: str, target: str, draft: str, folders: Folders, wait: float, witness: str | None
 ) -> Head:
-    """Lay out the copy, and close the old ledger for good; returns its head."""
+    """Copy the ledger to the draft, then close the old one for good; return its head."""
     database = open_for_writing(source, wait, moved=True)
     connection = database.connection
     with Ledger(database, source, witness) as ledger, database.translate_errors():
@@ -112,7 +123,7 @@ def _turn(  # noqa: PLR0913, PLR0917 - two places and what belongs to them
 
 
 def _check_nothing_there(source: str, target: str, witness: str | None) -> None:
-    """Raise Failure (exit 2) when there is a ledger, or a witness that waits for one."""
+    """Raise Failure (exit 2) if a ledger, or the witness of another one, is at the target."""
     if os.path.lexists(target):
         raise can_not_move(source, target, "something is there already")
     place = guard_path(target)
@@ -121,13 +132,11 @@ def _check_nothing_there(source: str, target: str, witness: str | None) -> None:
 
 
 def _copy(source: str, draft: str, wait: float) -> None:
-    """Copy the ledger, locked by the caller, so that it takes entries; durable on return.
-
-    It is read through a connection of its own: SQLite copies nothing from one that holds a lock.
-    """
+    """Copy the ledger, locked by the caller, so that the copy takes entries; durable on return."""
     with open_new_file(draft):
         pass
     os.chmod(draft, stat.S_IMODE(os.stat(source).st_mode))
+    # SQLite copies nothing from a connection that holds a lock, so the source is opened again.
     original = open_for_reading(source, wait, moved=True)
     with closing(original), closing(sqlite3.connect(draft, isolation_level=None)) as copy:
         original.connection.backup(copy)
@@ -138,7 +147,7 @@ def _copy(source: str, draft: str, wait: float) -> None:
 
 
 def _copy_folder(old: str, new: str) -> None:
-    """Have the files of a folder in another one too, whole and durable on return."""
+    """Copy the files of a folder into another one, whole and durable on return."""
     if not os.path.isdir(old):
         return
     with suppress(FileExistsError):
@@ -156,7 +165,7 @@ def _copy_folder(old: str, new: str) -> None:
 
 
 def _remove_moved(old: str, new: str) -> None:
-    """Remove the files of a folder that the other one has, and the folder if it is empty then."""
+    """Remove the files that the other folder has, and the folder if it is empty then."""
     if not os.path.isdir(old):
         return
     for name in _list_files(old):
@@ -167,7 +176,8 @@ def _remove_moved(old: str, new: str) -> None:
 
 
 def _list_files(folder: str) -> list[str]:
-    """Names of the plain files in a folder: what is being made has a hidden name, or a longer."""
+    """List the plain files in a folder, hidden ones left out."""
+    # Files that are still being written have a hidden name or a draft's.
     return [
         name
         for name in sorted(os.listdir(folder))

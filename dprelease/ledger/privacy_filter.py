@@ -70,36 +70,47 @@ _PARTS = tuple(field for field in Parts.__struct_fields__)
 
 
 def split_loss(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
-    """The parts of a run that costs ``loss`` and is made of steps with these losses.
+    """Split a run's loss into a zCDP part and an (epsilon, delta) rest.
 
-    A pure step has a rho even if nobody wrote it down. ``sums``: the epsilon and delta of the loss
-    are the sums over the steps; then whatever fails is the failure of a step.
+    Args:
+        loss: Loss of the whole run.
+        steps: Losses of the steps that the run is made of.
+        sums: The epsilon and delta of ``loss`` are the sums over the steps.
+
+    Returns:
+        The parts: the run is rho-zCDP together with (epsilon, delta)-DP.
     """
     rho = epsilon = delta = ZERO
     for step in steps:
         if step.rho is not None:
             rho += step.rho
-        elif step.delta == 0:
+        elif step.delta == 0:  # a pure step has a rho even if nobody wrote it down
             rho += bound_pure_rho(step.epsilon)
         else:
             epsilon += step.epsilon
             delta += step.delta
+    # If the loss is a sum, a failure of the run is a failure of a step, and is counted once.
     once = sums or rho == 0 or delta == 0
     return Parts(rho, epsilon, delta, max(loss.delta, delta) if once else loss.delta + delta)
 
 
 def wrap_loss(loss: Loss) -> Parts:
-    """The parts of a run of which nothing but its loss is known."""
+    """Split the loss of a run whose steps are not known."""
     return split_loss(loss, [loss], sums=True)
 
 
 def encode_parts(parts: Parts) -> dict[str, str]:
-    """Parts as a charge's entry holds them."""
+    """Encode parts as a charge's entry holds them."""
     return {name: exact(getattr(parts, name)) for name in _PARTS}
 
 
 def read_parts(content: Mapping[str, object]) -> Parts:
-    """What ``encode_parts`` wrote. Raises KeyError or ValueError for anything else."""
+    """Decode what ``encode_parts`` wrote.
+
+    Raises:
+        KeyError: A part is missing.
+        ValueError: A part is not an exact amount.
+    """
     return Parts(*(read_exact(content[name]) for name in _PARTS))
 
 
@@ -122,14 +133,14 @@ class Caps(Struct, frozen=True):
     rho: Fraction | None = None
 
     def lower(self, spec_caps: Caps) -> Caps:
-        """These caps, where ``stated`` has no lower ones."""
+        """Return the lower of both caps for each loss; a cap that is None does not count."""
         pairs = ((getattr(self, name), getattr(spec_caps, name)) for name in CAPS)
         return Caps(
             *(min((cap for cap in pair if cap is not None), default=None) for pair in pairs)
         )
 
     def list_exceeded(self, spec_caps: Caps) -> list[str]:
-        """Name what ``stated`` caps more generously than these caps."""
+        """Name the losses that ``spec_caps`` caps higher than these caps."""
         return [name for name in CAPS if _is_above(getattr(spec_caps, name), getattr(self, name))]
 
 
@@ -169,22 +180,31 @@ class Total(Struct, frozen=True):
 
     @property
     def delta(self) -> Fraction:
-        """The delta at which the epsilon holds."""
+        """Delta at which the epsilon holds."""
         return self.counted + self.reserve if self.composed else self.counted
 
     @property
     def by(self) -> str:
-        """How the runs are added up, as reports and JSON name it."""
+        """Method of composition, as reports and JSON name it."""
         return "zCDP" if self.composed else "plain sums"
 
     def is_within(self, caps: Caps) -> bool:
-        """Whether neither cap is exceeded; compared exactly."""
+        """Compare the total with the caps on epsilon and delta, exactly."""
         epsilon = caps.epsilon is None or self.epsilon <= caps.epsilon
         return epsilon and (self.room is None or self.counted <= self.room)
 
 
 def compute_least_total(runs: Iterable[Terms], caps: Caps) -> Total:
-    """The total of runs, in the order of their charges, under these caps."""
+    """Compute the total of runs under full adaptivity.
+
+    Args:
+        runs: All runs that count, in the order of their charges.
+        caps: Caps on epsilon and delta; they decide how the runs may be composed.
+
+    Returns:
+        The least epsilon of the ways to count, with the delta that belongs to it; the proof is at
+        the head of this module.
+    """
     tally = Tally(caps)
     for run in runs:
         tally.add(run)
@@ -192,7 +212,7 @@ def compute_least_total(runs: Iterable[Terms], caps: Caps) -> Total:
 
 
 class Tally:
-    """Runs added up one after the other, in the order of their charges."""
+    """Adds up runs one after the other, in the order of their charges."""
 
     def __init__(self, caps: Caps) -> None:
         self._caps = caps
@@ -205,7 +225,7 @@ class Tally:
         self._composes: bool | None = None  # None: no run has a zCDP part yet
 
     def add(self, run: Terms) -> None:
-        """Adds the next run."""
+        """Add the next run."""
         loss, parts = run.loss, run.parts
         self._epsilon += loss.epsilon
         self._delta += loss.delta
@@ -221,7 +241,7 @@ class Tally:
             self._costs[at] += by_rho if loss.delta else min(loss.epsilon, by_rho)
 
     def compute_total(self) -> Total:
-        """What the runs added so far cost together."""
+        """Compute the total of the runs added so far."""
         cap = self._caps.delta
         if not cap or not self._composes:
             return Total(self._epsilon, self._delta, cap, ZERO, composed=False)
@@ -236,7 +256,7 @@ class Tally:
 
 @lru_cache(maxsize=64)
 def _list_orders(cap: Fraction | None, reserve: Fraction) -> tuple[tuple[Fraction, Fraction], ...]:
-    """Orders with their surcharge."""
+    """List the orders of the filter, each with its surcharge."""
     weights = [(order, (1 - MAIN) / len(ORDERS)) for order in ORDERS]
     if cap is not None:
         weights.append((order_for(cap, MAIN * reserve), MAIN))

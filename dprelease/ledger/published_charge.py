@@ -31,9 +31,15 @@ class Rehearsed(ValueError):
 
 
 def check_report(report: str, ledger: str, runs: Iterable[Run]) -> None:
-    """Refuse (exit 6) a ledger that doesn't hold the charge that a report names.
+    """Refuse a ledger that doesn't hold the charge that a report names.
 
-    Raises Failure (exit 2) if it is no report.
+    Args:
+        report: Path of a ``report.json``.
+        ledger: The ledger that messages name.
+        runs: All runs of that ledger.
+
+    Raises:
+        Failure: Exit code 2 if the file is not a report; exit code 6 if the charge is not there.
     """
     try:
         charge = _read(report)
@@ -46,20 +52,26 @@ def check_report(report: str, ledger: str, runs: Iterable[Run]) -> None:
 
 
 def check_output_charge(folder: str, ledger: str, runs: Iterable[Run]) -> None:
-    """Refuse (exit 6) to charge a ledger without the charge of the report in the output folder.
+    """Refuse to charge a ledger without the charge of the report in the output folder.
 
-    A lost ledger would else begin a new budget. Refuses too if the report can't be read. That of a
-    rehearsal names no charge, and was never written over a release.
+    Args:
+        folder: The output folder; a folder without a report passes.
+        ledger: The ledger that messages name.
+        runs: All runs of that ledger.
+
+    Raises:
+        Failure: Exit code 6 if the charge is not there, or the report can't be read.
     """
     report = os.path.join(folder, _REPORT)
     if not os.path.lexists(report):
         return
     try:
         charge = _read(report)
-    except Rehearsed:
+    except Rehearsed:  # names no charge, and never replaces a release
         return
     except (OSError, ValueError):
         raise spoilt_in_output(ledger, report) from None
+    # A ledger that was lost would otherwise begin a new budget.
     if reason := _find_missing(charge, runs):
         raise lost_by_output(ledger, report, reason)
 
@@ -76,7 +88,7 @@ def _find_missing(charge: Mapping[str, Any], runs: Iterable[Run]) -> str | None:
 
 
 def _read(report: str) -> Mapping[str, Any]:
-    """Raise OSError or ValueError where there is no report that names a charge."""
+    """Read the charge that a report names. Raises OSError or ValueError if there is none."""
     path = Path(report)
     status = path.stat()
     if not S_ISREG(status.st_mode) or status.st_size > _LARGEST:

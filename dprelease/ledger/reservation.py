@@ -42,12 +42,18 @@ class Reservation(Struct, frozen=True):
 
     @property
     def run_id(self) -> str:
-        """The identity of the run."""
+        """Identity of the run."""
         return self.run.run_id
 
 
 def build_reservation(book: Book, run: Run, *, fresh: bool) -> Reservation:
-    """The reservation of a run that the book holds."""
+    """Build the reservation of a run that the book holds.
+
+    Args:
+        book: The ledger after the charge.
+        run: The charged run.
+        fresh: The charge was made by this call.
+    """
     account = book.get_account(run.dataset, before=run.seq)
     return Reservation(
         run,
@@ -61,13 +67,13 @@ def build_reservation(book: Book, run: Run, *, fresh: bool) -> Reservation:
 
 
 def check_loss(loss: Loss) -> None:
-    """Raises ValueError for what can't be a privacy loss: a mistake of the caller."""
+    """Raise ValueError for a negative loss, or a delta of 1 or more."""
     if loss.epsilon < 0 or not 0 <= loss.delta < 1 or (loss.rho is not None and loss.rho < 0):
         raise ValueError("a privacy loss is not negative, and delta is below 1")
 
 
 def build_terms(plan: Plan) -> Terms:
-    """What a run of the plan costs, and when its data are from."""
+    """State the loss of a run of the plan, and the period and place of its data."""
     release = plan.release
     losses = [*(step.loss for step in plan.steps), *(step.loss for step in plan.records)]
     parts = split_loss(plan.loss, losses, sums=plan.loss == plan.basic)
@@ -83,15 +89,24 @@ def build_terms(plan: Plan) -> Terms:
 def check_caps(
     account: Account, release: str, terms: Terms, caps: Caps, place: Place | None
 ) -> None:
-    """Refuse (exit 3) a run that would lift the account over a cap; compared exactly.
+    """Refuse a run that would lift the account over a cap; compared exactly.
 
-    The refusal tells what counts for the period of the run. Refuses, too, data that was charged as
-    another, disjoint period.
+    Args:
+        account: The runs charged so far.
+        release: Name of the release.
+        terms: Loss, parts, period and place of the data of the new run.
+        caps: Caps that the run is held to; see ``derive_caps``.
+        place: Where the spec states the budget.
+
+    Raises:
+        Failure: Exit code 3 if a cap is exceeded, the deltas reach 1, or the data was charged as
+            another, disjoint period.
     """
     for run in account.runs:
         if not is_meeting(run.terms, terms) and _is_same_data(run.terms, terms):
             raise build_overlap_failure(run, terms.period or "", place)
     current, projected = account.compute_total(caps), account.compute_total(caps, terms)
+    # The refusal states the totals for the period of the run where these exceed a cap.
     counting = [run for run in account.runs if is_meeting(run.terms, terms)]
     near = [run.terms for run in counting]
     if not compute_total((*near, terms), caps).is_within(caps):
@@ -123,11 +138,13 @@ def check_caps(
 
 
 def check_data_place(run: Run, terms: Terms, place: Place | None) -> None:
-    """Refuse (exit 3) to go on with a charged run of a disjoint period where its data is not.
+    """Refuse a charged run of a disjoint period whose data is now at another place.
 
-    What lies at another place may have been charged as another period: that would be a second
-    release of it for one charge. A sealed run reads nothing more.
+    Raises:
+        Failure: Exit code 3.
     """
+    # Data at another place may have been charged as another period: that would release it a
+    # second time for one charge. A sealed run reads nothing more.
     charged_for = run.terms.data
     if run.state is State.CHARGED and charged_for is not None and charged_for != terms.data:
         raise build_moved_data_failure(run, place)
@@ -143,14 +160,22 @@ def _is_same_data(left: Terms, right: Terms) -> bool:
 
 
 def read_stated_caps(settings: LedgerSettings) -> Caps:
-    """The caps that a spec states."""
+    """Read the caps that a spec states."""
     return Caps(settings.epsilon_cap, settings.delta_cap, settings.rho_cap)
 
 
 def derive_caps(account: Account, spec_caps: Caps) -> Caps:
-    """The caps that a run is held to: those set in the ledger, or lower ones that the spec states.
+    """Determine the caps that a run is held to.
 
-    Refuses (exit 3) a spec that states higher ones.
+    Args:
+        account: Has the caps set in the ledger, if any.
+        spec_caps: Caps that the spec states.
+
+    Returns:
+        The caps set in the ledger, or lower ones that the spec states.
+
+    Raises:
+        Failure: Exit code 3 if the spec states a higher cap than the ledger.
     """
     cap = account.cap
     if cap is None:
@@ -163,9 +188,12 @@ def derive_caps(account: Account, spec_caps: Caps) -> Caps:
 
 
 def count_revision(release: Release, runs: Iterable[Run], run_id: str) -> int:
-    """How many runs of this name, dataset and period were charged until this one, itself included.
+    """Number a run among those of its name, dataset and period, from 1.
 
-    One that is not charged yet comes after all that are.
+    Args:
+        release: Gives name, dataset and period.
+        runs: All runs of the ledger, in the order of their charge.
+        run_id: The run to number; one that is not charged yet comes after all that are.
     """
     same = [
         run
@@ -178,15 +206,20 @@ def count_revision(release: Release, runs: Iterable[Run], run_id: str) -> int:
 
 
 def find_current_run(release: Release, runs: Mapping[str, Run], *, new_noise: bool = False) -> str:
-    """The identity of the run that a run of the release would be.
+    """Find the identity that running the release now has.
 
-    It is the last one that was sealed, whose numbers are given again. If there is none, or with
-    ``new_noise``, it is the first that is open: charged but not sealed, as a kill or a full
-    disk leaves it, which is free; or not there yet, which is charged. Runs that were burnt are
-    passed over, so that what was looked at is never drawn again at no cost.
+    Args:
+        release: The checked spec.
+        runs: All runs of the ledger, by identity.
+        new_noise: Ignore sealed runs, so that new noise is drawn and charged.
+
+    Returns:
+        The last sealed run, whose numbers are given again; without one, or with ``new_noise``,
+        the first that is charged but not sealed (free), or not charged yet.
     """
     attempt, name = 0, run_id(release)
     last: str | None = None
+    # Burnt runs are passed over, so that what was looked at is never drawn again at no cost.
     while (run := runs.get(name)) is not None and run.state is not State.CHARGED:
         last = name if run.state is State.SEALED else last
         attempt += 1

@@ -32,19 +32,25 @@ _LARGEST = 16384  # bytes: with a path in hexadecimal
 
 
 def guard_path(ledger: str) -> str:
-    """Where the guard of a ledger is unless somebody says otherwise; links are followed.
-
-    Of a ledger on a server it is a file in the working directory, named by the variable.
-    """
+    """Build the default path of a ledger's guard: beside the file, links followed."""
     if is_server(ledger):
+        # In the working directory, named by the variable.
         return os.path.abspath(f"{ledger.removeprefix(ON_SERVER)}.witness")
     return f"{os.path.realpath(ledger)}.witness"
 
 
 def read_guard(path: str, ledger: str) -> Head | None:
-    """What the guard says; None when there is none.
+    """Read how far the guard has seen the ledger.
 
-    Raises Failure (exit 6) if it is spoilt, or says that the ledger was moved.
+    Args:
+        path: The guard.
+        ledger: The ledger that messages name.
+
+    Returns:
+        The head of the ledger as last noted; None if there is no guard.
+
+    Raises:
+        Failure: Exit code 6 if the guard is spoilt, or says that the ledger was moved.
     """
     try:
         stored = _read_guard(path)
@@ -66,7 +72,7 @@ def read_guard(path: str, ledger: str) -> Head | None:
 
 
 def is_guard(path: str) -> bool:
-    """Whether a file is a guard, of any ledger: it has the schema of one."""
+    """Tell if a file has the schema of a guard, of any ledger."""
     try:
         return bool(json.loads(_read_guard(path) or b"{}")["schema"] == SCHEMA)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
@@ -74,7 +80,7 @@ def is_guard(path: str) -> bool:
 
 
 def word_left(path: str) -> str | None:
-    """Where a guard says that its ledger was moved to; None if it says nothing of the kind."""
+    """Read where a guard says that its ledger was moved to; None if it does not say so."""
     try:
         content = json.loads(_read_guard(path) or b"{}")
         return os.fsdecode(bytes.fromhex(content["moved"]))
@@ -91,7 +97,18 @@ def _read_guard(path: str) -> bytes | None:
 
 
 def check_guard(path: str, ledger: str, guard_head: Head | None, book: Book | None) -> None:
-    """Refuse (exit 6) a ledger that is not the one its guard has seen. None: there is none."""
+    """Refuse a ledger that is not the one its guard has seen.
+
+    Args:
+        path: The guard that messages name.
+        ledger: The ledger that messages name.
+        guard_head: The head that the guard notes; None if there is no guard.
+        book: The ledger as read; None if there is no ledger.
+
+    Raises:
+        Failure: Exit code 6 if an entry of the guard is not in the ledger, or a ledger with entries
+            has no guard.
+    """
     if book is None:
         if guard_head is not None and guard_head.seq:
             raise lost_ledger(ledger, path, guard_head.seq)
@@ -107,12 +124,12 @@ def check_guard(path: str, ledger: str, guard_head: Head | None, book: Book | No
 
 
 def write_guard(path: str, head: Head, ledger: str) -> None:
-    """Puts the guard in place, whole, and keeps its mode. Raises Failure (exit 6)."""
+    """Put the guard in place, whole, and keep its mode. Raises Failure (exit 6)."""
     _write(path, {"schema": SCHEMA, "seq": head.seq, "hash": head.hash}, ledger)
 
 
 def leave_word(path: str, head: Head, target: str, ledger: str) -> None:
-    """Puts a guard in place that says where the ledger was moved to. Raises Failure (exit 6)."""
+    """Put a guard in place that says where the ledger was moved to. Raises Failure (exit 6)."""
     moved = os.fsencode(target).hex()
     _remove_drafts(path, ledger)
     content = {"schema": SCHEMA, "seq": head.seq, "hash": head.hash, "moved": moved}
@@ -126,7 +143,8 @@ def _write(path: str, content: Mapping[str, object], ledger: str) -> None:
 
 
 def prepare_guard(path: str, head: Head, ledger: str) -> None:
-    """Brings the guard up to date, and so finds out early whether it can be written."""
+    """Bring the guard up to date. Raises Failure (exit 6)."""
+    # A guard that can't be written is found out before anything is charged.
     _remove_drafts(path, ledger)
     write_guard(path, head, ledger)
 

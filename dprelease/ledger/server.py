@@ -90,7 +90,7 @@ _COLUMNS = {
 
 
 def exists(path: str, wait: float) -> bool:
-    """Whether there is a ledger on the server. Raises Failure (exit 6) when it can't be told."""
+    """Tell if there is a ledger on the server. Raises Failure (exit 6) if it can't be told."""
     database = ServerDatabase(path, wait)
     try:
         with database.translate_errors():
@@ -100,7 +100,15 @@ def exists(path: str, wait: float) -> bool:
 
 
 def open_for_writing(path: str, wait: float) -> ServerDatabase:
-    """A checked database that takes entries; makes the ledger when there is none."""
+    """Open and check a ledger that takes entries; create it if there is none.
+
+    Args:
+        path: ``env:`` and the name of the variable with the server's URL.
+        wait: Seconds to wait for the server and the lock.
+
+    Raises:
+        Failure: Exit code 6 if the server can't be reached or its tables are not usable.
+    """
     database = ServerDatabase(path, wait)
     try:
         with database.translate_errors():
@@ -116,7 +124,7 @@ def open_for_writing(path: str, wait: float) -> ServerDatabase:
 
 
 def open_for_reading(path: str, wait: float) -> ServerDatabase:
-    """A checked database that changes nothing, for reports."""
+    """Open and check an existing ledger for reports. Raises Failure (exit 6)."""
     database = ServerDatabase(path, wait, read_only=True)
     try:
         with database.translate_errors():
@@ -182,10 +190,11 @@ class ServerDatabase:
 
     @contextmanager
     def translate_errors(self, *, charged: bool = False) -> Iterator[None]:
-        """Turn every error of the driver inside into a Failure; its text is never shown."""
+        """Turn every error of the driver inside into a Failure."""
         try:
             yield
         except self._driver.Error as problem:
+            # Only the SQLSTATE is read: the text of an error may show the URL.
             code = problem.sqlstate or ""
             is_lost = self._connection is None or self._connection.closed
             failure = not_a_ledger(self._path, "the server refuses what a ledger does")
@@ -201,11 +210,11 @@ class ServerDatabase:
             raise failure from None
 
     def read_setting(self, name: str) -> str:
-        """What a setting of the connection is."""
+        """Read a setting of the connection."""
         return str(self._execute(f"SHOW {name}").fetchone()[0])
 
     def is_laid_out(self) -> bool:
-        """Whether the server has the ledger's schema."""
+        """Tell if the server has the ledger's schema."""
         rows = self._execute("SELECT 1 FROM pg_namespace WHERE nspname = 'dprelease'")
         return rows.fetchone() is not None
 
@@ -213,6 +222,7 @@ class ServerDatabase:
         """Make the tables, whole or not at all; another process may do it first."""
         self.begin()
         try:
+            # Another process may have made them before this one had the lock.
             if not self.is_laid_out():
                 for statement in _LAYOUT:
                     self._execute(statement)
@@ -265,10 +275,7 @@ class ServerDatabase:
             raise wrong_schema(self._path, "has had its tables or triggers changed", RESTORE)
 
     def begin(self, *, again: bool = False) -> None:
-        """Open a transaction and take the lock.
-
-        ``again``: over a new connection, if the old one was lost.
-        """
+        """Open a transaction and take the lock; reconnect first if ``again`` and needed."""
         try:
             self._execute("BEGIN")
         except self._driver.OperationalError:
@@ -290,7 +297,7 @@ class ServerDatabase:
                 self._execute("ROLLBACK")
 
     def iter_entries(self) -> Iterator[Entry]:
-        """All entries in order."""
+        """Iterate over all entries in order."""
         rows = self._execute(
             "SELECT seq, kind, run_id, written_at, content, previous, hash"
             " FROM dprelease.entries ORDER BY seq"
@@ -298,7 +305,7 @@ class ServerDatabase:
         return (Entry(*row) for row in rows)
 
     def read_last(self) -> Head:
-        """The number and hash of the last entry."""
+        """Read the number and hash of the last entry."""
         query = "SELECT seq, hash FROM dprelease.entries ORDER BY seq DESC LIMIT 1"
         row = self._execute(query).fetchone()
         return EMPTY if row is None else Head(*row)
@@ -321,16 +328,17 @@ class ServerDatabase:
         self._execute(insert, (seq, payload))
 
     def read_payload(self, seq: int) -> bytes | None:
-        """The stored numbers of a seal."""
+        """Read the stored numbers of a seal; None if there are none."""
         query = "SELECT bytes FROM dprelease.payloads WHERE seq = %s"
         row = self._execute(query, (seq,)).fetchone()
         return None if row is None else bytes(row[0])
 
     def make_room_for_caps(self) -> None:
-        """Nothing to do: entries on a server have taken caps from the beginning."""
+        """Do nothing: entries on a server have always taken caps."""
 
     def is_sound(self) -> bool:
-        """The server's pages are its own matter: whether the tables are those that were made."""
+        """Check the tables again; raises Failure (E604) if they were changed."""
+        # The server looks after its own pages.
         self.check()
         return True
 

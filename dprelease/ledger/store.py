@@ -62,68 +62,115 @@ WAIT = 10.0  # seconds
 
 
 class Database(Protocol):
-    """What a ledger needs of what holds it: one lock, entries in order, payloads; open and checked.
+    """An open and checked database that holds one ledger.
 
-    The ledger itself checks the chain and decides; a database keeps what it is given, durably, or
-    says why not. ``connection`` is one in a file of SQLite, ``server`` one on a server of
-    PostgreSQL; the tests of the contract are the same. Its calls are made within ``errors``.
+    It has one lock, entries in order, and payloads, and it stores durably what it is given. The
+    ledger itself checks the chain and decides. ``connection`` implements it for a file of SQLite,
+    ``server`` for a server of PostgreSQL; both pass the same contract tests. The ledger calls every
+    method but ``close`` within ``translate_errors``.
     """
 
     def translate_errors(self, *, charged: bool = False) -> AbstractContextManager[None]:
         """Turn every error of the database inside into a Failure with a remedy.
 
-        ``charged``: after the budget was reserved.
+        Args:
+            charged: The budget is already reserved: a lost disk or server has exit code 5, else 6.
         """
 
     def begin(self, *, again: bool = False) -> None:
         """Open a transaction that excludes all others that change the ledger.
 
-        ``again``: if the connection was lost, over a new one. The caller then checks that this is
-        still the ledger that it knows.
+        Args:
+            again: Connect again if the connection was lost. The caller then checks that this is
+                still the ledger that it knows.
         """
 
     def commit(self) -> None:
-        """Make what was added durable. If it fails, the change is there whole or not at all."""
+        """Make the changes of the transaction durable.
+
+        If it fails, the changes are in the ledger as a whole or not at all.
+        """
 
     def roll_back(self) -> None:
         """End the transaction, if one is open, without a change."""
 
     def iter_entries(self) -> Iterator[Entry]:
-        """All entries in order."""
+        """Iterate over all entries in order."""
 
     def read_last(self) -> Head:
-        """The number and hash of the last entry."""
+        """Read the head of the ledger.
+
+        Returns:
+            Number and hash of the last entry; ``chain.EMPTY`` if there is none.
+        """
 
     def append(self, entry: Entry) -> None:
-        """Add an entry that follows on the last one."""
+        """Add an entry, which must follow on the last one, within the open transaction.
+
+        Args:
+            entry: Its number is the last one's plus 1, and ``previous`` the last one's hash.
+        """
 
     def keep(self, seq: int, payload: bytes) -> None:
-        """Add the stored numbers of the seal with this number."""
+        """Store the numbers of a seal within the open transaction.
+
+        Args:
+            seq: Number of the seal's entry, which is there already.
+            payload: Compressed bytes, stored as they are.
+        """
 
     def read_payload(self, seq: int) -> bytes | None:
-        """The stored numbers of a seal."""
+        """Read the stored numbers of a seal.
+
+        Args:
+            seq: Number of the seal's entry.
+
+        Returns:
+            The bytes that ``keep`` stored; None if there are none.
+        """
 
     def make_room_for_caps(self) -> None:
-        """Have the entries take caps, in a transaction of its own."""
+        """Let the ledger take entries of caps, in a transaction of its own."""
 
     def is_sound(self) -> bool:
-        """Whether the database finds no damage in its own pages."""
+        """Check the database itself for damage; may raise Failure (exit 6) instead."""
 
     def close(self) -> None:
-        """Close it; what was committed stays."""
+        """Close the database; what was committed stays."""
 
 
 class DatabaseKind(Protocol):
-    """One kind of database: how ledgers in it are found and opened, by their place."""
+    """One kind of database: finds and opens ledgers by their place."""
 
     def exists(self, path: str, wait: float) -> bool:
-        """Whether there is one."""
+        """Tell if there is a ledger at ``path``.
+
+        Args:
+            path: A file, or ``env:`` and the name of the variable with the server's URL.
+            wait: Seconds to wait for a server.
+        """
 
     def open_for_writing(self, path: str, wait: float) -> Database:
-        """Open one that takes entries; makes the ledger when there is none."""
+        """Open and check a ledger that takes entries; create it if there is none.
+
+        Args:
+            path: A file, or ``env:`` and the name of a variable.
+            wait: Seconds to wait for the server or the lock, here and in later calls.
+
+        Raises:
+            Failure: Exit code 6 if the ledger can't be used.
+        """
 
     def open_for_reading(self, path: str, wait: float) -> Database:
-        """Open an existing one that changes nothing."""
+        """Open and check an existing ledger; no change can be made through it.
+
+        Args:
+            path: A file, or ``env:`` and the name of a variable.
+            wait: Seconds to wait for the server or the lock, here and in later calls.
+
+        Raises:
+            Failure: Exit code 6 if there is no ledger, or it can't be used.
+        """
 
 
 class Ledger:
@@ -140,10 +187,15 @@ class Ledger:
 
     @classmethod
     def open(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
-        """The ledger at ``path`` for charging, made if there is none; its directory must exist.
+        """Open a ledger for charging; create it if there is none.
 
-        Waits up to ``wait`` seconds for other processes, here and in every later call. Refuses a
-        ledger that is not the one its guard at ``witness`` (by default beside it) has seen.
+        Args:
+            path: The file of the ledger, whose directory must exist, or ``env:`` and a variable.
+            wait: Seconds to wait for other processes, here and in every later call.
+            witness: The guard; None is the default place, see ``guard_path``.
+
+        Raises:
+            Failure: Exit code 6 if the ledger is not usable, or another than its guard has seen.
         """
         refuse_lost(path, witness, wait)
         opened = cls(find_database_kind(path).open_for_writing(path, wait), path, witness)
@@ -155,7 +207,16 @@ class Ledger:
 
     @classmethod
     def read(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
-        """An existing ledger for reports; charging through it fails. Checks the guard too."""
+        """Open an existing ledger for reports; charging through it fails.
+
+        Args:
+            path: The file of the ledger, or ``env:`` and a variable.
+            wait: Seconds to wait for other processes.
+            witness: The guard; None is the default place.
+
+        Raises:
+            Failure: Exit code 6 if there is no ledger, or another one than its guard has seen.
+        """
         refuse_lost(path, witness, wait)
         opened = cls.open_unguarded(path, wait, witness)
         with opened._close_after():
@@ -164,11 +225,11 @@ class Ledger:
 
     @classmethod
     def open_unguarded(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Self:
-        """As ``read``, whatever the guard says: to find out what is wrong."""
+        """Open an existing ledger for reports without checking its guard."""
         return cls(find_database_kind(path).open_for_reading(path, wait), path, witness)
 
     def close(self) -> None:
-        """Closes the file; what was committed stays."""
+        """Close the ledger; what was committed stays."""
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -200,14 +261,30 @@ class Ledger:
         data: tuple[str, ...] | None = None,
         place: Place | None = None,
     ) -> Reservation:
-        """Charges a run, once: a run already charged at the same cost is returned as it is.
+        """Charge a run once; a run already charged at the same cost is returned as it is.
 
-        Refuses (exit 3) a cost over a cap, compared exactly over all runs of the dataset, a
-        charged run at another cost or, of a disjoint period, of data at another place, and ``caps``
-        above those set in the ledger. ``parts`` are for composing it with others, ``disjoint`` says
-        that each unit has records in one ``period`` only, and ``data`` where its records are.
-        ``detail`` holds JSON values without floats; ``place`` is where the spec states the budget.
         No value of the data may be read before this returns.
+
+        Args:
+            run_id: Identity of the run.
+            dataset: Dataset whose budget is charged.
+            release: Name of the release.
+            loss: Cost of the run.
+            caps: Caps that the spec states.
+            detail: Further facts for the entry: JSON values without floats.
+            parts: How the loss composes with that of other runs; None if only the loss is known.
+            period: Period of the data.
+            disjoint: Each protected unit has records in one period only.
+            data: Place of the data of a disjoint period.
+            place: Where the spec states the budget.
+
+        Returns:
+            The reservation, which the other calls take as proof of the charge.
+
+        Raises:
+            Failure: Exit code 3 if a cap would be exceeded, compared exactly over all runs of the
+                dataset; if the run was charged at another cost or, of a disjoint period, for data
+                at another place; if the unit differs; or if ``caps`` are above the ledger's.
         """
         check_loss(loss)
         terms = Terms(loss, parts if parts is not None else wrap_loss(loss), period, disjoint, data)
@@ -228,10 +305,17 @@ class Ledger:
         return build_reservation(charged, charged.runs[run_id], fresh=True)
 
     def seal(self, reservation: Reservation, payload: bytes) -> bytes:
-        """Fixes the noisy numbers of a run for good, and returns the bytes to publish.
+        """Fix the noisy numbers of a run for good.
 
-        Those are ``payload``, or what another process sealed under the same run before. Refuses
-        (exit 70) a run that another process burnt meanwhile.
+        Args:
+            reservation: Proof of the charge.
+            payload: The noisy numbers.
+
+        Returns:
+            The bytes to publish: ``payload``, or what another process sealed for the same run.
+
+        Raises:
+            Failure: Exit code 70 if another process burnt the run.
         """
         content = write_canonical_json({"sha256": hash_payload(payload), "size": len(payload)})
         with self._open_for_writing(charged=True) as book:
@@ -245,35 +329,38 @@ class Ledger:
         return payload
 
     def burn(self, reservation: Reservation) -> bool:
-        """Uses a run up without numbers, for good: whoever runs the release again pays again.
+        """Void a run: its budget is spent, and it never gets numbers.
 
-        Whether this call did so: a run that another process has sealed or burnt stays as it is.
-        The index that lets a run have one seal makes them exclude each other.
+        Returns:
+            True if this call burnt the run; a run that is sealed or burnt stays as it is.
         """
         with self._open_for_writing(charged=True) as book:
             run = self._record_charge(book, reservation)
+            # The unique index allows one seal for a run, over numbers or over none.
             if run.state is not State.CHARGED:
                 return False
             self._append(book.head, Kind.SEAL, run.run_id, write_canonical_json(BURNT))
         return True
 
     def read_sealed(self, run_id: str) -> bytes | None:
-        """The sealed bytes of a run, or None."""
+        """Read the sealed bytes of a run; None if it is not sealed."""
         with self._database.translate_errors():
             run = self._read_book().runs.get(run_id)
             return self._read_payload(run.seal) if run and run.seal else None
 
     def record_published(self, reservation: Reservation, files: Mapping[str, str]) -> None:
-        """Note which files (name: SHA-256) hold the run's numbers; a repetition adds nothing.
+        """Note which files hold the run's numbers; a repetition adds nothing.
 
-        The files are in place. If the connection is lost, it is made again, and the note is looked
-        for there.
+        Args:
+            reservation: Proof of the charge.
+            files: SHA-256 of each file by its name; the files are in place.
         """
         try:
             self._note_files(reservation, files)
         except Failure as failure:
             if not is_unreachable(failure):
                 raise
+            # Over a new connection, where the note is looked for first.
             self._note_files(reservation, files)
 
     def _note_files(self, reservation: Reservation, files: Mapping[str, str]) -> None:
@@ -284,9 +371,16 @@ class Ledger:
                 self._append(book.head, Kind.PUBLISH, run.run_id, content)
 
     def set_cap(self, dataset: str, changes: Mapping[str, Fraction | None], reason: str) -> Account:
-        """Sets caps of a dataset, by their names; those that are not named stay. None: no cap.
+        """Set caps of a dataset.
 
-        A cap may be lower than what was spent: then nothing is left.
+        Args:
+            dataset: Name of the dataset.
+            changes: New caps by name, None for no cap; those that are not named stay.
+            reason: Text for the entry.
+
+        Returns:
+            The account with the new caps. Nothing is left under a cap that is lower than what was
+            spent.
         """
         with self._database.translate_errors():
             self._read_checked()  # what is damaged is not touched
@@ -299,23 +393,23 @@ class Ledger:
         return self.read_account(dataset)
 
     def list_caps(self) -> tuple[SetCap, ...]:
-        """All caps that were set, in order."""
+        """List all caps that were set, in order."""
         return self._read_checked().caps
 
     def read_account(self, dataset: str) -> Account:
-        """What was spent on a dataset, and by which runs."""
+        """Read the runs and caps of a dataset."""
         return self._read_checked().get_account(dataset)
 
     def list_runs(self) -> tuple[Run, ...]:
-        """All runs, in order of their charge."""
+        """List all runs, in order of their charge."""
         return tuple(self._read_checked().runs.values())
 
     def read_head(self) -> Head:
-        """Number and hash of the last entry, to be kept elsewhere."""
+        """Read the number and hash of the last entry."""
         return self._read_checked().head
 
     def verify(self) -> Head:
-        """Checks everything: pages, chain, and every sealed payload. Returns the head."""
+        """Check pages, chain and every sealed payload; return the head. Raises Failure (exit 6)."""
         with self._database.translate_errors():
             if not self._database.is_sound():
                 raise not_a_ledger(self.path, "its pages are damaged")
@@ -326,7 +420,7 @@ class Ledger:
             return book.head
 
     def check_holds(self, copy: Ledger) -> None:
-        """Refuse (exit 6) a ledger that doesn't hold all entries of a copy, which is checked."""
+        """Refuse (exit 6) a ledger that doesn't hold all entries of a copy; check both."""
         last = copy.verify()
         if self._read_checked().hash_at(last.seq) != last.hash:
             raise not_in_ledger(self.path, copy.path, f"entry {last.seq} is another, or not there")
@@ -344,7 +438,7 @@ class Ledger:
 
     @classmethod
     def renew_guard(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
-        """Writes the guard anew after everything was checked: this ledger counts from now on."""
+        """Write the guard anew after checking everything; return the head."""
         if not find_database_kind(path).exists(path, wait):
             raise missing(path)
         with cls(find_database_kind(path).open_for_writing(path, wait), path, witness) as ledger:
@@ -354,7 +448,7 @@ class Ledger:
             return head
 
     def chain(self) -> tuple[Entry, ...]:
-        """All entries as they are stored; checked."""
+        """List all entries as they are stored, after checking them."""
         with self._database.translate_errors():
             self._read_book()
             return tuple(self._database.iter_entries())
@@ -375,10 +469,7 @@ class Ledger:
             self._advance_guard(last)
 
     def _advance_guard(self, last: Head) -> None:
-        """Writes down how far the ledger goes now, before anything is done with the change.
-
-        ``last`` is the entry that was added. A connection that was lost since is made again.
-        """
+        """Write the guard after an entry was added, before anything relies on that entry."""
         try:
             with self._lock(again=True) as head:
                 if head != last and self._read_book().hash_at(last.seq) != last.hash:
@@ -389,7 +480,7 @@ class Ledger:
 
     @contextmanager
     def _lock(self, *, again: bool = False) -> Iterator[Head]:
-        """Holds the lock without a change: nobody else writes the guard meanwhile."""
+        """Hold the lock without a change."""
         with self._database.translate_errors():
             try:
                 self._database.begin(again=again)
@@ -442,7 +533,8 @@ class Ledger:
 
 
 def find_database_kind(path: str) -> DatabaseKind:
-    """The module for a ledger's place. That of servers is imported only where one is named."""
+    """Choose the module for a ledger's place."""
+    # The driver of servers is imported only where one is named.
     if is_server(path):
         from dprelease.ledger import server
 
@@ -455,7 +547,20 @@ def find_database_kind(path: str) -> DatabaseKind:
 def read_account(
     path: str, dataset: str, wait: float = WAIT, witness: str | None = None
 ) -> Account:
-    """What was spent on a dataset; nothing when there is no ledger yet. Changes nothing."""
+    """Read what was spent on a dataset, without creating or changing a ledger.
+
+    Args:
+        path: Place of the ledger.
+        dataset: Name of the dataset.
+        wait: Seconds to wait for other processes.
+        witness: The guard; None is the default place.
+
+    Returns:
+        The account; an empty one if there is no ledger yet.
+
+    Raises:
+        Failure: Exit code 6 if the ledger is lost, or not the one that its guard has seen.
+    """
     refuse_lost(path, witness, wait)
     if not find_database_kind(path).exists(path, wait):
         return Account(dataset, ())
@@ -464,19 +569,25 @@ def read_account(
 
 
 def format_utc_now() -> str:
-    """The time for people, never for the identity of anything."""
+    """Format the present time in UTC, for people only."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def compress_payload(payload: bytes) -> bytes:
-    """The payload, compressed."""
+    """Compress a payload for the database."""
     return zlib.compress(payload, level=1)
 
 
 def decompress_payload(stored: bytes, sha256: str, size: int) -> bytes:
-    """The payload again. Raises ValueError unless it has the given SHA-256 and size.
+    """Decompress a payload and check it.
 
-    Never expands to more than ``size`` bytes, whatever the stored bytes claim.
+    Args:
+        stored: What ``compress_payload`` returned.
+        sha256: Hash that the seal states.
+        size: Length in bytes that the seal states; never more is expanded, but for one byte.
+
+    Raises:
+        ValueError: The payload is not the one that was sealed.
     """
     reader = zlib.decompressobj()
     try:
@@ -489,7 +600,7 @@ def decompress_payload(stored: bytes, sha256: str, size: int) -> bytes:
 
 
 def hash_payload(payload: bytes) -> str:
-    """SHA-256 as hex."""
+    """Compute SHA-256 in hexadecimal digits."""
     return hashlib.sha256(payload).hexdigest()
 
 

@@ -20,7 +20,7 @@ from dprelease.model.periods import Span, parse_period
 
 
 def is_meeting(left: Terms, right: Terms) -> bool:
-    """Whether a unit can be in both runs."""
+    """Tell if a unit can be in both runs."""
     if not left.disjoint or not right.disjoint or left.period is None or right.period is None:
         return True
     span, late = parse_period(left.period), parse_period(right.period)
@@ -30,10 +30,15 @@ def is_meeting(left: Terms, right: Terms) -> bool:
 
 
 def list_concurrent_runs(runs: Sequence[Terms]) -> list[list[Terms]]:
-    """The sets of runs that one unit can be in, each in the order given; at least one set.
+    """List the sets of runs that one unit can be in.
 
-    The most runs meet at the first day of some span, so those days are all that is looked at.
+    Args:
+        runs: Terms of runs in the order of their charges.
+
+    Returns:
+        At least one set, each in the order given; sets within another one may be left out.
     """
+    # Every largest set of runs that meet is reached at the first day of some span.
     spans: dict[str, Span] = {}
     others: list[str] = []
     for run in runs:
@@ -49,6 +54,7 @@ def list_concurrent_runs(runs: Sequence[Terms]) -> list[list[Terms]]:
         name_sets.add(
             frozenset(name for name, span in spans.items() if span.first <= day <= span.last)
         )
+    # A set within another one costs no more. To find those takes the square of their number.
     names = (
         [name_set for name_set in name_sets if not any(name_set < other for other in name_sets)]
         if len(name_sets) < 50
@@ -65,9 +71,12 @@ def list_concurrent_runs(runs: Sequence[Terms]) -> list[list[Terms]]:
 
 
 def sum_spent(terms: Sequence[Terms]) -> Loss:
-    """Plain sums of epsilon, delta and rho of the runs that a unit can be in, the largest of each.
+    """Sum epsilon, delta and rho over the runs that a unit can be in; take the largest of each.
 
-    Valid however the runs were chosen. The rho is None as soon as one run has none.
+    The sums hold however adaptively the runs were chosen.
+
+    Returns:
+        The sums; rho is None as soon as a run has none.
     """
     return _find_largest(
         [add_losses(run.loss for run in run_set) for run_set in list_concurrent_runs(terms)]
@@ -75,14 +84,19 @@ def sum_spent(terms: Sequence[Terms]) -> Loss:
 
 
 def compute_total(terms: Sequence[Terms], caps: Caps) -> Total:
-    """The total of the runs that a unit can be in, the largest; see ``privacy_filter``."""
+    """Compute the largest total of the runs that a unit can be in.
+
+    Args:
+        terms: Terms of runs in the order of their charges.
+        caps: Caps under which the runs are composed; see ``privacy_filter``.
+    """
     return _find_worst(
         [compute_least_total(run_set, caps) for run_set in list_concurrent_runs(terms)]
     )
 
 
 def sum_spent_rho(terms: Sequence[Terms]) -> Fraction | None:
-    """What the runs that a unit can be in cost in rho, the largest sum; None: no bound is known."""
+    """Sum rho over the runs that a unit can be in; None if a run has no bound in rho."""
     if any(run.parts.epsilon or run.parts.delta for run in terms):
         return None
     return max(
@@ -92,7 +106,7 @@ def sum_spent_rho(terms: Sequence[Terms]) -> Fraction | None:
 
 
 def remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
-    """What the runs leave of each cap; None: no cap. Nothing less than 0 is left."""
+    """Compute what the runs leave of each cap, at least 0; None where there is no cap."""
     total, rho = compute_total(terms, caps), sum_spent_rho(terms)
     if rho is None:  # no bound is known: nothing is left
         rho = caps.rho
@@ -106,7 +120,15 @@ def remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
 
 
 def iter_running_totals(terms: Sequence[Terms], caps: Caps) -> Iterator[tuple[Loss, Total]]:
-    """Plain sums and totals after each run, as ``sum_spent`` and ``compute_total`` have them."""
+    """Compute plain sums and totals after each run.
+
+    Args:
+        terms: Terms of runs in the order of their charges.
+        caps: Caps under which the runs are composed.
+
+    Yields:
+        For each run, the values of ``sum_spent`` and ``compute_total`` up to it.
+    """
     if not any(run.disjoint for run in terms):
         tally, plain = Tally(caps), add_losses(())
         for run in terms:
@@ -136,13 +158,14 @@ def _find_largest(sums: Sequence[Loss]) -> Loss:
 
 
 def _find_worst(totals: Sequence[Total]) -> Total:
+    # Each bound by itself: the largest epsilon, and the delta that leaves least of its cap.
     largest = max(totals, key=lambda candidate: (candidate.epsilon, candidate.counted))
     tight = min(totals, key=lambda candidate: (candidate.room or Fraction(0)) - candidate.counted)
     return replace(largest, counted=tight.counted, room=tight.room)
 
 
 def add_losses(losses: Iterable[Loss]) -> Loss:
-    """Sum of epsilons, of deltas and of rhos: basic composition, valid under full adaptivity."""
+    """Add epsilons, deltas and rhos: basic composition, valid under full adaptivity."""
     summands = tuple(losses)
     rhos = [loss.rho for loss in summands if loss.rho is not None]
     return Loss(
