@@ -44,7 +44,19 @@ _HALVINGS = 60
 
 
 def bound_range_rho(epsilon: Fraction) -> Fraction:
-    """Upper bound of the rho of any mechanism of range epsilon: tight, 15 digits."""
+    """Bound the rho of every mechanism of bounded range from above.
+
+    The bound is tight (see the module); it never exceeds epsilon^2/8.
+
+    Args:
+        epsilon: Length of the interval that holds all log-ratios, at least 0.
+
+    Returns:
+        rho, rounded up to 15 significant digits.
+
+    Raises:
+        ValueError: epsilon is negative.
+    """
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
     if epsilon == 0:
@@ -53,16 +65,28 @@ def bound_range_rho(epsilon: Fraction) -> Fraction:
     # ln(z) + 1/z - 1 falls in z = (1 - e^-epsilon)/epsilon <= 1
     lower_bound = (1 - high) / epsilon
     square = epsilon**2 / 8
+    # For a tiny epsilon the enclosure of e^-epsilon is too wide for the exact formula.
     if lower_bound <= 0:
         return round_up(square)
     return round_up(min(square, bound_ln(lower_bound)[1] + 1 / lower_bound - 1))
 
 
 def find_range_for_rho(rho: Fraction) -> Fraction:
-    """The largest epsilon with ``rho_of_range(epsilon) <= rho``, rounded down to 15 digits."""
+    """Find the largest range whose rho, by ``bound_range_rho``, is at most ``rho``.
+
+    Args:
+        rho: The zCDP budget, positive.
+
+    Returns:
+        epsilon, the length of the interval, rounded down to 15 significant digits.
+
+    Raises:
+        ValueError: rho is not positive.
+    """
     if rho <= 0:
         raise ValueError("rho must be positive")
-    low = round_down(bound_sqrt(8 * rho)[0], 20)  # enough by epsilon^2/8
+    low = round_down(bound_sqrt(8 * rho)[0], 20)
+    # ``low`` is valid, as rho is at most epsilon^2/8.
     high = 2 * low
     while bound_range_rho(high) <= rho:
         low, high = high, 2 * high

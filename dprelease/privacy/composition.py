@@ -48,7 +48,7 @@ WORTH = 1 - Fraction(1, 10**3)
 
 
 class Cost(Struct, frozen=True):
-    """What one release costs: its loss by itself, and what composes tightly with others."""
+    """The cost of one release: its loss alone, and the events of which tighter methods compose."""
 
     loss: Loss
     events: tuple[Counted, ...]
@@ -64,13 +64,25 @@ def compose(
     accounting: str = "auto",
     margin: Fraction = MARGINS[0],
 ) -> tuple[Loss, str]:
-    """The composed loss and the name of the method that gave it: the least valid epsilon.
+    """Compose the losses of several releases and choose the smallest valid epsilon.
 
-    "basic" adds epsilons and deltas (valid if the deltas' sum is at most ``delta``), "zcdp" adds
-    rho and converts once at ``delta``, "mixed" adds the epsilons of pure losses to the converted
-    rho of the others, "pld" composes distributions of the privacy loss. ``accounting`` "auto" tries
-    all four, "plain" all but the last, "pure" is basic without any delta. The last is claimed as
-    ``compose_numerically`` claims it. ValueError if none applies.
+    The methods: "basic" adds epsilons and deltas; "zcdp" adds rho and converts once; "mixed" adds
+    the epsilons of pure losses to the converted rho of the others; "pld" composes distributions of
+    the privacy loss numerically.
+
+    Args:
+        costs: One cost for each release about the same people.
+        delta: The delta at which the total is stated, in [0, 1).
+        accounting: A key of ``ALLOWED``: "auto" tries all four methods, "plain" all but "pld",
+            "pure" basic composition with delta 0, "zcdp" and "pld" that method alone.
+        margin: Factor above 1 by which a numerical epsilon exceeds the computed one.
+
+    Returns:
+        The composed loss and the name of the method that gave it. Basic composition, "zcdp" and
+        "mixed" are upper bounds; "pld" is a claim that ``kernel.verify`` has to confirm.
+
+    Raises:
+        ValueError: The accounting is unknown, delta is out of range, or no method applies.
     """
     if accounting not in ALLOWED:
         raise ValueError("accounting is one of auto, pure, zcdp, pld, plain")
@@ -89,6 +101,7 @@ def compose(
     if not composed:
         raise ValueError("these losses can't be composed within this delta by this accounting")
     cheapest = min(composed, key=lambda pair: (pair[0].epsilon, pair[0].delta))
+    # A loss without delta is the stronger guarantee; prefer it unless it costs clearly more.
     for loss, method in composed:
         if loss.delta == 0 and cheapest[0].epsilon >= loss.epsilon * WORTH:
             return loss, method
@@ -98,33 +111,55 @@ def compose(
 def compose_numerically(
     events: Iterable[Counted], delta: Fraction, margin: Fraction = MARGINS[0]
 ) -> Fraction | None:
-    """The epsilon at this delta by numerical composition, as claimed; None if there is none.
+    """Compose events numerically and claim an epsilon at this delta.
 
-    The last digits of sums in floats depend on the processor. They are rounded away, so that a
-    release is planned alike on all machines.
+    Args:
+        events: Events with the number of times that each occurs.
+        delta: The delta at which epsilon is claimed.
+        margin: Factor above 1 by which the claim exceeds the computed epsilon.
+
+    Returns:
+        The claimed epsilon, rounded up to 12 digits; None if the events have no epsilon at this
+        delta. It counts only after ``kernel.verify.composition`` has confirmed it.
     """
-    # Here, because arrays take a tenth of a second to load.
+    # Imported here, because numpy takes a tenth of a second to load.
     from dprelease.privacy import loss_distributions
 
     try:
         epsilon = loss_distributions.estimate_epsilon(tuple(events), delta)
     except ValueError:
         return None
+    # The last digits of float sums depend on the processor. Without them all machines plan alike.
     computed = Fraction(f"{epsilon:.{ALIKE_DIGITS}g}")
     return round_up(computed * margin, zcdp.EPSILON_DIGITS)
 
 
 def compose_basic(losses: Sequence[Loss]) -> Loss:
-    """The plain sums of epsilon and delta."""
+    """Add epsilons and deltas (basic composition); rho adds up where every loss has one.
+
+    Args:
+        losses: Losses of releases about the same people; may be empty.
+
+    Returns:
+        The exact sums; ``rho`` is None unless every loss has a rho or is pure.
+    """
     epsilon = sum((loss.epsilon for loss in losses), ZERO)
     return Loss(epsilon, sum((loss.delta for loss in losses), ZERO), _sum_rho(losses))
 
 
 def compose_advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
-    """Advanced composition, for comparison only: Dwork, Rothblum and Vadhan 2010.
+    """Bound the total by advanced composition (Dwork, Rothblum and Vadhan 2010), for comparison.
 
-    epsilon = sqrt(2 ln(1/d') sum e_i^2) + sum e_i (e^e_i - 1) with d' = delta - sum of deltas,
-    rounded up to 12 digits. None if no delta is left for d' or an epsilon exceeds 100.
+    epsilon = sqrt(2 ln(1/d') sum e_i^2) + sum e_i (e^e_i - 1), where d' is delta less the sum of
+    the deltas.
+
+    Args:
+        losses: Losses of releases about the same people.
+        delta: The delta of the total.
+
+    Returns:
+        The loss with epsilon rounded up to 12 digits; None if d' is not in (0, 1) or an epsilon
+        exceeds 100.
     """
     spare = delta - sum((loss.delta for loss in losses), ZERO)
     if not 0 < spare < 1 or any(loss.epsilon > _LARGEST for loss in losses):
@@ -136,13 +171,21 @@ def compose_advanced(losses: Sequence[Loss], delta: Fraction) -> Loss | None:
 
 
 def repeat(loss: Loss, times: int) -> Loss:
-    """The sums for ``times`` losses alike, by which a long loop can be shortened."""
+    """Add a loss to itself.
+
+    Args:
+        loss: The loss of one release.
+        times: How many such releases there are.
+
+    Returns:
+        ``times`` times epsilon, delta and rho.
+    """
     rho = None if loss.rho is None else times * loss.rho
     return Loss(times * loss.epsilon, times * loss.delta, rho)
 
 
 def _find_rho(loss: Loss) -> Fraction | None:
-    """The loss's rho; a pure loss has one even if nobody wrote it down."""
+    """Find the loss's rho; a pure loss has one even if none was stated."""
     if loss.rho is None and loss.delta == 0:
         return zcdp.bound_pure_rho(loss.epsilon)
     return loss.rho

@@ -38,7 +38,16 @@ _LEAST_WEIGHT = 1e-3
 
 
 def build_waves(axis: CurveAxis) -> AxisMatrix:
-    """Mix the bins by waves, for Gaussian noise."""
+    """Build the matrix of cosine and sine waves, for Gaussian noise.
+
+    Every column has length ``FINENESS`` before its entries are rounded.
+
+    Args:
+        axis: The bins of the column, its bounds and the bandwidth of the kernel.
+
+    Returns:
+        A BASIS matrix: one row for each released integer, one column for each bin.
+    """
     bandwidth = float(axis.bandwidth)
     period = float(axis.upper - axis.lower) + MARGIN * bandwidth
     angles = [2 * math.pi * float(centre - axis.lower) / period for centre in axis.centres]
@@ -59,7 +68,15 @@ def build_waves(axis: CurveAxis) -> AxisMatrix:
 
 
 def build_bins(axis: CurveAxis) -> AxisMatrix:
-    """Count by neighbouring bins, for Laplace noise; by all of them where these are few."""
+    """Build the matrix of neighbouring bins that are counted together, for Laplace noise.
+
+    Args:
+        axis: The bins of the column, its bounds and the bandwidth of the kernel.
+
+    Returns:
+        A BASIS matrix: B-splines if the axis is ``smooth`` and has more bins than splines are
+        needed, otherwise plain sums of neighbouring bins.
+    """
     if axis.smooth and (number := _number(axis, SPACING)) < len(axis.centres):
         return build_splines(axis, number)
     return build_wide_bins(axis)
@@ -82,15 +99,12 @@ def build_wide_bins(axis: CurveAxis) -> AxisMatrix:
 
 @lru_cache(maxsize=64)
 def build_splines(axis: CurveAxis, number: int) -> AxisMatrix:
-    """Share each of the bins out to so many wide ones, by B-splines; ``FINENESS`` is a whole one.
-
-    A bin of several values has the mean of two that vary as much. What would lie beyond the bounds
-    is mirrored there, as the kernel is.
-    """
+    """Share every bin among ``number`` wide ones by B-splines; shares add up to ``FINENESS``."""
     span = axis.upper - axis.lower
     columns = []
     for centre, values in zip(axis.centres, axis.values, strict=True):
         middle = int((centre - axis.lower) / span * number * _WIDE)
+        # A bin of several values counts as the mean of two points with the same variance.
         spread = math.isqrt((values**2 - 1) * int(axis.step / span * number * _WIDE) ** 2 // 12)
         column = [0] * number
         first = middle // _WIDE - DEGREE
@@ -99,8 +113,10 @@ def build_splines(axis: CurveAxis, number: int) -> AxisMatrix:
             share = (
                 _compute_spline(from_middle - spread) + _compute_spline(from_middle + spread)
             ) / 2
+            # Mirror at the bounds what would lie beyond them, as the kernel does.
             mirrored = wide % (2 * number)
             column[min(mirrored, 2 * number - 1 - mirrored)] += round(FINENESS * share)
+        # Rounding must not change the sum, so the largest share takes the difference.
         column[column.index(max(column))] += FINENESS - sum(column)
         columns.append(column)
     return AxisMatrix(AxisKind.BASIS, tuple(zip(*columns, strict=True)))
@@ -111,10 +127,8 @@ _WIDE = 1 << 30
 
 
 def _compute_spline(distance: int) -> Fraction:
-    """The B-spline about 0, whose knots are ``_WIDE`` from each other.
-
-    It is the density of a sum of independent uniform numbers.
-    """
+    """Evaluate the B-spline about 0 whose knots are ``_WIDE`` apart."""
+    # It is the density of the sum of ``order`` independent uniform numbers.
     order = DEGREE + 1
     parts = (
         (-1) ** knot
@@ -126,5 +140,12 @@ def _compute_spline(distance: int) -> Fraction:
 
 
 def count_parts(matrix: AxisMatrix) -> int:
-    """How many parts of a record its integers count."""
+    """Count the parts into which the matrix divides a record.
+
+    Args:
+        matrix: A matrix of this module.
+
+    Returns:
+        1 if bins are counted whole, otherwise ``FINENESS``.
+    """
     return 1 if max(map(max, matrix.entries)) == 1 else FINENESS

@@ -59,9 +59,19 @@ WIDTHS = tuple(
 
 
 def bound_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta for which noise of this sigma squared is (epsilon, delta)-DP.
+    """Bound the delta of discrete Gaussian noise at an epsilon from above.
 
-    ValueError if sigma2 is not positive or epsilon is negative.
+    Args:
+        sigma2: Sigma squared of the noise on each integer, positive.
+        shift: How neighbours' integers can differ.
+        epsilon: At least 0.
+
+    Returns:
+        A delta for which the mechanism is (epsilon, delta)-DP: the least of the lattice sum, the
+        smoothing bound and zCDP, where each applies.
+
+    Raises:
+        ValueError: sigma2 is not positive or epsilon is negative.
     """
     if sigma2 <= 0:
         raise ValueError("sigma squared must be positive")
@@ -69,6 +79,7 @@ def bound_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
         raise ValueError("epsilon can't be negative")
     if shift.l2_squared == 0:
         return ZERO
+    # Evaluated only where the lattice sum does not settle it.
     concentrated = partial(
         zcdp.bound_delta, zcdp.compute_gaussian_rho(shift.l2_squared, sigma2), epsilon
     )
@@ -82,9 +93,19 @@ def bound_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
 
 
 def bound_epsilon(sigma2: Fraction, shift: Shift, delta: Fraction) -> Fraction:
-    """The epsilon at this delta: upper bound, 12 digits, usually right to 11.
+    """Bound the epsilon of discrete Gaussian noise at a delta from above.
 
-    ValueError if sigma2 is not positive or delta is not between 0 and 1.
+    Args:
+        sigma2: Sigma squared of the noise on each integer, positive.
+        shift: How neighbours' integers can differ.
+        delta: Between 0 and 1.
+
+    Returns:
+        An epsilon, rounded up to 12 digits, usually right to 11, for which the mechanism is
+        (epsilon, delta)-DP.
+
+    Raises:
+        ValueError: sigma2 is not positive or delta is not between 0 and 1.
     """
     target = _choose_target(delta)
     if sigma2 <= 0:
@@ -104,9 +125,19 @@ def bound_epsilon(sigma2: Fraction, shift: Shift, delta: Fraction) -> Fraction:
 def find_least_sigma2(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fraction:
     """Find the least sigma squared on the grid of ``choose_grid_step`` for (epsilon, delta)-DP.
 
-    Valid for certain; one grid step less is not confirmed. (For large epsilon the discrete law's
-    delta is not monotone in sigma, so far smaller values may be valid again.) ValueError if
-    epsilon is not positive, delta is not between 0 and 1, or the shift is zero.
+    The answer is certainly valid, and one grid step less is not confirmed. For a large epsilon the
+    discrete law's delta is not monotone in sigma, so much smaller values may be valid again.
+
+    Args:
+        shift: How neighbours' integers can differ; not zero.
+        epsilon: Positive.
+        delta: Between 0 and 1.
+
+    Returns:
+        Sigma squared, a multiple of the grid step.
+
+    Raises:
+        ValueError: epsilon is not positive, delta is not between 0 and 1, or the shift is zero.
     """
     target = _choose_target(delta)
     if epsilon <= 0:
@@ -131,7 +162,7 @@ def find_least_sigma2(shift: Shift, epsilon: Fraction, delta: Fraction) -> Fract
 
 
 def choose_grid_step(sigma2: Fraction) -> Fraction:
-    """The grid around sigma2: 1/64 from 8 to 256, elsewhere a power of two relative to it.
+    """Choose the grid around sigma2: 1/64 from 8 to 256, elsewhere a power of two relative to it.
 
     Above 256 the step is between 2^-15 and 2^-14 of sigma2, below 8 between 2^-10 and 2^-9.
     """
@@ -150,7 +181,7 @@ def _choose_target(delta: Fraction) -> Fraction:
 
 
 def _guess_sigma2(l2_squared: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The continuous law's sigma squared, in float accuracy: where the search begins."""
+    """Guess sigma squared by the continuous law, in floats, to start the search."""
     if epsilon > LARGE:
         return l2_squared / (2 * zcdp.find_rho(epsilon, delta))
     mu = Fraction(guess_mu(float(epsilon), float(delta)))
@@ -159,7 +190,7 @@ def _guess_sigma2(l2_squared: int, epsilon: Fraction, delta: Fraction) -> Fracti
 
 
 def _gallop(keeps: Callable[[int], bool], start: int, direction: int) -> int:
-    """The first of start +- 1, 2, 4, 8 ... for which ``keeps`` fails."""
+    """Find the first of start +- 1, 2, 4, 8, ... for which ``keeps`` fails."""
     distance = 1
     while keeps(start + direction * distance):
         distance *= 2
@@ -167,11 +198,9 @@ def _gallop(keeps: Callable[[int], bool], start: int, direction: int) -> int:
 
 
 def _shrink(curve: Callable[[Fraction], Fraction], target: Fraction, ceiling: Fraction) -> Fraction:
-    """An argument of the falling ``curve`` with value at most target, or ``ceiling``.
-
-    Regula falsi in logarithms (Illinois), in floats; only arguments where the curve was
-    evaluated rigorously are returned.
-    """
+    """Find a small argument where the falling ``curve`` is at most ``target``, or ``ceiling``."""
+    # Regula falsi (Illinois) on the logarithm, in floats. Only arguments at which the curve was
+    # evaluated rigorously are returned.
     low, high = ZERO, ceiling
     at_low, at_high = _log(curve(low), target), _log(curve(high), target)
     if at_high > 0:
@@ -204,14 +233,14 @@ def _log(value: Fraction, target: Fraction) -> float:
 
 @lru_cache(maxsize=64)
 def bound_ripple(width: Fraction) -> Fraction:
-    """Upper bound of eta for the width t."""
+    """Bound eta for the width t from above."""
     power = bound_exp(-2 * PI[0] * PI[0] * width)[1]
     return round_up(2 * power / (1 - power), 30)
 
 
 @lru_cache(maxsize=256)
 def _bound_toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction]:
-    """Upper bounds of (1+eta)^d and kappa."""
+    """Bound (1+eta)^d and kappa from above."""
     eta = bound_ripple(width)
     factor = bound_exp(coordinates * bound_ln(1 + eta)[1])[1]
     kappa = coordinates * bound_ln((1 + eta) / (1 - eta))[1]
@@ -221,7 +250,7 @@ def _bound_toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction]:
 def bound_smoothed_delta(
     sigma2: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction
 ) -> Fraction:
-    """Upper bound of the discrete mechanism's delta over all such shifts."""
+    """Bound the discrete mechanism's delta over all such shifts by the continuous one's."""
     width = _find_best_width(sigma2, l2_squared, coordinates, epsilon)
     if width is None:
         return ONE
@@ -234,9 +263,10 @@ def bound_smoothed_delta(
 def _find_best_width(
     sigma2: Fraction, l2_squared: int, coordinates: int, epsilon: Fraction
 ) -> Fraction | None:
-    """The width with the least bound, judged in floats; any width would be valid."""
+    """Choose the width with the least bound, judged in floats; any width is valid."""
     best: tuple[float, Fraction] | None = None
     for width in WIDTHS:
+        # (1+eta)^d is about e^(d eta): beyond e^300 the bound is useless.
         if width >= sigma2 or coordinates * float(bound_ripple(width)) > 300:
             continue
         mu = math.sqrt(Fraction(l2_squared) / (sigma2 - width))
@@ -254,10 +284,10 @@ def _find_best_width(
 
 
 def continuous_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
-    """Upper bound of delta, within about 10^-70. ``epsilon`` may be negative."""
+    """Bound delta of continuous noise from above, within about 10^-70; epsilon may be negative."""
     if mu_squared <= 0:
         return max(ZERO, 1 - bound_exp_below(epsilon))
-    # delta rises in mu, so the upper end of its enclosure is a mu of its own right.
+    # delta rises in mu, so the upper end of the enclosure of mu gives an upper bound.
     mu = bound_sqrt(mu_squared)[1]
     near = bound_normal(round_up(mu / 2 - epsilon / mu, DIGITS))[1]
     far = bound_normal(round_down(-mu / 2 - epsilon / mu, DIGITS))[0]
@@ -272,7 +302,7 @@ def _compute_tail(x: float) -> float:
 
 
 def guess_delta(mu: float, epsilon: float) -> float:
-    """Delta in floats, for searches only."""
+    """Estimate delta of continuous noise in floats, for searches only."""
     near, far = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     if epsilon > 500:
         return _compute_tail(near)
@@ -280,7 +310,7 @@ def guess_delta(mu: float, epsilon: float) -> float:
 
 
 def guess_mu(epsilon: float, delta: float) -> float:
-    """The largest mu with delta(epsilon) <= delta, in floats, for searches only."""
+    """Estimate the largest mu with delta(epsilon) <= delta in floats, for searches only."""
     low, high = math.log(1e-40), math.log(1e10)
     for _ in range(100):
         middle = (low + high) / 2

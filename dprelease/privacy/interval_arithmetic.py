@@ -41,12 +41,28 @@ _CEILING = _build_context(DIGITS, ROUND_CEILING)
 
 
 def round_up(value: Fraction, digits: int = 15) -> Fraction:
-    """The least number of at most ``digits`` significant digits that is not below ``value``."""
+    """Round up to a number of significant digits.
+
+    Args:
+        value: Any Fraction.
+        digits: How many significant digits the result may have.
+
+    Returns:
+        The least such number that is not below ``value``.
+    """
     return Fraction(_round_to_context(value, _build_context(digits, ROUND_CEILING)))
 
 
 def round_down(value: Fraction, digits: int = 15) -> Fraction:
-    """The largest number of at most ``digits`` significant digits that is not above ``value``."""
+    """Round down to a number of significant digits.
+
+    Args:
+        value: Any Fraction.
+        digits: How many significant digits the result may have.
+
+    Returns:
+        The largest such number that is not above ``value``.
+    """
     return Fraction(_round_to_context(value, _build_context(digits, ROUND_FLOOR)))
 
 
@@ -55,7 +71,17 @@ def _round_to_context(value: Fraction, context: Context) -> Decimal:
 
 
 def bound_exp(x: Fraction) -> Bounds:
-    """e^x. Below -5000 the answer is ``(0, e^-5000)``; above 5000 an OverflowError is raised."""
+    """Enclose e^x.
+
+    Args:
+        x: At most 5000.
+
+    Returns:
+        Lower and upper bound of about 80 digits; (0, bound of e^-5000) for x below -5000.
+
+    Raises:
+        OverflowError: x is above 5000.
+    """
     if x == 0:
         return ONE, ONE
     if x < -CLAMP:
@@ -68,12 +94,22 @@ def bound_exp(x: Fraction) -> Bounds:
 
 
 def bound_exp_below(x: Fraction) -> Fraction:
-    """A lower bound of e^x for any x; for x above 5000 it is that of e^5000."""
+    """Bound e^x from below for any x; above 5000 by e^5000."""
     return bound_exp(min(x, Fraction(CLAMP)))[0]
 
 
 def bound_ln(x: Fraction) -> Bounds:
-    """Ln x for x > 0; ValueError otherwise."""
+    """Enclose ln x.
+
+    Args:
+        x: Positive.
+
+    Returns:
+        Lower and upper bound of about 80 digits.
+
+    Raises:
+        ValueError: x is not positive.
+    """
     if x <= 0:
         raise ValueError("the logarithm needs a positive argument")
     below, above = _round_to_context(x, _FLOOR), _round_to_context(x, _CEILING)
@@ -84,7 +120,7 @@ def bound_ln(x: Fraction) -> Bounds:
 
 
 def bound_sqrt(x: Fraction) -> Bounds:
-    """The square root of x >= 0; ValueError otherwise."""
+    """Enclose the square root of x >= 0; raise ValueError for a negative x."""
     if x < 0:
         raise ValueError("the square root needs an argument that is not negative")
     if x == 0:
@@ -95,10 +131,11 @@ def bound_sqrt(x: Fraction) -> Bounds:
 
 
 def bound_tanh(x: Fraction) -> Bounds:
-    """Tanh x for x >= 0, as (1 - e^-2x)/(1 + e^-2x), which falls in e^-2x."""
+    """Enclose tanh x for x >= 0."""
     if x < 0:
         raise ValueError("tanh is bounded here for arguments that are not negative")
     low, high = bound_exp(-2 * x)
+    # tanh x = (1 - e^-2x)/(1 + e^-2x), which falls in e^-2x.
     return (1 - high) / (1 + high), (1 - low) / (1 + low)
 
 
@@ -126,15 +163,13 @@ def _bound_density(x: Fraction) -> Bounds:
 
 
 def _bound_odd_series(x: Fraction) -> Bounds:
-    """Sum of x^(2n+1)/(2n+1)!! over n >= 0, for 0 <= x < 16, in fixed point.
-
-    All terms are positive. Once n > x^2 each term is below half of the one before it, so the
-    rest of the series is below the last term counted.
-    """
+    """Enclose the sum of x^(2n+1)/(2n+1)!! over n >= 0, for 0 <= x < 16, in fixed point."""
     low = (x.numerator << _BITS) // x.denominator
     high = _divide_up(x.numerator << _BITS, x.denominator)
     square_low, square_high = low * low >> _BITS, _divide_up(high * high, _UNIT)
     total_low, total_high, n = low, high, 0
+    # All terms are positive. Once n > x^2 each term is below half of the one before it, so the
+    # rest of the series is below the last term counted.
     stop = int(x * x) + 1
     while n <= stop or high > 1:
         n += 1
@@ -146,24 +181,23 @@ def _bound_odd_series(x: Fraction) -> Bounds:
 
 
 def _bound_asymptotic_series(x: Fraction) -> Bounds:
-    """(1/x)(1 - 1/x^2 + 3/x^4 - 15/x^6 ...) for x >= 16, in fixed point.
-
-    Successive partial sums lie on either side of the truth. Terms fall by more than 3, so the
-    rounding of each, below 4 units, stays below 400 units in all.
-    """
+    """Enclose (1/x)(1 - 1/x^2 + 3/x^4 - 15/x^6 ...) for x >= 16, in fixed point."""
     numerator, denominator = x.denominator**2, x.numerator**2
     term = total = (x.denominator << _BITS) // x.numerator
     previous = 0
     for n in range(1, _ASYMPTOTIC_TERMS):
         term = -(abs(term) * (2 * n - 1) * numerator // denominator) * (1 if term > 0 else -1)
         previous, total = total, total + term
+    # Successive partial sums lie on either side of the truth. Terms fall by more than 3, so the
+    # rounding of each, below 4 units, stays below 400 units in all.
     low, high = min(previous, total) - 400, max(previous, total) + 400
     return Fraction(max(0, low), _UNIT), Fraction(high, _UNIT)
 
 
 def _bound_upper_tail(x: Fraction) -> Bounds:
-    """P(N > x) for x >= 0."""
+    """Enclose P(N > x) for x >= 0."""
     density = _bound_density(x)
+    # P(N > x) = 1/2 - phi(x) sum x^(2n+1)/(2n+1)!!
     if x < _FAR:
         series = _bound_odd_series(x)
         half = Fraction(1, 2)
@@ -174,10 +208,10 @@ def _bound_upper_tail(x: Fraction) -> Bounds:
 
 
 def bound_normal(x: Fraction) -> Bounds:
-    """Phi(x) = P(N <= x) for a standard normal N.
+    """Enclose Phi(x) = P(N <= x) for a standard normal N.
 
-    Near zero through Phi = 1/2 + phi(x) sum x^(2n+1)/(2n+1)!! (absolute error below 10^-70),
-    far out through the enveloping asymptotic series (relative error below 10^-30).
+    Near zero the absolute error is below 10^-70, from 16 on the relative error of the tail is
+    below 10^-30.
     """
     low, high = _bound_upper_tail(abs(x))
     if x > 0:

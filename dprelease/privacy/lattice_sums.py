@@ -49,11 +49,11 @@ class Table(Struct, frozen=True):
     rest: int
 
     def bound_survival_below(self, m: int) -> int:
-        """Lower bound of the sum of g(k) over all integers k >= m."""
+        """Bound the sum of g(k) over all integers k >= m from below."""
         return _sum_survival(self.tail_low, m, 0)
 
     def bound_survival_above(self, m: int) -> int:
-        """Upper bound of the sum of g(k) over all integers k >= m."""
+        """Bound the sum of g(k) over all integers k >= m from above."""
         return _sum_survival(self.tail_high, m, self.rest)
 
     @property
@@ -65,6 +65,7 @@ class Table(Struct, frozen=True):
 def _sum_survival(tail: tuple[int, ...], m: int, rest: int) -> int:
     if m > 0:
         return tail[m] if m < len(tail) else rest
+    # For m <= 0: all integers less those below m, whose mirror images are k >= 1 - m.
     mirrored = 1 - m
     return tail[0] + tail[1] - (tail[mirrored] if mirrored < len(tail) else 0)
 
@@ -75,7 +76,7 @@ def _shift_up(value: int) -> int:
 
 @lru_cache(maxsize=8)
 def build_table(sigma2: Fraction) -> Table:
-    """The table for one sigma squared: about 23 sigma entries."""
+    """Build the table for one sigma squared: about 23 sigma entries."""
     low, high = bound_exp(-1 / (2 * max(sigma2, _SMALLEST)))
     base_low = int(low * _UNIT) if sigma2 >= _SMALLEST else 0
     base_high = int(high * _UNIT) + 1
@@ -105,13 +106,13 @@ def _sum_tails(weights: list[int], rest: int) -> tuple[int, ...]:
 
 
 def is_within_reach(sigma2: Fraction, shapes: tuple[tuple[int, ...], ...]) -> bool:
-    """Whether these shapes can be summed at this sigma squared in little time."""
+    """Check that these shapes can be summed quickly at this sigma squared."""
     longest = max((len(shape) for shape in shapes), default=3)
     return (longest == 1 and sigma2 <= LIMIT_ONE) or (longest == 2 and sigma2 <= LIMIT_TWO)
 
 
 def sum_delta(sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction) -> Fraction:
-    """Upper bound of delta for a shift by ``shape`` (one or two entries), about 10^-70 off."""
+    """Bound delta for a shift by ``shape`` (one or two entries) from above, about 10^-70 off."""
     entries = tuple(entry for entry in shape if entry)
     if not entries:
         return ZERO
@@ -127,12 +128,13 @@ def sum_delta(sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction) -> Fr
         near = _sum_half_plane(weights, entries, threshold, high=True)
         far = _sum_half_plane(weights, entries, threshold + length, high=False)
         total = weights.total_low**2
+    # Each part is rounded so that the quotient can only be too large.
     value = (near - bound_exp_below(epsilon) * far) / total
     return min(Fraction(1), round_up(value, 40)) if value > 0 else ZERO
 
 
 def _sum_half_plane(table_: Table, entries: tuple[int, ...], above: Fraction, *, high: bool) -> int:
-    """The weight of {(x, y): a x + b y > above}, times 2^768: an upper or a lower bound."""
+    """Bound the weight of {(x, y): a x + b y > above}, times 2^768, from above or below."""
     a, b = entries
     numerator, step, divisor = above.numerator, a * above.denominator, b * above.denominator
     weights = table_.weight_high if high else table_.weight_low

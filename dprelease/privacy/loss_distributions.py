@@ -77,10 +77,10 @@ _Law = Pure | Range | Laplace | _Lattice
 
 
 class _Laws(Struct, frozen=True):
-    """What is composed: laws, each so many times, and one normal law of variance ``mu2``.
+    """The laws to compose, each with its count, and one normal law of variance ``mu2``.
 
-    ``variance`` is about that of all their losses, of which ``top`` is the largest. The composed
-    delta is e^``log_factor`` times that of the laws at epsilon - ``offset``.
+    ``variance`` is about the variance of all their losses, ``top`` the largest loss. The composed
+    delta is e^``log_factor`` times the delta of the laws at epsilon - ``offset``.
     """
 
     counts: Counter[_Law]
@@ -92,7 +92,7 @@ class _Laws(Struct, frozen=True):
 
 
 class _Grid(Struct, frozen=True):
-    """``size`` points from the loss ``low`` on, ``step`` apart; laws are tilted by ``tilt``."""
+    """A grid of ``size`` losses from ``low``, ``step`` apart; laws on it are tilted by ``tilt``."""
 
     tilt: float
     low: float
@@ -101,11 +101,21 @@ class _Grid(Struct, frozen=True):
 
 
 def estimate_epsilon(events: Sequence[Counted], delta: Fraction) -> float:
-    """About the least epsilon for which all events together are (epsilon, delta)-DP.
+    """Estimate the least epsilon at which all events together are (epsilon, delta)-DP.
 
-    The order of events does not matter, and n times an event is n such events. ValueError if delta
-    is not in [0, 1), an event can't be, or there is no epsilon: delta is not above the probability
-    that an event with a delta fails, or is 0 and there is Gaussian noise, or is beyond floats.
+    The order of events does not matter. The estimate is off by about a part in 10^5, up or down.
+
+    Args:
+        events: Events with the number of times that each occurs.
+        delta: In [0, 1).
+
+    Returns:
+        epsilon, as a float.
+
+    Raises:
+        ValueError: delta is out of range, an event is invalid, or there is no epsilon: delta is
+            not above the probability that an event with a delta fails, is 0 with Gaussian noise,
+            or is too small for floats.
     """
     if not 0 <= delta < 1:
         raise ValueError("delta must lie in [0, 1)")
@@ -120,6 +130,7 @@ def estimate_epsilon(events: Sequence[Counted], delta: Fraction) -> float:
     ):
         bounds.append(math.fsum(n * _bound_span(event) for event, n in counts.items()))
     if failed < delta:
+        # The delta that is left, given that no event fails.
         rest = (delta - failed) / (1 - failed)
         with np.errstate(all="ignore"):
             bounds.append(
@@ -132,7 +143,7 @@ def estimate_epsilon(events: Sequence[Counted], delta: Fraction) -> float:
 
 
 def _count_events(events: Sequence[Counted]) -> Counter[Event]:
-    """Equal events together, without those that cost nothing."""
+    """Count equal events; leave out those that cost nothing."""
     counts: Counter[Event] = Counter()
     for event, times in events:
         if times < 0:
@@ -149,7 +160,7 @@ def _count_events(events: Sequence[Counted]) -> Counter[Event]:
 
 
 def _bound_span(event: Event) -> float:
-    """The largest loss of an event that isn't Gaussian, unless it fails."""
+    """Compute the largest loss of an event that is not Gaussian, unless it fails."""
     match event:
         case Laplace(scale, l1) if scale > 0 and l1 >= 0:
             return float(l1 / scale)
@@ -166,7 +177,7 @@ def _bound_span(event: Event) -> float:
 
 
 def _build_laws(events: Counter[Event], log_delta: float) -> _Laws:
-    """The laws of these events; delta only says which of several bounds is the better one."""
+    """Build the laws of these events."""
     counts: Counter[_Law] = Counter()
     gaussians: list[tuple[Gaussian, int]] = []
     variance = top = 0.0
@@ -180,6 +191,7 @@ def _build_laws(events: Counter[Event], log_delta: float) -> _Laws:
             variance += times * span * span
             top += times * span
     mu2 = log_factor = offset = 0.0
+    # Delta only decides which of several valid bounds is the better one.
     slope = 0.5 + math.sqrt(-2 * log_delta / variance) / 2 if variance else 1.0
     for gaussian, times in gaussians:
         sigma2, shift = float(gaussian.sigma2), gaussian.shift
@@ -197,7 +209,7 @@ def _build_laws(events: Counter[Event], log_delta: float) -> _Laws:
 
 
 def _list_shapes(shift: Shift, sigma2: float) -> Shapes:
-    """The moves that are worth looking at one by one; none if there are too many."""
+    """List the shapes to compose one by one; none if there are too many."""
     shapes = tuple(filter(any, shift.shapes))
     if shapes and sigma2 <= (_ONE_SHAPE if len(shapes) == 1 else _SOME_SHAPES):
         return shapes
@@ -207,7 +219,7 @@ def _list_shapes(shift: Shift, sigma2: float) -> Shapes:
 
 
 def _iter_squares(length: int, places: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """The shapes of this squared length of which none can be made longer."""
+    """Give the shapes of this squared length, leaving out those that could be made longer."""
     if not length or not places:
         yield ()
         return
@@ -217,7 +229,7 @@ def _iter_squares(length: int, places: int, largest: int) -> Iterator[tuple[int,
 
 
 def _choose_smoothing(shift: Shift, sigma2: float, slope: float) -> tuple[float, float]:
-    """The width t and the ripple eta by which a normal law of sigma^2 - t bounds any such moves."""
+    """Choose t and eta so that a normal law of sigma^2 - t bounds all such shifts."""
     square = 2 * math.pi**2
     best = math.log(4 * square * shift.coordinates * sigma2**2 / (slope * shift.l2_squared))
     width = min(max(best / square, 0.125), sigma2 / 2)
@@ -230,7 +242,7 @@ def _choose_smoothing(shift: Shift, sigma2: float, slope: float) -> tuple[float,
 
 
 def _estimate_cumulants(laws: _Laws, tilts: Floats) -> Floats:
-    """About ln E e^(t Z) of all laws together at these t > 0."""
+    """Estimate ln E e^(t Z) of all laws together at these t > 0."""
     total = laws.mu2 * tilts * (1 + tilts) / 2
     two: list[tuple[float, int]] = []
     ranges: list[tuple[float, int]] = []
@@ -261,17 +273,18 @@ def _estimate_cumulants(laws: _Laws, tilts: Floats) -> Floats:
 
 
 def _choose_grid(laws: _Laws, log_delta: float) -> tuple[_Grid, float]:
-    """Tilt, window and step for this delta; and about the epsilon."""
+    """Choose tilt, window and step for this delta, and estimate epsilon."""
     tilts = _TILTS / math.sqrt(laws.variance)
     cumulants = _estimate_cumulants(laws, tilts)
     share = -tilts * np.log1p(1 / tilts) - np.log1p(tilts)
     costs = (cumulants + share - log_delta) / tilts
     best = int(np.nanargmin(costs))
     tilt, epsilon = float(tilts[best]), float(costs[best])
-    every = np.concatenate((tilts, -1 - tilts))
-    ends = (np.concatenate((cumulants, cumulants)) - cumulants[best] + _TAIL) / (every - tilt)
-    high = min(laws.top, float(np.nanmin(np.where(every > tilt, ends, np.inf))))
-    low = float(np.nanmax(np.where(every < tilt, ends, -np.inf)))
+    # P and Q may change places: K(-1 - t) = K(t).
+    all_tilts = np.concatenate((tilts, -1 - tilts))
+    ends = (np.concatenate((cumulants, cumulants)) - cumulants[best] + _TAIL) / (all_tilts - tilt)
+    high = min(laws.top, float(np.nanmin(np.where(all_tilts > tilt, ends, np.inf))))
+    low = float(np.nanmax(np.where(all_tilts < tilt, ends, -np.inf)))
     margin = 1e-3 * math.sqrt(laws.variance)
     low, high = min(low, epsilon) - margin, max(high, epsilon) + margin
     size = _LARGE if len(laws.counts) <= _FEW_LAWS else _SMALL
@@ -279,13 +292,14 @@ def _choose_grid(laws: _Laws, log_delta: float) -> tuple[_Grid, float]:
     spacing = max(
         ((times * gap * gap, gap) for gap, times in _iter_spacings(laws)), default=(0, 0)
     )[1]
+    # Losses on a lattice stay where they are if its spacing is a multiple of the step.
     if spacing > step:
         step = spacing / math.floor(spacing / step)
     return _Grid(tilt, low - _EDGE * step, step, size), epsilon
 
 
 def _iter_spacings(laws: _Laws) -> Iterator[tuple[float, int]]:
-    """The distance of neighbouring losses of laws on lattices, and how many there are."""
+    """Give the spacing of the losses of each law on a lattice, and how often the law occurs."""
     for law, times in laws.counts.items():
         if isinstance(law, Pure):
             yield 2 * float(law.epsilon), times
@@ -299,7 +313,7 @@ def _iter_spacings(laws: _Laws) -> Iterator[tuple[float, int]]:
 
 
 def _transform(law: _Law, grid: _Grid) -> tuple[Waves, float, float]:
-    """The transform of the tilted law, of mass 1; its mass by logarithm; its origin."""
+    """Transform the tilted law of mass 1; return the transform, its log-mass and its origin."""
     if isinstance(law, _Lattice):
         if len(law.shapes) > 1:
             return _transform_largest(law, grid)
@@ -325,7 +339,7 @@ def _transform(law: _Law, grid: _Grid) -> tuple[Waves, float, float]:
 
 
 def _transform_density(span: float, grid: _Grid, log_density: float) -> tuple[Floats, Floats]:
-    """A density e^(z/2) times e^``log_density`` on [-span, span], as two masses in each cell."""
+    """Discretize a density e^(z/2) times e^``log_density`` on [-span, span]: two masses a cell."""
     reach = min(2 * span, _LOWEST / (0.5 + grid.tilt))
     cells = max(1, math.ceil(reach / grid.step))
     width = reach / cells
@@ -338,7 +352,7 @@ def _transform_density(span: float, grid: _Grid, log_density: float) -> tuple[Fl
 def _transform_shifted_noise(
     sigma2: float, shape: tuple[int, ...], grid: _Grid, *, common: bool
 ) -> tuple[Waves, float, float]:
-    """``_transform`` of noise on independent integers, one for each entry of the shape."""
+    """Transform noise on independent integers, one for each entry of the shape."""
     waves, log_mass, origin = np.ones(grid.size // 2 + 1, dtype=np.complex128), 0.0, 0.0
     for move, times in Counter(filter(None, shape)).items():
         coordinate_waves = _transform_masses(
@@ -351,10 +365,11 @@ def _transform_shifted_noise(
 
 
 def _build_bell(sigma2: float, move: int, tilt: float) -> tuple[Floats, Floats]:
-    """Discrete Gaussian noise on an integer that moves: losses, and their tilted log-masses."""
+    """List the losses of discrete Gaussian noise on a moved integer, with tilted log-masses."""
     center, reach = -tilt * move, math.sqrt(2 * _LOWEST * sigma2) + 1
     x = np.arange(math.floor(center - reach), math.ceil(center + reach) + 1, dtype=np.float64)
     near = np.arange(1, 40, dtype=np.float64)
+    # From sigma^2 = 9 on the lattice sum equals the integral to float accuracy.
     total = math.sqrt(2 * math.pi * sigma2)
     if sigma2 < 9:
         total = 1 + 2 * float(np.exp(-near * near / (2 * sigma2)).sum())
@@ -365,7 +380,7 @@ def _build_bell(sigma2: float, move: int, tilt: float) -> tuple[Floats, Floats]:
 def _transform_masses(
     losses: Floats, log_weights: Floats, grid: _Grid, *, common: bool = False
 ) -> tuple[Waves, float, float]:
-    """``_transform`` of tilted masses. The origin is the largest, or ``common`` to all grids."""
+    """Transform tilted masses; their origin is the largest mass, or ``common`` to all grids."""
     peak = int(log_weights.argmax())
     weights = np.exp(log_weights - log_weights[peak])
     total, origin = float(weights.sum()), float(losses[peak])
@@ -376,11 +391,12 @@ def _transform_masses(
 
 
 def _share_masses(places: Floats, weights: Floats, size: int) -> Floats:
-    """Masses at any places, shared among the nearest four points of a circle of ``size``."""
+    """Share masses at any places among the nearest four points of a circle of ``size``."""
     below = np.floor(places)
     f = places - below
     first = np.fmod(below - 1, size).astype(np.int64)
     row = np.zeros(size)
+    # Lagrange's weights for the points -1, 0, 1, 2 at the fraction f.
     parts = (
         f * (f - 1) * (2 - f) / 6,
         (f + 1) * (f - 1) * (f - 2) / 2,
@@ -393,7 +409,7 @@ def _share_masses(places: Floats, weights: Floats, size: int) -> Floats:
 
 
 def _transform_largest(law: _Lattice, grid: _Grid) -> tuple[Waves, float, float]:
-    """The law whose curve is, at every point of the grid, the largest of those of all shapes."""
+    """Transform the law whose curve is the largest over all shapes at every point of the grid."""
     longest = max(sum(v * v for v in shape) for shape in law.shapes)
     half = grid.size // 2
     middle = round(longest / law.sigma2 * (0.5 + grid.tilt) / grid.step)
@@ -416,7 +432,7 @@ def _transform_largest(law: _Lattice, grid: _Grid) -> tuple[Waves, float, float]
 
 
 def _sum_above(mass: Floats) -> Floats:
-    """For each place the sum of what is beyond it."""
+    """Sum the mass beyond each place."""
     return np.append(np.cumsum(mass[:0:-1])[::-1], 0.0)
 
 
@@ -424,7 +440,7 @@ def _sum_above(mass: Floats) -> Floats:
 
 
 def _compose_events(events: Counter[Event], log_delta: float) -> float:
-    """The epsilon of these events, given that none fails; nan or infinity if there is none."""
+    """Compute the epsilon of these events if none fails; nan or infinity if there is none."""
     laws = _build_laws(events, log_delta)
     if not laws.variance:
         return 0.0
@@ -450,7 +466,7 @@ def _compose_events(events: Counter[Event], log_delta: float) -> float:
     peak = lowest + int(row.argmax()) * step
 
     def compute_excess(point: float) -> tuple[float, float]:
-        """Ln delta at this epsilon, above what it may be; and how fast it falls."""
+        """Compute ln delta at this epsilon less ``log_delta``, and how fast it falls."""
         start = max(0, math.floor((point - lowest) / step) + 1)
         above = lowest - point + np.arange(start, size) * step
         weights = row[start:] * np.exp(-tilt * above)
@@ -466,12 +482,13 @@ def _compose_events(events: Counter[Event], log_delta: float) -> float:
 def _find_root(
     excess: Callable[[float], tuple[float, float]], point: float, low: float, high: float
 ) -> float:
-    """Where a falling function is 0, between low and high: Newton's method, or else halving."""
+    """Find where a falling function is 0, between low and high, by Newton's method."""
     for _ in range(_NEWTON):
         value, fall = excess(point)
         low, high = (point, high) if value > 0 else (low, point)
         following = point + value / fall if fall > 0 else math.nan
         if not low < following < high:
+            # Halve the interval where Newton's step leaves it.
             following = (low + high) / 2
         if abs(following - point) <= 1e-11 * abs(point):
             return following

@@ -101,13 +101,13 @@ class NewKeys(Struct, frozen=True):
     limits: Contribution
 
     def bound_shown(self, new: int) -> Fraction:
-        """Upper bound of the chance that one of at most ``new`` of them is shown: r_m."""
+        """Bound the chance r_m that one of at most ``new`` of them is shown from above."""
         if new == 0:
             return ZERO
         return max(self.bound_exactly(number) for number in _list_worst(self.limits, new))
 
     def bound_exactly(self, new: int) -> Fraction:
-        """Upper bound of the chance that one of exactly ``new`` keys is shown."""
+        """Bound the chance that one of exactly ``new`` keys is shown from above."""
         chances = [
             (bound_tail(self.noise, self.threshold - size), number)
             for size, number in _list_sizes(self.limits, new)
@@ -122,7 +122,7 @@ class NewKeys(Struct, frozen=True):
 
 
 def _list_worst(limits: Contribution, new: int) -> set[int]:
-    """Numbers of new keys up to ``new``, one of which is the worst."""
+    """List numbers of new keys up to ``new`` that include the worst one."""
     rows, row_limit = limits.rows, limits.per_group
     if new <= rows // row_limit:
         return {new}
@@ -138,7 +138,7 @@ def _list_worst(limits: Contribution, new: int) -> set[int]:
 
 
 def _list_sizes(limits: Contribution, new: int) -> list[tuple[int, int]]:
-    """Rows in each of ``new`` keys, at the worst, as (rows, number of keys)."""
+    """List the rows in each of ``new`` keys in the worst case, as (rows, number of keys)."""
     row_limit, spare = limits.per_group, limits.rows - new
     full = new if row_limit == 1 else min(new, spare // (row_limit - 1))
     sizes = [(row_limit, full)]
@@ -149,7 +149,7 @@ def _list_sizes(limits: Contribution, new: int) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=4096)
 def bound_tail(noise: Noise, start: int) -> Fraction:
-    """Upper bound of P(Z >= start) for start >= 1, below 1."""
+    """Bound P(Z >= start) for start >= 1 from above, by less than 1."""
     if noise.family is NoiseFamily.LAPLACE:
         below = 1 + bound_exp(-1 / noise.parameter)[0]
         return round_up(bound_exp(-start / noise.parameter)[1] / below, 70)
@@ -168,13 +168,23 @@ def bound_tail(noise: Noise, start: int) -> Fraction:
 
 
 def find_laplace_threshold(scale: Fraction, contribution: Contribution, delta: Fraction) -> int:
-    """The least T for discrete Laplace noise of this scale: new keys cost at most ``delta``.
+    """Find the least threshold T for discrete Laplace noise: new keys cost at most ``delta``.
 
-    The whole release is (l1/scale, delta)-DP, where l1 is how far all counts together move
-    between neighbours (``sensitivity.bound_addition`` or ``replaced``), under either relation. With
+    The release is (l1/scale, delta)-DP under either neighbour relation, where l1 is the L1 change
+    of all counts together (``sensitivity.bound_addition`` or ``bound_replacement``). With
     a = e^(-1/scale), T = B + the least t >= 1 with a^t/(1 + a) <= 1 - (1 - delta)^(1/G), or less
-    where R < G B. Safe for certain, least up to 10^-60 in delta. ValueError if scale or delta
-    make no sense.
+    where R < G B.
+
+    Args:
+        scale: Scale of the noise on each count, positive.
+        contribution: How many rows a unit has, in how many keys (R, G and B).
+        delta: Chance that a key of one unit alone may be shown, between 0 and 1.
+
+    Returns:
+        T: certainly valid, and the least such T up to 10^-60 in delta.
+
+    Raises:
+        ValueError: scale or delta is out of range, or no threshold was found.
     """
     _check(delta)
     if scale <= 0:
@@ -189,10 +199,20 @@ def calibrate_gaussian(
     delta: Fraction,
     adjacency: Adjacency = Adjacency.ADD_REMOVE,
 ) -> tuple[Fraction, int]:
-    """Sigma squared and T of the least T found for which the release is (epsilon, delta)-DP.
+    """Find the sigma squared and the least threshold T of an (epsilon, delta)-DP key selection.
 
-    Certainly valid. The least T there is, unless delta must be divided (see *Gaussian*): then the
-    least over ``SHARES``. ValueError if epsilon or delta make no sense.
+    Args:
+        contribution: How many rows a unit has, in how many keys (R, G and B).
+        epsilon: Positive.
+        delta: Pays for the noise and for keys of one unit alone; between 0 and 1.
+        adjacency: The neighbour relation.
+
+    Returns:
+        Sigma squared of the noise on each count, and T. Certainly valid. T is the least there is,
+        unless delta must be divided (see *Gaussian*): then the least over ``SHARES``.
+
+    Raises:
+        ValueError: epsilon or delta is out of range.
     """
     _check(delta)
     shift = _bound_other_shift(contribution, 0, adjacency)
@@ -212,7 +232,7 @@ def calibrate_gaussian(
 
 
 def _bound_other_shift(limits: Contribution, new: int, adjacency: Adjacency) -> Shift:
-    """How far the counts of all but the new keys can be apart."""
+    """Bound the shift of the counts of all but the new keys."""
     groups, rows = limits.groups - new, limits.rows - new
     other_limits = Contribution(rows, groups, limits.per_group) if min(groups, rows) > 0 else None
     mine = _build_shift(other_limits) if other_limits else zero()
@@ -237,7 +257,10 @@ def _build_shift(limits: Contribution) -> Shift:
 def _find_least(
     noise: Noise, limits: Contribution, holds: Callable[[NewKeys], bool], spare: Fraction
 ) -> int:
-    """The least T that holds; it does where new keys are shown with a chance below ``spare``."""
+    """Find the least T that holds.
+
+    It holds wherever new keys are shown with a chance below ``spare``.
+    """
     failing = limits.per_group
     distance = 1
     while not holds(NewKeys(noise, limits.per_group + distance, limits)):
@@ -255,7 +278,7 @@ def _find_least(
 
 
 def _find_far_start(noise: Noise, inverse: Fraction) -> int:
-    """A start from which the tail is below 1/``inverse`` for certain, and more."""
+    """Find a start from which the tail is certainly below 1/``inverse``."""
     logs = bound_ln(inverse)[1] + 2
     if noise.family is NoiseFamily.LAPLACE:
         return int(noise.parameter * logs) + 4
@@ -263,7 +286,7 @@ def _find_far_start(noise: Noise, inverse: Fraction) -> int:
 
 
 def _find_least_hidden(noise: Noise, limits: Contribution, delta: Fraction) -> int:
-    """The least T if noise cost nothing of delta."""
+    """Find the least T if the noise cost nothing of delta."""
     return _find_least(
         noise, limits, lambda hidden: hidden.bound_shown(limits.groups) <= delta, delta
     )
@@ -276,7 +299,7 @@ def _find_gaussian_threshold(
     delta: Fraction,
     adjacency: Adjacency,
 ) -> int | None:
-    """The least T for this noise, or None if there is none."""
+    """Find the least T for this noise, or None if there is none."""
     target = delta * (1 - discrete_gaussian.ROOM)
 
     @cache
@@ -286,11 +309,9 @@ def _find_gaussian_threshold(
         )
 
     def is_held(hidden: NewKeys, fewest: int, largest: int) -> bool:
-        """Whether it holds for all numbers of new keys in this range.
-
-        The noise's part falls with their number and the new keys' part rises, so a range
-        holds at once if the worst of both does.
-        """
+        """Check the condition for all numbers of new keys in this range."""
+        # The noise's part falls with their number and the new keys' part rises, so a range
+        # holds at once if the worst of both does.
         noisy, shown_chance = bound_others(fewest), hidden.bound_shown(largest)
         if noisy + (1 - noisy) * shown_chance <= target:
             return True

@@ -28,10 +28,10 @@ from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, spli
 
 
 class Contribution(Struct, frozen=True):
-    """At most ``rows`` rows of a unit in all, in ``groups`` cells, ``per_group`` in one cell.
+    """Limits on one unit: ``rows`` rows in ``groups`` cells, ``per_group`` in one cell.
 
-    Limits that others make unreachable are lowered to what can be reached, so that two equal
-    sets of rules are equal objects. ValueError unless all are at least 1.
+    Unreachable limits are lowered to what can be reached, so that equal rules are equal objects.
+    Raises ValueError unless all are at least 1.
     """
 
     rows: int
@@ -58,7 +58,7 @@ class Contribution(Struct, frozen=True):
         return self.rows == 1
 
     def limit_cells(self, cells: int) -> Contribution:
-        """The same rules where there are only so many cells."""
+        """Apply the same rules to a table of so many cells."""
         return Contribution(self.rows, min(self.groups, cells), self.per_group)
 
 
@@ -82,11 +82,8 @@ class Scalar(Struct, frozen=True):
         return max(abs(self.lower), abs(self.upper))
 
     def change(self, entering: int, leaving: int) -> int:
-        """How far a cell moves when up to so many rows enter and up to so many others leave.
-
-        Upward at most entering * max(upper, 0) + leaving * max(-lower, 0), downward the other
-        way round; rows that help neither may be missing. Attained.
-        """
+        """Bound a cell's change when so many rows enter and others leave. Tight."""
+        # Rows that would move the cell the other way may be missing.
         rise, fall = max(self.upper, 0), max(-self.lower, 0)
         return max(entering * rise + leaving * fall, entering * fall + leaving * rise)
 
@@ -144,6 +141,15 @@ def bound_addition(
     Each row moves its cell by at most its own norm, and the rows of a cell at most n_c times as
     far, so L1 <= R l1 and L2^2 <= l2_squared S (see *Filling*). Attained by a scalar, and by a
     vector that can put all of its L1 norm into one entry, with all rows alike.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        row: The integers that one row adds to its cell.
+        cells: Number of cells of the table.
+        unit: Name of the unit, for the derivation.
+
+    Returns:
+        L1 and squared L2 bound in grid units, with the derivation.
     """
     limits = contribution.limit_cells(cells)
     text = _describe_addition(limits, row, unit)
@@ -161,10 +167,6 @@ def bound_replacement(
 ) -> Sensitivity:
     """Bound the change of all cells together when one unit's rows leave and another's enter.
 
-    ``outside``: whether a unit of the table can have no row that has a value in a cell. It matters
-    only for units of one row in a single cell: where it is False one value of the row is replaced
-    by another, and a scalar moves by upper - lower (a count not at all).
-
     *Scalars.* With u_c rows entering a cell and v_c leaving, it moves by at most
     ``Scalar.change``: M each way in different cells, upper - lower in one, where bounds have
     different signs. That is convex and rising in (u, v), so L1 and L2^2 are largest where both
@@ -173,6 +175,18 @@ def bound_replacement(
     *Vectors.* L1 <= 2 R l1. Integers >= 0 of two units have an inner product >= 0, so that
     L2^2 <= |u|^2 + |v|^2 <= 2 l2_squared S; signed ones can be opposite: 4 l2_squared S. Attained
     in the same cells by vectors of width 2 and more that can put all into any one entry.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        row: The integers that one row adds to its cell.
+        cells: Number of cells of the table.
+        outside: A unit of the table can have no row with a value in a cell. It matters only for
+            units of one row in a single cell: if False, one value replaces another there, and a
+            scalar moves by upper - lower (a count not at all).
+        unit: Name of the unit, for the derivation.
+
+    Returns:
+        L1 and squared L2 bound in grid units, with the derivation.
     """
     limits = contribution.limit_cells(cells)
     text = _describe_replacement(limits, row, cells, unit)
@@ -188,7 +202,16 @@ def bound_replacement(
 
 
 def bound_unit_addition(contribution: Contribution, cells: int, unit: str = UNIT) -> Sensitivity:
-    """Bound the change of all numbers of units: by 1 in each cell that the unit is in. Attained."""
+    """Bound the change of per-cell unit counts when a unit comes or goes: 1 per cell. Tight.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        cells: Number of cells of the table.
+        unit: Name of the unit, for the derivation.
+
+    Returns:
+        L1 and squared L2 bound, with the derivation.
+    """
     groups = contribution.limit_cells(cells).groups
     text = sentence(
         "sensitivity.cells.of_unit", unit=sentence(unit), cells=_describe_counted_cells(groups)
@@ -199,10 +222,17 @@ def bound_unit_addition(contribution: Contribution, cells: int, unit: str = UNIT
 def bound_unit_replacement(
     contribution: Contribution, cells: int, *, outside: bool, unit: str = UNIT
 ) -> Sensitivity:
-    """Bound the change of all numbers of units under replacement. Attained.
+    """Bound the change of per-cell unit counts when a unit is replaced. Tight.
 
-    One unit leaves its cells and another enters others, as far as there are that many. A single
-    cell that every unit is in always holds the same number of units.
+    Args:
+        contribution: The limits on a unit's rows.
+        cells: Number of cells of the table.
+        outside: A unit of the table can be in no cell; if False, the count of a single cell that
+            holds every unit never changes.
+        unit: Name of the unit, for the derivation.
+
+    Returns:
+        L1 and squared L2 bound, with the derivation.
     """
     groups = contribution.limit_cells(cells).groups
     change = bound_replacement(Contribution(groups, groups, 1), COUNT, cells, outside=outside)
@@ -227,7 +257,7 @@ def _build(l1: int, shift: Shift, derivation: Sentence) -> Sensitivity:
 
 
 def _shift(l2_squared: int, coordinates: int, shapes: Shapes) -> Shift:
-    """A shift with its shapes, as long as they are few and short enough to be of use."""
+    """Build a shift; keep its shapes only where they are few and short enough to be used."""
     if l2_squared == 0:
         return zero()
     useful = coordinates <= 2 and len(shapes) <= MAX_SHAPES
@@ -264,16 +294,16 @@ def _build_replacement_shapes(limits: Contribution, row: Scalar, coordinates: in
         return ((in_two, in_two), (in_one,)) if in_one and only_one else ((in_two, in_two),)
     if coordinates > 2 or not _has_few_fillings(limits):
         return ()
-    every = {
+    all_shapes = {
         tuple(sorted((row.change(a, c), row.change(b, d)), reverse=True))
         for a, b in _iter_fillings(limits)
         for c, d in _iter_fillings(limits)
     }
     return tuple(
         shape
-        for shape in sorted(every)
+        for shape in sorted(all_shapes)
         if not any(
-            other != shape and other[0] >= shape[0] and other[1] >= shape[1] for other in every
+            other != shape and other[0] >= shape[0] and other[1] >= shape[1] for other in all_shapes
         )
     )
 
@@ -298,15 +328,13 @@ def _build_replacement_shift(limits: Contribution, row: Vector, cells: int) -> S
 def _iter_overlaps(
     limits: Contribution, cells: int, moved: Callable[[int, int], int]
 ) -> Iterator[int]:
-    """Give the sums of ``moved(u_c, v_c)`` where both units are filled, by what they share.
-
-    Each fills some cells with B rows and, if rows are left, one more with those. Of the full
-    cells ``both`` coincide; the smaller ones meet each other, a full one, or none. Sums are
-    linear in ``both``, so its least and greatest are enough.
-    """
+    """Give the sums of ``moved(u_c, v_c)`` over cells for the overlaps of two filled units."""
     full, rest = divmod(limits.rows, limits.per_group)
     per_cell, has_rest = limits.per_group, 1 if rest else 0
     meetings = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 1, 1)] if rest else [(0, 0, 0)]
+    # Each unit fills some cells with B rows and, if rows are left, one more with those. Of the full
+    # cells some are shared; the smaller ones meet each other, a full one, or none. The sums are
+    # linear in the number shared, so its least and greatest are enough.
     for rests, u_on_v, v_on_u in meetings:
         needed = 2 * (full + has_rest) - rests - u_on_v - v_on_u
         smallest, greatest = max(0, needed - cells), full - max(u_on_v, v_on_u)

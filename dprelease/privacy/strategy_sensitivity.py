@@ -39,9 +39,16 @@ from dprelease.privacy.sensitivity import Contribution
 def bound_mixed_change(
     contribution: Contribution, sizes: Sequence[int], axes: Sequence[AxisMatrix], *, replaced: bool
 ) -> Sensitivity:
-    """Bound the change of cells mixed along axes of these sizes, one matrix for each.
+    """Bound the change of cells that are mixed along axes.
 
-    ``replaced``: another unit takes the place of one; otherwise one comes or goes.
+    Args:
+        contribution: The limits on a unit's rows.
+        sizes: Number of labels of each axis.
+        axes: One matrix for each axis.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+
+    Returns:
+        L1 and squared L2 bound of the mixed integers, with the derivation.
     """
     norms = [_compute_norms(size, axis) for size, axis in zip(sizes, axes, strict=True)]
     l1, l2_squared = prod(norm for norm, _ in norms), prod(norm for _, norm in norms)
@@ -56,7 +63,17 @@ def bound_mixed_change(
 def bound_condition_change(
     contribution: Contribution, conditions: int, cells: int, *, replaced: bool
 ) -> Sensitivity:
-    """Bound the change of 2 x - n, for so many conditions, in all cells together."""
+    """Bound the change of 2 x - n over all conditions and cells together.
+
+    Args:
+        contribution: The limits on a unit's rows.
+        conditions: Number of conditions.
+        cells: Number of cells of the table.
+        replaced: Another unit takes the place of one; otherwise a unit comes or goes.
+
+    Returns:
+        L1 and squared L2 bound of the released integers, with the derivation.
+    """
     step = 2 if replaced else 1
     l1, l2_squared = step * conditions, step**2 * conditions
     outputs_text = sentence("sensitivity.strategy.halves")
@@ -64,7 +81,7 @@ def bound_condition_change(
 
 
 def _compute_norms(size: int, axis: AxisMatrix) -> tuple[int, int]:
-    """The largest L1 norm of a column of the matrix, and the largest squared L2 norm."""
+    """Compute the largest L1 norm and the largest squared L2 norm of a column of the matrix."""
     if axis.kind is AxisKind.EACH:
         return 1, 1
     if axis.kind is AxisKind.CENTRED:
@@ -88,6 +105,7 @@ def _bound_difference(
         mixing = [axis for axis in axes if axis.kind is not AxisKind.EACH]
         pairs = _compute_pair_norms(mixing[0]) if len(mixing) == 1 else None
         if pairs is not None:
+            # Records that differ along an EACH axis share no cell, so their norms add up.
             several = (AxisKind.EACH, True) in zip(kinds, (size > 1 for size in sizes), strict=True)
             disjoint = (2 * l1, 2 * l2_squared) if several else (l1, l2_squared)
             return max(disjoint[0], pairs[0]), max(disjoint[1], pairs[1])
@@ -110,7 +128,7 @@ _LARGEST = 1 << 24
 
 
 def _compute_pair_norms(axis: AxisMatrix) -> tuple[int, int] | None:
-    """The largest norms of the difference of two columns; None where these are too many."""
+    """Compute the largest norms of a difference of two columns; None with too many pairs."""
     import numpy as np
 
     labels = len(axis.entries[0])

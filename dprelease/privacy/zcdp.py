@@ -31,9 +31,18 @@ ROOM = Fraction(1, 10**13)
 
 
 def bound_pure_rho(epsilon: Fraction) -> Fraction:
-    """Upper bound of the rho of any epsilon-DP mechanism: epsilon tanh(epsilon/2), 15 digits.
+    """Bound the rho of every epsilon-DP mechanism from above: epsilon tanh(epsilon/2).
 
-    Tight for randomised response and for the discrete Laplace with sensitivity 1.
+    Tight for randomised response and for the discrete Laplace mechanism with sensitivity 1.
+
+    Args:
+        epsilon: At least 0.
+
+    Returns:
+        rho, rounded up to 15 significant digits.
+
+    Raises:
+        ValueError: epsilon is negative.
     """
     if epsilon < 0:
         raise ValueError("epsilon can't be negative")
@@ -41,7 +50,18 @@ def bound_pure_rho(epsilon: Fraction) -> Fraction:
 
 
 def compute_gaussian_rho(l2_squared: int, sigma2: Fraction) -> Fraction:
-    """The exact rho of (discrete) Gaussian noise: CKS20, Theorem 14."""
+    """Compute the exact rho of (discrete) Gaussian noise (CKS20, Theorem 14).
+
+    Args:
+        l2_squared: Squared L2 sensitivity of the released integers.
+        sigma2: Sigma squared of the noise on each integer, positive.
+
+    Returns:
+        rho = l2_squared/(2 sigma2).
+
+    Raises:
+        ValueError: sigma2 is not positive.
+    """
     if sigma2 <= 0:
         raise ValueError("sigma squared must be positive")
     return Fraction(l2_squared) / (2 * sigma2)
@@ -49,7 +69,18 @@ def compute_gaussian_rho(l2_squared: int, sigma2: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def bound_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """The epsilon for which rho-zCDP gives (epsilon, delta)-DP: upper bound, 12 digits."""
+    """Bound the epsilon of rho-zCDP at a delta from above.
+
+    Args:
+        rho: At least 0.
+        delta: Between 0 and 1.
+
+    Returns:
+        An epsilon, rounded up to 12 digits, for which rho-zCDP implies (epsilon, delta)-DP.
+
+    Raises:
+        ValueError: rho is negative or delta is not between 0 and 1.
+    """
     _check(rho, delta)
     if rho == 0:
         return ZERO
@@ -59,13 +90,13 @@ def bound_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def bound_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta for which rho-zCDP gives (epsilon, delta)-DP.
+    """Bound the delta of rho-zCDP at an epsilon from above.
 
-    For every alpha > 1: e^((alpha-1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
+    For every alpha > 1 it is e^((alpha-1)(alpha rho - epsilon)) (1 - 1/alpha)^alpha / (alpha - 1).
     """
     if rho == 0:
         return ZERO
-    if rho >= epsilon:  # the formula needs not pay here, and 1 is always true
+    if rho >= epsilon:  # the formula may give nothing here, and 1 is always valid
         return Fraction(1)
     r, e = float(rho), float(epsilon)
 
@@ -84,9 +115,20 @@ def bound_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def bound_surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
-    """What turning a loss of order alpha into epsilon adds, once: upper bound, 15 digits.
+    """Bound from above what the conversion at order alpha adds to alpha rho.
 
-    A rho-zCDP mechanism is (alpha rho + surcharge, delta)-DP. It may be negative.
+    A rho-zCDP mechanism is (alpha rho + surcharge, delta)-DP. Where several releases compose, rho
+    is their sum and the surcharge is added once.
+
+    Args:
+        alpha: The order, above 1.
+        delta: Between 0 and 1.
+
+    Returns:
+        The surcharge, rounded up to 15 digits; it may be negative.
+
+    Raises:
+        ValueError: alpha is not above 1 or delta is not between 0 and 1.
     """
     _check(ZERO, delta)
     if alpha <= 1:
@@ -95,7 +137,18 @@ def bound_surcharge(alpha: Fraction, delta: Fraction) -> Fraction:
 
 
 def order_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The order alpha with which (epsilon, delta) holds most rho, to 6 digits: a hint, no bound."""
+    """Choose the order alpha at which (epsilon, delta) allows the largest rho.
+
+    Args:
+        epsilon: The epsilon to be met.
+        delta: Between 0 and 1.
+
+    Returns:
+        alpha, to 6 digits. It is a hint: every order above 1 is valid.
+
+    Raises:
+        ValueError: delta is not between 0 and 1.
+    """
     return 1 + round_up(_order(epsilon, delta) - 1, 6)
 
 
@@ -106,14 +159,22 @@ def _order(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def find_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest rho with ``epsilon_of(rho, delta) <= epsilon``, rounded down.
+    """Find the largest rho for which rho-zCDP implies (epsilon, delta)-DP, by ``bound_epsilon``.
 
-    For a fixed alpha the formula is linear in rho, and so is solved for it. ValueError if
-    epsilon or delta is not positive, or if no rho is found.
+    Args:
+        epsilon: Positive.
+        delta: Between 0 and 1.
+
+    Returns:
+        rho, rounded down to 13 digits.
+
+    Raises:
+        ValueError: epsilon or delta is out of range, or no rho was found.
     """
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
     alpha = _order(epsilon, delta)
+    # For a fixed alpha the formula is linear in rho, so it is solved for rho.
     rho = round_down((epsilon - _bound_offset(alpha, delta)) / alpha, 13)
     loosened = Fraction(1, 10**12)
     while rho > 0 and loosened < 1:
@@ -125,7 +186,17 @@ def find_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def find_epsilon_for_rho(rho: Fraction) -> Fraction:
-    """The largest epsilon with ``rho_of_pure(epsilon) <= rho``, rounded down to 15 digits."""
+    """Find the largest pure epsilon whose rho, by ``bound_pure_rho``, is at most ``rho``.
+
+    Args:
+        rho: The zCDP budget, positive.
+
+    Returns:
+        epsilon, rounded down to 15 digits.
+
+    Raises:
+        ValueError: rho is not positive.
+    """
     if rho <= 0:
         raise ValueError("rho must be positive")
     target = float(rho)
@@ -134,6 +205,7 @@ def find_epsilon_for_rho(rho: Fraction) -> Fraction:
     for _ in range(200):
         middle = (low + high) / 2
         low, high = (middle, high) if middle * math.tanh(middle / 2) <= target else (low, middle)
+    # The search was in floats; lower its result until the exact bound confirms it.
     epsilon = round_down(Fraction(low))
     loosened = Fraction(1, 10**15)
     while bound_pure_rho(epsilon) > rho:
@@ -150,7 +222,7 @@ def _check(rho: Fraction, delta: Fraction) -> None:
 
 
 def _bound_offset(alpha: Fraction, delta: Fraction) -> Fraction:
-    """Upper bound of what is added to alpha rho."""
+    """Bound from above what the formula adds to alpha rho."""
     numerator = -bound_ln(delta)[0] - bound_ln(alpha)[0]
     return numerator / (alpha - 1) + bound_ln(1 - 1 / alpha)[1]
 
@@ -162,10 +234,8 @@ def _estimate_cost(above_one: float, rho: float, delta: Fraction) -> float:
 
 
 def _minimize(cost: Callable[[float], float]) -> float:
-    """The argument in 1e-9..1e15 with the least cost: golden section over its logarithm.
-
-    A float search for a hint; nothing rests on its accuracy but tightness.
-    """
+    """Find the argument in 1e-9..1e15 with the least cost: golden section over its logarithm."""
+    # A float search for a hint: nothing but tightness rests on its accuracy.
     ratio = (math.sqrt(5) - 1) / 2
     low, high = math.log(1e-9), math.log(1e15)
     lower, upper = high - ratio * (high - low), low + ratio * (high - low)
