@@ -170,7 +170,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.cli.views.budget_view import tell_cap
     from dprelease.cli.views.complaints_view import complain
     from dprelease.cli.views.console import write_remark
-    from dprelease.ledger.ledger_messages import warn_of_new_dataset
+    from dprelease.ledger.ledger_messages import warn_about_new_dataset
     from dprelease.ledger.store import Ledger
     from dprelease.release.budget_status import find_ledger
 
@@ -188,7 +188,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
     ledger, witness = find_ledger(ledger, witness)
     with Ledger.open(ledger, witness=witness) as book:
         is_new = not book.read_head().seq
-        warnings = warn_of_new_dataset(book.read_account(dataset))
+        warnings = warn_about_new_dataset(book.read_account(dataset))
         account = book.set_cap(dataset, changes, reason)
     complain(warnings, "warning")
     if is_new:

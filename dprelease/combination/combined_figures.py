@@ -15,7 +15,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dprelease.model import Noise, NoiseFamily, OutputColumn, OutputTable
-from dprelease.model.queries import column_name
+from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.combined_noise import Part, combine_parts
 from dprelease.reports.model.report_model import PublishedTable, Query, ReportFacts
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts, StrategyStep
@@ -173,7 +173,7 @@ class Published:
                 continue
             query = queries[column.query]
             linear = {column.column: column for column in query.linear}
-            if column.name not in {column_name(query.name), *linear}:
+            if column.name not in {name_column(query.name), *linear}:
                 continue
             groups = tuple(key.name for key in keys)
             values = Values(column, raws.get(column.name))
@@ -203,7 +203,7 @@ class Published:
             if figures.terms is None and shares and figures.query.name in counts:
                 low, high = map(Fraction, shares[0].share)
                 behind = counts[figures.query.name]
-                share = Share(low, high, behind, _contrast(behind, shares[0]))
+                share = Share(low, high, behind, _build_contrast(behind, shares[0]))
                 yield figures._replace(share=share)
             else:
                 yield figures
@@ -213,8 +213,8 @@ class Published:
         if prod(figures.sizes) != len(figures.rows):
             return figures
         if linear is not None:
-            terms = self._linear_terms(figures, linear)
-        elif name in self._strategies and figures.name == column_name(name):
+            terms = self._list_linear_terms(figures, linear)
+        elif name in self._strategies and figures.name == name_column(name):
             strategy, terms = self._strategies[name]
             for step in strategy.steps:
                 self.steps.setdefault(step.name, _build_strategy_release(strategy, step))
@@ -222,7 +222,7 @@ class Published:
         rounding = Fraction(0) if exact else figures.unit / 2
         return figures._replace(terms=terms, rounding=rounding)
 
-    def _linear_terms(self, figures: Figures, linear: LinearFigure) -> tuple[Term, ...]:
+    def _list_linear_terms(self, figures: Figures, linear: LinearFigure) -> tuple[Term, ...]:
         """Terms of integers that are not mixed; those of a fitted count are made once for all."""
         if linear.fitted in self._fitted_terms:
             return self._fitted_terms[linear.fitted]
@@ -309,7 +309,7 @@ class Values(Sequence[Fraction | None]):
         return Fraction(value, self._scale) if isinstance(value, int) else None
 
 
-def _contrast(behind: Figures, linear: LinearFigure) -> Figures:
+def _build_contrast(behind: Figures, linear: LinearFigure) -> Figures:
     """Half of the first integer of a share less half of the second, in the unit of its number."""
     groups = frozenset(behind.groups)
     terms = tuple(

@@ -47,7 +47,7 @@ def parse(
             f"a condition is true or false, this is {node.type}",
             "compare it with something, such as age >= 18",
         )
-    return Expression(text, node.columns())
+    return Expression(text, node.list_columns())
 
 
 def find_result_type(text: str, types: Mapping[str, ColumnType]) -> ColumnType | None:

@@ -46,7 +46,7 @@ class Node(Struct, frozen=True):
     args: tuple[Node, ...] = ()
     value: Value = None
 
-    def columns(self) -> tuple[str, ...]:
+    def list_columns(self) -> tuple[str, ...]:
         """Names of the columns read, each once, in order of appearance."""
         names: dict[str, None] = {}
         stack = [self]

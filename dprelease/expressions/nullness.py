@@ -18,7 +18,7 @@ _STRICT = {
 Arithmetic is none: it is null too where a number would be too large, or is divided by 0."""
 
 
-def null_columns(node: Node) -> Columns | None:
+def find_null_columns(node: Node) -> Columns | None:
     """Name the columns that decide where an expression is null.
 
     Args:
@@ -33,7 +33,7 @@ def null_columns(node: Node) -> Columns | None:
         return frozenset({str(node.value)})
     if node.op == "is_null" or (node.op == "literal" and node.value is not None):
         return NEVER
-    parts = [null_columns(arg) for arg in node.args]
+    parts = [find_null_columns(arg) for arg in node.args]
     if node.op == "coalesce" and NEVER in parts:
         return NEVER
     columns = [part for part in parts if part is not None]

@@ -156,7 +156,7 @@ def _make_plain(value: object) -> object:
     if isinstance(value, Mapping):
         return {str(key): _make_plain(item) for key, item in value.items()}
     if isinstance(value, Struct):
-        left_out, defaults = LEFT_OUT.get(type(value), frozenset()), _defaults(type(value))
+        left_out, defaults = LEFT_OUT.get(type(value), frozenset()), _list_defaults(type(value))
         return {
             name: _make_plain(content)
             for name, content in asdict(value).items()
@@ -166,7 +166,7 @@ def _make_plain(value: object) -> object:
 
 
 @cache
-def _defaults(kind: type[Struct]) -> dict[str, object]:
+def _list_defaults(kind: type[Struct]) -> dict[str, object]:
     defaults = {}
     for field in fields(kind):
         if field.default is not NODEFAULT:

@@ -131,7 +131,7 @@ def _rest(amount: Fraction, counting: Sequence[Run], text: str = "at most {} is 
     return f"{rest}; {_suggest_remedy(counting)}"
 
 
-def warn_of_new_dataset(account: Account) -> tuple[Complaint, ...]:
+def warn_about_new_dataset(account: Account) -> tuple[Complaint, ...]:
     """Warn of a dataset that is new in a ledger with other datasets."""
     if account.runs or account.cap is not None or not account.others:
         return ()

@@ -105,7 +105,7 @@ def sum_spent_rho(terms: Sequence[Terms]) -> Fraction | None:
     )
 
 
-def remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
+def compute_remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
     """Compute what the runs leave of each cap, at least 0; None where there is no cap."""
     total, rho = compute_total(terms, caps), sum_spent_rho(terms)
     if rho is None:  # no bound is known: nothing is left

@@ -75,7 +75,7 @@ class Estimates(Struct, frozen=True):
     crosses: tuple[Cross, ...] = ()
 
 
-def estimates(step: RecordStep, tally: Tally, interval: Fraction) -> Estimates:
+def estimate_all(step: RecordStep, tally: Tally, interval: Fraction) -> Estimates:
     """Estimate everything that was counted; ``interval`` is the coverage, between 0 and 1."""
     if tally.rows == 0:
         return Estimates(0, interval)

@@ -74,9 +74,9 @@ class DatePattern(Struct, frozen=True):
     zoned: bool
 
 
-def date_pattern(text: str) -> DatePattern:
+def parse_date_format(text: str) -> DatePattern:
     """What a format reads; raises DateFormatError."""
-    parts = _parts(text)
+    parts = _split_directives(text)
     directives = [name for name, _ in parts if name]
     missing = [f"%{name}" for name in "dmY" if name not in directives]
     missing += [
@@ -85,7 +85,7 @@ def date_pattern(text: str) -> DatePattern:
     if missing:
         hint = 'such as "%d.%m.%Y" or "%Y-%m-%d %H:%M:%S"'
         raise DateFormatError(f"the format has no {missing[0]}", hint)
-    shapes = [_DIRECTIVES[name] if name else _literal(char) for name, char in parts]
+    shapes = [_DIRECTIVES[name] if name else _escape_literal(char) for name, char in parts]
     for place, (first, second) in enumerate(pairwise(parts)):
         if _is_digits(first) and _is_digits(second):
             for touched in (place, place + 1):
@@ -103,7 +103,7 @@ def date_pattern(text: str) -> DatePattern:
     return DatePattern(regex, iso, clock, "z" in directives)
 
 
-def _parts(text: str) -> list[tuple[str, str]]:
+def _split_directives(text: str) -> list[tuple[str, str]]:
     """The directives by their letters, and between them characters that stand for themselves."""
     parts: list[tuple[str, str]] = []
     for match in _PART.finditer(text):
@@ -126,5 +126,5 @@ def _is_digits(part: tuple[str, str]) -> bool:
     return name not in ("", "z") or char.isdigit()
 
 
-def _literal(char: str) -> str:
+def _escape_literal(char: str) -> str:
     return f"\\{char}" if char in _SPECIAL else char

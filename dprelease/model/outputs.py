@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from dprelease.model.columns import ColumnType
-from dprelease.model.queries import column_name
+from dprelease.model.queries import name_column
 from dprelease.model.sentences import Text
 
 
@@ -61,10 +61,10 @@ def name_suffix(column: str, query: str | None) -> str:
     """Give what follows the name of its query in a column's name; "" where there is no query."""
     # A query may be named like a column of another one: only what follows its own name tells what
     # its column is.
-    return "" if query is None else column.removeprefix(column_name(query))
+    return "" if query is None else column.removeprefix(name_column(query))
 
 
-def ending_beside(column: str, query: str | None) -> str:
+def get_ending(column: str, query: str | None) -> str:
     """Give the ending of `BESIDE` that a column of a query has; "" of keys and of figures."""
     suffix = name_suffix(column, query)
     return next((ending for ending in BESIDE if suffix.endswith(ending)), "")
@@ -83,7 +83,7 @@ def place_columns(columns: Sequence[tuple[str, str | None]]) -> dict[int, dict[s
     places = {(query, name): place for place, (name, query) in enumerate(columns)}
     owners: dict[int, tuple[int, str]] = {}
     for place, (name, query) in enumerate(columns):
-        ending = ending_beside(name, query)
+        ending = get_ending(name, query)
         owner = places.get((query, name.removesuffix(ending))) if ending else None
         if owner is not None:
             owners[place] = owner, ending
@@ -123,7 +123,7 @@ class OutputColumn(Struct, frozen=True):
     @property
     def aspect(self) -> str:
         """What the column says of a figure, an ending of `BESIDE`; "" of keys and of figures."""
-        return ending_beside(self.name, self.query)
+        return get_ending(self.name, self.query)
 
     @property
     def figure(self) -> str:

@@ -39,7 +39,7 @@ def parse_period(period: str) -> Span | None:
         if match["day"]:
             day = date(year, int(match["month"]), int(match["day"]))
             return Span(day, day)
-        first_month, months = _months(match)
+        first_month, months = _read_months(match)
         last_month = first_month + months - 1
         days = calendar.monthrange(year, last_month)[1]
         return Span(date(year, first_month, 1), date(year, last_month, days))
@@ -47,7 +47,7 @@ def parse_period(period: str) -> Span | None:
         return None
 
 
-def _months(match: re.Match[str]) -> tuple[int, int]:
+def _read_months(match: re.Match[str]) -> tuple[int, int]:
     """The first month and the number of months."""
     if match["month"]:
         return int(match["month"]), 1
@@ -58,7 +58,7 @@ def _months(match: re.Match[str]) -> tuple[int, int]:
     return 1, 12
 
 
-def nearly_a_date(period: str) -> bool:
+def is_nearly_a_date(period: str) -> bool:
     """Whether a text begins with a year like a date, but is none: 2026-1, 2026_02, 2026-02-30."""
     return re.match(r"[0-9]{4}(?![0-9a-zA-Z])|[0-9]{6,8}$", period) is not None and (
         parse_period(period) is None

@@ -73,14 +73,14 @@ def step_json(step: Step) -> Json:
         "delta": exact(loss.delta),
         "rho": None if loss.rho is None else exact(loss.rho),
         **({"stairs": [step.noise.stair, step.noise.first]} if step.noise.stair else {}),
-        **_selection(step),
+        **_describe_selection(step),
         "transform": list(map(list, step.transform)),
         "cells": None if step.query.private else step.query.cells,
-        **_mixing(step),
+        **_describe_mixing(step),
     }
 
 
-def _mixing(step: Step) -> Json:
+def _describe_mixing(step: Step) -> Json:
     """State what a strategy's step has beside, which no query of the spec states."""
     if not step.axes:
         return {}
@@ -91,7 +91,7 @@ def _mixing(step: Step) -> Json:
     return {"groups": groups, "axes": axes}
 
 
-def _selection(step: Step) -> Json:
+def _describe_selection(step: Step) -> Json:
     """State what choices, quantiles and selected keys have beside noise."""
     parts: Json = {}
     if step.form is Form.CHOICE:
@@ -128,12 +128,14 @@ def _read(read: Read) -> Json:
         "merged": list(read.merged),
         "screened": read.screened,
         **(
-            {"terms": list(map(_term, read.terms)), "decimals": read.decimals} if read.terms else {}
+            {"terms": list(map(_describe_term, read.terms)), "decimals": read.decimals}
+            if read.terms
+            else {}
         ),
     }
 
 
-def _term(term: Term) -> Json:
+def _describe_term(term: Term) -> Json:
     return {
         "step": term.step,
         "row": term.row,
@@ -153,17 +155,17 @@ def record_json(step: RecordStep) -> Json:
             {
                 "column": response.column.name,
                 "mechanism": str(response.mechanism),
-                **law_json(response.law),
+                **describe_law(response.law),
                 "epsilon": exact(response.loss.epsilon),
                 "delta": exact(response.loss.delta),
-                "domain": _domain(response),
+                "domain": _describe_domain(response),
             }
             for response in step.responses
         ],
     }
 
 
-def law_json(law: Law) -> Json:
+def describe_law(law: Law) -> Json:
     """State the law of a local randomizer."""
     if isinstance(law, SubsetLaw):
         keep = exact(law.keep)
@@ -171,10 +173,14 @@ def law_json(law: Law) -> Json:
     if isinstance(law, LaplaceLaw):
         return {"law": "laplace", "scale": exact(law.scale)}
     windows = [law.first] if law.second is None else [law.first, law.second]
-    return {"law": "windows", "share": exact(law.share), "windows": list(map(_window, windows))}
+    return {
+        "law": "windows",
+        "share": exact(law.share),
+        "windows": list(map(_describe_window, windows)),
+    }
 
 
-def _window(window: Window) -> Json:
+def _describe_window(window: Window) -> Json:
     return {
         "levels": window.levels,
         "width": window.width,
@@ -183,7 +189,7 @@ def _window(window: Window) -> Json:
     }
 
 
-def _domain(response: Response) -> Json:
+def _describe_domain(response: Response) -> Json:
     """State the labels or the grid that a column takes its values from."""
     column = response.column
     if column.group is not None:

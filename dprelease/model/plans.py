@@ -87,7 +87,7 @@ class Step(Struct, frozen=True):
         labels = [len(group.labels) for group in groups]
         if not self.axes:
             return prod(labels)
-        return prod(map(AxisMatrix.outputs, self.axes, labels))
+        return prod(map(AxisMatrix.count_outputs, self.axes, labels))
 
 
 class Reading(StrEnum):

@@ -144,7 +144,7 @@ class Accuracy(Struct, frozen=True):
     records: int | None = None
 
 
-def column_name(query: str) -> str:
+def name_column(query: str) -> str:
     """Give the name of the column that a query of this name publishes in its table.
 
     A query of several tables has the same in each. No name in a spec holds a colon.
@@ -215,8 +215,8 @@ class Query(Struct, frozen=True):
 
     @property
     def column_name(self) -> str:
-        """The name of its published column; see ``column_name``."""
-        return column_name(self.name)
+        """The name of its published column; see ``name_column``."""
+        return name_column(self.name)
 
     @property
     def is_one_of_several(self) -> bool:

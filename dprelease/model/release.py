@@ -57,7 +57,7 @@ _EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+\.[^@\s<>]+")
 _WEB = ("https://", "http://")
 
 
-def contact_address(contact: str) -> str | None:
+def find_contact_address(contact: str) -> str | None:
     """The address that a contact leads to: of mail, of a page, or none."""
     contact = contact.removeprefix("mailto:")
     if contact.startswith(_WEB):
@@ -65,7 +65,7 @@ def contact_address(contact: str) -> str | None:
     return f"mailto:{quote(contact, safe='@')}" if _EMAIL.fullmatch(contact) else None
 
 
-def licence_address(licence: str) -> str:
+def find_licence_address(licence: str) -> str:
     """The page of a licence: its URL, or that of SPDX for an identifier."""
     if licence.startswith(_WEB):
         return licence
@@ -99,7 +99,7 @@ class Bounding(Struct, frozen=True):
     groups: int
     per_group: int
 
-    def rows_in(self, cells: int) -> int:
+    def count_rows_in(self, cells: int) -> int:
         """How many rows of a unit can count in so many cells."""
         return min(self.rows, min(self.groups, cells) * self.per_group)
 

@@ -30,28 +30,28 @@ class Shift(Struct, frozen=True):
                 raise ValueError("a shape can't be longer than the declared length")
 
 
-def zero() -> Shift:
+def build_zero_shift() -> Shift:
     """Neighbours never differ."""
     return Shift(0, 0)
 
 
-def general(l2_squared: int, coordinates: int) -> Shift:
+def build_general_shift(l2_squared: int, coordinates: int) -> Shift:
     """Nothing is known but the length and the number of entries that are not zero."""
-    return Shift(l2_squared, coordinates) if l2_squared else zero()
+    return Shift(l2_squared, coordinates) if l2_squared else build_zero_shift()
 
 
-def single(size: int) -> Shift:
+def build_single_shift(size: int) -> Shift:
     """One released integer moves by at most ``size``: a count or sum under add/remove."""
-    return Shift(size * size, 1, ((size,),)) if size else zero()
+    return Shift(size * size, 1, ((size,),)) if size else build_zero_shift()
 
 
-def pair(first: int, second: int) -> Shift:
+def build_pair_shift(first: int, second: int) -> Shift:
     """Two released integers move, by at most ``first`` and ``second``.
 
     A replace-one move between two cells, or two sums of one record's replacement.
     """
     if not first or not second:
-        return single(first or second)
+        return build_single_shift(first or second)
     return Shift(first * first + second * second, 2, ((first, second),))
 
 
@@ -61,8 +61,8 @@ def split(width: int) -> Shift:
     The longest such vector is (0, width). Exact shapes are listed while they are few.
     """
     if width < 2:
-        return single(width)
+        return build_single_shift(width)
     if width // 2 + 1 > MAX_SHAPES:
-        return general(width * width, 2)
+        return build_general_shift(width * width, 2)
     shapes = tuple((t, width - t) if t else (width,) for t in range(width // 2 + 1))
     return Shift(width * width, 2, shapes)

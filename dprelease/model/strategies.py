@@ -37,7 +37,7 @@ class AxisMatrix(Struct, frozen=True):
     kind: AxisKind
     entries: tuple[tuple[int, ...], ...] = ()
 
-    def outputs(self, labels: int) -> int:
+    def count_outputs(self, labels: int) -> int:
         """How many integers come of so many labels."""
         return len(self.entries) if self.kind is AxisKind.BASIS else labels
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from dprelease.model import About, Release
-from dprelease.model.release import contact_address, licence_address
+from dprelease.model.release import find_contact_address, find_licence_address
 from dprelease.output.table_files import RecordFile, WrittenTable
 from dprelease.output.table_schema import build_table_schema, drop_empty_texts
 
@@ -114,7 +114,7 @@ def _describe_contributors(about: About) -> dict[str, object]:
     if about.curator is None:
         return {}
     person: dict[str, object] = {"title": about.curator, "role": "publisher"}
-    address = contact_address(about.contact or "")
+    address = find_contact_address(about.contact or "")
     if address is not None:
         person |= {"email": about.contact} if address != about.contact else {"path": address}
     return {"contributors": [person]}
@@ -123,7 +123,7 @@ def _describe_contributors(about: About) -> dict[str, object]:
 def _describe_licences(licence: str | None) -> dict[str, object]:
     if licence is None:
         return {}
-    address = licence_address(licence)
+    address = find_licence_address(licence)
     return {"licenses": [{"path": address} | ({} if address == licence else {"name": licence})]}
 
 

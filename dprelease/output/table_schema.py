@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from dprelease.language import word
 from dprelease.model import AS_WRITTEN, ColumnType, OutputColumn, OutputTable
-from dprelease.model.queries import column_name
+from dprelease.model.queries import name_column
 from dprelease.output.csv_table import is_escaped, write_header_name
 from dprelease.output.key_types import choose_published_type
 
@@ -70,7 +70,7 @@ def _describe_role(column: OutputColumn) -> dict[str, object]:
     column of another one.
     """
     if column.query is not None:
-        return {"query": column_name(column.query)}
+        return {"query": name_column(column.query)}
     return {"role": column.kind} if column.kind in _ROLES else {}
 
 

@@ -256,7 +256,8 @@ def bound_smoothed_delta(
         return ONE
     factor, kappa = _bound_toll(width, coordinates)
     return min(
-        ONE, factor * continuous_delta(Fraction(l2_squared) / (sigma2 - width), epsilon - kappa)
+        ONE,
+        factor * bound_continuous_delta(Fraction(l2_squared) / (sigma2 - width), epsilon - kappa),
     )
 
 
@@ -283,7 +284,7 @@ def _find_best_width(
 # --- continuous noise ---------------------------------------------------------------------------
 
 
-def continuous_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
+def bound_continuous_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     """Bound delta of continuous noise from above, within about 10^-70; epsilon may be negative."""
     if mu_squared <= 0:
         return max(ZERO, 1 - bound_exp_below(epsilon))

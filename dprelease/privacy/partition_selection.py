@@ -73,7 +73,7 @@ from functools import cache, lru_cache
 from msgspec import Struct
 
 from dprelease.model import Adjacency, Noise, NoiseFamily
-from dprelease.model.shift import Shift, general, pair, zero
+from dprelease.model.shift import Shift, build_general_shift, build_pair_shift, build_zero_shift
 from dprelease.privacy import discrete_gaussian, lattice_sums
 from dprelease.privacy.interval_arithmetic import (
     ONE,
@@ -235,15 +235,17 @@ def _bound_other_shift(limits: Contribution, new: int, adjacency: Adjacency) -> 
     """Bound the shift of the counts of all but the new keys."""
     groups, rows = limits.groups - new, limits.rows - new
     other_limits = Contribution(rows, groups, limits.per_group) if min(groups, rows) > 0 else None
-    mine = _build_shift(other_limits) if other_limits else zero()
+    mine = _build_shift(other_limits) if other_limits else build_zero_shift()
     if adjacency is Adjacency.ADD_REMOVE:
         return mine
     whole = _build_shift(limits)
     if other_limits is None:
         return whole
     if limits.groups == 1:
-        return pair(limits.per_group, limits.per_group)
-    return general(mine.l2_squared + whole.l2_squared, mine.coordinates + whole.coordinates)
+        return build_pair_shift(limits.per_group, limits.per_group)
+    return build_general_shift(
+        mine.l2_squared + whole.l2_squared, mine.coordinates + whole.coordinates
+    )
 
 
 def _build_shift(limits: Contribution) -> Shift:

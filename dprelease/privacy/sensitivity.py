@@ -24,7 +24,15 @@ from msgspec.structs import force_setattr, replace
 
 from dprelease.model import Sensitivity
 from dprelease.model.sentences import Sentence, counted_sentence, sentence
-from dprelease.model.shift import MAX_SHAPES, Shift, general, pair, single, split, zero
+from dprelease.model.shift import (
+    MAX_SHAPES,
+    Shift,
+    build_general_shift,
+    build_pair_shift,
+    build_single_shift,
+    build_zero_shift,
+    split,
+)
 
 
 class Contribution(Struct, frozen=True):
@@ -194,7 +202,7 @@ def bound_replacement(
         return _build(2 * limits.rows * row.l1, _build_replacement_shift(limits, row, cells), text)
     if cells == 1 and contribution.is_one_row and not outside:
         size = row.upper - row.lower
-        return _build(size, single(size), _describe_moved_row(row, size, unit))
+        return _build(size, build_single_shift(size), _describe_moved_row(row, size, unit))
     squared = max(_iter_overlaps(limits, cells, lambda u, v: row.change(u, v) ** 2))
     coordinates = min(2 * limits.groups, cells)
     shift = _shift(squared, coordinates, _build_replacement_shapes(limits, row, coordinates))
@@ -259,7 +267,7 @@ def _build(l1: int, shift: Shift, derivation: Sentence) -> Sensitivity:
 def _shift(l2_squared: int, coordinates: int, shapes: Shapes) -> Shift:
     """Build a shift; keep its shapes only where they are few and short enough to be used."""
     if l2_squared == 0:
-        return zero()
+        return build_zero_shift()
     useful = coordinates <= 2 and len(shapes) <= MAX_SHAPES
     return Shift(l2_squared, coordinates, shapes if useful else ())
 
@@ -319,10 +327,10 @@ def _build_replacement_shift(limits: Contribution, row: Vector, cells: int) -> S
     l1_bound = limits.rows * row.l1
     opposite = limits.groups == 1 and row.l2_squared == row.l1**2 and not row.signed
     if opposite and ((cells == 1 and row.width == 2) or l1_bound == 1):
-        return pair(l1_bound, l1_bound)
+        return build_pair_shift(l1_bound, l1_bound)
     squared = (4 if row.signed else 2) * row.l2_squared * limits.squares
     touched = min(row.width * min(2 * limits.groups, cells), row.touched_integers * 2 * limits.rows)
-    return general(squared, touched)
+    return build_general_shift(squared, touched)
 
 
 def _iter_overlaps(

@@ -54,7 +54,7 @@ def bound_mixed_change(
     l1, l2_squared = prod(norm for norm, _ in norms), prod(norm for _, norm in norms)
     if replaced:
         l1, l2_squared = _bound_difference(sizes, axes, l1, l2_squared)
-    outputs = prod(axis.outputs(size) for size, axis in zip(sizes, axes, strict=True))
+    outputs = prod(axis.count_outputs(size) for size, axis in zip(sizes, axes, strict=True))
     return _build_sensitivity(
         contribution, l1, l2_squared, outputs, sentence("sensitivity.strategy.mixed")
     )

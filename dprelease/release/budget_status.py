@@ -15,10 +15,10 @@ from dprelease.ledger.guarantee import DESCRIPTION, read_definition
 from dprelease.ledger.privacy_filter import CAPS, ZERO, Caps, Terms, Total, wrap_loss
 from dprelease.ledger.reservation import read_stated_caps
 from dprelease.ledger.store import Ledger
-from dprelease.ledger.totals import add_losses, is_meeting, iter_running_totals, remaining
+from dprelease.ledger.totals import add_losses, compute_remaining, is_meeting, iter_running_totals
 from dprelease.model import LedgerSettings, Loss, Release, is_server
 from dprelease.reports.text.notebook import render_table
-from dprelease.reports.text.shown_numbers import downward, number_or_none, to_json_number
+from dprelease.reports.text.shown_numbers import number_or_none, to_json_number, to_json_remaining
 from dprelease.specfile import load
 
 Number = int | float
@@ -234,7 +234,7 @@ def _describe_dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is as
         "kept": to_json_number(total.reserve) if total else 0,
         "left": {
             name: left
-            for name, left in left_under(caps, counting).items()
+            for name, left in compute_remaining_under(caps, counting).items()
             if name != "rho" or caps.rho is not None
         },
         **({} if of_period is None else {"left_for": of_period[0]}),
@@ -271,10 +271,10 @@ def _describe_rho(amount: Fraction | None) -> dict[str, object]:
     return {} if amount is None else {"rho": to_json_number(amount)}
 
 
-def left_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | None]:
+def compute_remaining_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | None]:
     """What is left of each cap in JSON values, rounded down."""
-    left = remaining(terms, caps)
-    return {name: downward(getattr(left, name)) for name in CAPS}
+    left = compute_remaining(terms, caps)
+    return {name: to_json_remaining(getattr(left, name)) for name in CAPS}
 
 
 def _group_runs(runs: Sequence[Run], by: str) -> list[dict[str, object]]:

@@ -52,7 +52,7 @@ from dprelease.postprocess.finishing.flags import (
     remove_empty_groups,
     restate_listed_ranks,
 )
-from dprelease.postprocess.finishing.shares_together import counts_together
+from dprelease.postprocess.finishing.shares_together import fit_joint_counts
 from dprelease.postprocess.intervals.estimate_columns import find_blank_figures
 from dprelease.postprocess.intervals.fitted_count import CountTogether
 from dprelease.postprocess.intervals.fixed_point import count_decimals, to_fixed_point
@@ -75,7 +75,7 @@ def build_tables(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
     by_table: dict[str, list[Read]] = {}
     for read in plan.reads:
         by_table.setdefault(read.query.table, []).append(read)
-    counts = counts_together(plan, noisy)
+    counts = fit_joint_counts(plan, noisy)
     return [_build_table(plan, name, reads, noisy, counts) for name, reads in by_table.items()]
 
 
@@ -250,7 +250,7 @@ def _assemble(  # noqa: PLR0913, PLR0917 - as above
         tables = restore_first_layout(finish.tables, plan)
     else:
         tables = mark_bounded(finish.tables, plan, with_others=sealed.layout > 2)
-    tables = tuple(map(_worded, tables))
+    tables = tuple(map(_word_table, tables))
     table_files = [write_table(table, release.output.format) for table in tables]
     records = _list_record_files(plan, sealed)
     outcome = Outcome(
@@ -285,7 +285,7 @@ def _assemble(  # noqa: PLR0913, PLR0917 - as above
     return Publication(tables, build_report_json(facts), files, tuple(records))
 
 
-def _worded(table: OutputTable) -> OutputTable:
+def _word_table(table: OutputTable) -> OutputTable:
     """Describe the columns in the language spoken now."""
     columns = [replace(column, description=word(column.description)) for column in table.columns]
     return replace(table, columns=tuple(columns))

@@ -26,7 +26,7 @@ from dprelease.kernel.privatize.aggregates import prepare, privatize
 from dprelease.kernel.privatize.engine_requests import Job, build_jobs, list_all_inputs
 from dprelease.ledger.entries import Run, State
 from dprelease.ledger.guarantee import describe_guarantee
-from dprelease.ledger.ledger_messages import used_up, warn_of_new_dataset
+from dprelease.ledger.ledger_messages import used_up, warn_about_new_dataset
 from dprelease.ledger.published_charge import check_output_charge
 from dprelease.ledger.reservation import (
     Reservation,
@@ -143,7 +143,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
         runs = {run.run_id: run for run in book.list_runs()}
-        warnings = warn_of_new_dataset(book.read_account(release.ledger.dataset))
+        warnings = warn_about_new_dataset(book.read_account(release.ledger.dataset))
         name = find_current_run(release, runs, new_noise=new_noise)
         target = _choose_target(certified.plan, runs.values(), name, replace_output=replace_output)
         if previous is not None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
-from dprelease.local.estimates import Estimates, estimate_facts, estimates
+from dprelease.local.estimates import Estimates, estimate_all, estimate_facts
 from dprelease.local.read_table import read_columns
 from dprelease.local.tally import Tallier, choose_pairs
 from dprelease.model.record_tables import RecordStep
@@ -78,7 +78,7 @@ def estimate(
         message = f"{path} has {tally.rows:,} records, and its report says {table_facts.rows:,}"
         raise _build_refusal("E833", message)
     return TableEstimates(
-        path, estimates(table_facts.step, tally, table_facts.interval), table_facts
+        path, estimate_all(table_facts.step, tally, table_facts.interval), table_facts
     )
 
 
@@ -156,7 +156,7 @@ def find_stated_table(table: str, report: str | None) -> Stated:
     try:
         return read_steps(facts, name)
     except LookupError:
-        raise Failure(ExitCode.SPEC, _complain_of_unknown_table(table, name, facts, path)) from None
+        raise Failure(ExitCode.SPEC, _report_unknown_table(table, name, facts, path)) from None
     except ValueError:
         message = f"{path} is not a report of a release that tells of {name}"
         raise _build_refusal("E831", message) from None
@@ -177,9 +177,7 @@ def _read_report(path: str) -> Mapping[str, Any]:
     raise _build_refusal("E831", message)
 
 
-def _complain_of_unknown_table(
-    table: str, name: str, facts: Mapping[str, Any], path: str
-) -> Complaint:
+def _report_unknown_table(table: str, name: str, facts: Mapping[str, Any], path: str) -> Complaint:
     """The table is not among the record-level ones: say what it is, and which there are."""
     if name in _list_files(facts, "tables"):
         message = f"{table} is a table of statistics, with its noise beside it: nothing to estimate"

@@ -27,7 +27,7 @@ from dprelease.model import (
     Review,
     Source,
 )
-from dprelease.model.periods import nearly_a_date
+from dprelease.model.periods import is_nearly_a_date
 from dprelease.reports.report_formats import DEFAULT_FORMATS, FORMATS
 from dprelease.specfile.checks.columns.column import DeclaredColumn, check_declared, resolve_columns
 from dprelease.specfile.checks.columns.list_files import Barred, Lists
@@ -259,7 +259,7 @@ def _resolve_ledger(
         message = "disjoint_periods, but the path of the data has no {period} by itself"
         hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"
         part.complain("E241", message, hint, "disjoint_periods")
-    if disjoint and period is not None and nearly_a_date(period):
+    if disjoint and period is not None and is_nearly_a_date(period):
         message = f"the period {show(period)} looks like a date and is none"
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
         part.complain("E241", message, hint, "disjoint_periods")

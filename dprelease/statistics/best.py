@@ -60,7 +60,7 @@ class Best(Choices):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read the candidates and their score."""
-        candidates = spec.scored_candidates()
+        candidates = spec.read_scored_candidates()
         return None if candidates is None else Details(candidates=candidates)
 
     def list_candidates(self, query: Query) -> tuple[str, ...]:

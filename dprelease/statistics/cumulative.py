@@ -79,7 +79,7 @@ class Cumulative(Statistic):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read which quantiles are read from the counts."""
-        return Details(spec.value(Q) or ())
+        return Details(spec.read_value(Q) or ())
 
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
         """The columns of the counts, then of each quantile."""

@@ -24,7 +24,7 @@ from dprelease.model import (
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.fitted_count import KNOTS, CountTogether
 from dprelease.postprocess.intervals.fixed_point import choose_places
-from dprelease.postprocess.intervals.quotient_intervals import shares_of_totals
+from dprelease.postprocess.intervals.quotient_intervals import divide_by_totals
 from dprelease.statistics.shared.spec_keys import Details, QueryReader
 from dprelease.statistics.shared.statistic import (
     Noisy,
@@ -34,7 +34,7 @@ from dprelease.statistics.shared.statistic import (
     conjoin,
     weight_step,
 )
-from dprelease.statistics.shared.two_sums import Scale, TwoSums, counts_in_steps
+from dprelease.statistics.shared.two_sums import Scale, TwoSums, build_count_columns
 
 _ONE = Fraction(1)
 
@@ -59,14 +59,14 @@ class Proportion(TwoSums):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read the condition: the share is one among the records for which it is known."""
-        text = spec.where()
+        text = spec.read_where()
         if text is None:
-            spec.miss("where", "the condition whose share of the records is asked for")
-        where = spec.condition(text, "where")
+            spec.note_missing("where", "the condition whose share of the records is asked for")
+        where = spec.read_condition(text, "where")
         if where is None:
             return None
         # Read like any other: it may be too long or too deep where the condition itself is not.
-        among = spec.condition(f"({where.text}) IS NOT NULL", "where")
+        among = spec.read_condition(f"({where.text}) IS NOT NULL", "where")
         if among is None:
             return None
         return Details(numerator=Part(None, where), denominator=Part(), among=among)
@@ -98,28 +98,28 @@ class Proportion(TwoSums):
             return Released((true, among), ((1, 0), (-1, 1)), (unit, unit))
         return Released((among, true), ((0, 1), (1, -1)), (unit, unit))
 
-    def columns_together(
+    def build_joint_columns(
         self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
     ) -> list[OutputColumn]:
         """Publish the same of one whose records are those of other shares; see ``fitted_count``."""
         fit, own, totals, width = together
         alpha = 1 - interval
-        share, half = shares_of_totals(
+        share, half = divide_by_totals(
             [width * (a - b) + total for a, b, total in zip(*noisy, totals, strict=True)],
             [2 * total for total in totals],
             2 * width,
-            lambda knot: fit.half_of_share(own, alpha, knot),
+            lambda knot: fit.bound_share_noise(own, alpha, knot),
             KNOTS,
         )
-        behind = self.words_behind(step.query)
+        behind = self.name_sentence_behind(step.query)
         meaning = sentence(
             "statistics.proportion.fitted_count", count=sentence(behind, name=step.query.name)
         )
         counts = [(2 * total + width) // (2 * width) for total in totals]
-        error = math.floor(fit.half_of_count(alpha) + Fraction(1, 2))
+        error = math.floor(fit.bound_count_noise(alpha) + Fraction(1, 2))
         return [
             *self.share_columns(step, share, half, interval),
-            *counts_in_steps(step, counts, error, interval, meaning),
+            *build_count_columns(step, counts, error, interval, meaning),
         ]
 
     def explain_step(self, step: Step) -> Text:

@@ -38,4 +38,4 @@ class Quality(Count):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read the share of fields with which a run goes on."""
-        return Details(max_unreadable=spec.value(MAX_UNREADABLE))
+        return Details(max_unreadable=spec.read_value(MAX_UNREADABLE))

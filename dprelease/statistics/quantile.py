@@ -67,13 +67,13 @@ class Quantile(Statistic):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read which quantiles, and the values that they may take."""
-        points, listed = None, any(spec.value(key) is not None for key in LISTS)
+        points, listed = None, any(spec.read_value(key) is not None for key in LISTS)
         if column is not None and column.grid is not None and listed:
-            points = spec.listed_points(column, column.grid)
+            points = spec.read_points(column, column.grid)
             if points is None:
                 return None
         fixed = self.fixed_quantile
-        quantiles = spec.value(Q) if fixed is None else (fixed,)
+        quantiles = spec.read_value(Q) if fixed is None else (fixed,)
         return None if quantiles is None else Details(quantiles, points)
 
     def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:

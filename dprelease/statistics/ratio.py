@@ -100,7 +100,7 @@ class Ratio(Statistic):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read what is divided, and what by."""
-        numerator, denominator = spec.ratio_part(NUMERATOR), spec.ratio_part(DENOMINATOR)
+        numerator, denominator = spec.read_ratio_part(NUMERATOR), spec.read_ratio_part(DENOMINATOR)
         if numerator is None or denominator is None:
             return None
         return Details(numerator=numerator, denominator=denominator)

@@ -89,7 +89,7 @@ def build_columns(
     if read.reading is Reading.MOMENTS:
         return mean_columns(step_view, rows, interval)
     if together is not None:
-        return statistic.columns_together(step_view, rows, interval, together)
+        return statistic.build_joint_columns(step_view, rows, interval, together)
     return statistic.build_columns(step_view, rows, interval)
 
 

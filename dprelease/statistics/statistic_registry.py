@@ -55,7 +55,7 @@ _ALL: tuple[Statistic, ...] = (
 STATISTICS: dict[str, Statistic] = {statistic.name: statistic for statistic in _ALL}
 
 
-def own_keys() -> dict[str, OwnKey[Any]]:
+def list_own_keys() -> dict[str, OwnKey[Any]]:
     """Give the keys of a query that only some statistics take, by name."""
     return {key.name: key for statistic in STATISTICS.values() for key in statistic.keys.own}
 

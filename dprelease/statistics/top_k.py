@@ -35,7 +35,7 @@ class TopK(AxisChoice):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read how many values to name."""
-        picks = spec.value(K)
+        picks = spec.read_value(K)
         return None if picks is None else Details(picks=picks, axis=axis)
 
     def list_endings(self, query: Query) -> tuple[str, ...]:

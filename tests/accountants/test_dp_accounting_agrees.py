@@ -9,7 +9,7 @@ from dp_accounting.pld import privacy_loss_distribution as pld
 
 from dprelease.model import Loss
 from dprelease.model.privacy_events import Gaussian, Laplace
-from dprelease.model.shift import single
+from dprelease.model.shift import build_single_shift
 from dprelease.privacy import discrete_gaussian, zcdp
 from dprelease.privacy.composition import Cost, compose
 
@@ -23,7 +23,7 @@ def test_discrete_gaussian_delta(sigma: float, sensitivity: int, epsilon: float)
         sigma, sensitivity=sensitivity, value_discretization_interval=FINE
     ).get_delta_for_epsilon(epsilon)
     ours = discrete_gaussian.bound_delta(
-        Fraction(sigma) ** 2, single(sensitivity), Fraction(epsilon)
+        Fraction(sigma) ** 2, build_single_shift(sensitivity), Fraction(epsilon)
     )
     assert float(ours) == pytest.approx(theirs, rel=2e-3, abs=1e-14)
 
@@ -33,7 +33,7 @@ def test_the_least_sigma_is_enough_for_them_and_five_percent_less_is_not(
     epsilon: float, delta: float
 ) -> None:
     wanted = Fraction(str(delta))
-    sigma2 = discrete_gaussian.find_least_sigma2(single(1), Fraction(epsilon), wanted)
+    sigma2 = discrete_gaussian.find_least_sigma2(build_single_shift(1), Fraction(epsilon), wanted)
 
     def their_delta(share: float) -> float:
         sigma = share * float(sigma2) ** 0.5
@@ -67,8 +67,10 @@ def test_composed_gaussians_are_charged_at_least_the_tight_loss(count: int) -> N
         .get_epsilon_for_delta(1e-6)
     )
     rho = zcdp.compute_gaussian_rho(1, sigma2)
-    alone = discrete_gaussian.bound_epsilon(sigma2, single(1), Fraction(1, 10**6) / count)
+    alone = discrete_gaussian.bound_epsilon(
+        sigma2, build_single_shift(1), Fraction(1, 10**6) / count
+    )
     loss = Loss(alone, Fraction(1, 10**6) / count, rho)
-    costs = [Cost(loss, ((Gaussian(sigma2, single(1)), 1),))] * count
+    costs = [Cost(loss, ((Gaussian(sigma2, build_single_shift(1)), 1),))] * count
     charged = compose(costs, Fraction(1, 10**6))[0]
     assert tight * 0.999 <= float(charged.epsilon) <= tight * 1.005

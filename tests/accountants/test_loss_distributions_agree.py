@@ -21,7 +21,7 @@ from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
 from dprelease.kernel.verify.composition.confirm import is_confirmed
 from dprelease.model.privacy_events import Approximate, Counted, Event, Gaussian, Laplace, Pure
-from dprelease.model.shift import single
+from dprelease.model.shift import build_single_shift
 from dprelease.privacy import loss_distributions as ours
 from dprelease.privacy.composition import compose_numerically
 
@@ -62,8 +62,8 @@ MANY = 10**6  # units for one: as good as continuous
 CASES: dict[str, tuple[Event, Made, tuple[float, ...]]] = {
     "laplace": (Laplace(F(12 * MANY), MANY), laplace, (12.0,)),
     "discrete laplace": (Laplace(F(17), 3), discrete_laplace, (17.0, 3)),
-    "discrete gaussian": (Gaussian(F(144), single(2)), discrete_gaussian, (12.0, 2)),
-    "gaussian": (Gaussian(F(81 * MANY**2), single(MANY)), gaussian, (9.0,)),
+    "discrete gaussian": (Gaussian(F(144), build_single_shift(2)), discrete_gaussian, (12.0, 2)),
+    "gaussian": (Gaussian(F(81 * MANY**2), build_single_shift(MANY)), gaussian, (9.0,)),
     "response": (Pure(F(1, 8)), response, (0.125,)),
 }
 
@@ -135,7 +135,10 @@ def test_never_above_opendp_for_gaussians(times: int) -> None:
     # So many answers, each moved by 1: one vector moved by sqrt(times), rounded up.
     theirs = dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(noise), delta=1e-6)
     epsilon, _ = theirs.map(math.isqrt(times - 1) + 1)
-    assert ours.estimate_epsilon([(Gaussian(F(625), single(1)), times)], F(1, 10**6)) <= epsilon
+    assert (
+        ours.estimate_epsilon([(Gaussian(F(625), build_single_shift(1)), times)], F(1, 10**6))
+        <= epsilon
+    )
 
 
 @pytest.mark.parametrize("times", [1, 10, 200])

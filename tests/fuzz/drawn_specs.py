@@ -23,7 +23,7 @@ from dprelease.specfile.schema.sections import (
     QuerySection,
 )
 from dprelease.statistics.shared.spec_keys import ColumnUse
-from dprelease.statistics.statistic_registry import STATISTICS, own_keys
+from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
 Spec = dict[str, Any]
 DAY = datetime.date(2026, 1, 1)
@@ -198,7 +198,7 @@ class Draw:
             if key in query or key not in values_of or (key in never and self.often(0.97)):
                 continue
             share, draw = values_of[key]
-            own = key in own_keys() or key == "column"
+            own = key in list_own_keys() or key == "column"
             if key in wanted or (not own and self.often(share)):
                 query[key] = draw(self, statistic)
         if query.get("column") in query.get("by", ()):
@@ -207,7 +207,9 @@ class Draw:
             query.setdefault("partition_selection", {"delta": Decimal("1e-7")})
             query["statistic"] = "count" if self.unit is None else "count_units"
             query = {
-                key: value for key, value in query.items() if key not in {"column", *own_keys()}
+                key: value
+                for key, value in query.items()
+                if key not in {"column", *list_own_keys()}
             }
         return query
 

@@ -69,7 +69,7 @@ def test_counts_and_shares_hold_the_truth(
     for own in ("s0", f"s{len(scales) - 1}"):
         step = with_noise(replace(query_of("proportion"), name=own), noises[own])
         for level in LEVELS:
-            made = Proportion().columns_together(
+            made = Proportion().build_joint_columns(
                 step, values[own], level, together._replace(own=own)
             )
             columns = {column.name: column for column in made}
@@ -98,7 +98,7 @@ def test_quantiles_hold_between_the_knots(number: int, scale: str, family: Noise
                 Part(noise, Fraction(1, 2) - off * weight, 1),
                 Part(noise, off * weight, 2 * number - 2),
             ]
-            bound = fit.half_of_share("s0", 1 - level, -(-place // 4))
+            bound = fit.bound_share_noise("s0", 1 - level, -(-place // 4))
             assert compute_combined_halfwidth(combine_parts(parts), 1 - level) <= bound
 
 

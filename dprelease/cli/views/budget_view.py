@@ -27,7 +27,7 @@ from dprelease.ledger.chain import Entry
 from dprelease.ledger.entries import Account
 from dprelease.ledger.ledger_messages import build_export_failure
 from dprelease.ledger.privacy_filter import CAPS, Caps
-from dprelease.release.budget_status import format_place, left_under
+from dprelease.release.budget_status import compute_remaining_under, format_place
 from dprelease.reports.text.shown_numbers import number_or_none
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _BAR = 20  # columns
 def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_json: bool) -> str:
     """Write the cap that was just set to standard output. A note, if nothing is left under it."""
     caps = account.cap.caps if account.cap else Caps()
-    remainders = left_under(caps, account.terms)
+    remainders = compute_remaining_under(caps, account.terms)
     amounts = {name: number_or_none(getattr(caps, name)) for name in CAPS}
     if as_json:
         answer_json(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dprelease.cli.views.text_layout import format_remaining, round_down, round_up
 from dprelease.errors import Complaint, Failure
 from dprelease.ledger.guarantee import check_guarantee, describe_guarantee
-from dprelease.ledger.ledger_messages import warn_of_new_dataset
+from dprelease.ledger.ledger_messages import warn_about_new_dataset
 from dprelease.ledger.privacy_filter import Total
 from dprelease.ledger.reservation import (
     build_terms,
@@ -18,11 +18,11 @@ from dprelease.ledger.reservation import (
     read_stated_caps,
 )
 from dprelease.ledger.store import read_account
-from dprelease.ledger.totals import is_meeting, remaining, sum_spent, sum_spent_rho
+from dprelease.ledger.totals import compute_remaining, is_meeting, sum_spent, sum_spent_rho
 from dprelease.model import Plan
 from dprelease.reports.model.record_model import Number
 from dprelease.reports.model.report_model import PlannedLedger, PlannedRho, PlannedTotals, Spent
-from dprelease.reports.text.shown_numbers import downward, number_or_none, to_json_number
+from dprelease.reports.text.shown_numbers import number_or_none, to_json_number, to_json_remaining
 
 
 def read_standing(
@@ -64,7 +64,7 @@ def read_standing(
         dataset_account.compute_total(caps, *extra_runs),
     )
     in_period = [terms for terms in dataset_account.terms if is_meeting(terms, run_terms)]
-    left = remaining((*in_period, *extra_runs), caps)
+    left = compute_remaining((*in_period, *extra_runs), caps)
     ledger = PlannedLedger(
         path=settings.path,
         dataset=dataset_account.dataset,
@@ -72,11 +72,11 @@ def read_standing(
         epsilon_spent=to_json_number(plain.epsilon),
         epsilon_after=to_json_number(after.epsilon),
         epsilon_cap=number_or_none(caps.epsilon),
-        epsilon_left_after=downward(left.epsilon),
+        epsilon_left_after=to_json_remaining(left.epsilon),
         delta_spent=to_json_number(plain.delta),
         delta_after=to_json_number(after.delta),
         delta_cap=number_or_none(caps.delta),
-        delta_left_after=downward(left.delta),
+        delta_left_after=to_json_remaining(left.delta),
         delta_kept=to_json_number(projected.reserve),
         composed=PlannedTotals(now=_describe_total(current), after=_describe_total(projected)),
         already_charged=earlier_run is not None,
@@ -88,10 +88,10 @@ def read_standing(
             spent=number_or_none(sum_spent_rho(dataset_account.terms)),
             after=number_or_none(sum_spent_rho((*dataset_account.terms, *extra_runs))),
             cap=to_json_number(caps.rho),
-            left_after=downward(left.rho) or 0,
+            left_after=to_json_remaining(left.rho) or 0,
         ),
     )
-    return ledger, refusals, warn_of_new_dataset(dataset_account)
+    return ledger, refusals, warn_about_new_dataset(dataset_account)
 
 
 def _describe_total(total: Total) -> Spent:

@@ -22,7 +22,7 @@ from dprelease.cli.views.text_layout import (
     render_tables,
     round_up,
 )
-from dprelease.model.queries import column_name
+from dprelease.model.queries import name_column
 from dprelease.reports.model.json_form import from_json
 from dprelease.reports.model.record_model import RecordColumn, RecordTable
 from dprelease.reports.model.strategy_model import compute_saving
@@ -114,7 +114,7 @@ def _build_query_table(steps: Sequence[Facts]) -> Table:
         cells = members[0]["cells"]
         table.add_row(name, "private keys" if cells is None else format_count(cells, "cell"), "")
         rows = [
-            (column_name(step["name"]), (_name_statistic(step), _format_error(step)))
+            (name_column(step["name"]), (_name_statistic(step), _format_error(step)))
             for step in members
         ]
         for names, cells in _fold_rows(rows):
@@ -180,7 +180,7 @@ def _describe_unjudged(steps: Sequence[Facts]) -> str:
             for step in steps
             if step["form"] == form and not (step.get("judged_by") or step.get("score"))
         )
-        if names := ", ".join(dict.fromkeys(column_name(step["name"]) for step in unjudged)):
+        if names := ", ".join(dict.fromkeys(name_column(step["name"]) for step in unjudged)):
             lines += f"\nNo flag says ok of {names}: that needs the same groups where {counts}."
     return lines
 
@@ -234,7 +234,7 @@ def _fold_rows(rows: Iterable[Row]) -> list[Row]:
     queries: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for name, cells in rows:
         names = queries.setdefault(cells, {})
-        names.setdefault(column_name(name), []).append(name)
+        names.setdefault(name_column(name), []).append(name)
     return [
         (", ".join(starmap(_name_query, names.items())), cells) for cells, names in queries.items()
     ]

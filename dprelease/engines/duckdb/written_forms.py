@@ -11,7 +11,7 @@ from dprelease.expressions.nodes import BLANKS
 from dprelease.expressions.sqltext import Sql, call, literal
 from dprelease.expressions.typed_texts import case_when, limit_to_calendar
 from dprelease.model import NUMERIC_TYPES, ColumnType, Dialect, InputColumn
-from dprelease.model.date_formats import date_pattern
+from dprelease.model.date_formats import parse_date_format
 
 _SPACES = "[[:space:]]*"
 _NAMED = "[iI][nN][fF]([iI][nN][iI][tT][yY])?|[nN][aA][nN]"
@@ -27,7 +27,7 @@ def is_default(declared: InputColumn, dialect: Dialect) -> bool:
 def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> Sql:
     """The text as the default form writes it, or null."""
     if _has_format(declared):
-        pattern = date_pattern((declared.format or "").strip(BLANKS))
+        pattern = parse_date_format((declared.format or "").strip(BLANKS))
         regex = f"^{_SPACES}{pattern.regex}{_SPACES}$"
         iso = call("REGEXP_REPLACE", value, regex, pattern.iso)
         padded = call("REGEXP_REPLACE", iso, _ONE_DIGIT, r"\10\2", "g")
@@ -46,7 +46,7 @@ def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> S
 
 def has_moments(declared: InputColumn) -> bool:
     """Whether the texts of the column have a zone."""
-    return _has_format(declared) and date_pattern(declared.format or "").zoned
+    return _has_format(declared) and parse_date_format(declared.format or "").zoned
 
 
 def parse_moment(value: Sql) -> Sql:

@@ -70,7 +70,7 @@ def find_meaning_breaches(plan: Plan) -> Iterator[Breach]:
 # --- the plan and its total ----------------------------------------------------------------------
 
 
-def _have_steps_queries(plan: Plan) -> bool:
+def _is_every_step_of_queries(plan: Plan) -> bool:
     queries = {query.name: query for query in plan.release.queries}
     return all(
         queries[step.query.name] == step.query
@@ -94,7 +94,7 @@ PLAN: Rules[Plan] = (
         "every query of the release is answered once, in the order of the spec",
         lambda plan: [read.query for read in plan.reads] == list(plan.release.queries),
     ),
-    Rule("every step is of a query of the release, or of a strategy", _have_steps_queries),
+    Rule("every step is of a query of the release, or of a strategy", _is_every_step_of_queries),
     Rule(
         "no two steps are of one query",
         lambda plan: len({step.query.name for step in plan.steps}) == len(plan.steps),

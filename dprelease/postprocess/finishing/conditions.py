@@ -62,7 +62,7 @@ def evaluate_rows(node: Node, figures: Sequence[tuple[Sequence[Any], int]]) -> l
 
     ``figures`` are in the order of ``node.columns()``. Equal rows are computed once.
     """
-    names, scales = node.columns(), [10**places for _, places in figures]
+    names, scales = node.list_columns(), [10**places for _, places in figures]
     results: dict[tuple[Any, ...], bool] = {}
     result = []
     for row in zip(*(values for values, _ in figures), strict=True):
@@ -99,7 +99,7 @@ def is_never_true(node: Node, minimums: Mapping[str, Fraction]) -> bool:
 
     Told are constants, and bounds on one figure that exclude each other.
     """
-    if not node.columns():
+    if not node.list_columns():
         return _evaluate(node, {}) is not True
     if node.op == "or":
         return all(is_never_true(operand, minimums) for operand in node.args)
@@ -139,7 +139,7 @@ def _bound(node: Node) -> tuple[str, str, Fraction] | None:
     (first, second), op = node.args, node.op
     if second.op == "column":
         first, second, op = second, first, turned.get(op, op)
-    if first.op != "column" or second.columns():
+    if first.op != "column" or second.list_columns():
         return None
     value = _evaluate(second, {})
     return None if value is None or isinstance(value, bool) else (str(first.value), op, value)

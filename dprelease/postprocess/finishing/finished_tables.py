@@ -391,7 +391,7 @@ def _find_visible(
         own["count"] = name
     names = {other for at, other in columns if at == table} | {*own}
     node = read(finish.publish_if.text, sorted(names))
-    read_columns = [columns[table, own.get(other, other)] for other in node.columns()]
+    read_columns = [columns[table, own.get(other, other)] for other in node.list_columns()]
     return evaluate_rows(node, [(column.values, column.decimals) for column in read_columns])
 
 
@@ -443,7 +443,7 @@ def _estimate(
         value, half = _round_columns(value, half, finish.round_to)
     described = value.description
     if changes := name_deeds(finish):
-        described = sentence("words.remark", text=described, remark=_in_a_row(changes))
+        described = sentence("words.remark", text=described, remark=_join_texts(changes))
     new_columns = {name: replace(value, description=described)}
     if half is None:
         return new_columns
@@ -461,7 +461,7 @@ def _to_integers(values: Figures) -> list[int | None]:
     return [value if isinstance(value, int) else None for value in values]
 
 
-def _in_a_row(texts: Sequence[Text]) -> Text:
+def _join_texts(texts: Sequence[Text]) -> Text:
     """Put texts one after the other, with commas."""
     text, *others = texts
     for other in others:

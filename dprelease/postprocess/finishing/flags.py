@@ -68,7 +68,7 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
     return None if name is None else CountBeside(name, of_values=False)
 
 
-def units_beside(query: Query, plan: Plan) -> str | None:
+def find_unit_count(query: Query, plan: Plan) -> str | None:
     """Find the column that counts the units with a record behind a figure, if its table has one.
 
     Ranks are of records, of which a unit may have many: they are not held against it.
@@ -287,7 +287,7 @@ def _leave_out_empty(
     count = f"{query.column_name}{COUNT}" if COUNT in statistic.suffixes else None
     if statistic.in_ranks:
         beside = count_beside(query, plan)
-        count = units_beside(query, plan) if beside is None else beside.name
+        count = find_unit_count(query, plan) if beside is None else beside.name
     columns = {column.name: column for column in table.columns}
     if count is None or count + HALF not in columns:
         return {}

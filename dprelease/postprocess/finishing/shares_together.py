@@ -28,7 +28,7 @@ class SharesTogether(NamedTuple):
     fit: FittedCount
 
 
-def shares_together(plan: Plan) -> dict[str, SharesTogether]:
+def find_joint_shares(plan: Plan) -> dict[str, SharesTogether]:
     """Find the shares of the same records as others, by the name of their query.
 
     Shares of all records, as versions up to 0.2 released them, are published as they were.
@@ -65,19 +65,19 @@ def _identify_records(query: Query, plan: Plan) -> Hashable:
     # Imported here for start-up: the parser is large.
     from dprelease.expressions import parse_tree
     from dprelease.expressions.canonical import write_canonical
-    from dprelease.expressions.nullness import null_columns
+    from dprelease.expressions.nullness import find_null_columns
 
     condition: Expression | None = None if query.numerator is None else query.numerator.where
     if condition is None:
         raise ValueError("a share has a condition")
     types = {name: column.type for name, column in plan.release.columns.items()}
-    columns = null_columns(parse_tree(condition.text, types))
+    columns = find_null_columns(parse_tree(condition.text, types))
     return write_canonical(condition.text, types) if columns is None else columns
 
 
-def counts_together(plan: Plan, noisy: NoisyTable) -> Mapping[str, CountTogether]:
+def fit_joint_counts(plan: Plan, noisy: NoisyTable) -> Mapping[str, CountTogether]:
     """Fit the counts of shares of the same records, by the name of their query."""
-    shares = shares_together(plan)
+    shares = find_joint_shares(plan)
     counts: dict[tuple[str, ...], CountTogether] = {}
     steps = {read.query.name: read.step for read in plan.reads}
     for name, (queries, fit) in shares.items():

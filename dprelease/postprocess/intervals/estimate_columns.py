@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from dprelease.model import AS_RELEASED, OutputColumn, OutputTable
 from dprelease.model.outputs import OK, UNRELIABLE
-from dprelease.model.queries import column_name
+from dprelease.model.queries import name_column
 from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.number_text import write_percent
 
@@ -99,7 +99,7 @@ def estimate_columns(
     ``halves`` is a single one where all cells have the same. None, in both at once, says that
     nothing can be told from noise. Raises ValueError where there are more of one than of the other.
     """
-    name, places = column_name(layout.name), layout.places
+    name, places = name_column(layout.name), layout.places
     kind = "number" if places else "integer"
     if isinstance(halves, int):
         halves = [halves] * len(values)

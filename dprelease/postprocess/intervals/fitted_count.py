@@ -61,12 +61,12 @@ class FittedCount(Struct, frozen=True):
         """The weight of a step's integers in N; all add up to 1."""
         return self.laws[self.law_of[step]].weight
 
-    def half_of_count(self, alpha: Fraction) -> Fraction:
+    def bound_count_noise(self, alpha: Fraction) -> Fraction:
         """Bound the noise of N, but for a chance of alpha."""
         parts = (Part(noise, weight, 2 * steps) for noise, weight, steps in self.laws)
         return compute_combined_halfwidth(combine_parts(parts), alpha)
 
-    def half_of_share(self, step: str, alpha: Fraction, knot: int = KNOTS) -> Fraction:
+    def bound_share_noise(self, step: str, alpha: Fraction, knot: int = KNOTS) -> Fraction:
         """Bound the noise of T - p N of a step's share, at abs(1/2 - p) <= knot/(2 KNOTS)."""
         off, own = Fraction(knot, 2 * KNOTS), self.law_of[step]
         noise, weight, _ = self.laws[own]
@@ -95,7 +95,7 @@ def fit_count(noises: Mapping[str, Noise]) -> FittedCount:
 
     """
     numbers = Counter(noises.values())
-    precisions = {noise: _precision(noise) for noise in numbers}
+    precisions = {noise: _compute_precision(noise) for noise in numbers}
     largest = max(precisions.values())
     whole = {noise: round(FINEST * size / largest) for noise, size in precisions.items()}
     total = sum(whole[noise] * steps for noise, steps in numbers.items())
@@ -104,7 +104,7 @@ def fit_count(noises: Mapping[str, Noise]) -> FittedCount:
     return FittedCount(tuple(laws), {step: places[noise] for step, noise in noises.items()})
 
 
-def _precision(noise: Noise) -> Fraction:
+def _compute_precision(noise: Noise) -> Fraction:
     """One over the variance, that of the continuous law: exact, and near enough for a weight."""
     if noise.family is NoiseFamily.LAPLACE:
         return 1 / (2 * noise.parameter**2)

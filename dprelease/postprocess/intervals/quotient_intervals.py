@@ -57,10 +57,10 @@ def estimate_shares(
 
     a = np.asarray(first, dtype=np.float64)
     total = a + np.asarray(second, dtype=np.float64)
-    return _shares(a, total, partial(_look_up_quantile, noise, interval), KNOTS)
+    return _estimate_shares(a, total, partial(_look_up_quantile, noise, interval), KNOTS)
 
 
-def shares_of_totals(
+def divide_by_totals(
     parts: Sequence[int],
     totals: Sequence[int],
     unit: int,
@@ -81,10 +81,10 @@ def shares_of_totals(
     import numpy as np
 
     above, below = (np.asarray(row, dtype=np.float64) / unit for row in (parts, totals))
-    return _shares(above, below, lambda knot: float(quantile(knot)), knots)
+    return _estimate_shares(above, below, lambda knot: float(quantile(knot)), knots)
 
 
-def _shares(
+def _estimate_shares(
     parts: NDArray[np.float64],
     totals: NDArray[np.float64],
     quantile: Callable[[int], float],

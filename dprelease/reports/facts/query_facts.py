@@ -12,7 +12,7 @@ from dprelease.language import say, word
 from dprelease.model import Form, NoiseFamily, Part, Plan, Read, Reading, Step
 from dprelease.model.plan_json import exact
 from dprelease.postprocess.finishing.flags import find_judge
-from dprelease.postprocess.finishing.shares_together import SharesTogether, shares_together
+from dprelease.postprocess.finishing.shares_together import SharesTogether, find_joint_shares
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names, number
 from dprelease.reports.facts.explanations import count_candidates, describe_threshold, explain_step
 from dprelease.reports.facts.finished import describe_finishings
@@ -64,14 +64,14 @@ def describe_queries(plan: Plan) -> tuple[Query, ...]:
     finishings_by_query, wholes, together = (
         describe_finishings(plan),
         map_wholes(plan),
-        shares_together(plan),
+        find_joint_shares(plan),
     )
     facts = []
     for read in plan.reads:
         name = read.query.name
         query = _query_facts(plan, read, finishings_by_query.get(name), wholes.get(name))
         if name in together:
-            words = _words_of_shares(name, together[name])
+            words = _explain_shares(name, together[name])
             query = replace(query, explained=(*query.explained, words))
         facts.append(query)
     return tuple(facts)
@@ -154,17 +154,17 @@ def _query_facts(plan: Plan, read: Read, finishing: Finishing | None, whole: Who
 
 def describe_linear_figures(plan: Plan) -> list[tuple[LinearFigure, ...]]:
     """State for each query which released integers its figures are made of, and their noise."""
-    together = shares_together(plan)
+    together = find_joint_shares(plan)
     return [
         tuple(
-            _linear_figure(plan, read, column, together.get(read.query.name))
+            _describe_linear_figure(plan, read, column, together.get(read.query.name))
             for column in reading.list_linear_columns(read, plan)
         )
         for read in plan.reads
     ]
 
 
-def _linear_figure(
+def _describe_linear_figure(
     plan: Plan, read: Read, column: reading.LinearColumn, together: SharesTogether | None
 ) -> LinearFigure:
     step = plan.step(read)
@@ -195,7 +195,7 @@ def _explain_combination(step: Step) -> Iterator[str]:
     )
 
 
-def _words_of_shares(name: str, together: SharesTogether) -> str:
+def _explain_shares(name: str, together: SharesTogether) -> str:
     """Explain the count of a share that others have too."""
     return say(
         "queries.shares_together",

@@ -105,7 +105,7 @@ def list_rows_cut(plan: Plan) -> dict[str, int]:
     if limits is None:
         return {}
     rows = {
-        read.query.table: limits.rows_in(read.query.cells)
+        read.query.table: limits.count_rows_in(read.query.cells)
         for read in plan.reads
         if not (
             read.terms or read.query.private or get_statistic(read.query.statistic).counts_units

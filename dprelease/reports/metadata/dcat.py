@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dprelease.language import say
-from dprelease.model.release import contact_address, licence_address
+from dprelease.model.release import find_contact_address, find_licence_address
 from dprelease.reports.model.report_model import Basic, ReportFacts
 
 Node = dict[str, Any]
@@ -46,7 +46,7 @@ def _build_dcat(facts: ReportFacts) -> Node:
     licence = (
         {}
         if basic.licence is None
-        else {"dct:license": _build_address(licence_address(basic.licence))}
+        else {"dct:license": _build_address(find_licence_address(basic.licence))}
     )
     return _drop_missing(
         {
@@ -96,7 +96,7 @@ def build_dataset(facts: ReportFacts) -> Node:
             "name": basic.title,
             "description": _write_description(facts),
             "identifier": run.run_id,
-            "license": basic.licence and licence_address(basic.licence),
+            "license": basic.licence and find_licence_address(basic.licence),
             "creditText": write_citation(facts),
             "publisher": publisher,
             "creator": publisher,
@@ -163,7 +163,7 @@ def _write_description(facts: ReportFacts) -> str:
 
 
 def _build_contact(basic: Basic) -> Node | None:
-    address = contact_address(basic.contact or "")
+    address = find_contact_address(basic.contact or "")
     if address is None:
         return None
     way = "vcard:hasEmail" if address.startswith("mailto:") else "vcard:hasURL"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from dprelease.reports.model.record_model import Fact, Number, shown
+from dprelease.reports.model.record_model import Fact, Number, extend_schema
 
 
 class Belief(Fact, frozen=True, kw_only=True):
@@ -34,10 +34,10 @@ class GroupLoss(Fact, frozen=True, kw_only=True):
     epsilon: Number
     delta: Number
     posterior_high: Annotated[
-        Number | None, shown("the most that a belief of one half may become, but for delta")
+        Number | None, extend_schema("the most that a belief of one half may become, but for delta")
     ] = None
     protected: Annotated[
-        bool | None, shown("false where that belief is above 0.999, or delta 0.01 or more")
+        bool | None, extend_schema("false where that belief is above 0.999, or delta 0.01 or more")
     ] = None
 
 
@@ -47,7 +47,7 @@ class TotalLoss(Fact, frozen=True, kw_only=True):
     ``delta`` None: no cap.
     """
 
-    of: Annotated[str, shown(enum=["so far", "cap"])]
+    of: Annotated[str, extend_schema(enum=["so far", "cap"])]
     epsilon: Number
     delta: Number | None
     beliefs: tuple[Beliefs, ...]
@@ -57,9 +57,11 @@ class Meaning(Fact, frozen=True, kw_only=True):
     """What the loss means; ``of`` is "row" or "person"."""
 
     beliefs: tuple[Beliefs, ...]
-    of: Annotated[str, shown(enum=["row", "person"])]
+    of: Annotated[str, extend_schema(enum=["row", "person"])]
     groups: tuple[GroupLoss, ...]
     totals: Annotated[
         tuple[TotalLoss, ...],
-        shown("the loss of all releases of the dataset so far, and of its cap if that is used up"),
+        extend_schema(
+            "the loss of all releases of the dataset so far, and of its cap if that is used up"
+        ),
     ] = ()

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 Number = int | float
 
 
-def shown(description: str | None = None, **more: object) -> Meta:
+def extend_schema(description: str | None = None, **more: object) -> Meta:
     """Say more of a field in the JSON Schema of reports than its type does.
 
     Nothing of it is checked when a report is read: another version may have written it.
@@ -20,15 +20,15 @@ def shown(description: str | None = None, **more: object) -> Meta:
     return Meta(description=description, extra_json_schema=more)
 
 
-Exact = Annotated[str, shown(pattern="^-?[0-9]+/[0-9]+$")]
-Digest = Annotated[str, shown(pattern="^[0-9a-f]{64}$")]
+Exact = Annotated[str, extend_schema(pattern="^-?[0-9]+/[0-9]+$")]
+Digest = Annotated[str, extend_schema(pattern="^[0-9a-f]{64}$")]
 
 
-def _key(field: str) -> str:
+def _name_key(field: str) -> str:
     return field.rstrip("_")
 
 
-class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_key):
+class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_name_key):
     """A part of report.json. ``with`` and ``asked`` can't be names of fields: `_` follows there."""
 
 
@@ -44,7 +44,7 @@ class Labels(Fact, frozen=True, kw_only=True):
     """The labels that a cell may hold."""
 
     type: str
-    labels: Annotated[tuple[str, ...], shown(minItems=1)]
+    labels: Annotated[tuple[str, ...], extend_schema(minItems=1)]
     keys: int | None
     bins: tuple[str, ...] | None
     other: str | None
@@ -99,24 +99,24 @@ class Truth(Fact, frozen=True, kw_only=True):
 
     own: Number
     given_other: Number
-    labels_in_answer: Annotated[int, shown(minimum=1)]
+    labels_in_answer: Annotated[int, extend_schema(minimum=1)]
 
 
 class RecordsHalfwidth(Fact, frozen=True, kw_only=True):
     """The half-width of an estimate from so many records."""
 
-    records: Annotated[int, shown(minimum=1)]
-    halfwidth: Annotated[Number, shown(minimum=0)]
+    records: Annotated[int, extend_schema(minimum=1)]
+    halfwidth: Annotated[Number, extend_schema(minimum=0)]
 
 
 class AnswerError(Fact, frozen=True, kw_only=True):
     """What an answer errs; see ``record_tables.answer_error``."""
 
-    of: Annotated[str, shown(enum=["chance", "distance"])]
-    expected: Annotated[Number, shown(minimum=0)]
-    floor: Annotated[Number, shown(minimum=0)]
-    deviation: Annotated[Number, shown(minimum=0)]
-    typical_deviation: Annotated[Number, shown(minimum=0)]
+    of: Annotated[str, extend_schema(enum=["chance", "distance"])]
+    expected: Annotated[Number, extend_schema(minimum=0)]
+    floor: Annotated[Number, extend_schema(minimum=0)]
+    deviation: Annotated[Number, extend_schema(minimum=0)]
+    typical_deviation: Annotated[Number, extend_schema(minimum=0)]
     halfwidths: tuple[RecordsHalfwidth, ...]
     scale: Number | None
     classical_scale: Number | None
@@ -127,11 +127,11 @@ class RecordColumn(Fact, frozen=True, kw_only=True):
 
     name: str
     mechanism: Annotated[
-        str, shown(enum=["randomized-response", "subset-selection", "laplace", "piecewise"])
+        str, extend_schema(enum=["randomized-response", "subset-selection", "laplace", "piecewise"])
     ]
-    epsilon: Annotated[Number, shown(minimum=0)]
+    epsilon: Annotated[Number, extend_schema(minimum=0)]
     epsilon_exact: Exact
-    delta: Annotated[Number, shown(minimum=0)]
+    delta: Annotated[Number, extend_schema(minimum=0)]
     delta_exact: Exact
     weight: Exact
     null_chosen: bool
@@ -177,7 +177,7 @@ class MeanEstimate(Fact, frozen=True, kw_only=True):
 class CrossCell(Fact, frozen=True, kw_only=True):
     """The estimated share and number of the records with two labels."""
 
-    labels: Annotated[tuple[str, ...], shown(minItems=2, maxItems=2)]
+    labels: Annotated[tuple[str, ...], extend_schema(minItems=2, maxItems=2)]
     share: Number
     share_lower: Number
     share_upper: Number
@@ -189,14 +189,14 @@ class CrossCell(Fact, frozen=True, kw_only=True):
 class CrossTable(Fact, frozen=True, kw_only=True):
     """The estimates of a pair of columns."""
 
-    columns: Annotated[tuple[str, ...], shown(minItems=2, maxItems=2)]
+    columns: Annotated[tuple[str, ...], extend_schema(minItems=2, maxItems=2)]
     cells: tuple[CrossCell, ...]
 
 
 class Estimates(Fact, frozen=True, kw_only=True):
     """All that is estimated from a record-level table."""
 
-    rows: Annotated[int, shown(minimum=0)]
+    rows: Annotated[int, extend_schema(minimum=0)]
     interval: Number
     frequencies: tuple[Frequencies, ...]
     means: tuple[MeanEstimate, ...]
@@ -207,18 +207,18 @@ class RecordTable(Fact, frozen=True, kw_only=True):
     """A record-level table. What has a default is known once the records are drawn."""
 
     name: str
-    model: Annotated[str, shown(const="local")]
-    rows_per_unit: Annotated[int, shown(minimum=1)]
-    epsilon: Annotated[Number, shown(minimum=0)]
+    model: Annotated[str, extend_schema(const="local")]
+    rows_per_unit: Annotated[int, extend_schema(minimum=1)]
+    epsilon: Annotated[Number, extend_schema(minimum=0)]
     epsilon_exact: Exact
-    delta: Annotated[Number, shown(minimum=0)]
+    delta: Annotated[Number, extend_schema(minimum=0)]
     delta_exact: Exact
     asked_: Asked
-    columns: Annotated[tuple[RecordColumn, ...], shown(minItems=1)]
+    columns: Annotated[tuple[RecordColumn, ...], extend_schema(minItems=1)]
     file: str | None = None
-    format: Annotated[str | None, shown(enum=["csv", "parquet"])] = None
-    sha256: Annotated[str | None, shown(pattern="^[0-9a-f]{64}$")] = None
-    bytes: Annotated[int | None, shown(minimum=0)] = None
-    rows: Annotated[int | None, shown(minimum=0)] = None
+    format: Annotated[str | None, extend_schema(enum=["csv", "parquet"])] = None
+    sha256: Annotated[str | None, extend_schema(pattern="^[0-9a-f]{64}$")] = None
+    bytes: Annotated[int | None, extend_schema(minimum=0)] = None
+    rows: Annotated[int | None, extend_schema(minimum=0)] = None
     estimates: Estimates | None = None
     explained: tuple[str, ...]

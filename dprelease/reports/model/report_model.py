@@ -11,7 +11,7 @@ from typing import Annotated
 
 from dprelease.language import say
 from dprelease.reports.model.meaning_model import Meaning
-from dprelease.reports.model.record_model import Digest, Fact, Number, RecordTable, shown
+from dprelease.reports.model.record_model import Digest, Fact, Number, RecordTable, extend_schema
 from dprelease.reports.model.strategy_model import LinearFigure, StrategyFacts
 
 Scalar = str | int | float | bool | None
@@ -28,7 +28,9 @@ class Basic(Fact, frozen=True, kw_only=True):
     region: str | None
     sector: str | None
     approved_by: str | None
-    licence: Annotated[str | None, shown("Of the figures: an identifier of SPDX, or a URL.")] = None
+    licence: Annotated[
+        str | None, extend_schema("Of the figures: an identifier of SPDX, or a URL.")
+    ] = None
 
 
 class Bounding(Fact, frozen=True, kw_only=True):
@@ -42,13 +44,14 @@ class Bounding(Fact, frozen=True, kw_only=True):
 class PrivacyUnit(Fact, frozen=True, kw_only=True):
     """What is protected, and under which neighbours."""
 
-    unit: Annotated[str, shown(enum=["row", "column"])]
+    unit: Annotated[str, extend_schema(enum=["row", "column"])]
     unit_column: str | None
     description: str | None
-    adjacency: Annotated[str, shown(enum=["add-remove", "replace-one"])]
+    adjacency: Annotated[str, extend_schema(enum=["add-remove", "replace-one"])]
     bounding: Bounding | None
     population: Annotated[
-        int | None, shown("How many units there are in all, as the spec states: a public number.")
+        int | None,
+        extend_schema("How many units there are in all, as the spec states: a public number."),
     ] = None
 
 
@@ -69,7 +72,7 @@ class Composition(Fact, frozen=True, kw_only=True):
 class Implementation(Fact, frozen=True, kw_only=True):
     """The tool, and the mechanisms in words."""
 
-    tool: Annotated[str, shown(const="dprelease")]
+    tool: Annotated[str, extend_schema(const="dprelease")]
     mechanisms: tuple[str, ...]
 
 
@@ -78,9 +81,9 @@ class Deployment(Fact, frozen=True, kw_only=True):
 
     basic: Basic
     privacy_unit: PrivacyUnit
-    dp_variant: Annotated[str, shown(enum=["pure", "approximate", "zero-concentrated"])]
+    dp_variant: Annotated[str, extend_schema(enum=["pure", "approximate", "zero-concentrated"])]
     privacy_loss: PrivacyLoss
-    model: Annotated[str, shown(enum=["central", "local", "central and local"])]
+    model: Annotated[str, extend_schema(enum=["central", "local", "central and local"])]
     accounting: Composition
     implementation: Implementation
 
@@ -104,7 +107,7 @@ class Sensitivity(Fact, frozen=True, kw_only=True):
 
     l1: Number
     l2: Number | None
-    of: Annotated[str, shown(enum=["figures", "score", "rows", "weight"])]
+    of: Annotated[str, extend_schema(enum=["figures", "score", "rows", "weight"])]
     monotone: bool | None = None
     derivation: str
 
@@ -172,10 +175,10 @@ class Query(Fact, frozen=True, kw_only=True):
     implied: bool | None = None
     cells: int | None
     candidates: int | None
-    form: Annotated[str, shown(enum=["numbers", "choice", "quantiles"])]
+    form: Annotated[str, extend_schema(enum=["numbers", "choice", "quantiles"])]
     shares: Shares | None
     mechanism: Annotated[
-        str, shown(enum=["none", "laplace", "gaussian", "exponential", "permute-and-flip"])
+        str, extend_schema(enum=["none", "laplace", "gaussian", "exponential", "permute-and-flip"])
     ]
     epsilon: Number
     epsilon_exact: str
@@ -194,18 +197,18 @@ class Query(Fact, frozen=True, kw_only=True):
     explained: tuple[str, ...]
     stairs: tuple[int, ...] | None = None
     finishing: Annotated[
-        Finishing | None, shown("What is done to the noisy figures, and what comes of it.")
+        Finishing | None, extend_schema("What is done to the noisy figures, and what comes of it.")
     ] = None
     together: Annotated[
         str | None,
-        shown(
+        extend_schema(
             "The first of the queries that it is planned together with, if it is: their "
             "loss is stated by each, and paid for once."
         ),
     ] = None
     linear: Annotated[
         tuple[LinearFigure, ...],
-        shown(
+        extend_schema(
             "Published columns whose figures are factors times the released integers of "
             "one step at rows, each with independent noise of this law: parameter is a "
             "scale, or the variance of Gaussian noise. Cells over the labels of merged "
@@ -215,7 +218,7 @@ class Query(Fact, frozen=True, kw_only=True):
     ] = ()
     survey_weight: Annotated[
         str | None,
-        shown(
+        extend_schema(
             "The column of survey weights by which its records count; without it each counts once."
         ),
     ] = None
@@ -253,7 +256,7 @@ class Accounting(Fact, frozen=True, kw_only=True):
 class DataFile(Fact, frozen=True, kw_only=True):
     """How the file is read; of Parquet there is only the path."""
 
-    format: Annotated[str, shown(enum=["csv", "parquet", "arrow", "xlsx", "adbc", "frame"])]
+    format: Annotated[str, extend_schema(enum=["csv", "parquet", "arrow", "xlsx", "adbc", "frame"])]
     path: str
     delimiter: str | None = None
     quote: str | None = None
@@ -266,7 +269,7 @@ class DataFile(Fact, frozen=True, kw_only=True):
     max_lines_per_record: int | None = None
     design_effect: Annotated[
         Number | None,
-        shown(
+        extend_schema(
             "how many times the variance of a simple random sample that of the survey's "
             "estimates is, as the spec states",
             exclusiveMinimum=0,
@@ -297,7 +300,7 @@ class Column(Fact, frozen=True, kw_only=True):
 class ListFile(Fact, frozen=True, kw_only=True):
     """A file of public values that the release names."""
 
-    key: Annotated[str, shown(enum=["keys_file", "candidates_file"])]
+    key: Annotated[str, extend_schema(enum=["keys_file", "candidates_file"])]
     name: str
     file: str
     lines: str
@@ -310,7 +313,7 @@ class Hazard(Fact, frozen=True, kw_only=True):
     hazard: str
     status: Annotated[
         str,
-        shown(
+        extend_schema(
             "checked by the tool; stated in the spec by people; not checked by anybody; "
             "to be looked at. Version 0.2 wrote other words",
             enum=["checked", "stated", "not checked", "attention"],
@@ -325,7 +328,7 @@ class ReviewFacts(Fact, frozen=True, kw_only=True):
     reviewer: str | None = None
     role: str | None = None
     decision: Annotated[
-        str | None, shown(enum=["approved", "approved with conditions", "refused"])
+        str | None, extend_schema(enum=["approved", "approved with conditions", "refused"])
     ] = None
     date: str | None = None
     reference: str | None = None
@@ -342,7 +345,7 @@ class PlanFacts(Fact, frozen=True, kw_only=True):
     queries: tuple[Query, ...]
     strategies: Annotated[
         tuple[StrategyFacts, ...],
-        shown(
+        extend_schema(
             "Counts planned together, if there are any: what is released in their place, "
             "with exact laws, and how figures are combined of it. Noise is independent, "
             "so that variances and covariances of all sums of figures follow.",
@@ -351,7 +354,7 @@ class PlanFacts(Fact, frozen=True, kw_only=True):
     ] = ()
     perturb: Annotated[
         tuple[RecordTable, ...],
-        shown(
+        extend_schema(
             "Record-level tables, if there are any: laws exactly, and what they tell.", minItems=1
         ),
     ] = ()
@@ -362,7 +365,7 @@ class PlanFacts(Fact, frozen=True, kw_only=True):
     columns: tuple[Column, ...]
     lists: Annotated[
         tuple[ListFile, ...],
-        shown(
+        extend_schema(
             "Files of public values, if there are any. Their lines are published: those "
             "of a column's keys_file as labels, those of a query's candidates_file as "
             "what it may choose. The path is as the spec writes it.",
@@ -373,18 +376,20 @@ class PlanFacts(Fact, frozen=True, kw_only=True):
     hazards: tuple[Hazard, ...]
     review: Annotated[
         ReviewFacts | None,
-        shown("the words of [review], but for its attestations, which are among the hazards"),
+        extend_schema(
+            "the words of [review], but for its attestations, which are among the hazards"
+        ),
     ] = None
 
 
 class ColumnNames(Fact, frozen=True, kw_only=True):
     """What people read of a published column in place of its name and keys."""
 
-    title: Annotated[str | None, shown("Of the query, or of the column.")] = None
+    title: Annotated[str | None, extend_schema("Of the query, or of the column.")] = None
     unit: str | None = None
     decimals: int | None = None
-    labels: Annotated[Mapping[str, str] | None, shown("Texts for keys.")] = None
-    bins: Annotated[str | None, shown("The type of the edges, where keys are bins.")] = None
+    labels: Annotated[Mapping[str, str] | None, extend_schema("Texts for keys.")] = None
+    bins: Annotated[str | None, extend_schema("The type of the edges, where keys are bins.")] = None
 
 
 class TableColumn(Fact, frozen=True, kw_only=True):
@@ -394,17 +399,17 @@ class TableColumn(Fact, frozen=True, kw_only=True):
     """
 
     name: str
-    kind: Annotated[str, shown(enum=["key", "edge", "integer", "number", "text"])]
-    decimals: Annotated[int, shown(minimum=0)]
+    kind: Annotated[str, extend_schema(enum=["key", "edge", "integer", "number", "text"])]
+    decimals: Annotated[int, extend_schema(minimum=0)]
     type: str | None
     query: str | None
     description: str
     raw: Annotated[
         tuple[Number | None, ...] | None,
-        shown("The figures as released, where changed; null where hidden."),
+        extend_schema("The figures as released, where changed; null where hidden."),
     ] = None
     names: Annotated[
-        ColumnNames | None, shown("What people read in place of the name and the keys.")
+        ColumnNames | None, extend_schema("What people read in place of the name and the keys.")
     ] = None
 
 
@@ -414,7 +419,7 @@ class PublishedTable(Fact, frozen=True, kw_only=True):
     name: str
     file: str
     title: str
-    rows: Annotated[int, shown(minimum=0)]
+    rows: Annotated[int, extend_schema(minimum=0)]
     columns: tuple[TableColumn, ...]
 
 
@@ -427,7 +432,7 @@ class Spent(Fact, frozen=True, kw_only=True):
     epsilon: Number
     delta: Number
     by: str | None = None
-    rho: Annotated[Number | None, shown("where a cap of rho is")] = None
+    rho: Annotated[Number | None, extend_schema("where a cap of rho is")] = None
 
 
 class ComposedTotals(Fact, frozen=True, kw_only=True):
@@ -530,7 +535,9 @@ class Provenance(Fact, frozen=True, kw_only=True):
     interval: str
     plan: Annotated[
         str | None,
-        shown("digest of the plan that was run, as a saved plan has it", pattern="^[0-9a-f]{64}$"),
+        extend_schema(
+            "digest of the plan that was run, as a saved plan has it", pattern="^[0-9a-f]{64}$"
+        ),
     ] = None
 
 
@@ -567,7 +574,7 @@ class Changes(Fact, frozen=True, kw_only=True):
     figures: tuple[FigureChange, ...]
     redefined: Annotated[
         tuple[str, ...],
-        shown(
+        extend_schema(
             "Queries that are defined otherwise than in the last release: only where the "
             "condition alone is another, their figures are compared."
         ),
@@ -583,11 +590,11 @@ class ReportFacts(PlanFacts, frozen=True, kw_only=True):
     warnings: tuple[str, ...]
     provenance: Provenance
     language: Annotated[
-        str, shown("Language of the sentences; English if absent.", enum=["de", "fr"])
+        str, extend_schema("Language of the sentences; English if absent.", enum=["de", "fr"])
     ] = "en"
     changes: Annotated[
         Changes | None,
-        shown(
+        extend_schema(
             "What changed since the last release, if the spec names one. Figures are "
             "those of this release less those of the last one, with the half-width of "
             "the noise of both; of very many the first."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from dprelease.reports.model.record_model import Fact, Number, shown
+from dprelease.reports.model.record_model import Fact, Number, extend_schema
 
 
 class StrategyGroup(Fact, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class StrategyGroup(Fact, frozen=True, kw_only=True):
 class StrategyAxis(Fact, frozen=True, kw_only=True):
     """How labels of an axis are mixed: "each", "centred", "running" or "basis"."""
 
-    kind: Annotated[str, shown(enum=["each", "centred", "running", "basis"])]
+    kind: Annotated[str, extend_schema(enum=["each", "centred", "running", "basis"])]
     entries: tuple[tuple[int, ...], ...] = ()
 
 
@@ -38,8 +38,8 @@ class StrategyStep(Fact, frozen=True, kw_only=True):
     groups: tuple[int, ...]
     axes: tuple[StrategyAxis, ...]
     rows: tuple[str, ...]
-    family: Annotated[str, shown(enum=["none", "laplace", "gaussian"])]
-    parameter: Annotated[str, shown(pattern="^[0-9]+(/[0-9]+)?$")]
+    family: Annotated[str, extend_schema(enum=["none", "laplace", "gaussian"])]
+    parameter: Annotated[str, extend_schema(pattern="^[0-9]+(/[0-9]+)?$")]
     epsilon: Number
     delta: Number
     rho: Number | None
@@ -50,7 +50,7 @@ class StrategyTerm(Fact, frozen=True, kw_only=True):
 
     step: str
     row: int
-    factor: Annotated[str, shown(pattern="^-?[0-9]+(/[0-9]+)?$")]
+    factor: Annotated[str, extend_schema(pattern="^-?[0-9]+(/[0-9]+)?$")]
     groups: tuple[int, ...]
 
 
@@ -78,18 +78,20 @@ class StrategyFacts(Fact, frozen=True, kw_only=True):
     rho: Number | None
     groups: Annotated[
         tuple[StrategyGroup, ...],
-        shown("What cells are made by. A last label may be for records in no published group."),
+        extend_schema(
+            "What cells are made by. A last label may be for records in no published group."
+        ),
     ]
     steps: Annotated[
         tuple[StrategyStep, ...],
-        shown(
+        extend_schema(
             "What is released: groups are places in those of the strategy, rows say what "
             "the integers of a cell are, parameter is a scale or a Gaussian's variance."
         ),
     ]
     queries: Annotated[
         tuple[CombinedQuery, ...],
-        shown(
+        extend_schema(
             "Standard deviations of a figure's noise, planned together and alone, and "
             "the terms that add up to it: factor times the integers at a row of a step. "
             "Along each centred axis of n labels these are first replaced by n times "
@@ -119,7 +121,7 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
     share: tuple[str, ...] = ()
     fitted: Annotated[
         str,
-        shown(
+        extend_schema(
             "Columns with the same name here are one number: the sum of what is stated "
             "of each step times its weight."
         ),

@@ -13,11 +13,11 @@ from fractions import Fraction
 from msgspec.structs import replace
 
 from dprelease.local.answer_cells import LabelCells, choose_cells
-from dprelease.local.estimates import compute_chances, estimate_facts, estimates, round_figure
+from dprelease.local.estimates import compute_chances, estimate_all, estimate_facts, round_figure
 from dprelease.local.expected_error import compute_expected
 from dprelease.local.share_intervals import compute_quantile
 from dprelease.model import RecordStep, Response
-from dprelease.model.plan_json import exact, law_json
+from dprelease.model.plan_json import describe_law, exact
 from dprelease.model.record_tables import LaplaceLaw, StoredTable, SubsetLaw, WindowLaw
 from dprelease.reports.model.json_form import from_json
 from dprelease.reports.model.record_model import (
@@ -58,7 +58,7 @@ def describe_drawn_table(
         sha256=stored.sha256,
         bytes=stored.size,
         rows=stored.tally.rows,
-        estimates=from_json(Estimates, estimate_facts(estimates(step, stored.tally, interval))),
+        estimates=from_json(Estimates, estimate_facts(estimate_all(step, stored.tally, interval))),
     )
 
 
@@ -112,7 +112,7 @@ def _describe_column(response: Response, interval: Fraction) -> RecordColumn:
             upper=quantity.grid.upper,
             null_fill=quantity.null_fill,
         ),
-        law=from_json(LAWS[type(law)], law_json(law)),
+        law=from_json(LAWS[type(law)], describe_law(law)),
         truth=truth,
         error=answer_error(response, interval),
         explained=(),

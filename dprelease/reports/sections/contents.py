@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dprelease.combination.combined_figures import Published
 from dprelease.language import say
 from dprelease.model import OutputTable
-from dprelease.model.release import contact_address, licence_address
+from dprelease.model.release import find_contact_address, find_licence_address
 from dprelease.reports.metadata.dcat import build_dataset, write_citation
 from dprelease.reports.model.report_model import Approval, PlanFacts, ReportFacts
 from dprelease.reports.sections.budget_section import build_budget_section
@@ -117,7 +117,7 @@ def _iter_record_sections(facts: PlanFacts, level: float) -> Iterator[Section]:
 
 def _iter_basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
     basic = facts.deployment.basic
-    address, licence = contact_address(basic.contact or ""), basic.licence
+    address, licence = find_contact_address(basic.contact or ""), basic.licence
     for label, value in (
         (say("title.release"), basic.name),
         (say("title.curator"), basic.data_curator),
@@ -129,7 +129,7 @@ def _iter_basics(facts: PlanFacts) -> Iterator[tuple[str, str | Link]]:
         (say("title.region"), basic.region),
         (say("title.sector"), basic.sector),
         (say("title.approved_by"), basic.approved_by),
-        (say("title.licence"), licence and Link(licence, licence_address(licence))),
+        (say("title.licence"), licence and Link(licence, find_licence_address(licence))),
     ):
         if value:
             yield label, value

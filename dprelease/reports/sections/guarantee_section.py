@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from dprelease.language import say, say_count
-from dprelease.model.queries import column_name
+from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.number_text import join_few_names
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
 from dprelease.reports.model.meaning_model import Beliefs, GroupLoss
@@ -73,7 +73,7 @@ def _describe_fixed(facts: PlanFacts) -> Iterator[str]:
 
 
 def _list_columns(names: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(map(column_name, names)))
+    return list(dict.fromkeys(map(name_column, names)))
 
 
 def _iter_tiles(facts: PlanFacts) -> Iterator[Tile]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from dprelease.language import say, word
-from dprelease.model.queries import column_name
+from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.number_text import join_few_names, join_names
 from dprelease.reports.charts.noises import join_alternatives
 from dprelease.reports.model.report_model import Basic, ReportFacts
@@ -35,7 +35,7 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
         "reading.noise_moe",
         level=level,
     )
-    weighted = [column_name(query.name) for query in facts.queries if query.survey_weight]
+    weighted = [name_column(query.name) for query in facts.queries if query.survey_weight]
     if weighted:
         yield say(
             "reading.weighted",
@@ -57,7 +57,7 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     finishes = [query.finishing for query in facts.queries]
     yield from _explain_negative(facts)
     added = [query for query in facts.queries if STATISTICS[query.statistic].adds_up]
-    together = [column_name(query.name) for query in facts.queries if query.together]
+    together = [name_column(query.name) for query in facts.queries if query.together]
     alone = [query.finishing for query in added if not query.together]
     disagreeing = [finish is None or not finish.consistent for finish in alone]
     if any(disagreeing):
@@ -76,7 +76,7 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     if together:
         yield from _explain_strategies(list(dict.fromkeys(together)))
     if alone:
-        names = [column_name(query.name) for query in added if not query.together]
+        names = [name_column(query.name) for query in added if not query.together]
         yield say(
             "reading.combine_cells",
             names=join_few_names(list(dict.fromkeys(names))),
@@ -104,7 +104,7 @@ def _of_shares(facts: ReportFacts) -> Iterator[str]:
     every: dict[bool, list[str]] = {True: [], False: []}
     for query in facts.queries:
         if STATISTICS[query.statistic].keys.where_is_numerator:
-            every[query.among is None].append(column_name(query.name))
+            every[query.among is None].append(name_column(query.name))
     if every[False]:
         yield say(
             "reading.shares.of_known",
@@ -139,7 +139,7 @@ def _explain_negative(facts: ReportFacts) -> Iterator[str]:
 def _explain_additivity(facts: ReportFacts) -> Iterator[str]:
     """Say which figures are not for adding up, but for those of which the statistic says more."""
     names = [
-        column_name(query.name)
+        name_column(query.name)
         for query in facts.queries
         for statistic in [STATISTICS[query.statistic]]
         if not (statistic.adds_up or statistic.counts or statistic.names)
@@ -162,7 +162,7 @@ def _explain_strategies(names: Sequence[str]) -> Iterator[str]:
 def _explain_finishing(facts: ReportFacts) -> Iterator[str]:
     """Say which figures agree, are at least 0, whole or rounded."""
     finishings = [
-        (column_name(query.name), query.finishing) for query in facts.queries if query.finishing
+        (name_column(query.name), query.finishing) for query in facts.queries if query.finishing
     ]
     sentences = {
         say("reading.finished.agree"): [n for n, f in finishings if f.consistent],

@@ -13,7 +13,7 @@ from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.expression import combine
 from dprelease.errors import Failure
 from dprelease.language import say, say_count
-from dprelease.model.outputs import ending_beside
+from dprelease.model.outputs import get_ending
 from dprelease.reports.model.report_model import ReportFacts
 from dprelease.reports.sections.document import Bullets, Paragraph, Section, Table
 from dprelease.statistics.statistic_registry import get_statistic
@@ -53,7 +53,7 @@ def _describe_misses(facts: ReportFacts, level: float) -> Iterator[str]:
         table.rows
         for table in facts.tables
         for column in table.columns
-        if ending_beside(column.name, column.query) == "_noise_moe"
+        if get_ending(column.name, column.query) == "_noise_moe"
     )
     if halves:
         expected = halves * (100 - level) / 100

@@ -26,7 +26,7 @@ def number_or_none(amount: Fraction | None) -> int | float | None:
     return None if amount is None else to_json_number(amount)
 
 
-def downward(amount: Fraction | None) -> int | float | None:
+def to_json_remaining(amount: Fraction | None) -> int | float | None:
     """What is left of a cap as a JSON number, rounded down."""
     return None if amount is None else -to_json_number(-amount)
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from dprelease.errors import Failure
 from dprelease.model import Database, InputColumn
-from dprelease.sources.shared.column_names import hint_at_name
+from dprelease.sources.shared.column_names import suggest_name
 from dprelease.sources.shared.data_failures import build_data_failure
 
 URI_KEY, TABLE_KEY = "data.uri_env", "data.table"
@@ -99,7 +99,7 @@ def build_no_column_failure(database: Database, name: str, names: Iterable[str] 
     """The table has no such column among its ``names``."""
     message = f'{".".join(database.table)} has no column "{name}"'
     usual = "it must have exactly this name, upper and lower case included"
-    hint = hint_at_name(names, name, usual)
+    hint = suggest_name(names, name, usual)
     return build_data_failure("E405", message, hint, TABLE_KEY)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from dprelease.errors import Failure
 from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn
-from dprelease.sources.shared.column_names import hint_at_name
+from dprelease.sources.shared.column_names import suggest_name
 from dprelease.sources.shared.data_failures import build_data_failure
 
 WIDEST = 38  # digits of a decimal that DuckDB holds exactly
@@ -54,7 +54,7 @@ def choose_type(
         raise build_data_failure(
             "E405",
             f'{pattern} has no column "{name}"',
-            hint_at_name(
+            suggest_name(
                 schema.names, name, "it must have exactly this name, upper and lower case included"
             ),
         )

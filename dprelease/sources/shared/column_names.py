@@ -13,7 +13,7 @@ def find_places(names: Sequence[str | None], target: str) -> list[int]:
     return [place for place, name in enumerate(names) if name and normalize(name) == target]
 
 
-def hint_at_name(names: Iterable[str | None], target: str, usual: str) -> str:
+def suggest_name(names: Iterable[str | None], target: str, usual: str) -> str:
     """The usual hint, or that a column is there whose name is almost the wanted one."""
     if any(name and _fold(name) == _fold(target) for name in names):
         return (

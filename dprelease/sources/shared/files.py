@@ -13,7 +13,7 @@ from msgspec import Struct
 from dprelease.files.csv_line import split_line
 from dprelease.files.uris import is_uri
 from dprelease.model import Dialect, InputColumn, Source
-from dprelease.sources.shared.column_names import find_places, hint_at_name
+from dprelease.sources.shared.column_names import find_places, suggest_name
 from dprelease.sources.shared.data_failures import build_data_failure
 from dprelease.sources.shared.locations import (
     find_packing,
@@ -176,7 +176,7 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
         if not places:
             where = "the header" if dialect.header else "[data] names"
             usual = f"{where} must hold exactly this name, upper and lower case included"
-            hint = hint_at_name(names, name, usual)
+            hint = suggest_name(names, name, usual)
             raise build_data_failure("E405", f'{source.pattern} has no column "{name}"', hint)
         if len(places) > 1:
             message = f'{source.pattern} has several columns "{name}"'

@@ -12,7 +12,7 @@ from dprelease.engines.duckdb.field_reader import RECORDS, Columns, RecordStream
 from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import col
 from dprelease.model import Dialect, InputColumn, Source
-from dprelease.sources.shared.column_names import find_places, hint_at_name
+from dprelease.sources.shared.column_names import find_places, suggest_name
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split, resolve
 from dprelease.sources.shared.locations import get_size
@@ -139,7 +139,7 @@ def _find_column(header: Row, name: str, pattern: str) -> int:
     columns = [list(header)[place] for place in find_places(list(header.values()), name)]
     if not columns:
         usual = "the first row must hold exactly this name, upper and lower case included"
-        hint = hint_at_name(header.values(), name, usual)
+        hint = suggest_name(header.values(), name, usual)
         raise build_data_failure("E405", f'{pattern} has no column "{name}"', hint)
     if len(columns) > 1:
         raise build_data_failure(

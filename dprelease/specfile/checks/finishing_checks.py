@@ -187,7 +187,7 @@ def _find_wrong_condition(query: Query, queries: Sequence[Query], home: Home) ->
     minimums = {"noise_moe": Fraction(0)}
     if query.finish.nonnegative:
         minimums |= {"value": Fraction(0), query.column_name: Fraction(0)}
-    if not node.columns():
+    if not node.list_columns():
         return home, "E261", "publish_if names no figure", "such as value >= 20"
     if is_never_true(node, minimums):
         message = f"publish_if never holds, so that {show(query.column_name)} would be empty"

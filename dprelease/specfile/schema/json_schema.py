@@ -20,7 +20,7 @@ from dprelease.specfile.schema.section_reader import Choice, Key, Section
 from dprelease.specfile.schema.sections import SECTIONS
 from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import SpecKeys
-from dprelease.statistics.statistic_registry import STATISTICS, own_keys
+from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 TITLE = "dprelease spec"
@@ -256,7 +256,7 @@ def _build_takes(keys: SpecKeys) -> Fragment:
     taken = {key.name for key in keys.own}
     if set(_TOGETHER) <= taken:
         schema["dependentRequired"] = _TOGETHER
-    refused = [name for name in own_keys() if name not in taken]
+    refused = [name for name in list_own_keys() if name not in taken]
     if keys.column is ColumnUse.NONE:
         refused.append("column")
     if not keys.column.has_bins:

@@ -26,7 +26,7 @@ from dprelease.specfile.schema.query_tables import read_half
 from dprelease.specfile.schema.section_reader import Key
 from dprelease.statistics.shared import spec_keys as kinds
 from dprelease.statistics.shared.spec_keys import Kind
-from dprelease.statistics.statistic_registry import own_keys
+from dprelease.statistics.statistic_registry import list_own_keys
 
 READERS: Mapping[Kind[Any], Callable[[object], object]] = {
     kinds.WHOLE_NUMBER: read_whole_number,
@@ -50,5 +50,6 @@ READERS: Mapping[Kind[Any], Callable[[object], object]] = {
 def read_own_keys() -> dict[str, Key[Any]]:
     """Make the section's keys of those that statistics declare."""
     return {
-        name: Key(READERS[own.kind], own.meaning, own.absent) for name, own in own_keys().items()
+        name: Key(READERS[own.kind], own.meaning, own.absent)
+        for name, own in list_own_keys().items()
     }

@@ -101,28 +101,28 @@ class QueryReader(Protocol):
     Whatever gives None has had its complaint.
     """
 
-    def value(self, key: OwnKey[T]) -> T | None:
+    def read_value(self, key: OwnKey[T]) -> T | None:
         """Give the value of a key; None if it is absent or was refused."""
 
-    def where(self) -> str | None:
+    def read_where(self) -> str | None:
         """Give the text of the query's condition."""
 
-    def condition(self, text: str | None, *keys: str | int) -> Expression | None:
+    def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
         """Read a condition that stands at some keys."""
 
-    def miss(self, key: str, hint: str) -> None:
+    def note_missing(self, key: str, hint: str) -> None:
         """Complain that a key which the statistic needs is absent, if it surely is."""
 
     def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
         """Complain of what stands at some keys."""
 
-    def ratio_part(self, key: OwnKey[object]) -> Part | None:
+    def read_ratio_part(self, key: OwnKey[object]) -> Part | None:
         """Read what a ratio divides, or divides by."""
 
-    def listed_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
+    def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the grid integers that ``candidates`` or its file lists for a column."""
 
-    def scored_candidates(self) -> Candidates | None:
+    def read_scored_candidates(self) -> Candidates | None:
         """Read the candidates and their score."""
 
 

@@ -342,7 +342,7 @@ class Statistic(ABC):
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
         """Read what was released: estimates, noise intervals, flags."""
 
-    def columns_together(
+    def build_joint_columns(
         self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
     ) -> list[OutputColumn]:
         """Read a figure whose number of records is fitted to the integers of other steps too."""

@@ -112,11 +112,15 @@ class TwoSums(Statistic):
         return [
             *self.share_columns(step, share, half, interval),
             *count_columns(
-                step, noisy, self.scale(step.query).width, interval, self.words_behind(step.query)
+                step,
+                noisy,
+                self.scale(step.query).width,
+                interval,
+                self.name_sentence_behind(step.query),
             ),
         ]
 
-    def words_behind(self, query: Query) -> str:
+    def name_sentence_behind(self, query: Query) -> str:
         """Name the sentence that says what the number of records is."""
         return self.behind if query.survey_weight is None else self.behind_weighted
 
@@ -169,10 +173,12 @@ def count_columns(
     totals = reduce(add, (pack_lanes(row, width) for row in noisy))
     half = (2 * compute_noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
-    return counts_in_steps(step, counts, half, interval, sentence(meaning, name=step.query.name))
+    return build_count_columns(
+        step, counts, half, interval, sentence(meaning, name=step.query.name)
+    )
 
 
-def counts_in_steps(
+def build_count_columns(
     step: Step, counts: Sequence[int], half: int, interval: Fraction, meaning: Text
 ) -> list[OutputColumn]:
     """Publish counts with their half-width, both in steps of weights."""

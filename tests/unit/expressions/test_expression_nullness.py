@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dprelease.expressions import parse_tree
-from dprelease.expressions.nullness import null_columns
+from dprelease.expressions.nullness import find_null_columns
 from dprelease.model import ColumnType as T
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "oracle"))
@@ -52,7 +52,7 @@ NOT_DECIDED = [
 @pytest.mark.parametrize(("text", "columns"), DECIDED.items())
 def test_the_columns_decide(text: str, columns: set[str]) -> None:
     node = parse_tree(text, TYPES)
-    assert null_columns(node) == columns
+    assert find_null_columns(node) == columns
     for values in product(*VALUES.values()):
         row = dict(zip(VALUES, values, strict=True))
         assert (evaluate(node, row) is None) == any(row[name] is None for name in columns)
@@ -60,4 +60,4 @@ def test_the_columns_decide(text: str, columns: set[str]) -> None:
 
 @pytest.mark.parametrize("text", NOT_DECIDED)
 def test_of_other_forms_nothing_is_said(text: str) -> None:
-    assert null_columns(parse_tree(text, TYPES)) is None
+    assert find_null_columns(parse_tree(text, TYPES)) is None

@@ -47,7 +47,7 @@ def test_cells_are_mixed_as_the_matrices_say(
     table: tuple[list[int], list[int], list[AxisMatrix]],
 ) -> None:
     exact, sizes, axes = table
-    outputs = [axis.outputs(size) for axis, size in zip(axes, sizes, strict=True)]
+    outputs = [axis.count_outputs(size) for axis, size in zip(axes, sizes, strict=True)]
     expected = [
         sum(
             cell

@@ -17,7 +17,7 @@ from dprelease.ledger.totals import (
     sum_spent,
 )
 from dprelease.model import Loss
-from dprelease.model.periods import Span, nearly_a_date, parse_period
+from dprelease.model.periods import Span, is_nearly_a_date, parse_period
 
 CAPS = Caps(Fraction(10), Fraction(1, 10**5))
 
@@ -158,10 +158,10 @@ def test_totals_over_time_are_those_of_the_runs_so_far(runs: list[Terms]) -> Non
 @pytest.mark.parametrize("period", ["2026-1", "2026_02", "2026-02-30", "2026-Q0", "2025-W53",
                                     "2026-", "2026-02.", "202602", "20260214"])  # fmt: skip
 def test_what_looks_like_a_date_and_is_none(period: str) -> None:
-    assert nearly_a_date(period)
+    assert is_nearly_a_date(period)
 
 
 @pytest.mark.parametrize("period", ["2026", "2026-02", "2026-w07", "spring", "7", "batch-2026-1",
                                     "12345", "2026a"])  # fmt: skip
 def test_what_is_a_date_or_looks_like_none(period: str) -> None:
-    assert not nearly_a_date(period)
+    assert not is_nearly_a_date(period)

@@ -11,7 +11,7 @@ import pytest
 from record_laws import ENDS, answers, labelled, numeric, sample, step_of, tally_of, window
 
 from dprelease.local.answer_variance import compute_window_variance
-from dprelease.local.estimates import compute_chances, estimates
+from dprelease.local.estimates import compute_chances, estimate_all
 from dprelease.model import Grid, LaplaceLaw, RecordStep, SubsetLaw, Tally, WindowLaw
 
 KEEP = Fraction(3, 5)
@@ -43,7 +43,7 @@ def expectations(step: RecordStep, records: list[tuple[int, ...]]) -> dict[objec
             array(step, place, [answer for answer, _ in outcome[place::width]])
             for place in range(width)
         ]
-        found = estimates(step, tally_of(step, [columns]), ENDS)
+        found = estimate_all(step, tally_of(step, [columns]), ENDS)
         values: dict[object, Fraction] = {}
         for each in found.shares:
             values |= {(each.column, i): one.value for i, one in enumerate(each.figures)}
@@ -107,19 +107,19 @@ def test_the_largest_variance_of_levels_is_found() -> None:
 def test_a_mean_with_laplace_noise_is_the_mean_of_the_answers() -> None:
     step = step_of(numeric("n", GRID, LaplaceLaw(Fraction(7))))
     tally = Tally(4, sums={"n": Fraction(10)})
-    (mean,) = estimates(step, tally, ENDS).means
+    (mean,) = estimate_all(step, tally, ENDS).means
     assert mean.figure.value == Fraction(10, 4) / 4
     assert mean.figure.lower < Fraction(10, 16) < mean.figure.upper
 
 
 def test_nothing_is_estimated_of_no_records() -> None:
     step = step_of(labelled("a", ["x", "y"], KEEP))
-    assert estimates(step, tally_of(step, []), ENDS).shares == ()
+    assert estimate_all(step, tally_of(step, []), ENDS).shares == ()
 
 
 def test_a_single_label_is_everybodys() -> None:
     step = step_of(labelled("a", ["x"], Fraction(1)))
-    (found,) = estimates(step, Tally(5, {"a": (5,)}), ENDS).shares
+    (found,) = estimate_all(step, Tally(5, {"a": (5,)}), ENDS).shares
     assert found.figures[0].value == 1
 
 
@@ -141,7 +141,7 @@ def test_estimates_of_many_records_are_close() -> None:
     codes = [0] * 3000 + [1] * 1000
     values = [rng.randint(-4, 8) for _ in codes]
     columns = [sample(step.responses[0], codes, rng), sample(step.responses[1], values, rng)]
-    found = estimates(step, tally_of(step, [columns]), Fraction(999_999, 10**6))
+    found = estimate_all(step, tally_of(step, [columns]), Fraction(999_999, 10**6))
     truth = (0.75, 0.25, 0, 0)
     for figure, share in zip(found.shares[0].figures, truth, strict=True):
         assert figure.lower <= share <= figure.upper

@@ -27,7 +27,7 @@ from record_laws import (
 from dprelease.errors import Failure
 from dprelease.local import read_table
 from dprelease.local.answer_cells import NumberCells, choose_cells, choose_separator
-from dprelease.local.estimates import estimates
+from dprelease.local.estimates import estimate_all
 from dprelease.model import ColumnType, Grid, LaplaceLaw, RecordStep, WindowLaw
 
 KEEP = Fraction(3, 4)
@@ -76,10 +76,10 @@ def test_what_is_written_is_read_back(form: str) -> None:
 def test_both_formats_tell_the_same() -> None:
     columns = columns_of(STEP)
     told = [
-        estimates(STEP, tally_of(STEP, read(STEP, file_of(STEP, columns, form), form)), ENDS)
+        estimate_all(STEP, tally_of(STEP, read(STEP, file_of(STEP, columns, form), form)), ENDS)
         for form in ("csv", "parquet")
     ]
-    assert told[0] == told[1] == estimates(STEP, tally_of(STEP, [columns]), ENDS)
+    assert told[0] == told[1] == estimate_all(STEP, tally_of(STEP, [columns]), ENDS)
 
 
 def test_batches_are_as_good_as_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,7 +51,7 @@ def test_laplace_from_rho_rounds_to_more_noise() -> None:
 
 
 def test_gaussian_states_what_it_was_calibrated_for() -> None:
-    shift = shifts.single(1)
+    shift = shifts.build_single_shift(1)
     noise = gaussian.calibrate(shift, F(1), F("1e-5"))
     assert noise == Noise(NoiseFamily.GAUSSIAN, F(14))
     stated = gaussian.compute_loss(noise, shift, F("1e-5"), F(1))
@@ -63,7 +63,7 @@ def test_gaussian_states_what_it_was_calibrated_for() -> None:
 
 
 def test_gaussian_from_rho_is_exact_and_tighter_than_zcdp() -> None:
-    shift = shifts.pair(5, 5)
+    shift = shifts.build_pair_shift(5, 5)
     noise = gaussian.calibrate_rho(shift, F("0.1"))
     assert noise.parameter == 250
     loss = gaussian.compute_loss(noise, shift, F("1e-6"))
@@ -74,14 +74,14 @@ def test_gaussian_from_rho_is_exact_and_tighter_than_zcdp() -> None:
 def test_what_never_changes_needs_no_noise_and_costs_nothing() -> None:
     assert laplace.calibrate(0, F(1)) == NONE
     assert laplace.calibrate_rho(0, F(1)) == NONE
-    assert gaussian.calibrate(shifts.zero(), F(1), F("1e-6")) == NONE
-    assert gaussian.calibrate_rho(shifts.zero(), F(1)) == NONE
+    assert gaussian.calibrate(shifts.build_zero_shift(), F(1), F("1e-6")) == NONE
+    assert gaussian.calibrate_rho(shifts.build_zero_shift(), F(1)) == NONE
     assert laplace.compute_loss(NONE, 0) == NOTHING
-    assert gaussian.compute_loss(NONE, shifts.zero(), F("1e-6")) == NOTHING
+    assert gaussian.compute_loss(NONE, shifts.build_zero_shift(), F("1e-6")) == NOTHING
 
 
 def test_nonsense_is_refused() -> None:
-    single = shifts.single(1)
+    single = shifts.build_single_shift(1)
     for call in (
         lambda: laplace.calibrate(1, F(0)),
         lambda: laplace.calibrate(-1, F(1)),

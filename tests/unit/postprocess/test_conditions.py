@@ -18,7 +18,7 @@ ROWS = {"value": [900, 899, None], "noise_moe": [100, None, 5], "visits": [3, -4
 def true_for(text: str) -> list[bool]:
     node = read(text, NAMES)
     places = {"value": 1, "noise_moe": 1, "visits": 0}
-    return evaluate_rows(node, [(ROWS[name], places[name]) for name in node.columns()])
+    return evaluate_rows(node, [(ROWS[name], places[name]) for name in node.list_columns()])
 
 
 @pytest.mark.parametrize(
@@ -107,5 +107,5 @@ def test_what_is_said_never_to_hold_holds_nowhere(text):
     if is_never_true(node, {"value": Fraction(0)}):
         rows = [(value, visits) for value in range(5) for visits in range(-2, 5)]
         places = {"value": 0, "visits": 1}
-        columns = [([row[places[name]] for row in rows], 0) for name in node.columns()]
+        columns = [([row[places[name]] for row in rows], 0) for name in node.list_columns()]
         assert not any(evaluate_rows(node, columns))

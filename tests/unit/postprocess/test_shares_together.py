@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
-from dprelease.postprocess.finishing.shares_together import MOST_LAWS, shares_together
+from dprelease.postprocess.finishing.shares_together import MOST_LAWS, find_joint_shares
 from dprelease.specfile import load
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reports"))
@@ -31,7 +31,7 @@ def plan_of(*shares: Share, **privacy: Any) -> Plan:
 
 
 def together(plan: Plan) -> set[tuple[str, ...]]:
-    return {found.queries for found in shares_together(plan).values()}
+    return {found.queries for found in find_joint_shares(plan).values()}
 
 
 @pytest.mark.parametrize("privacy", [{}, PEOPLE, {"adjacency": "replace-one"}, {"delta": DELTA}])
@@ -50,7 +50,7 @@ def test_shares_of_the_same_records_have_one_count(
 ) -> None:
     plan = plan_of(share("a", one), share("b", other), **privacy)
     assert together(plan) == {("a", "b")}
-    fit = shares_together(plan)["a"].fit
+    fit = find_joint_shares(plan)["a"].fit
     assert fit.weight("a") + fit.weight("b") == 1
 
 
@@ -92,7 +92,7 @@ def test_weighted_records_are_not_those_that_count_once() -> None:
 
 def test_less_noise_weighs_more() -> None:
     plan = plan_of(share("a", epsilon=2), share("b", "days > 9", epsilon=1))
-    fit = shares_together(plan)["a"].fit
+    fit = find_joint_shares(plan)["a"].fit
     assert (fit.weight("a"), fit.weight("b")) == (fit.weight("b") * 4, 1 - fit.weight("a"))
 
 
@@ -105,7 +105,7 @@ def test_shares_of_all_records_are_as_they_were() -> None:
 
 def test_the_order_in_the_spec_changes_no_count() -> None:
     shares = [share("a", epsilon=2), share("b", "days > 9"), share("c", "days > 5")]
-    fits = [shares_together(plan_of(*order))["a"].fit for order in (shares, shares[::-1])]
+    fits = [find_joint_shares(plan_of(*order))["a"].fit for order in (shares, shares[::-1])]
     assert fits[0] == fits[1]
 
 

@@ -26,7 +26,7 @@ from dprelease.model.privacy_events import (
     Pure,
     Range,
 )
-from dprelease.model.shift import general, single
+from dprelease.model.shift import build_general_shift, build_single_shift
 from dprelease.privacy import composition as accounting
 from dprelease.privacy import (
     discrete_gaussian,
@@ -41,7 +41,7 @@ Number = F | float | int
 Found = Callable[[], Number | tuple[Number, ...]]
 
 D5, D6 = F("1e-5"), F("1e-6")
-ONE = single(1)
+ONE = build_single_shift(1)
 TENTH = Loss(F("0.1"), F(0), zcdp.bound_pure_rho(F("0.1")))
 WIDE = 10**6  # steps of a grid so fine that the discrete law is the continuous one
 SIX = residual_planner.least_variances(
@@ -136,11 +136,15 @@ GAUSSIANS: list[tuple[str, str, Found]] = [
     ("sigma (.5, 1e-6)", "8.05761848", lambda: 1 / discrete_gaussian.guess_mu(0.5, 1e-6)),
     ("sigma (10, 1e-6)", "0.541086832", lambda: 1 / discrete_gaussian.guess_mu(10, 1e-6)),
     ("mu (1, 1e-6)", "0.2367043807", lambda: discrete_gaussian.guess_mu(1, 1e-6)),
-    ("delta (mu=1, 1)", "0.1269367375", lambda: discrete_gaussian.continuous_delta(F(1), F(1))),
+    (
+        "delta (mu=1, 1)",
+        "0.1269367375",
+        lambda: discrete_gaussian.bound_continuous_delta(F(1), F(1)),
+    ),
     (
         "delta (mu=1, 4.8865541175)",
         "1.000000000e-6",
-        lambda: discrete_gaussian.continuous_delta(F(1), F("4.8865541175")),
+        lambda: discrete_gaussian.bound_continuous_delta(F(1), F("4.8865541175")),
     ),
 ]
 CONCENTRATED: list[tuple[str, str, Found]] = [
@@ -219,14 +223,14 @@ def test_advanced_composition() -> None:
 def test_analytic_sigma_is_certain_and_least(epsilon: str, delta: str, sigma: str) -> None:
     """The search for it is in floats; this is the enclosed curve on either side of the digits."""
     below, above = F(sigma) - unit(sigma) / 2, F(sigma) + unit(sigma) / 2
-    assert discrete_gaussian.continuous_delta(below**-2, F(epsilon)) > F(delta)
-    assert discrete_gaussian.continuous_delta(above**-2, F(epsilon)) < F(delta)
+    assert discrete_gaussian.bound_continuous_delta(below**-2, F(epsilon)) > F(delta)
+    assert discrete_gaussian.bound_continuous_delta(above**-2, F(epsilon)) < F(delta)
 
 
 def test_integers_need_more_than_the_continuous_sigma() -> None:
     assert discrete_gaussian.bound_delta(F("4.2247") ** 2, ONE, F(1)) > D6
     assert discrete_gaussian.bound_delta(F("4.231") ** 2, ONE, F(1)) <= D6
-    assert discrete_gaussian.continuous_delta(F("4.2247") ** -2, F(1)) <= D6
+    assert discrete_gaussian.bound_continuous_delta(F("4.2247") ** -2, F(1)) <= D6
 
 
 # --- losses composed numerically ----------------------------------------------------------------
@@ -240,7 +244,12 @@ LOSSES: list[tuple[str, str, list[Counted], F]] = [
     ("Laplace at .5", "0.500000", [(Laplace(F(WIDE), WIDE), 1)], F("0.2211992169")),
     ("discrete Gaussian 1", "4.49959098", [(Gaussian(F(1), ONE), 1)], D6),
     ("discrete Gaussian 25", "0.500000", [(Gaussian(F(25), ONE), 1)], F("4.9776303e-4")),
-    ("100 Gaussians are one", "4.88655", [(Gaussian(F(100 * WIDE), single(1000)), 100)], D6),
+    (
+        "100 Gaussians are one",
+        "4.88655",
+        [(Gaussian(F(100 * WIDE), build_single_shift(1000)), 100)],
+        D6,
+    ),
 ]
 
 
@@ -269,7 +278,7 @@ def test_a_hundred_selections_cost_what_one_by_one_cost() -> None:
     "event",
     [
         Laplace(F(7), 3),
-        Gaussian(F(40), general(2, 2)),
+        Gaussian(F(40), build_general_shift(2, 2)),
         Range(F(1)),
         Pure(F(1, 5)),
         Approximate(F(1, 5), F("1e-9")),
@@ -286,7 +295,9 @@ def test_from_seven_to_ten_counts_on_gaussian_noise_is_less(epsilon: str, first:
     """The first number of counts for which it is, with the tightest accounting of Laplace noise."""
 
     def better(counts: int) -> bool:
-        sigma2 = discrete_gaussian.find_least_sigma2(general(counts, counts), F(epsilon), D6)
+        sigma2 = discrete_gaussian.find_least_sigma2(
+            build_general_shift(counts, counts), F(epsilon), D6
+        )
         scale = (1 - F(1, 1000)) * counts / F(epsilon)
         # Less than this scale does not do, not even by composing losses numerically.
         assert loss_distributions.estimate_epsilon([(Laplace(scale, 1), counts)], D6) > F(epsilon)

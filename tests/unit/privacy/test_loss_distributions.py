@@ -36,7 +36,7 @@ from dprelease.privacy.composition import (
 )
 from dprelease.privacy.loss_distributions import estimate_epsilon
 
-ONE = shifts.single(1)
+ONE = shifts.build_single_shift(1)
 MILLIONTH = F(1, 10**6)
 CONTINUOUS = 10**9  # so fine a grid is as good as none
 
@@ -45,8 +45,8 @@ KINDS: list[Event] = [
     Laplace(F(31), 4),
     Laplace(F(10 * CONTINUOUS), CONTINUOUS),
     Gaussian(F(50), ONE),
-    Gaussian(F(12), shifts.pair(1, 2)),
-    Gaussian(F(9 * 10**8), shifts.general(10**7, 5)),
+    Gaussian(F(12), shifts.build_pair_shift(1, 2)),
+    Gaussian(F(9 * 10**8), shifts.build_general_shift(10**7, 5)),
     Gaussian(F(30), shifts.split(4)),
     Range(F(1, 8)),
     Pure(F(1, 9)),
@@ -78,10 +78,13 @@ def assert_confirmed(events: list[Counted], delta: F) -> None:
         ([(Pure(F(1, 10)), 100)], 4.7745675881),  # optimal: Kairouz, Oh and Viswanath 2015
         ([(Laplace(F(10), 1), 100)], 4.7745675881),  # by 1 it is randomised response
         ([(Laplace(F(10 * CONTINUOUS), CONTINUOUS), 100)], 4.69267),
-        ([(Gaussian(F(CONTINUOUS**2), shifts.single(CONTINUOUS)), 1)], 4.8865541175),
+        ([(Gaussian(F(CONTINUOUS**2), shifts.build_single_shift(CONTINUOUS)), 1)], 4.8865541175),
         ([(Gaussian(F(1), ONE), 1)], 4.4995909822),
         # 100 times mu = 1/10 is mu = 1
-        ([(Gaussian(F(100 * CONTINUOUS**2), shifts.single(CONTINUOUS)), 100)], 4.8865541175),
+        (
+            [(Gaussian(F(100 * CONTINUOUS**2), shifts.build_single_shift(CONTINUOUS)), 100)],
+            4.8865541175,
+        ),
     ],
 )
 def test_golden_epsilons(events: list[Counted], expected: float) -> None:
@@ -90,8 +93,8 @@ def test_golden_epsilons(events: list[Counted], expected: float) -> None:
 
 
 def test_epsilon_of_a_large_delta() -> None:
-    event = Gaussian(F(CONTINUOUS**2), shifts.single(CONTINUOUS))
-    twice = Gaussian(F(2 * CONTINUOUS**2), shifts.single(CONTINUOUS))
+    event = Gaussian(F(CONTINUOUS**2), shifts.build_single_shift(CONTINUOUS))
+    twice = Gaussian(F(2 * CONTINUOUS**2), shifts.build_single_shift(CONTINUOUS))
     for events in ([(event, 1)], [(twice, 2)]):
         assert estimate_epsilon(events, F("0.1269367375")) == pytest.approx(1, rel=1e-5)
 
@@ -161,7 +164,7 @@ def exactly(events: list[Counted], epsilons: list[F]) -> list[mp.mpf]:
         [(Laplace(F(2), 3), 2), (Laplace(F(31, 7), 2), 3)],
         [(Gaussian(F(2), ONE), 3)],
         [(Gaussian(F(1, 3), ONE), 2)],
-        [(Gaussian(F(5), shifts.pair(1, 2)), 1)],
+        [(Gaussian(F(5), shifts.build_pair_shift(1, 2)), 1)],
         [(Gaussian(F(3, 2), ONE), 1), (Laplace(F(3), 2), 1), (Pure(F(2, 3)), 1)],
     ],
     ids=str,
@@ -214,7 +217,7 @@ def test_the_order_of_events_is_nothing() -> None:
 def test_events_that_cost_nothing_are_nothing() -> None:
     free: list[Counted] = [
         (Laplace(F(3), 0), 5),
-        (Gaussian(F(3), shifts.zero()), 5),
+        (Gaussian(F(3), shifts.build_zero_shift()), 5),
         (Range(F(0)), 7),
         (Pure(F(0)), 7),
         (Approximate(F(0), F(0)), 7),
@@ -230,7 +233,7 @@ def test_events_that_cost_nothing_are_nothing() -> None:
         lambda s: [(Laplace(s, 3), 20)],
         lambda s: [(Laplace(10**6 * s, 10**6), 20)],
         lambda s: [(Gaussian(s, ONE), 20)],
-        lambda s: [(Gaussian(s * 10**8, shifts.general(10**8, 3)), 20)],
+        lambda s: [(Gaussian(s * 10**8, shifts.build_general_shift(10**8, 3)), 20)],
         lambda s: [(Range(1 / s), 20)],
         lambda s: [(Laplace(s, 1), 4), (Gaussian(s * s, ONE), 5), (Range(1 / s), 6)],
     ],
@@ -257,7 +260,12 @@ def test_more_events_and_smaller_deltas_cost_more(event: Event) -> None:
 @pytest.mark.one_in(8)
 @for_each(
     "shift",
-    [shifts.split(4), shifts.general(3, 3), shifts.general(4, 4), shifts.general(9, 2)],
+    [
+        shifts.split(4),
+        shifts.build_general_shift(3, 3),
+        shifts.build_general_shift(4, 4),
+        shifts.build_general_shift(9, 2),
+    ],
 )
 @for_each("sigma2", [F(2, 3), F(5), F(30), F(200), F(300)])
 @for_each("times", [1, 20])
@@ -367,9 +375,12 @@ def test_what_can_not_be_is_refused(event: Event, times: int, problem: str) -> N
         [(Pure(F(1, 10**9)), 1000)],
         [(Laplace(F(10**15), 1), 1000), (Range(F(1, 10**9)), 5)],
         [(Laplace(F(10**15), 10**12), 1000)],
-        [(Laplace(F(10**12), 10**12), 3), (Gaussian(F(10**26), shifts.single(10**12)), 9)],
+        [
+            (Laplace(F(10**12), 10**12), 3),
+            (Gaussian(F(10**26), shifts.build_single_shift(10**12)), 9),
+        ],
         [(Gaussian(F(1, 1000), ONE), 4)],
-        [(Gaussian(F(10**30), shifts.general(10**24, 10**6)), 4000)],
+        [(Gaussian(F(10**30), shifts.build_general_shift(10**24, 10**6)), 4000)],
         [(Pure(F(2000)), 2), (Range(F(50)), 2), (Laplace(F(1, 100), 2), 1)],
         [(Range(F(1, 100)), 10**5), (Pure(F(1, 10**30)), 10**6)],
         [(Approximate(F(0), F(1, 10**12)), 100), (Approximate(F(9), F(1, 10**16)), 1)],
@@ -390,7 +401,7 @@ def test_extremes_are_confirmed(events: list[Counted], delta: F) -> None:
 
 
 def test_what_floats_do_not_hold_has_no_epsilon_or_the_sum() -> None:
-    wide: list[Counted] = [(Gaussian(F(1, 1000), shifts.general(10**6, 10**5)), 4)]
+    wide: list[Counted] = [(Gaussian(F(1, 1000), shifts.build_general_shift(10**6, 10**5)), 4)]
     with pytest.raises(ValueError, match="no epsilon"):
         estimate_epsilon(wide, MILLIONTH)
     huge: list[Counted] = [(Pure(F(10**7)), 2), (Laplace(F(1, 10**9), 10**6), 1)]

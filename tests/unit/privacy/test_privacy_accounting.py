@@ -36,7 +36,9 @@ def pure(epsilon: str) -> Loss:
 
 
 def normal(sigma2: str, delta: str = "1e-7") -> Loss:
-    return gaussian.compute_loss(Noise(NoiseFamily.GAUSSIAN, F(sigma2)), shifts.single(1), F(delta))
+    return gaussian.compute_loss(
+        Noise(NoiseFamily.GAUSSIAN, F(sigma2)), shifts.build_single_shift(1), F(delta)
+    )
 
 
 def test_hundred_small_losses_golden() -> None:

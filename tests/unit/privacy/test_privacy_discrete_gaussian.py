@@ -15,7 +15,7 @@ from dprelease.kernel.verify import additive as verifier
 from dprelease.model import shift as shifts
 from dprelease.privacy import discrete_gaussian, lattice_sums
 
-ONE = shifts.single(1)
+ONE = shifts.build_single_shift(1)
 EPSILONS = st.fractions(min_value=0, max_value=6, max_denominator=1000)
 SIGMAS = st.fractions(min_value=F(1, 20), max_value=30, max_denominator=1000)
 
@@ -87,10 +87,10 @@ def test_golden_continuous_sigma(epsilon: float, delta: float, sigma: float) -> 
 
 def test_golden_continuous_curve() -> None:
     assert discrete_gaussian.guess_mu(1, 1e-6) == pytest.approx(0.2367043807, rel=1e-9)
-    assert float(discrete_gaussian.continuous_delta(F(1), F(1))) == pytest.approx(
+    assert float(discrete_gaussian.bound_continuous_delta(F(1), F(1))) == pytest.approx(
         0.1269367375, abs=1e-10
     )
-    at = discrete_gaussian.continuous_delta(F(1), F("4.8865541175"))
+    at = discrete_gaussian.bound_continuous_delta(F(1), F("4.8865541175"))
     assert float(at) == pytest.approx(1e-6, rel=1e-9)
     assert discrete_gaussian.guess_delta(1.0, 1.0) == pytest.approx(0.1269367375, abs=1e-10)
 
@@ -122,7 +122,9 @@ def test_smoothing_is_an_upper_bound(sigma2: F, vector: list[int], epsilon: F) -
         discrete_gaussian.bound_smoothed_delta(sigma2, length, entries, epsilon) if length else F(0)
     )
     assert float(claimed) >= truth * (1 - 1e-10) - 1e-15
-    whole = discrete_gaussian.bound_delta(sigma2, shifts.general(length, entries), epsilon)
+    whole = discrete_gaussian.bound_delta(
+        sigma2, shifts.build_general_shift(length, entries), epsilon
+    )
     assert float(whole) >= truth * (1 - 1e-10) - 1e-15
 
 
@@ -142,7 +144,9 @@ def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None
     sigma2 = discrete_gaussian.find_least_sigma2(shifts.split(width), F(epsilon), delta)
     for t in range(width + 1):
         assert hockey_stick(sigma2, (t, width - t), F(epsilon)) <= float(delta) * (1 + 1e-9)
-    sigma2 = discrete_gaussian.find_least_sigma2(shifts.pair(width, width), F(epsilon), delta)
+    sigma2 = discrete_gaussian.find_least_sigma2(
+        shifts.build_pair_shift(width, width), F(epsilon), delta
+    )
     assert hockey_stick(sigma2, (width, width), F(epsilon)) <= float(delta) * (1 + 1e-9)
 
 
@@ -150,7 +154,7 @@ def test_a_means_calibration_covers_every_move(width: int, epsilon: str) -> None
 def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
     epsilon, delta = F(2), F("1e-3")
     sigma2 = discrete_gaussian.find_least_sigma2(
-        shifts.general(2 * width * width, 4), epsilon, delta
+        shifts.build_general_shift(2 * width * width, 4), epsilon, delta
     )
     for t in range(width + 1):
         for u in range(width + 1):
@@ -162,7 +166,11 @@ def test_a_replaced_mean_across_cells_is_covered(width: int) -> None:
 @pytest.mark.parametrize("epsilon", ["0.1", "1", "5"])
 def test_calibration_is_near_the_continuous_law(width: int, epsilon: str) -> None:
     mu = discrete_gaussian.guess_mu(float(F(epsilon)), 1e-6)
-    for shift in (shifts.single(width), shifts.split(width), shifts.general(2 * width * width, 4)):
+    for shift in (
+        shifts.build_single_shift(width),
+        shifts.split(width),
+        shifts.build_general_shift(2 * width * width, 4),
+    ):
         sigma2 = discrete_gaussian.find_least_sigma2(shift, F(epsilon), F("1e-6"))
         ratio = math.sqrt(sigma2 / shift.l2_squared) * mu
         assert 1 - 1e-3 <= ratio <= 1 + (1e-2 if width < 100 else 1e-3)
@@ -179,10 +187,10 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
     width: int, kind: str, epsilon: F, delta: F
 ) -> None:
     shift = {
-        "single": shifts.single(width),
+        "single": shifts.build_single_shift(width),
         "split": shifts.split(width),
-        "pair": shifts.pair(width, width),
-        "replaced": shifts.general(2 * width * width, 4),
+        "pair": shifts.build_pair_shift(width, width),
+        "replaced": shifts.build_general_shift(2 * width * width, 4),
     }[kind]
     sigma2 = discrete_gaussian.find_least_sigma2(shift, epsilon, delta)
     assert discrete_gaussian.bound_delta(sigma2, shift, epsilon) <= delta
@@ -199,14 +207,19 @@ def test_anything_is_calibrated_confirmed_and_not_wasteful(
 @pytest.mark.parametrize("epsilon", [F(1, 10**9), F(1), F(101), F(10**6)])
 @pytest.mark.parametrize("delta", [F(1, 10**300), F(1, 10**12), F(999, 1000)])
 def test_extremes_neither_hang_nor_fail(epsilon: F, delta: F) -> None:
-    for shift in (ONE, shifts.pair(1, 1), shifts.general(2 * 2**106, 4), shifts.single(10**30)):
+    for shift in (
+        ONE,
+        shifts.build_pair_shift(1, 1),
+        shifts.build_general_shift(2 * 2**106, 4),
+        shifts.build_single_shift(10**30),
+    ):
         sigma2 = discrete_gaussian.find_least_sigma2(shift, epsilon, delta)
         assert verifier.bound_gaussian_delta(sigma2, shift, epsilon) <= delta
         assert discrete_gaussian.bound_epsilon(sigma2, shift, delta) <= epsilon * (1 + F("1e-11"))
 
 
 def test_delta_falls_in_epsilon_and_epsilon_in_sigma() -> None:
-    for shift in (ONE, shifts.split(20), shifts.pair(3, 3)):
+    for shift in (ONE, shifts.split(20), shifts.build_pair_shift(3, 3)):
         deltas = [discrete_gaussian.bound_delta(F(400), shift, F(n, 8)) for n in range(12)]
         assert deltas == sorted(deltas, reverse=True)
         epsilons = [
@@ -220,7 +233,11 @@ def test_calibration_is_quick() -> None:
     began = time.perf_counter()
     widths = (1, 5, 11, 100, 120_000, 10**6)
     for width in widths:
-        for shift in (shifts.single(width), shifts.split(width), shifts.pair(width, width)):
+        for shift in (
+            shifts.build_single_shift(width),
+            shifts.split(width),
+            shifts.build_pair_shift(width, width),
+        ):
             discrete_gaussian.find_least_sigma2(shift, F(1), F("1e-6"))
     assert (time.perf_counter() - began) / (3 * len(widths)) < 0.15
 
@@ -243,7 +260,7 @@ def test_nonsense_is_refused() -> None:
         lambda: discrete_gaussian.bound_epsilon(F(1), ONE, F(0)),
         lambda: discrete_gaussian.find_least_sigma2(ONE, F(0), tiny),
         lambda: discrete_gaussian.find_least_sigma2(ONE, F(1), F(1)),
-        lambda: discrete_gaussian.find_least_sigma2(shifts.zero(), F(1), tiny),
+        lambda: discrete_gaussian.find_least_sigma2(shifts.build_zero_shift(), F(1), tiny),
         lambda: shifts.Shift(-1, 1),
         lambda: shifts.Shift(1, 0),
         lambda: shifts.Shift(1, 1, ((2,),)),
@@ -254,5 +271,5 @@ def test_nonsense_is_refused() -> None:
 
 
 def test_no_shift_costs_nothing() -> None:
-    assert discrete_gaussian.bound_delta(F(1), shifts.zero(), F(0)) == 0
+    assert discrete_gaussian.bound_delta(F(1), shifts.build_zero_shift(), F(0)) == 0
     assert discrete_gaussian.bound_epsilon(F(1), shifts.split(0), F("1e-6")) == 0

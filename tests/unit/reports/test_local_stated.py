@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from thorough import some
 
-from dprelease.local.estimates import estimates
+from dprelease.local.estimates import estimate_all
 from dprelease.model import (
     ColumnType,
     Grid,
@@ -151,7 +151,7 @@ def test_whatever_else_it_holds_is_refused_in_one_way() -> None:
                 known = read_steps(broken, "people.csv")
             except (ValueError, LookupError):
                 continue
-            figures = estimates(known.step, nothing(known.step), known.interval)
+            figures = estimate_all(known.step, nothing(known.step), known.interval)
             assert len(figures.shares) + len(figures.means) == len(known.step.responses)
     assert tried > len(some(range(500), 4))
 

@@ -12,7 +12,7 @@ import pytest
 from pages import html_of
 from report_specs import records_spec, spec
 
-from dprelease.model.release import contact_address
+from dprelease.model.release import find_contact_address
 from dprelease.planning.planner import make_plan
 from dprelease.reports.metadata.dcat import build_dataset, render, write_citation
 from dprelease.reports.model.json_form import read_report_json
@@ -170,5 +170,5 @@ def test_words_stand_in_figures_and_keys_in_files(made):
 
 
 def test_a_contact_may_be_written_as_a_link_of_mail() -> None:
-    assert contact_address("mailto:a&b@c.org") == contact_address("a&b@c.org")
-    assert contact_address("a&b@c.org") == "mailto:a%26b@c.org"
+    assert find_contact_address("mailto:a&b@c.org") == find_contact_address("a&b@c.org")
+    assert find_contact_address("a&b@c.org") == "mailto:a%26b@c.org"

@@ -8,7 +8,7 @@ from dprelease.specfile.schema.number_texts import read_whole_number
 from dprelease.specfile.schema.own_keys import READERS
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.shared import spec_keys
-from dprelease.statistics.statistic_registry import STATISTICS, own_keys
+from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
 
 def test_each_kind_of_value_is_read_and_described() -> None:
@@ -20,11 +20,11 @@ def test_each_kind_of_value_is_read_and_described() -> None:
 @pytest.mark.parametrize("name", STATISTICS)
 def test_no_two_statistics_mean_different_things_by_a_key(name: str) -> None:
     for key in STATISTICS[name].keys.own:
-        assert own_keys()[key.name] is key
+        assert list_own_keys()[key.name] is key
 
 
 def test_no_key_of_a_statistic_is_one_of_every_query() -> None:
-    keys, own = QuerySection.KEYS, own_keys()
+    keys, own = QuerySection.KEYS, list_own_keys()
     # One that took the name of a key above would stand there, and one below would take its name.
     first = min(map(list(keys).index, own))
     assert list(keys)[first : first + len(own)] == list(own)

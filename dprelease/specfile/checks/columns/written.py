@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dprelease.model import ColumnType, Source
-from dprelease.model.date_formats import DateFormatError, DatePattern, date_pattern
+from dprelease.model.date_formats import DateFormatError, DatePattern, parse_date_format
 from dprelease.specfile.complaints.complaint_wording import show, suggest_word
 from dprelease.specfile.schema.sections import ColumnSection
 from dprelease.specfile.schema.structure import Part
@@ -58,7 +58,7 @@ def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -
 
 def _read_pattern(part: Part[ColumnSection], text: str, kind: ColumnType) -> DatePattern | None:
     try:
-        pattern = date_pattern(text)
+        pattern = parse_date_format(text)
     except DateFormatError as refused:
         part.complain("E254", refused.message, refused.hint, "format")
         return None

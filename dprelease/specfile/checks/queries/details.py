@@ -21,19 +21,19 @@ class DetailsReader(NamedTuple):
 
     query: SpecQuery
 
-    def value(self, key: OwnKey[T]) -> T | None:
+    def read_value(self, key: OwnKey[T]) -> T | None:
         """Give the value of a key of the query."""
         return self.query.part.value(key)
 
-    def where(self) -> str | None:
+    def read_where(self) -> str | None:
         """Give the text of the query's condition."""
         return self.query.model.where
 
-    def condition(self, text: str | None, *keys: str | int) -> Expression | None:
+    def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
         """Read a condition."""
         return self.query.read_condition(text, *keys)
 
-    def miss(self, key: str, hint: str) -> None:
+    def note_missing(self, key: str, hint: str) -> None:
         """Complain of an absent key."""
         self.query.note_missing(key, hint)
 
@@ -41,22 +41,22 @@ class DetailsReader(NamedTuple):
         """Complain of what stands at some keys."""
         self.query.part.complain(code, message, hint, *keys)
 
-    def listed_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
+    def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
         """Read the values that a quantile may take."""
         # Imported where it is needed, as below: most specs have no candidates.
         from dprelease.specfile.checks.queries.candidate_checks import read_points
 
         return read_points(self.query, column, grid)
 
-    def scored_candidates(self) -> Candidates | None:
+    def read_scored_candidates(self) -> Candidates | None:
         """Read the candidates of a choice and their score."""
         from dprelease.specfile.checks.queries.candidate_checks import read_best
 
         return read_best(self.query)
 
-    def ratio_part(self, key: OwnKey[object]) -> RatioPart | None:
+    def read_ratio_part(self, key: OwnKey[object]) -> RatioPart | None:
         """Make the numerator or denominator of a ratio."""
-        query, half = self.query, self.value(key)
+        query, half = self.query, self.read_value(key)
         if not isinstance(half, Half):
             return None
         section = half.section

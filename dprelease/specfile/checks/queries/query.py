@@ -23,7 +23,7 @@ from dprelease.specfile.schema.structure import Part
 from dprelease.statistics.count import LEVELS
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details
 from dprelease.statistics.shared.statistic import SpecKeys
-from dprelease.statistics.statistic_registry import STATISTICS, own_keys
+from dprelease.statistics.statistic_registry import STATISTICS, list_own_keys
 
 WEIGHTED = "weight_by_survey"
 
@@ -37,7 +37,7 @@ def resolve_query(part: Part[QuerySection], context: QueryContext) -> tuple[Quer
     statistic = query.statistic
     takes = statistic.keys if statistic is not None else SpecKeys()
     if statistic is None:
-        _complain_of_statistic(part)
+        _report_statistic(part)
     groups = read_groups(query)
     column = None
     if statistic is not None:
@@ -134,7 +134,7 @@ def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Co
     return weight
 
 
-def _complain_of_statistic(part: Part[QuerySection]) -> None:
+def _report_statistic(part: Part[QuerySection]) -> None:
     name, hint = part.model.statistic, f"use {join_quoted(STATISTICS)}"
     if name is not None:
         hint = suggest_word(name, STATISTICS, hint)
@@ -169,7 +169,7 @@ def _find_column(query: SpecQuery, takes: SpecKeys) -> Column | None:
 def _check_keys(query: SpecQuery, takes: SpecKeys) -> None:
     """Complain of keys that other statistics take, and of missing ones that this one needs."""
     part = query.part
-    for name, key in own_keys().items():
+    for name, key in list_own_keys().items():
         keys = part.list_given(name)
         if keys and key not in takes.own:
             owners = [owner.name for owner in STATISTICS.values() if key in owner.keys.own]

@@ -14,14 +14,14 @@ from dprelease.model import shift as shifts
 from dprelease.privacy import discrete_gaussian, zcdp
 
 SHIFTS = [
-    shifts.single(1),
-    shifts.single(30),
-    shifts.single(120_000),
-    shifts.pair(1, 1),
+    shifts.build_single_shift(1),
+    shifts.build_single_shift(30),
+    shifts.build_single_shift(120_000),
+    shifts.build_pair_shift(1, 1),
     shifts.split(4),
     shifts.split(10**6),
-    shifts.general(2 * 50 * 50, 4),
-    shifts.general(12, 12),
+    shifts.build_general_shift(2 * 50 * 50, 4),
+    shifts.build_general_shift(12, 12),
 ]
 
 
@@ -42,7 +42,7 @@ def test_it_accepts_calibrations_and_refuses_less_noise(
 @pytest.mark.parametrize("epsilon", ["0", "0.2", "2", "20"])
 def test_two_routes_meet(sigma2: str, epsilon: str) -> None:
     """Term by term and by thresholds: the same sum."""
-    for shift in (shifts.single(3), shifts.pair(2, 3)):
+    for shift in (shifts.build_single_shift(3), shifts.build_pair_shift(2, 3)):
         if F(sigma2) > 128 and shift.coordinates == 2:
             continue
         first = discrete_gaussian.bound_delta(F(sigma2), shift, F(epsilon))
@@ -76,30 +76,30 @@ def test_staircase_loss_is_the_largest_log_ratio_over_all_shifts(stair: int, fir
     levels = [crossed(noise, move) for move in range(18)]
     for size in range(1, 18):
         assert (
-            verifier.compute_staircase_epsilon(noise, size, shifts.single(size))
+            verifier.compute_staircase_epsilon(noise, size, shifts.build_single_shift(size))
             == one * levels[size]
         )
         assert crossed(noise, -size) == levels[size]
     for first_size, second in product(range(1, 9), repeat=2):
-        shift = shifts.pair(first_size, second)
+        shift = shifts.build_pair_shift(first_size, second)
         claimed = verifier.compute_staircase_epsilon(noise, first_size + second, shift)
         worst = max(levels[x] + levels[y] for x in range(first_size + 1) for y in range(second + 1))
         assert claimed == one * worst
-        free = shifts.general(shift.l2_squared, 2)
+        free = shifts.build_general_shift(shift.l2_squared, 2)
         known = verifier.compute_staircase_epsilon(noise, first_size + second, free)
         most = first_size + second
         assert known >= one * max(levels[x] + levels[most - x] for x in range(most + 1))
-    assert verifier.compute_staircase_epsilon(noise, 0, shifts.zero()) == 0
+    assert verifier.compute_staircase_epsilon(noise, 0, shifts.build_zero_shift()) == 0
 
 
 def test_a_staircase_costs_no_more_only_for_shifts_of_its_stair() -> None:
     noise = Noise(NoiseFamily.STAIRCASE, F(25), 100, 20)
-    assert verifier.compute_staircase_epsilon(noise, 100, shifts.single(100)) == 4
-    assert verifier.compute_staircase_epsilon(noise, 101, shifts.single(101)) == 8
-    assert verifier.compute_staircase_epsilon(noise, 100, shifts.pair(60, 40)) == 8
+    assert verifier.compute_staircase_epsilon(noise, 100, shifts.build_single_shift(100)) == 4
+    assert verifier.compute_staircase_epsilon(noise, 101, shifts.build_single_shift(101)) == 8
+    assert verifier.compute_staircase_epsilon(noise, 100, shifts.build_pair_shift(60, 40)) == 8
     for wrong in (Noise(noise.family, F(0), 100, 20), Noise(noise.family, F(25), 0, 0)):
         with pytest.raises(ValueError, match="positive scale and stair"):
-            verifier.compute_staircase_epsilon(wrong, 1, shifts.single(1))
+            verifier.compute_staircase_epsilon(wrong, 1, shifts.build_single_shift(1))
 
 
 @pytest.mark.parametrize("epsilon", ["1e-9", "0.01", "1", "17", "1e5"])
@@ -120,8 +120,8 @@ def test_zcdp_claims(rho: str) -> None:
 
 def test_nonsense_is_refused() -> None:
     with pytest.raises(ValueError, match="sigma"):
-        verifier.bound_gaussian_delta(F(0), shifts.single(1), F(1))
-    assert verifier.bound_gaussian_delta(F(0), shifts.zero(), F(1)) == 0
+        verifier.bound_gaussian_delta(F(0), shifts.build_single_shift(1), F(1))
+    assert verifier.bound_gaussian_delta(F(0), shifts.build_zero_shift(), F(1)) == 0
     assert verifier.bound_zcdp_delta(F(2), F(1)) == 1
     assert verifier.bound_zcdp_delta(F(0), F(1)) == 0
 
@@ -132,7 +132,7 @@ def test_nonsense_is_refused() -> None:
 @for_each("entries", [1, 4, 9])
 def test_two_arithmetics_meet(sigma2: str, epsilon: str, entries: int) -> None:
     """The smoothing bound in either arithmetic, its toll included."""
-    shift = shifts.general(9, entries)
+    shift = shifts.build_general_shift(9, entries)
     first = discrete_gaussian.bound_delta(F(sigma2), shift, F(epsilon))
     second = verifier.bound_gaussian_delta(F(sigma2), shift, F(epsilon))
     assert abs(first - second) <= F("1e-9") * first + F("1e-60")

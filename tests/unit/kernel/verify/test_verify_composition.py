@@ -113,9 +113,15 @@ KINDS: dict[str, tuple[Event, Callable[[], Atoms]]] = {
     "laplace by seven": (Laplace(F("16.5"), 7), lambda: laplace(16.5, [7])),
     "laplace, fine": (Laplace(F(900), 300), lambda: laplace(900, [300])),
     "range": (Range(F("0.7")), lambda: ranged(0.7)),
-    "gaussian, little noise": (Gaussian(F("0.6"), shifts.single(1)), lambda: gaussian(0.6, [1])),
-    "gaussian": (Gaussian(F("14.5"), shifts.single(2)), lambda: gaussian(14.5, [2])),
-    "gaussian, two entries": (Gaussian(F(9), shifts.pair(2, 1)), lambda: gaussian(9, [2, 1])),
+    "gaussian, little noise": (
+        Gaussian(F("0.6"), shifts.build_single_shift(1)),
+        lambda: gaussian(0.6, [1]),
+    ),
+    "gaussian": (Gaussian(F("14.5"), shifts.build_single_shift(2)), lambda: gaussian(14.5, [2])),
+    "gaussian, two entries": (
+        Gaussian(F(9), shifts.build_pair_shift(2, 1)),
+        lambda: gaussian(9, [2, 1]),
+    ),
 }
 
 
@@ -201,9 +207,9 @@ def normal_epsilon(mu: float, delta: float) -> float:
 @pytest.mark.parametrize(
     ("sigma2", "shift"),
     [
-        (F(10**7), shifts.single(1000)),
-        (F(10**5), shifts.general(900, 30)),
-        (F(90_000), shifts.pair(12, 20)),
+        (F(10**7), shifts.build_single_shift(1000)),
+        (F(10**5), shifts.build_general_shift(900, 30)),
+        (F(90_000), shifts.build_pair_shift(12, 20)),
     ],
     ids=str,
 )
@@ -217,7 +223,7 @@ def test_any_of_several_shapes(delta: float) -> None:
     """Alone the worst shape counts; the general bound is not as good."""
     shapes = [(1, 1, 1, 1, 1), (2, 1)]
     truth = max(epsilon_at(gaussian(1.7, shape), delta) for shape in shapes)
-    check([(Gaussian(F("1.7"), shifts.general(5, 5)), 1)], truth, delta)
+    check([(Gaussian(F("1.7"), shifts.build_general_shift(5, 5)), 1)], truth, delta)
     split = [(3,), (1, 2)]
     truth = max(epsilon_at(gaussian(4.0, shape), delta) for shape in split)
     check([(Gaussian(F(4), shifts.split(3)), 1)], truth, delta)
@@ -262,9 +268,9 @@ def test_laplace_noise_on_several_integers_is_no_worse() -> None:
     [
         ([(Pure(F("0.1")), 100)], "4.7745675881"),
         ([(Laplace(F(10**7), 10**6), 100)], "4.69267"),
-        ([(Gaussian(F(10**12), shifts.single(10**6)), 1)], "4.8865541175"),
-        ([(Gaussian(F(1), shifts.single(1)), 1)], "4.4995909822"),
-        ([(Gaussian(F(1, 10**12) + 10**8, shifts.single(1000)), 100)], "4.8865541175"),
+        ([(Gaussian(F(10**12), shifts.build_single_shift(10**6)), 1)], "4.8865541175"),
+        ([(Gaussian(F(1), shifts.build_single_shift(1)), 1)], "4.4995909822"),
+        ([(Gaussian(F(1, 10**12) + 10**8, shifts.build_single_shift(1000)), 100)], "4.8865541175"),
     ],
     ids=str,
 )

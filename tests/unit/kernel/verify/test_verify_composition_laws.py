@@ -231,7 +231,7 @@ def test_the_largest_of_several_shapes(points: int) -> None:
 
 def test_short_shifts_are_listed_whole() -> None:
     for total, places in ((5, 5), (12, 3), (9, 2), (4, 1)):
-        parts = normal.place_on_lattice(Gaussian(F(10), shifts.general(total, places)))
+        parts = normal.place_on_lattice(Gaussian(F(10), shifts.build_general_shift(total, places)))
         shapes = (
             parts[0].shapes if isinstance(parts[0], AnyOf)
             else (tuple(part.move for part in parts if isinstance(part, Lattice)),)
@@ -267,8 +267,8 @@ def test_normal_laws_go_to_lattices(mu: str) -> None:
 
 def test_merging_is_no_better_than_what_it_merges() -> None:
     events = [
-        (Gaussian(F(3), shifts.single(1)), 2),
-        (Gaussian(F("2.2"), shifts.single(2)), 1),
+        (Gaussian(F(3), shifts.build_single_shift(1)), 2),
+        (Gaussian(F("2.2"), shifts.build_single_shift(2)), 1),
     ]
     merged = normal.merge_events(events, F("1e-6"))
     assert merged is not None
@@ -289,13 +289,16 @@ def test_merging_is_no_better_than_what_it_merges() -> None:
         eta = 2 / math.expm1(2 * math.pi**2 * width)
         assert float(alone.factor) >= (1 + eta) ** count
         assert float(alone.offset) >= count * math.log((1 + eta) / (1 - eta)) * (1 - 1e-9)
-    much = [(Gaussian(F(10**9), shifts.general(10**6, 100)), 50)]
+    much = [(Gaussian(F(10**9), shifts.build_general_shift(10**6, 100)), 50)]
     merged = normal.merge_events(much, F("1e-6"))
     assert merged is not None
     assert merged.mu_squared < F(50, 1000) * (1 + F("1e-8"))
     assert merged.offset < F("1e-7")
     assert (
-        normal.merge_events([(Gaussian(F("0.05"), shifts.general(30, 30)), 1)], F("1e-6")) is None
+        normal.merge_events(
+            [(Gaussian(F("0.05"), shifts.build_general_shift(30, 30)), 1)], F("1e-6")
+        )
+        is None
     )
 
 

@@ -87,8 +87,14 @@ def epsilon_at(parts: Sequence[tuple[Moments, int]], delta: float, epsilon: floa
 PURE: tuple[Event, Moments] = Pure(F("0.1")), of_pure(0.1)
 RANGE: tuple[Event, Moments] = Range(F("0.15")), of_range(0.15)
 LAPLACE: tuple[Event, Moments] = Laplace(F("63.5"), 7), of_laplace(63.5, 7)
-GAUSSIAN: tuple[Event, Moments] = Gaussian(F("80.5"), shifts.single(1)), of_gaussian(80.5, 1)
-NORMAL: tuple[Event, Moments] = Gaussian(F(10**8), shifts.general(10**6, 1)), of_normal(0.1)
+GAUSSIAN: tuple[Event, Moments] = (
+    Gaussian(F("80.5"), shifts.build_single_shift(1)),
+    of_gaussian(80.5, 1),
+)
+NORMAL: tuple[Event, Moments] = (
+    Gaussian(F(10**8), shifts.build_general_shift(10**6, 1)),
+    of_normal(0.1),
+)
 
 
 def test_the_integral_is_right() -> None:
