@@ -33,39 +33,39 @@ NO_NOISE = Noise(NoiseFamily.NONE, Fraction(0))
 
 
 class Target(Protocol):
-    """What noise is calibrated for: integers or choices released at once, and who moves them."""
+    """The release that noise is calibrated for, and how far neighbours move it."""
 
     @property
     def query(self) -> Query:
-        """The query with its picks, its quantiles and the mechanism it asks for."""
+        """Return the query with its picks, its quantiles and the mechanism that its spec names."""
 
     @property
     def form(self) -> Form:
-        """Whether numbers, choices or quantiles are released."""
+        """Return the form of the release: numbers, choices or quantiles."""
 
     @property
     def sensitivity(self) -> Sensitivity:
-        """How far a neighbour moves them."""
+        """Return the bound on the change between neighbours, in steps of the released integers."""
 
     @property
     def shift(self) -> Shift:
-        """The same for Gaussian noise."""
+        """Return the same bound as Gaussian calibration needs it."""
 
     @property
     def adjacency(self) -> Adjacency:
-        """The neighbour relation."""
+        """Return the neighbour relation."""
 
     @property
     def stays(self) -> bool:
-        """Whether a replaced row stays in its one cell for certain."""
+        """Return True if a replaced row certainly stays in its one cell."""
 
     @property
     def one_draw(self) -> bool:
-        """Whether all that is read of it is the truth and one draw of noise, without a target."""
+        """Return True if every figure is the truth plus one draw of noise and none has a target."""
 
 
 class Choice(Struct, frozen=True):
-    """How a target is made private, the loss that this means for it alone, and its events."""
+    """The noise chosen for a target, the loss of that release alone, and its privacy events."""
 
     noise: Noise
     loss: Loss
@@ -79,16 +79,19 @@ NOTHING = Choice(NO_NOISE, NO_LOSS)
 
 
 class Mechanism(ABC):
-    """What a mechanism says of itself.
+    """A mechanism: calibration, privacy loss, privacy event and error.
 
-    ``family``: the law by which the kernel draws it; ``words``: what reports call that law;
-    ``form``: what it releases; ``keyword``: what ``mechanism`` in a spec asks for it.
-    ``concentrated``: made for losses that compose by rho or by their distributions;
-    ``needs_delta``: no epsilon holds for it without a delta. ``offered``: it is planned with; else
-    it only refines what others have chosen.
+    An *intensity* is sensitivity over noise scale, in L1, or in L2 for Gaussian noise; for a pure
+    mechanism it is epsilon. All noise is rounded up.
 
-    An *intensity* is sensitivity over scale, in L1 or for Gaussian noise in L2: of a pure mechanism
-    it is epsilon. All noise is rounded upwards.
+    Attributes:
+        family: The law by which the kernel draws the noise.
+        words: Id of the sentence that names the law in reports.
+        form: What the mechanism releases.
+        keyword: The value of ``mechanism`` in a spec that asks for it.
+        concentrated: True if made for losses that compose by rho or by their distributions.
+        needs_delta: True if no epsilon holds without a delta.
+        offered: True if the planner chooses it; otherwise it only refines the choice of another.
     """
 
     family: ClassVar[NoiseFamily]
@@ -101,44 +104,125 @@ class Mechanism(ABC):
 
     @abstractmethod
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """The least noise of this loss; a delta that isn't needed is not spent."""
+        """Choose the least noise that is (epsilon, delta)-DP.
+
+        Args:
+            target: The release to protect.
+            epsilon: Positive.
+            delta: At most this much is spent; a pure mechanism spends none.
+
+        Returns:
+            The noise, its loss and its events.
+        """
 
     @abstractmethod
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """The least noise whose zCDP loss is at most rho; ``delta``: what to state epsilon at."""
+        """Choose the least noise whose zCDP loss is at most rho.
+
+        Args:
+            target: The release to protect.
+            rho: Positive.
+            delta: The delta at which an epsilon may be stated.
+
+        Returns:
+            The noise, its loss and its events.
+        """
 
     def scale_noise(self, target: Target, intensity: Fraction) -> Choice:
-        """Noise of an intensity."""
+        """Choose the noise of an intensity, by default of a pure mechanism.
+
+        Args:
+            target: The release to protect.
+            intensity: Sensitivity over noise scale, positive.
+
+        Returns:
+            The noise, its loss and its events.
+        """
         return self.calibrate(target, intensity, Fraction(0))
 
     def build_event(self, target: Target, intensity: Fraction) -> Event | None:
-        """The event of noise on integers at an intensity, without the noise; None for choices."""
+        """Build the privacy event of an intensity without building the noise.
+
+        Args:
+            target: The release to protect.
+            intensity: Sensitivity over noise scale, positive.
+
+        Returns:
+            The event of noise on integers; None for choices.
+        """
         return None
 
     def refine(self, target: Target, choice: Choice) -> Choice:
-        """A choice of the same epsilon and rho that errs less, if this mechanism has one."""
+        """Replace a choice by one of the same epsilon and rho that errs less, if there is one.
+
+        Args:
+            target: The release to protect.
+            choice: What another mechanism has chosen.
+
+        Returns:
+            The better choice, or ``choice`` itself.
+        """
         return choice
 
     def state_loss(
         self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool
     ) -> Choice:
-        """The choice with its loss stated at a delta, if it needs one.
+        """State the loss of a choice at a delta, if its loss depends on one.
 
-        ``roughly``: by its rho, which is quick, and some per cent more than it has to be. Nothing
-        rests on it where the release as a whole is composed of events.
+        Args:
+            target: The release to protect.
+            choice: The choice whose loss is stated.
+            delta: Between 0 and 1.
+            roughly: Convert from rho, which is quick and some per cent too large. No guarantee
+                rests on it where the loss of the whole release is composed of events.
+
+        Returns:
+            The choice with that loss.
         """
         return choice
 
     def select(
         self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
     ) -> tuple[Noise, int]:
-        """Noise and threshold of a count that selects private keys. ValueError if it can't."""
+        """Choose noise and threshold of a count that selects private keys.
+
+        Args:
+            target: The count.
+            limits: Limits on one unit's contribution to the keys.
+            epsilon: Positive.
+            delta: Pays for keys of one unit alone, and for noise that needs a delta.
+
+        Returns:
+            The noise, and the least noisy count at which a key is shown.
+
+        Raises:
+            ValueError: The mechanism can't select keys.
+        """
         raise ValueError("private keys are selected by noise on a count")
 
     def compute_variance(self, noise: Noise) -> Fraction:
-        """Variance of the continuous law of noise on integers, to compare: nothing rests on it."""
+        """Compute the variance of the continuous law of noise on integers, to compare mechanisms.
+
+        Args:
+            noise: Noise of this mechanism's family.
+
+        Returns:
+            The variance, in squared steps of the released integers. No guarantee rests on it.
+
+        Raises:
+            ValueError: The mechanism makes choices.
+        """
         raise ValueError("a choice has no variance")
 
     @abstractmethod
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
-        """Variance in units of the target's L1 norm; of a choice the square of 1/intensity."""
+        """Estimate the error at an intensity, to compare mechanisms.
+
+        Args:
+            target: The release to protect.
+            intensity: Sensitivity over noise scale, positive.
+
+        Returns:
+            The variance over the square of the target's L1 sensitivity; of choices a comparable
+            multiple of 1/intensity^2.
+        """

@@ -47,19 +47,19 @@ from dprelease.privacy.interval_arithmetic import bound_exp, bound_ln
 
 
 def calibrate(epsilon: Fraction, sensitivity: int, monotone: bool) -> Fraction:
-    """The rate of one selection of loss exactly ``epsilon``."""
+    """Compute the rate at which one selection costs exactly ``epsilon``."""
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
     return epsilon / compute_span(sensitivity, monotone)
 
 
 def calibrate_rho(rho: Fraction, sensitivity: int, monotone: bool) -> Fraction:
-    """The largest rate of one selection whose rho is at most ``rho``, rounded down."""
+    """Compute the largest rate of one selection whose rho is at most ``rho``, rounded down."""
     return find_range_for_rho(rho) / compute_span(sensitivity, monotone)
 
 
 def compute_loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
-    """The loss of one selection: epsilon exact, rho that of the range (tight, 15 digits)."""
+    """Compute the loss of one selection: epsilon exact, rho tight (15 digits)."""
     if rate <= 0:
         raise ValueError("the rate of a selection is positive")
     if sensitivity == 0:
@@ -69,7 +69,7 @@ def compute_loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
 
 
 def compute_span(sensitivity: int, monotone: bool) -> int:
-    """The length of the interval in which neighbours' scores differ; it must not be 0."""
+    """Compute the length of the interval that holds the differences of neighbours' scores."""
     if sensitivity < 1:
         raise ValueError("a score that can move has a sensitivity of at least 1")
     return sensitivity if monotone else 2 * sensitivity
@@ -82,10 +82,21 @@ _GUARD = 64
 def find_shortfall(
     flips: bool, candidates: int, picks: int, rate: Fraction, alpha: Fraction
 ) -> int:
-    """The least whole s such that no pick falls short by more, but for a chance of ``alpha``.
+    """Find a bound on how far picks fall short of the best candidates, whatever the data are.
 
-    Scores are integers; ``flips``: by permute-and-flip, else by the exponential mechanism. Raises
-    ValueError without a candidate or a pick, for a rate of 0 or less, and an alpha outside (0, 1).
+    Args:
+        flips: The picks are by permute-and-flip, else by the exponential mechanism.
+        candidates: Number of candidates.
+        picks: Number of picks, one after the other without replacement.
+        rate: The rate of each selection, positive.
+        alpha: The chance that some pick falls short by more, between 0 and 1.
+
+    Returns:
+        The least whole s, in steps of the integer score, such that no pick scores more than s
+        below the true candidate of its rank, except with probability ``alpha``.
+
+    Raises:
+        ValueError: There is no candidate or no pick, or rate or alpha is out of range.
     """
     if candidates < 1 or picks < 1:
         raise ValueError("a selection needs a candidate and a pick")
@@ -93,7 +104,8 @@ def find_shortfall(
         raise ValueError("the rate is positive, and a chance lies between 0 and 1")
     if candidates == 1:
         return 0
-    # There each of the others has a chance of at most alpha/(candidates picks): a union bound.
+    # At this shortfall each other candidate is chosen with a chance of at most
+    # alpha/(candidates picks): a union bound over candidates and picks.
     high = int(bound_ln(Fraction(candidates * picks) / alpha)[1] / rate)
     low = -1
     while high - low > 1:
@@ -108,7 +120,7 @@ def find_shortfall(
 def _is_exceeded_rarely(
     flips: bool, candidates: int, picks: int, exponent: Fraction, alpha: Fraction
 ) -> bool:
-    """Whether no pick is at exp(-exponent) or worse, but for a chance of alpha."""
+    """Check that a pick scores exp(-exponent) or worse with a chance of at most alpha."""
     bits = _GUARD + 3 * (candidates * picks * int(1 / alpha)).bit_length()
     one = 1 << bits
     p = bound_exp(-exponent)[1]
@@ -124,7 +136,7 @@ def _is_exceeded_rarely(
 
 
 def _bound_power(base: int, exponent: int, bits: int, up: int) -> int:
-    """(base/2^bits)^exponent in units of 2^-bits, each product rounded up or down."""
+    """Compute (base/2^bits)^exponent in units of 2^-bits, each product rounded up or down."""
 
     def multiply(first: int, second: int) -> int:
         exact_product = first * second
@@ -141,7 +153,7 @@ def _bound_power(base: int, exponent: int, bits: int, up: int) -> int:
 
 
 class Exponential(Mechanism):
-    """A choice by score, or several one after the other, each at its part of the loss."""
+    """A choice by score, or several one after the other, each with its share of the loss."""
 
     family = NoiseFamily.EXPONENTIAL
     words = "mechanisms.exponential"
@@ -150,7 +162,7 @@ class Exponential(Mechanism):
     concentrated = True
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """As the function, for each pick."""
+        """Choose the rate by ``calibrate``, with epsilon divided among the picks."""
         sensitivity = target.sensitivity
         part = epsilon / target.query.picks
         return self._build_choice(
@@ -158,7 +170,7 @@ class Exponential(Mechanism):
         )
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """As the function, for each pick."""
+        """Choose the rate by ``calibrate_rho``, with rho divided among the picks."""
         sensitivity = target.sensitivity
         part = rho / target.query.picks
         return self._build_choice(
@@ -166,12 +178,10 @@ class Exponential(Mechanism):
         )
 
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
-        """More than that of permute-and-flip, which errs less at the same rate.
-
-        And each of several picks has its part of the rate, where noisy counts of all candidates
-        (one shot) would have the whole.
-        """
+        """Estimate the error, above that of permute-and-flip, which errs less at the same rate."""
         sensitivity = target.sensitivity
+        # Each of several picks has its share of the rate, where noisy counts of all candidates
+        # (one shot) would have the whole.
         parts = Fraction(target.query.picks * sensitivity.choice_l1, sensitivity.l1)
         return Fraction(3, 2) * (max(Fraction(1), parts * Fraction(7, 10)) / intensity) ** 2
 

@@ -27,7 +27,7 @@ UNSTATED = Fraction(1)
 
 
 def calibrate(shift: Shift, epsilon: Fraction, delta: Fraction) -> Noise:
-    """The least noise on a fine grid that is (epsilon, delta)-DP; none for a zero shift."""
+    """Find the least noise on a fine grid that is (epsilon, delta)-DP; none for a zero shift."""
     if shift.l2_squared == 0:
         return NO_NOISE
     return Noise(NoiseFamily.GAUSSIAN, discrete_gaussian.find_least_sigma2(shift, epsilon, delta))
@@ -35,14 +35,15 @@ def calibrate(shift: Shift, epsilon: Fraction, delta: Fraction) -> Noise:
 
 @lru_cache(maxsize=1024)
 def _scale_noise(l2_squared: int, intensity: Fraction) -> tuple[Noise, Fraction]:
-    """Noise of an intensity, and its rho: rounded, so that equal intensities have equal losses."""
+    """Compute the noise of an intensity, and its rho."""
+    # Rounded, so that equal intensities have equal losses.
     sigma2 = round_up(l2_squared / (intensity * intensity), SIGMA_DIGITS)
     rho = round_up(zcdp.compute_gaussian_rho(l2_squared, sigma2), RHO_DIGITS)
     return Noise(NoiseFamily.GAUSSIAN, sigma2), rho
 
 
 def calibrate_rho(shift: Shift, rho: Fraction) -> Noise:
-    """Noise of exactly this rho: sigma squared = l2_squared/(2 rho); none for a zero shift."""
+    """Compute the noise of this rho, sigma^2 = l2_squared/(2 rho); none for a zero shift."""
     if rho <= 0:
         raise ValueError("rho must be positive")
     if shift.l2_squared == 0:
@@ -53,11 +54,11 @@ def calibrate_rho(shift: Shift, rho: Fraction) -> Noise:
 def compute_loss(
     noise: Noise, shift: Shift, delta: Fraction, epsilon: Fraction | None = None
 ) -> Loss:
-    """The loss of Gaussian noise at this delta, rho included (exact).
+    """Compute the loss of Gaussian noise at this delta; rho is exact.
 
-    Given the ``epsilon`` that the noise was calibrated for, that is what is stated, after it has
-    been confirmed; without it the least epsilon is searched for (upper bound, 12 digits).
-    ValueError if the stated epsilon does not hold.
+    If the ``epsilon`` that the noise was calibrated for is given, it is confirmed and stated;
+    otherwise the least epsilon is searched for (upper bound, 12 digits). Raises ValueError if the
+    given epsilon does not hold.
     """
     if shift.l2_squared == 0:
         return NO_LOSS
@@ -72,7 +73,7 @@ def compute_loss(
 
 
 class Gaussian(Mechanism):
-    """Gaussian noise on every released integer. Its intensity i means a rho of i^2/2."""
+    """Gaussian noise on every released integer; an intensity i costs rho = i^2/2."""
 
     family = NoiseFamily.GAUSSIAN
     words = "mechanisms.gaussian"
@@ -81,51 +82,52 @@ class Gaussian(Mechanism):
     needs_delta = True
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """The least found for (epsilon, delta)."""
+        """Choose the least noise found for (epsilon, delta)."""
         noise = calibrate(target.shift, epsilon, delta)
         return _build_choice(target, noise, compute_loss(noise, target.shift, delta, epsilon))
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """Of exactly this rho."""
+        """Choose the noise of exactly this rho and state its epsilon at ``delta``."""
         choice = _build_choice(target, calibrate_rho(target.shift, rho), NO_LOSS)
         return self.state_loss(target, choice, delta, roughly=False)
 
     def scale_noise(self, target: Target, intensity: Fraction) -> Choice:
-        """Stated by its rho alone: its epsilon and delta are those of the release."""
+        """Choose the noise of an intensity and state its rho alone."""
+        # Epsilon and delta are those of the release, not of this noise.
         noise, rho = _scale_noise(target.sensitivity.l2_squared, intensity)
         return _build_choice(target, noise, Loss(Fraction(0), UNSTATED, rho))
 
     def build_event(self, target: Target, intensity: Fraction) -> privacy_events.Gaussian:
-        """Of sigma squared before it is rounded."""
+        """Build the event with sigma squared as it is before rounding."""
         sigma2 = target.sensitivity.l2_squared / (intensity * intensity)
         return privacy_events.Gaussian(sigma2, target.shift)
 
     def state_loss(
         self, target: Target, choice: Choice, delta: Fraction, *, roughly: bool
     ) -> Choice:
-        """By its rho, or as tightly as can be."""
+        """State the loss by conversion from rho, or as tightly as possible."""
         rho = choice.loss.rho
         if roughly and rho is not None:
             at_delta = Loss(zcdp.bound_epsilon(rho, delta), delta, rho)
         else:
             at_delta = compute_loss(choice.noise, target.shift, delta)
-        # a large delta may make up for everything; a claim of epsilon 0 could not be confirmed
+        # A large delta may allow epsilon 0, a claim that could not be confirmed.
         epsilon = max(at_delta.epsilon, LEAST_EPSILON)
         return structs.replace(choice, loss=structs.replace(at_delta, epsilon=epsilon))
 
     def select(
         self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
     ) -> tuple[Noise, int]:
-        """Delta pays for new keys and for the noise."""
+        """Choose sigma squared and threshold together; delta pays for noise and new keys."""
         sigma2, threshold = calibrate_gaussian(limits, epsilon, delta, target.adjacency)
         return Noise(NoiseFamily.GAUSSIAN, sigma2), threshold
 
     def compute_variance(self, noise: Noise) -> Fraction:
-        """Sigma squared."""
+        """Return sigma squared."""
         return noise.parameter
 
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
-        """l2_squared/intensity^2, over the square of the L1 norm."""
+        """Compute l2_squared/intensity^2 over the square of the L1 norm."""
         sensitivity = target.sensitivity
         return sensitivity.l2_squared / (intensity * sensitivity.l1) ** 2
 

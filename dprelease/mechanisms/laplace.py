@@ -17,19 +17,19 @@ from dprelease.privacy.sensitivity import Contribution
 
 
 def calibrate(l1: int, epsilon: Fraction) -> Noise:
-    """Noise of loss exactly ``epsilon``; none if neighbours never differ (l1 = 0)."""
+    """Compute the noise of loss exactly ``epsilon``; none if neighbours never differ (l1 = 0)."""
     if epsilon <= 0:
         raise ValueError("epsilon must be positive")
     return Noise(NoiseFamily.LAPLACE, Fraction(l1) / epsilon) if _is_moving(l1) else NO_NOISE
 
 
 def calibrate_rho(l1: int, rho: Fraction) -> Noise:
-    """Noise whose rho bound is at most ``rho``: through the largest epsilon, rounded down."""
+    """Compute noise whose rho bound is at most ``rho``, by the largest such epsilon."""
     return calibrate(l1, zcdp.find_epsilon_for_rho(rho)) if _is_moving(l1) else NO_NOISE
 
 
 def compute_loss(noise: Noise, l1: int) -> Loss:
-    """The loss of Laplace noise: epsilon exact, rho an upper bound (15 digits)."""
+    """Compute the loss of Laplace noise: epsilon exact, rho an upper bound (15 digits)."""
     if not _is_moving(l1):
         return NO_LOSS
     if noise.family is not NoiseFamily.LAPLACE or noise.parameter <= 0:
@@ -52,36 +52,36 @@ class Laplace(Mechanism):
     keyword = "laplace"
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """As the function, by the target's L1 sensitivity."""
+        """Choose the noise by ``calibrate``, for the target's L1 sensitivity."""
         return build_choice(target, calibrate(target.sensitivity.l1, epsilon))
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """As the function, by the target's L1 sensitivity."""
+        """Choose the noise by ``calibrate_rho``, for the target's L1 sensitivity."""
         return build_choice(target, calibrate_rho(target.sensitivity.l1, rho))
 
     def build_event(self, target: Target, intensity: Fraction) -> privacy_events.Laplace:
-        """Laplace noise is not rounded."""
+        """Build the event of the exact scale: Laplace noise is not rounded."""
         l1 = target.sensitivity.l1
         return privacy_events.Laplace(l1 / intensity, l1)
 
     def select(
         self, target: Target, limits: Contribution, epsilon: Fraction, delta: Fraction
     ) -> tuple[Noise, int]:
-        """Delta pays for new keys alone."""
+        """Choose noise for epsilon and a threshold for delta, which pays for new keys alone."""
         noise = calibrate(target.sensitivity.l1, epsilon)
         return noise, find_laplace_threshold(noise.parameter, limits, delta)
 
     def compute_variance(self, noise: Noise) -> Fraction:
-        """2 scale^2."""
+        """Compute 2 scale^2."""
         return 2 * noise.parameter**2
 
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
-        """2/intensity^2."""
+        """Compute 2/intensity^2."""
         return 2 / intensity**2
 
 
 def build_choice(target: Target, noise: Noise) -> Choice:
-    """Laplace noise on the target's integers, or none, as a choice."""
+    """Build the choice of this noise (or none) on the target's integers."""
     l1 = target.sensitivity.l1
     event = privacy_events.Laplace(noise.parameter, l1)
     return Choice(noise, compute_loss(noise, l1), ((event, 1),) if l1 else ())

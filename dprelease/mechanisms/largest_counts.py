@@ -33,7 +33,7 @@ _WORTH = Fraction(5, 4)  # how much more rate permute-and-flip is worth; see the
 def is_one_shot_better(
     k: int, l_infinity: int, l1: int, epsilon: Fraction, *, monotone: bool
 ) -> bool:
-    """Whether one shot at ``epsilon`` is no worse than k selections at ``epsilon``/k.
+    """Check that one shot at ``epsilon`` is no worse than k selections at ``epsilon``/k.
 
     One person moves any one count by at most ``l_infinity`` and all together by at most ``l1``;
     ``monotone`` if always in the same direction. Raises ValueError for numbers out of range.
@@ -47,9 +47,20 @@ def is_one_shot_better(
 
 
 def find_noisy_top(noisy_counts: Sequence[int] | npt.NDArray[Any], k: int) -> list[int]:
-    """Positions of the k largest noisy counts, largest first, of equal ones the earlier first.
+    """Find the positions of the k largest noisy counts.
 
-    All positions if there are no more than k. Post-processing: deterministic, and costs nothing.
+    Post-processing: it is deterministic and costs no budget.
+
+    Args:
+        noisy_counts: One noisy count for each candidate.
+        k: How many positions to return, at least 1.
+
+    Returns:
+        Positions, largest count first, of equal counts the earlier first; all of them if there are
+        no more than k.
+
+    Raises:
+        ValueError: k is less than 1.
     """
     if k < 1:
         raise ValueError("at least one candidate is selected")

@@ -27,17 +27,40 @@ NO_NOISE = "mechanisms.none"
 
 
 def get_law(family: NoiseFamily) -> Mechanism:
-    """The first mechanism of a noise family, which says what is known of its law."""
+    """Look up the first mechanism of a noise family.
+
+    Args:
+        family: A family other than NONE.
+
+    Returns:
+        The mechanism that knows variance, loss and words of this law.
+    """
     return next(mechanism for mechanism in MECHANISMS if mechanism.family is family)
 
 
 def get_words(family: NoiseFamily) -> str:
-    """What reports call the mechanism of a noise family."""
+    """Look up the name of a noise family's mechanism in reports.
+
+    Args:
+        family: Any noise family.
+
+    Returns:
+        The id of the sentence.
+    """
     return NO_NOISE if family is NoiseFamily.NONE else get_law(family).words
 
 
 def refine_choice(target: Target, choice: Choice) -> Choice:
-    """The choice, or one of the same epsilon and rho that errs less; its events may lose more."""
+    """Let every mechanism refine a choice.
+
+    Args:
+        target: The release to protect.
+        choice: The planned choice.
+
+    Returns:
+        The choice, or one of the same epsilon and rho that errs less. Its events may lose more
+        than those of ``choice``, so a total composed of those events does not cover it.
+    """
     for mechanism in MECHANISMS:
         choice = mechanism.refine(target, choice)
     return choice
@@ -51,9 +74,15 @@ class Options(NamedTuple):
 
 
 def list_options(target: Target, mechanism_name: str) -> Options:
-    """What a target that has ``mechanism = wanted`` leaves to choose from: two, or one twice.
+    """List the mechanisms that a target can use.
 
-    Of several that a form has for pure losses, or for concentrated ones, the one that errs least.
+    Args:
+        target: The release to protect.
+        mechanism_name: The spec's ``mechanism``: "auto" or a mechanism's keyword.
+
+    Returns:
+        The mechanism with the smallest error for pure losses, and that for concentrated losses; the
+        same one twice where only one fits.
     """
     fitting = [
         mechanism

@@ -42,7 +42,7 @@ from dprelease.privacy.composition import repeat
 
 
 def compute_loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
-    """The loss of one selection: epsilon exact, rho an upper bound (15 digits)."""
+    """Compute the loss of one selection: epsilon exact, rho an upper bound (15 digits)."""
     if rate <= 0:
         raise ValueError("the rate of a selection is positive")
     if sensitivity == 0:
@@ -52,9 +52,9 @@ def compute_loss(rate: Fraction, sensitivity: int, monotone: bool) -> Loss:
 
 
 class PermuteAndFlip(Mechanism):
-    """A choice by score; of several, by noisy counts instead where these err less.
+    """A choice by score; several choices by noisy counts instead, where these err less.
 
-    A spec's "laplace" asks for the latter wherever there are several.
+    If a spec asks for "laplace", several choices are always made by noisy counts.
     """
 
     family = NoiseFamily.PERMUTE_AND_FLIP
@@ -63,7 +63,7 @@ class PermuteAndFlip(Mechanism):
     keyword = "laplace"
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """As ``exponential.calibrate`` for each pick, or Laplace noise on all counts."""
+        """Choose by ``exponential.calibrate`` for each pick, or by Laplace noise on all counts."""
         sensitivity, picks = target.sensitivity, target.query.picks
         l1, choice_l1, monotone = sensitivity.l1, sensitivity.choice_l1, sensitivity.monotone
         if picks > 1 and (
@@ -77,11 +77,11 @@ class PermuteAndFlip(Mechanism):
         return Choice(Noise(self.family, rate), repeat(pick_loss, picks), events, Form.CHOICE)
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """The exponential mechanism, which has up to twice the rate."""
+        """Choose the exponential mechanism, which has up to twice the rate for the same rho."""
         return exponential.EXPONENTIAL.calibrate_rho(target, rho, delta)
 
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
-        """1/intensity^2."""
+        """Compute 1/intensity^2."""
         return 1 / intensity**2
 
 

@@ -73,15 +73,26 @@ def rank_halfwidth(  # noqa: PLR0913 - which quantile of what, and how surely
     *,
     largest: int = 1,
 ) -> int:
-    """How many ranks quantile ``index`` (from 0) may be off, but for a chance of ``alpha``.
+    """Bound the rank error of a released quantile, whatever the data are.
 
-    The target rank of quantile q among n records is n q; a value is off by the distance from
-    it to the interval from the number of records below the value to those below or at it. What
-    comes out are integers from ``lower`` to ``upper``; for a list of k say 0 and k - 1. Every value
-    is one of them: it was rounded to the grid, or moved to the nearest one listed, and ranks are
-    among these values. See the module for what else it assumes. Of weighted records, at most
-    ``largest`` steps of weight each, ranks are steps of weight.
-    Raises ValueError for an alpha outside (0, 1) and for bounds that don't rise.
+    The target rank of quantile q among n records is n q. A value is off by the distance from the
+    target rank to the interval from the number of records below the value to the number below or
+    at it. All values are taken after rounding to the grid, or to the nearest listed value; see the
+    module for what else is assumed.
+
+    Args:
+        scheme: The selections and their rates.
+        index: The quantile, from 0.
+        lower: The least integer that can come out; 0 for a list.
+        upper: The greatest integer that can come out; k - 1 for a list of k.
+        alpha: The chance that the error is larger, between 0 and 1.
+        largest: The largest weight of a record in steps; 1 without weights.
+
+    Returns:
+        The bound in ranks, of weighted records in steps of weight.
+
+    Raises:
+        ValueError: alpha is out of range, the bounds do not rise, or there is no such quantile.
     """
     if not 0 < alpha < 1:
         raise ValueError("a chance lies between 0 and 1")
@@ -112,7 +123,7 @@ def rank_halfwidth(  # noqa: PLR0913 - which quantile of what, and how surely
 
 
 def _list_ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileStep]:
-    """The steps that a quantile depends on, first to last, itself included."""
+    """List the steps that a quantile depends on, first to last, itself included."""
     if index not in steps:
         raise ValueError("the scheme has no such quantile")
     needed, ahead = [], {index}
@@ -124,17 +135,15 @@ def _list_ancestry(steps: dict[int, QuantileStep], index: int) -> list[QuantileS
 
 
 def _build_selection(step: QuantileStep, ends: set[int], outputs: int, rank: int) -> Selection:
-    """One selection; where it ends parts, it is among the slots of all values.
-
-    A rank is so many steps of weight; without weights a record.
-    """
+    """Build the error bound of one selection; a rank is ``rank`` steps of weight."""
     rate = step.rate * step.target.denominator * rank
+    # A selection that ends parts chooses among the slots of all values.
     slots = count_slots(outputs) if step.index in ends else 1
     return Selection(outputs * slots - 1, rate, step.index in ends)
 
 
 def count_slots(outputs: int) -> int:
-    """How many slots each of so many outputs has."""
+    """Count the slots of each of so many outputs."""
     return max(1, min(SLOTS, 1 << max(0, _ROOM - outputs.bit_length())))
 
 
@@ -146,14 +155,21 @@ _FINE = 160  # bits of a weight exp(-rate t), which can be of one of 2^62 candid
 
 
 class Selection(Struct, frozen=True):
-    """``others``: how many candidates there are but one; ``rate``: that of one rank."""
+    """The error bound of one selection, in ranks; see the module.
+
+    ``others`` is the number of candidates less one, ``rate`` the rate of one rank, and ``dense``
+    says that there is a candidate for every rank.
+    """
 
     others: int
     rate: Fraction
     dense: bool
 
     def compute_tail(self, decay: int) -> int:
-        """P(error >= t) in units of 2^-64 from exp(-rate t) in those of 2^-160, both rounded up."""
+        """Compute P(error >= t) in units of 2^-64, rounded up.
+
+        ``decay`` is exp(-rate t) in units of 2^-160, rounded up.
+        """
         one = 1 << _FINE
         far, near = self.others * decay, one
         if self.dense:
@@ -161,20 +177,17 @@ class Selection(Struct, frozen=True):
         return -(-(far << _BITS) // (near + far)) if far else 0
 
     def start(self) -> Fraction:
-        """Where the lattice begins: most likely, the error is larger if the data are bad."""
+        """Compute where the lattice begins: below it the error is not resolved."""
         likely = self.others * (min(self.rate, Fraction(1)) if self.dense else 1)
         return round_down(max(_bound_log(likely) - _LIKELY, Fraction(0)) / self.rate)
 
     def reach(self, alpha: Fraction) -> Fraction:
-        """A t that the error exceeds with a chance of at most alpha."""
+        """Compute a t that the error exceeds with a chance of at most alpha."""
         return round_up((_bound_log(self.others) + _bound_log(1 / alpha)) / self.rate)
 
 
 def bound_single(selection: Selection, least_excess: Fraction, alpha: Fraction) -> int:
-    """The least whole h that the error exceeds with a chance of at most ``alpha``.
-
-    ``least_excess``: an error above a whole number is above it by at least this.
-    """
+    """Find the least whole h that the error exceeds with a chance of at most ``alpha``."""
     low, high = -1, ceil(selection.reach(alpha))
     while high - low > 1:
         middle = (low + high) // 2
@@ -187,7 +200,7 @@ def bound_single(selection: Selection, least_excess: Fraction, alpha: Fraction) 
 
 
 def bound_several(parts: Sequence[tuple[Fraction, Selection]], alpha: Fraction) -> Fraction:
-    """What the sum of weight times error exceeds with a chance of at most ``alpha``."""
+    """Bound the weighted sum of errors; it is exceeded with a chance of at most ``alpha``."""
     shared = alpha / len(parts)
     start = sum((weight * selection.start() for weight, selection in parts), Fraction(0))
     widest = sum((weight * selection.reach(shared) for weight, selection in parts), Fraction(0))
@@ -205,7 +218,7 @@ def bound_several(parts: Sequence[tuple[Fraction, Selection]], alpha: Fraction) 
 
 
 def _round_up_law(selection: Selection, step: Fraction) -> list[int]:
-    """The law of the error above its start, in steps, rounded up to whole ones."""
+    """Compute the law of the error above its start, in steps, rounded up to whole ones."""
     factor = _bound_decay(selection.rate * step)
     law, before, decay = [], _ONE, _bound_decay(selection.rate * selection.start())
     for _ in range(_POINTS + 1):
@@ -216,10 +229,8 @@ def _round_up_law(selection: Selection, step: Fraction) -> list[int]:
 
 
 def _add_laws(left: list[int], right: list[int]) -> list[int]:
-    """The law of the sum of two independent numbers, as far as the lattice goes.
-
-    By one product of two long integers, in which every coefficient has room enough.
-    """
+    """Convolve two laws, as far as the lattice goes."""
+    # One product of two long integers, in which every coefficient has room enough.
     size = 2 * _BITS // 8 + 2
     first, second = (
         int.from_bytes(b"".join(mass.to_bytes(size, "little") for mass in law), "little")
@@ -236,11 +247,11 @@ def _add_laws(left: list[int], right: list[int]) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def _bound_log(value: Fraction | int) -> Fraction:
-    """Ln of a number from 1 on, rounded up; 0 of any below."""
+    """Bound ln of a number from 1 on from above; give 0 for any below."""
     return bound_ln(Fraction(value))[1] if value > 1 else Fraction(0)
 
 
 def _bound_decay(exponent: Fraction) -> int:
-    """exp(-exponent) in units of 2^-160, rounded up."""
+    """Bound exp(-exponent) from above, in units of 2^-160."""
     high = bound_exp(-exponent)[1]
     return min(-(-(high.numerator << _FINE) // high.denominator), 1 << _FINE)

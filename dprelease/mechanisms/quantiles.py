@@ -70,17 +70,17 @@ _UNIT = 10**12
 
 
 def compute_sensitivity(step: QuantileStep) -> int:
-    """How far one record added to the step's part or removed from it moves d."""
+    """Bound the change of d when one record is added to the step's part or removed."""
     return max(step.target.numerator, step.target.denominator - step.target.numerator)
 
 
 def compute_cost(step: QuantileStep) -> Fraction:
-    """The epsilon of this step alone, for one record added or removed."""
+    """Compute the epsilon of this step alone, for one record added or removed."""
     return 2 * step.rate * compute_sensitivity(step)
 
 
 def compute_replaced_epsilon(step: QuantileStep) -> Fraction:
-    """The epsilon of this step alone, for one record replaced within its part."""
+    """Compute the epsilon of this step alone, for one record replaced within its part."""
     return 2 * step.rate * step.target.denominator
 
 
@@ -92,7 +92,7 @@ def plan_levels(
     *,
     stays: bool = False,
 ) -> QuantileScheme:
-    """The scheme that loses exactly ``epsilon`` for a person of up to ``rows`` rows.
+    """Build the scheme that costs exactly ``epsilon`` for a person of up to ``rows`` rows.
 
     ``quantiles`` rise strictly within (0, 1). ``replace``: neighbours differ in replaced rows,
     which must stay in their cell if ``stays`` is given; otherwise in added or removed ones.
@@ -106,7 +106,10 @@ def plan_levels(
 def plan_levels_rho(
     quantiles: Sequence[Fraction], rho: Fraction, rows: int, replace: bool, *, stays: bool = False
 ) -> QuantileScheme:
-    """As ``plan_levels``, for a rho: met within a part in 10^12, from below."""
+    """Build the scheme for a rho; at most a part in 10^12 of rho stays unused.
+
+    Arguments and result are those of ``plan_levels``.
+    """
     if rho <= 0:
         raise ValueError("rho must be positive")
     draft = _draft_scheme(quantiles, _bound_root)
@@ -129,7 +132,7 @@ def plan_levels_rho(
 def compute_loss(
     scheme: QuantileScheme, rows: int, replace: bool, *, stays: bool = False
 ) -> tuple[Fraction, Fraction]:
-    """(epsilon, rho) for a person whose rows, in all cells together, number at most ``rows``.
+    """Compute (epsilon, rho) for a person with at most ``rows`` rows in all cells together.
 
     Epsilon is exact and linear in ``rows``, rho an upper bound (15 digits); see the module for the
     proof. ``replace``: up to ``rows`` rows are replaced, by rows of any cell or of none, or of
@@ -146,16 +149,12 @@ def compute_loss(
 def compute_spans(
     scheme: QuantileScheme, rows: int, replace: bool, *, stays: bool = False
 ) -> tuple[Fraction, ...]:
-    """How wide the interval is, at most, in which the log-ratio of each level of the tree lies.
-
-    Given the outputs of earlier levels, the selections of one level, in all cells, are drawn
-    independently, so their ranges add up: a record's weights in the parts of a level sum to 1, and
-    m rows have m times the range of the level's dearest step. A record that is replaced and
-    ``stays`` has twice that (weights v <= w of a part are worth b v + (w - v) max(a, b-a) <=
-    (v + w) max(a, b-a)), and at the root, which holds both its places, 2 rate b.
-    """
+    """Bound the range of the log-ratio of each level of the tree."""
     if rows < 1:
         raise ValueError("a person has at least one row")
+    # Given the outputs of earlier levels, the selections of one level, in all cells, are drawn
+    # independently, so their ranges add up: a record's weights in the parts of a level sum to 1,
+    # and m rows have m times the range of the level's most expensive step.
     depths = {(0, len(scheme.quantiles) + 1): 0}
     widest: list[Fraction] = []
     for step in scheme.steps:
@@ -163,6 +162,9 @@ def compute_spans(
         depths |= dict.fromkeys(_split_parts(step), depth + 1)
         widest.extend([_ZERO] * (depth + 1 - len(widest)))
         widest[depth] = max(widest[depth], compute_cost(step))
+    # A replaced record counts twice, as one removal and one addition. If it ``stays``, twice is
+    # still enough (weights v <= w of a part are worth b v + (w - v) max(a, b-a) <=
+    # (v + w) max(a, b-a)), and at the root, which holds both its places, 2 rate b.
     moved = [(2 if replace else 1) * rows * span for span in widest]
     if replace and stays:
         moved[0] = rows * compute_replaced_epsilon(scheme.steps[0])
@@ -170,14 +172,14 @@ def compute_spans(
 
 
 def _find_dearest_path(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Fraction:
-    """The largest sum of prices along the steps that hold one bin."""
+    """Compute the largest sum of prices along the steps that hold one bin."""
     return _price_paths(scheme, price)[0, len(scheme.quantiles) + 1]
 
 
 def _price_paths(
     scheme: QuantileScheme, price: Callable[[Fraction], Fraction]
 ) -> dict[tuple[int, int], Fraction]:
-    """The same for every part of the tree, from the last step to the first."""
+    """Compute the largest sum of prices for every part of the tree, last step first."""
     worst: dict[tuple[int, int], Fraction] = {}
     for step in reversed(scheme.steps):
         inner = (worst.get(part, _ZERO) for part in _split_parts(step))
@@ -186,12 +188,10 @@ def _price_paths(
 
 
 def _find_dearest_pair(scheme: QuantileScheme, price: Callable[[Fraction], Fraction]) -> Fraction:
-    """The largest sum over two bins: steps that hold both, at their price for a replacement.
-
-    Both bins on one side of a step, or one on either.
-    """
+    """Compute the largest sum of prices over two bins; steps that hold both cost a replacement."""
     alone, shared = _price_paths(scheme, price), dict[tuple[int, int], Fraction]()
     for step in reversed(scheme.steps):
+        # The two bins lie on the same side of the step, or one on either side.
         lower_part, upper_part = _split_parts(step)
         separate = alone.get(lower_part, _ZERO) + alone.get(upper_part, _ZERO)
         inner = max(separate, shared.get(lower_part, _ZERO), shared.get(upper_part, _ZERO))
@@ -204,31 +204,29 @@ def _split_parts(step: QuantileStep) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def _scale_scheme(scheme: QuantileScheme, factor: Fraction) -> QuantileScheme:
-    """All rates times a factor."""
+    """Multiply all rates by a factor."""
     steps = tuple(structs.replace(step, rate=step.rate * factor) for step in scheme.steps)
     return QuantileScheme(scheme.quantiles, steps)
 
 
 def _bound_root(share: Fraction) -> Fraction:
-    """The square root, rounded down: the epsilon of a share of rho, up to a factor for all."""
+    """Compute the square root, rounded down."""
+    # This is the epsilon of a share of rho, up to a factor common to all.
     return Fraction(isqrt(share.numerator * _UNIT**2 // share.denominator), _UNIT)
 
 
 def _draft_scheme(
     quantiles: Sequence[Fraction], cost_of: Callable[[Fraction], Fraction]
 ) -> QuantileScheme:
-    """The tree for a share of 1 in every bin; ``cost_of`` a share is the epsilon it pays for.
-
-    A part of k quantiles needs h levels, 2^(h-1) <= k < 2^h, and a step takes the h-th of
-    what is left of the share: all levels cost the same along the longest branches, and the last
-    step of a shorter branch takes what would be left over. That is within a percent or two of the
-    best rates, for evenly spaced quantiles. Of the quantiles that leave both halves with h - 1
-    levels, the one nearest the middle of the part is the step's.
-    """
+    """Build the tree for a share of 1 in every bin; ``cost_of`` turns a share into an epsilon."""
     ranks = tuple(quantiles)
     ends = (_ZERO, *ranks, Fraction(1))
     if not ranks or any(low >= high for low, high in pairwise(ends)):
         raise ValueError("quantiles lie strictly between 0 and 1, and rise")
+    # A part of k quantiles needs h levels, 2^(h-1) <= k < 2^h, and a step takes the h-th of
+    # what is left of the share: all levels cost the same along the longest branches, and the last
+    # step of a shorter branch takes what would be left over. That is within a percent or two of
+    # the best rates, for evenly spaced quantiles.
     steps: list[QuantileStep] = []
 
     def divide(low_end: int, high_end: int, share: Fraction) -> None:
@@ -240,6 +238,8 @@ def _draft_scheme(
         def sum_levels(index: int) -> Fraction:
             return (ends[index] - ends[low_end]) / (ends[high_end] - ends[low_end])
 
+        # Of the quantiles that leave both halves with one level less, take the one nearest the
+        # middle of the part.
         index = min(
             range(max(low_end + 1, high_end - rank_limit), min(high_end, low_end + rank_limit + 1)),
             key=lambda k: (abs(sum_levels(k) - Fraction(1, 2)), k),
@@ -262,11 +262,11 @@ class Quantiles(Exponential):
     form = Form.QUANTILES
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """As ``plan_levels``."""
+        """Choose the scheme of ``plan_levels``."""
         return self._search_choice(target, plan_levels, epsilon)
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """As ``plan_levels_rho``."""
+        """Choose the scheme of ``plan_levels_rho``."""
         return self._search_choice(target, plan_levels_rho, rho)
 
     def _search_choice(

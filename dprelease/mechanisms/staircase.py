@@ -44,18 +44,15 @@ class Staircase(Mechanism):
     offered = False
 
     def calibrate(self, target: Target, epsilon: Fraction, delta: Fraction) -> Choice:
-        """Of the scale of Laplace noise."""
+        """Calibrate Laplace noise, then refine it."""
         return self.refine(target, LAPLACE.calibrate(target, epsilon, delta))
 
     def calibrate_rho(self, target: Target, rho: Fraction, delta: Fraction) -> Choice:
-        """Of the scale of Laplace noise."""
+        """Calibrate Laplace noise, then refine it."""
         return self.refine(target, LAPLACE.calibrate_rho(target, rho, delta))
 
     def refine(self, target: Target, choice: Choice) -> Choice:
-        """In the place of Laplace noise on single integers that nobody has asked for by name.
-
-        Not where figures are combined of several integers: plans of these know no stairs.
-        """
+        """Replace Laplace noise on a single integer, unless the spec names a mechanism."""
         if (
             choice.noise.family is not NoiseFamily.LAPLACE
             or target.query.mechanism != "auto"
@@ -63,33 +60,35 @@ class Staircase(Mechanism):
             or not target.one_draw
         ):
             return choice
+        # Figures combined of several integers keep Laplace noise: their plans know no staircase.
         noise = choose_staircase(choice.noise, target.sensitivity)
         if noise == choice.noise:
             return choice
         return replace(choice, noise=noise, events=((Pure(choice.loss.epsilon), 1),))
 
     def compute_variance(self, noise: Noise) -> Fraction:
-        """That of the law itself."""
+        """Compute the variance of the discrete law itself."""
         return Fraction(_compute_variance(noise))
 
     def estimate_error(self, target: Target, intensity: Fraction) -> Fraction:
-        """At most that of Laplace noise."""
+        """Give the error of Laplace noise, an upper bound."""
         return LAPLACE.estimate_error(target, intensity)
 
 
 def choose_staircase(laplace: Noise, sensitivity: Sensitivity) -> Noise:
-    """The staircase that errs least of those that lose no more; or Laplace noise, if it is so."""
+    """Choose the staircase of the least variance at the same loss, or Laplace noise."""
     options = [
         _build_stair_noise(laplace.parameter, stair)
         for stair in iter_stairs(sensitivity)
         if stair < _LONGEST
     ]
     noise = min(options, key=_compute_variance, default=laplace)
+    # Laplace noise has the better curve of losses, so it stays unless the gain is worth it.
     return noise if _compute_variance(noise) <= WORTH * _compute_variance(laplace) else laplace
 
 
 def iter_stairs(sensitivity: Sensitivity) -> Iterator[int]:
-    """Stairs at which every change crosses no more than the L1 sensitivity in all."""
+    """Give the stairs at which every change crosses at most the L1 sensitivity in all."""
     for stair in {size for shape in sensitivity.shapes for size in shape if size}:
         crossed = (sum(-(-size // stair) for size in shape) for shape in sensitivity.shapes)
         if max(crossed) * stair <= sensitivity.l1:
@@ -98,8 +97,9 @@ def iter_stairs(sensitivity: Sensitivity) -> Iterator[int]:
 
 @lru_cache(maxsize=1024)
 def _build_stair_noise(scale: Fraction, stair: int) -> Noise:
-    """With the first part that errs least: variance falls in it, then rises."""
+    """Build the noise with the first part of least variance."""
 
+    # Variance falls in the first part, then rises.
     def is_rising(first: int) -> bool:
         shorter, longer = (
             _compute_variance(replace(noise, first=first + extra)) for extra in (0, 1)
