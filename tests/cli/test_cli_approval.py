@@ -11,6 +11,7 @@ import dprelease
 from dprelease import Failure, load, plan
 from dprelease.release.plan import ReleasePlan
 from dprelease.release.saved_plan import check_approved
+from dprelease.language import say
 from dprelease.reports.facts.approval import LEFT_OPEN
 
 
@@ -196,14 +197,15 @@ def test_what_an_approval_leaves_open_is_said(cli, folder):
     told = cli("plan", "-q", "-o", "plan.json", "--html", "plan.html", "small.toml")
     assert told.code == 0
     saved = json.loads((folder / "plan.json").read_text())["approval"]
-    assert saved["leaves_open"] == list(LEFT_OPEN)
+    left_open = [say(sentence) for sentence in LEFT_OPEN]
+    assert saved["leaves_open"] == left_open
     held = saved["holds"]
     assert (held["ledger.path"], held["ledger.epsilon_cap"]) == ("dprelease-ledger.sqlite", "2.5")
     assert (held["output.path"], held["report.formats"]) == ("out", ["html", "md", "json"])
     text = cli("plan", "--why", "small.toml").out
     page = (folder / "plan.html").read_text()
     assert "What an approval leaves open" in page
-    for line in LEFT_OPEN:
+    for line in left_open:
         assert line in text
         assert line in page
     assert "output   out: tables as csv, reports: html, md, json" in text

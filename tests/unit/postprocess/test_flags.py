@@ -259,7 +259,7 @@ def test_a_package_tells_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.chdir(tmp_path)
     lines = [f"{patient},north,3\n" for patient in range(5000)]
-    Path("small.csv").write_text("patient,region,days\n" + "".join(lines), encoding="utf-8")
+    Path("t.csv").write_text("patient,region,days\n" + "".join(lines), encoding="utf-8")
     content = spec(COUNT, **PEOPLE)
     content["columns"] = {"region": content["columns"]["region"]}
     dprelease.run(load(content))
