@@ -9,9 +9,9 @@ import pytest
 
 import dprelease
 from dprelease import Failure, load, plan
+from dprelease.language import say
 from dprelease.release.plan import ReleasePlan
 from dprelease.release.saved_plan import check_approved
-from dprelease.language import say
 from dprelease.reports.facts.approval import LEFT_OPEN
 
 
