@@ -11,7 +11,7 @@ import dprelease
 from dprelease.cli.app import QUIET
 from dprelease.cli.views.console import write_remark
 from dprelease.errors import build_write_failure
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 
 EPILOG = """\b
 Example:
@@ -24,7 +24,7 @@ Example:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(tuple(FORMATS)),
+    type=click.Choice(tuple(REPORT_FORMATS)),
     default="md",
     show_default=True,
     help="HTML, Markdown, JSON, PDF, or a YAML entry for the OpenDP registry of deployments.",

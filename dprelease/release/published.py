@@ -24,7 +24,7 @@ from dprelease.output.released_tables import (
     list_tables,
     read_rows,
 )
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.rerender import read_release, rerender
 from dprelease.reports.text.notebook import render_table
 
@@ -139,10 +139,10 @@ def show(
 
 def report(directory: str | os.PathLike[str], *, format: str = "md") -> RenderedReport:
     """Do what the package's ``report`` says."""
-    if format not in FORMATS:
-        raise ValueError(f"unknown format {format!r}; known: {', '.join(FORMATS)}")
+    if format not in REPORT_FORMATS:
+        raise ValueError(f"unknown format {format!r}; known: {', '.join(REPORT_FORMATS)}")
     content = rerender(os.fspath(directory), format)
-    return RenderedReport(format, FORMATS[format].media_type, content)
+    return RenderedReport(format, REPORT_FORMATS[format].media_type, content)
 
 
 def _convert_value(field: Field, text: str | None) -> object:

@@ -28,7 +28,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.model.periods import is_nearly_a_date
-from dprelease.reports.report_formats import DEFAULT_FORMATS, FORMATS
+from dprelease.report_format import DEFAULT_REPORT_FORMATS, REPORT_FORMATS
 from dprelease.specfile.checks.columns.column import DeclaredColumn, check_declared, resolve_columns
 from dprelease.specfile.checks.columns.list_files import Barred, Lists
 from dprelease.specfile.checks.columns.written import check_written
@@ -316,12 +316,12 @@ def _resolve_output(part: Part[OutputSection], base: str, period: str | None) ->
 def _resolve_formats(part: Part[ReportSection]) -> tuple[str, ...]:
     formats = part.model.formats
     if formats is None:
-        return DEFAULT_FORMATS
+        return DEFAULT_REPORT_FORMATS
     for number, name in enumerate(formats):
-        if name not in FORMATS:
+        if name not in REPORT_FORMATS:
             message, hint = (
                 f"{show(name)} is not a valid report format",
-                f"use {join_quoted(FORMATS)}",
+                f"use {join_quoted(REPORT_FORMATS)}",
             )
             part.complain("E105", message, hint, "formats", number)
         elif name in formats[:number]:

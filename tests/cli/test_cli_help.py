@@ -177,8 +177,7 @@ def test_help_loads_nothing_heavy(folder):
         *(f"dprelease.cli.{command}_command" for command in COMMANDS),
         "dprelease.errors",
         "dprelease.model",
-        "dprelease.reports",
-        "dprelease.reports.report_formats",  # their names alone
+        "dprelease.report_format",
     }
 
 

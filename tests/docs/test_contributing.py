@@ -19,7 +19,7 @@ import dprelease
 from dprelease.engines.engine_registry import ENGINES
 from dprelease.language import LANGUAGES
 from dprelease.mechanisms.mechanism_registry import MECHANISMS
-from dprelease.reports.report_formats import FORMATS, ReportFormat
+from dprelease.report_format import REPORT_FORMATS, ReportFormat
 
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 EXAMPLES = dict(re.findall(r"^```python\n# (.*?)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL))
@@ -197,11 +197,9 @@ def test_the_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_report_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = example("dprelease/reports/outline.py")
-    line = eval(
-        EXAMPLES["a line of dprelease/reports/report_formats.py"], {"ReportFormat": ReportFormat}
-    )
+    line = eval(EXAMPLES["a line of dprelease/report_format.py"], {"ReportFormat": ReportFormat})
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(FORMATS, line.name, line)
+    monkeypatch.setitem(REPORT_FORMATS, line.name, line)
     dprelease.run(written(tmp_path, FORMATS='["outline", "json"]'))
     outline = (tmp_path / "out" / line.file).read_text()
     assert outline.startswith("toy\n\nEverything in this release")

@@ -11,7 +11,7 @@ from build_reference import BEGIN, END, PARTS, all_commands
 from doc_pages import DOCS, page
 
 from dprelease.cli.explain_command import list_groups
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.sources import source_registry
 from dprelease.specfile.schema.own_keys import READERS
 from dprelease.statistics.statistic_registry import STATISTICS
@@ -118,7 +118,8 @@ def test_every_suffix_of_data_is_told():
 def test_every_format_of_reports_is_told():
     told = rows(page("reference/output.md").text, "\n## Formats of the report\n")
     assert [row[:3] for row in told] == [
-        [f'`"{name}"`', f"`{form.file}`", f"`{form.media_type}`"] for name, form in FORMATS.items()
+        [f'`"{name}"`', f"`{form.file}`", f"`{form.media_type}`"]
+        for name, form in REPORT_FORMATS.items()
     ]
 
 

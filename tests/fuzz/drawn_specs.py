@@ -14,7 +14,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.section_reader import Key
 from dprelease.specfile.schema.sections import (
@@ -330,7 +330,7 @@ class Draw:
             spec["output"]["interval"] = self.one((Decimal("0.5"), Decimal("0.9"), Decimal("0.99")))
         if self.often(0.2):
             spec["output"]["titles"] = {"overall": self.one(TEXTS)}
-        formats = [name for name in FORMATS if name != "pdf"]
+        formats = [name for name in REPORT_FORMATS if name != "pdf"]
         spec["report"] = {"formats": ["json", *self.some([f for f in formats if f != "json"], 9)]}
         if self.often(0.4):
             spec["report"]["language"] = self.one(("en", "de", "fr"))

@@ -42,7 +42,7 @@ import dprelease  # noqa: E402
 from dprelease import errors  # noqa: E402
 from dprelease.cli.guard import execute  # noqa: E402
 from dprelease.errors import ExitCode, Failure  # noqa: E402
-from dprelease.reports.report_formats import FORMATS  # noqa: E402
+from dprelease.report_format import REPORT_FORMATS  # noqa: E402
 
 MOST_MENDS = 30
 PERIOD = "2026"
@@ -336,7 +336,7 @@ def release(spec: Spec, folder: Path, rng: Random, steps: Counter[str]) -> None:
         again = done("run", "spec.toml", "--json")
         if json.loads(again.out)["charged"]:
             raise Finding("the second run was charged")
-    for format in rng.sample([format for format in FORMATS if format != "pdf"], 2):
+    for format in rng.sample([format for format in REPORT_FORMATS if format != "pdf"], 2):
         done("report", "out", "--format", format)
     done("show", "out")
     done("show", "out", "--json")

@@ -25,7 +25,7 @@ from product_source import (
 import dprelease
 from dprelease.cli.app import COMMANDS
 from dprelease.engines import ENGINES
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.sources.source_registry import SOURCES
 
 # No float from a record to its noisy figure. Paths are files or folders below the package; what
@@ -163,7 +163,7 @@ def test_nothing_is_left_to_do() -> None:
 
 # What is reached otherwise than by its name in the product's code.
 REACHED_OTHERWISE = {
-    *(f"reports.{form.module}.render" for form in FORMATS.values()),
+    *(f"reports.{form.module}.render" for form in REPORT_FORMATS.values()),
     *(
         f"ledger.{kind}.{name}"  # of a DatabaseKind
         for kind in ("connection", "server")

@@ -16,7 +16,8 @@ API = "dprelease"
 
 MODEL, ERRORS = "dprelease.model", "dprelease.errors"
 LANGUAGE = "dprelease.language"
-VOCABULARY = (MODEL, ERRORS)
+REPORT_FORMAT = "dprelease.report_format"
+VOCABULARY = (MODEL, ERRORS, REPORT_FORMAT)
 
 # Layer -> what it may import of the package besides itself. A module belongs to the layer with
 # the longest name that fits, so "dprelease.kernel.noise.distributions.laws" has a rule of its own.
@@ -25,6 +26,7 @@ VOCABULARY = (MODEL, ERRORS)
 LAYERS: dict[str, tuple[str, ...]] = {
     # Vocabulary: the standard library and msgspec, nothing else.
     ERRORS: (),
+    REPORT_FORMAT: (),
     MODEL: (ERRORS,),
     "dprelease.files": (),
     # Sentences of reports, and their catalogues.
@@ -82,7 +84,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.postprocess.finishing.conditions",
         "dprelease.postprocess.finishing.lattice",
         "dprelease.postprocess.intervals.number_text",
-        "dprelease.reports.report_formats",  # their names
         "dprelease.statistics",
     ),
     "dprelease.output": (

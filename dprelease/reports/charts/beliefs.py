@@ -10,7 +10,7 @@ from textwrap import wrap
 
 from dprelease.language import say
 from dprelease.reports.charts.svg import WIDTH, Chart, Drawing, Scale, build_chart, fix
-from dprelease.reports.model.meaning_model import Beliefs
+from dprelease.reports.model.report_model import Beliefs
 from dprelease.reports.text.shown_numbers import write_belief, write_headline, write_percent
 
 STEP, REACH = 0.25, 6.0

@@ -14,8 +14,7 @@ from typing import NamedTuple
 from dprelease.language import say, word
 from dprelease.model import Dialect, NoiseFamily, Plan, Query, Release, Review
 from dprelease.model.outputs import SUPPRESSED, UNRELIABLE
-from dprelease.reports.model.meaning_model import TotalLoss
-from dprelease.reports.model.report_model import Hazard
+from dprelease.reports.model.report_model import Hazard, TotalLoss
 from dprelease.reports.text.shown_numbers import format_number, shorten, to_json_number, write_loss
 from dprelease.statistics.read_release import build_views
 from dprelease.statistics.statistic_registry import get_statistic

@@ -42,7 +42,6 @@ from dprelease.reports.facts.unit_facts import (
     group_privacy,
     word_bounding,
 )
-from dprelease.reports.model.meaning_model import Meaning
 from dprelease.reports.model.record_model import RecordTable
 from dprelease.reports.model.report_model import (
     Basic,
@@ -53,6 +52,7 @@ from dprelease.reports.model.report_model import (
     Ledger,
     LedgerStanding,
     ListFile,
+    Meaning,
     PlanFacts,
     PrivacyLoss,
     Provenance,

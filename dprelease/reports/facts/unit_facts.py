@@ -14,9 +14,18 @@ from msgspec import Struct
 
 from dprelease.language import say, say_count
 from dprelease.model import Adjacency, Loss, Plan, Privacy, Release
-from dprelease.reports.model.meaning_model import Belief, Beliefs, GroupLoss, TotalLoss
 from dprelease.reports.model.record_model import Number
-from dprelease.reports.model.report_model import Bounding, Cap, Ledger, LedgerStanding, PrivacyUnit
+from dprelease.reports.model.report_model import (
+    Belief,
+    Beliefs,
+    Bounding,
+    Cap,
+    GroupLoss,
+    Ledger,
+    LedgerStanding,
+    PrivacyUnit,
+    TotalLoss,
+)
 from dprelease.reports.text.shown_numbers import to_json_number
 from dprelease.statistics.statistic_registry import get_statistic
 

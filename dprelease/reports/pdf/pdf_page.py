@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.language import say
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.html.html_page import LOOKS as HTML_LOOKS
 from dprelease.reports.html.html_page import render as render_html
-from dprelease.reports.report_formats import FORMATS
 
 if TYPE_CHECKING:
     from dprelease.reports.model.report_model import ReportFacts
@@ -56,7 +56,7 @@ def render(document: Document, facts: ReportFacts) -> bytes:
     content: bytes = weasyprint.HTML(string=page, url_fetcher=_load_nothing).write_pdf(
         pdf_identifier=facts.provenance.run_id.encode(), pdf_tags=True
     )
-    return content + FORMATS["pdf"].mark.encode()
+    return content + REPORT_FORMATS["pdf"].mark.encode()
 
 
 def _import_weasyprint() -> Any:

@@ -9,9 +9,8 @@ from dprelease.language import say, say_count
 from dprelease.model.queries import name_column
 from dprelease.postprocess.intervals.number_text import join_few_names
 from dprelease.reports.charts.beliefs import draw_band_chart, draw_people_chart
-from dprelease.reports.model.meaning_model import Beliefs, GroupLoss
 from dprelease.reports.model.record_model import Number
-from dprelease.reports.model.report_model import PlanFacts
+from dprelease.reports.model.report_model import Beliefs, GroupLoss, PlanFacts
 from dprelease.reports.sections.document import (
     Bullets,
     Details,

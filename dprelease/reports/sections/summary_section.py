@@ -10,9 +10,8 @@ from collections.abc import Iterator
 
 from dprelease.language import say
 from dprelease.reports.facts.unit_facts import describe_accounting
-from dprelease.reports.model.meaning_model import Belief, Beliefs, TotalLoss
 from dprelease.reports.model.record_model import Number
-from dprelease.reports.model.report_model import PlanFacts, ReviewFacts
+from dprelease.reports.model.report_model import Belief, Beliefs, PlanFacts, ReviewFacts, TotalLoss
 from dprelease.reports.sections.document import Definitions, Heading, Part, Section
 from dprelease.reports.sections.hazards_section import translate_status
 from dprelease.reports.text.shown_numbers import write_belief, write_headline

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile.schema import fields, number_texts, query_tables, review, sections
 from dprelease.specfile.schema.query_tables import PerturbSection
@@ -229,7 +229,7 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
     (sections.ColumnSection, "bins"): {"minItems": 2},
     (sections.QuerySection, "bins"): {"minItems": 2},
     (sections.ReportSection, "formats"): {
-        "items": {"enum": list(FORMATS)},
+        "items": {"enum": list(REPORT_FORMATS)},
         "uniqueItems": True,
     },
 }

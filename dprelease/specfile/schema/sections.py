@@ -12,7 +12,7 @@ from typing import Literal
 
 from dprelease.engines.engine_registry import ENGINES
 from dprelease.language import ENGLISH, LANGUAGES
-from dprelease.reports.report_formats import DEFAULT_FORMATS
+from dprelease.report_format import DEFAULT_REPORT_FORMATS
 from dprelease.sources.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.schema.fields import (
     flag,
@@ -409,7 +409,7 @@ class ReportSection(Section, header="[report]"):
         read_texts,
         "of `html`, `md`, `json`, `pdf` (needs the extra `dprelease[pdf]`) `registry` (an "
         "entry for OpenDP's registry) and `dcat` (DCAT-AP, for catalogues of data)",
-        '["' + '", "'.join(DEFAULT_FORMATS) + '"]',
+        '["' + '", "'.join(DEFAULT_REPORT_FORMATS) + '"]',
     )
     language = Choice[str](LANGUAGES, ENGLISH, "language of the report's sentences")
 

@@ -14,11 +14,12 @@ import pytest
 
 from dprelease.errors import Failure
 from dprelease.model import OutputTable, Plan
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.facts.approval import build_approval
 from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.html.html_page import render
 from dprelease.reports.model.json_form import read_report_json, to_json
-from dprelease.reports.report_formats import FORMATS, render_report, require
+from dprelease.reports.report_formats import render_report, require
 from dprelease.reports.sections.contents import plan_document
 
 LINKED_DATA = "application/ld+json"
@@ -39,7 +40,8 @@ needs_pdf = pytest.mark.skipif(
     NO_PDF is not None and os.environ.get(REQUIRED) != "1", reason=f"{NO_PDF}"
 )
 ALL_FORMATS = [
-    pytest.param(name, marks=needs_pdf) if form.extra else name for name, form in FORMATS.items()
+    pytest.param(name, marks=needs_pdf) if form.extra else name
+    for name, form in REPORT_FORMATS.items()
 ]
 VOID = {"meta", "line", "rect", "circle", "path", "br", "link", "input", "img", "wbr"}
 

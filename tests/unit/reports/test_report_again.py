@@ -16,6 +16,7 @@ from dprelease.model import ColumnType, OutputColumn, OutputTable
 from dprelease.output.read_back import read_table, round_as_in_file
 from dprelease.output.table_files import write_table
 from dprelease.planning.planner import make_plan
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.facts.release_facts import describe_published_table
 from dprelease.reports.metadata.opendp_registry import build_entry
 from dprelease.reports.metadata.opendp_registry import render as render_registry
@@ -25,7 +26,7 @@ from dprelease.reports.model.json_form import (
     read_report_json,
     to_json,
 )
-from dprelease.reports.report_formats import FORMATS, name_report_file
+from dprelease.reports.report_formats import name_report_file
 from dprelease.reports.rerender import rerender
 from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile import load
@@ -78,7 +79,7 @@ def test_the_same_bytes_as_the_run_wrote(made, folder, form):
         each["file"]: table for each, table in zip(made.report["tables"], made.tables, strict=True)
     }
     assert again == rendered_as(made.report, shown, form)
-    if FORMATS[form].by_default:
+    if REPORT_FORMATS[form].by_default:
         assert again == made.files[name_report_file(form)]
 
 

@@ -34,8 +34,9 @@ from dprelease.reports.charts.svg import (
 )
 from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.facts.unit_facts import compute_posterior
-from dprelease.reports.model.meaning_model import Belief, Beliefs
 from dprelease.reports.model.report_model import (
+    Belief,
+    Beliefs,
     Cap,
     Charge,
     Column,

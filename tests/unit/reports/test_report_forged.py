@@ -9,11 +9,11 @@ from contextlib import suppress
 import pytest
 
 from dprelease.errors import Failure
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 from dprelease.reports.rerender import rerender
 
 # A PDF is the HTML page laid out, which takes seconds and asks nothing more of the facts.
-CHEAP = [name for name, form in FORMATS.items() if not form.extra]
+CHEAP = [name for name, form in REPORT_FORMATS.items() if not form.extra]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import dprelease
-from dprelease.reports.report_formats import FORMATS
+from dprelease.report_format import REPORT_FORMATS
 
 TOY = """
 from dprelease.reports.sections.document import Paragraph
@@ -48,7 +48,7 @@ def test_a_new_format_is_one_file_and_one_line(tmp_path):
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(dprelease.__file__).parent, package, ignore=ignored)
     (package / "reports" / "toy.py").write_text(TOY)
-    registry = package / "reports" / "report_formats.py"
+    registry = package / "report_format.py"
     before, mark, after = registry.read_text().partition("    for form in (\n")
     registry.write_text(before + mark + LINE + after)
     (tmp_path / "small.csv").write_text("a\n1\n2\n")
@@ -81,4 +81,4 @@ def test_a_new_format_is_one_file_and_one_line(tmp_path):
 
 def test_no_two_formats_share_a_file_or_a_mark():
     for name in ("file", "module", "mark"):
-        assert len({getattr(form, name) for form in FORMATS.values()}) == len(FORMATS)
+        assert len({getattr(form, name) for form in REPORT_FORMATS.values()}) == len(REPORT_FORMATS)

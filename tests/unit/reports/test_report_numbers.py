@@ -25,7 +25,7 @@ from dprelease.reports.facts.unit_facts import (
     tabulate_beliefs,
 )
 from dprelease.reports.markdown.markdown_page import render_cell
-from dprelease.reports.model.meaning_model import Belief
+from dprelease.reports.model.report_model import Belief
 from dprelease.reports.text.shown_numbers import (
     compute_root,
     format_number,

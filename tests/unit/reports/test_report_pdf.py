@@ -247,7 +247,8 @@ def test_without_the_extra_a_run_is_refused_before_the_charge(tmp_path, entropy,
 
 def test_a_release_without_a_pdf_imports_nothing_for_it():
     program = "import sys\nfrom dprelease.reports import report_formats as f\n"
-    program += "f.require(f.DEFAULT_FORMATS); f.prepare(f.DEFAULT_FORMATS)\n"
+    program += "from dprelease.report_format import DEFAULT_REPORT_FORMATS\n"
+    program += "f.require(DEFAULT_REPORT_FORMATS); f.prepare(DEFAULT_REPORT_FORMATS)\n"
     program += "print('weasyprint' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert told.stdout == b"False\n"
