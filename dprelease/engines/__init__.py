@@ -15,7 +15,14 @@ __all__ = ["ENGINES", "get", "open_for_table", "open_in_session"]
 
 
 def get(name: str) -> Engine:
-    """The engine of that name; raises ValueError for an unknown one."""
+    """Import an engine.
+
+    Args:
+        name: The name in ``[data] engine``.
+
+    Raises:
+        ValueError: No engine of that name is registered.
+    """
     if name not in ENGINES:
         raise ValueError(f"unknown engine {name!r}; known: {', '.join(ENGINES)}")
     engine: Engine = import_module(ENGINES[name]).ENGINE
@@ -23,7 +30,17 @@ def get(name: str) -> Engine:
 
 
 def open_for_table(name: str, format: str, table: object) -> Engine:
-    """The engine for a table in memory; raises Failure(SPEC) for a spec that has none."""
+    """Open the engine for a table in memory.
+
+    Args:
+        name: The name in ``[data] engine``.
+        format: The name in ``[data] format``.
+        table: The table that a program handed over.
+
+    Raises:
+        Failure: Exit code 2 if the spec names its data itself, or a cluster as its engine; exit
+            code 4 if the table is of an unknown kind.
+    """
     if format != "frame" or name in ON_CLUSTERS:
         message = "a table is handed over, but the spec names its data itself"
         hint = 'write format = "frame" in [data], and no path; or hand over none'
@@ -34,7 +51,15 @@ def open_for_table(name: str, format: str, table: object) -> Engine:
 
 
 def open_in_session(name: str, session: object) -> Engine:
-    """The engine in a session of a cluster; raises Failure(SPEC) for one that works in none."""
+    """Open an engine in a session of a cluster.
+
+    Args:
+        name: The name in ``[data] engine``.
+        session: The session that a program handed over.
+
+    Raises:
+        Failure: Exit code 2 if the engine takes no session.
+    """
     if name not in ON_CLUSTERS:
         message = f'a session of a cluster is given, but the engine is "{name}"'
         hint = f"write engine = {' or '.join(map(repr, sorted(ON_CLUSTERS)))}"

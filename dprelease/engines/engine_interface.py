@@ -17,36 +17,62 @@ from dprelease.sources.shared.data_failures import Share
 
 
 class Engine(Protocol):
-    """Answers one request with exact integers.
+    """Answers requests with exact integers.
 
-    ``inspect`` looks at structure only (names, types, headers) and fails with exit code 4.
-    ``aggregate`` and ``records`` run after the charge. No value in the data makes them fail; they
-    fail, with exit code 5, only when the files can't be read at all, or memory runs out. What is a
-    bug of ours is an InternalError, before and after the charge.
-
-    Both call ``share``, if there is one, from any thread and a few times a second, with how much
-    of the request's reading is done: bytes, records or row groups, of all readings that the engine
-    knows it will take. It never falls, and is 1 at the end only. Nobody waiting, it is None.
+    No value of the data makes an engine fail: after the charge it fails only if files can't be read
+    or memory runs out (exit code 5). A bug of the engine is an InternalError, before and after the
+    charge.
     """
 
     @property
     def name(self) -> str:
-        """The name in ``[data] engine``."""
+        """Name in ``[data] engine``."""
         ...
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
-        """Check that the source has the declared columns; raises Failure(DATA)."""
+        """Check that the source has the declared columns, by names, types and headers only.
+
+        Args:
+            source: Where the table is and how it is written.
+            inputs: The columns that requests will read or compute.
+
+        Raises:
+            Failure: Exit code 4 if a column is missing or has another type, or a file can't be
+                read.
+        """
         ...
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
-        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        """Compute the exact integers of every cell.
+
+        Args:
+            request: Source, columns, groups and measures.
+            share: Called from any thread, a few times a second, with the share of the reading that
+                is done: it never falls, and is 1 at the end only. None if nobody waits.
+
+        Returns:
+            One sequence of integers for each measure, and the keys of private groups; see
+            ``ExactTable``.
+
+        Raises:
+            Failure: Exit code 5 if files can't be read or memory runs out.
+        """
         ...
 
     def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
-        """The codes of every record, in batches and in any order, in bounded memory.
+        """Stream the codes of every record, in any order and in bounded memory.
 
-        Nothing is read before the first batch is asked for; taking a batch raises
-        Failure(AFTER_CHARGE), also after the last one: only a stream that has ended by itself was
-        read from files that did not change meanwhile. A stream that is dropped is closed.
+        Nothing is read before the first batch is asked for. Only a stream that has ended by itself
+        was read from files that did not change meanwhile. A stream that is dropped is closed.
+
+        Args:
+            request: Source and columns.
+            share: As for ``aggregate``.
+
+        Returns:
+            Batches of one array for each column; see ``ExactRecords``.
+
+        Raises:
+            Failure: Exit code 5, while a batch is taken, also after the last one.
         """
         ...

@@ -31,7 +31,18 @@ __all__ = ["ExpressionError", "Node", "find_result_type", "parse", "parse_tree"]
 
 
 def parse_tree(text: str, types: Mapping[str, ColumnType]) -> Node:
-    """The typed tree of an expression over columns of the given types; raises ExpressionError."""
+    """Parse and type-check an expression.
+
+    Args:
+        text: One SQL condition or value.
+        types: Types of the declared columns, by name.
+
+    Returns:
+        The typed tree, of operations on the whitelist only.
+
+    Raises:
+        ExpressionError: The text is not an accepted expression.
+    """
     from dprelease.expressions.whitelist import read
 
     return read(text, types)
@@ -40,7 +51,19 @@ def parse_tree(text: str, types: Mapping[str, ColumnType]) -> Node:
 def parse(
     text: str, types: Mapping[str, ColumnType], want: Literal["condition", "value"]
 ) -> Expression:
-    """Check an expression; a condition must be boolean. Raises ExpressionError."""
+    """Check an expression of the spec.
+
+    Args:
+        text: One SQL condition or value.
+        types: Types of the declared columns, by name.
+        want: A condition must be boolean, or a bare NULL.
+
+    Returns:
+        The text with the columns that it reads.
+
+    Raises:
+        ExpressionError: The text is not an accepted expression, or not a condition.
+    """
     node = parse_tree(text, types)
     if want == "condition" and node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError(
@@ -51,5 +74,5 @@ def parse(
 
 
 def find_result_type(text: str, types: Mapping[str, ColumnType]) -> ColumnType | None:
-    """Type of an expression's value (decimals count as float); None for a bare NULL."""
+    """Find the type of an expression's value (decimals count as float); None for NULL."""
     return parse_tree(text, types).type

@@ -12,10 +12,19 @@ from dprelease.model import ColumnType
 
 
 def write_canonical(text: str, types: Mapping[str, ColumnType]) -> str:
-    """Write an expression over columns of the given types as its typed tree says.
+    """Write an expression as its typed tree says: one text for all ways to write it.
 
-    Expressions with equal texts have equal values; ledgers keep these texts, so that an expression
-    has the same one in every version. Raises ExpressionError.
+    Ledgers keep these texts, so an expression must have the same one in every version.
+
+    Args:
+        text: One SQL condition or value.
+        types: Types of the declared columns, by name.
+
+    Returns:
+        A text; expressions with equal texts have equal values.
+
+    Raises:
+        ExpressionError: The text is not an accepted expression.
     """
     return _write(parse_tree(text, types))
 
@@ -29,7 +38,7 @@ def _write(node: Node) -> str:
 
 
 def _write_literal(node: Node) -> str:
-    """The type and the value: a text in quotes, a number so that no two are written alike."""
+    """Write the type and the value of a constant."""
     value, kind = node.value, node.type
     if value is None or kind is None:
         return "null" if kind is None else f"{kind} null"

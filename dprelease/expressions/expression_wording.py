@@ -78,13 +78,13 @@ _TYPES = {"TEXT": ("VARCHAR", "TEXT", "STRING", "CHAR", "BPCHAR")}
 
 
 def remember(tree: exp.Expr, words: Sequence[str], accepted: Iterable[str]) -> None:
-    """Keep with a tree the words of its text, and the parser's names of what is accepted."""
+    """Keep with a tree the words of its text and the accepted classes of the parser."""
     tree.meta[_WORDS] = [word.upper() for word in words]
     tree.meta[_ACCEPTED] = frozenset(accepted)
 
 
 def name_node(tree: exp.Expr) -> str:
-    """What a node of the tree is called."""
+    """Name a node of the tree as its text spells it."""
     kind = type(tree).__name__
     words = _list_words(tree)
     spelled = _FUNCTIONS.get(kind)
@@ -105,7 +105,7 @@ def name_node(tree: exp.Expr) -> str:
 
 
 def name_tree_type(tree: exp.Expr, name: str) -> str:
-    """The name of a type."""
+    """Name a type as the text of the tree spells it."""
     return _find_word(_TYPES.get(name, (name,)), _list_words(tree))
 
 
@@ -130,7 +130,7 @@ def _is_function(tree: exp.Expr) -> bool:
 
 
 def _find_refused_call(tree: exp.Expr) -> str:
-    """The first function that is called and not on the list."""
+    """Find the first function called that is not accepted; "" if there is none."""
     accepted = {name.upper() for name in _list_accepted(tree)}
     accepted.update(name for spelled in _FUNCTIONS.values() for name in spelled)
     accepted |= {"AND", "OR", "NOT", "IN", "WHEN", "THEN", "ELSE", "BETWEEN", "LIKE", "IS", "AS"}
@@ -145,6 +145,6 @@ def _find_refused_call(tree: exp.Expr) -> str:
 
 
 def _capitalize(kind: str, words: Sequence[str]) -> str:
-    """CURRENT_DATE of CurrentDate, if that is what was written."""
+    """Turn CurrentDate into CURRENT_DATE if the text has that word, else into a call."""
     name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).upper()
     return name if name in words else f"{name}()"

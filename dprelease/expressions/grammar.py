@@ -19,7 +19,17 @@ FORM = "write one SQL condition or value, such as age >= 18 AND sex = 'F'"
 
 
 def parse(text: str) -> tuple[exp.Expr, list[str]]:
-    """The parser's tree of one expression, and its words; raises ExpressionError."""
+    """Parse one expression after checking that its text is safe to parse.
+
+    Args:
+        text: One SQL condition or value.
+
+    Returns:
+        The parser's tree, of bounded size and depth, and the words of the text.
+
+    Raises:
+        ExpressionError: The text is too long, too deep, or not one expression.
+    """
     words = _check_text(text)
     tree = _parse(text)
     _check_size(tree)
@@ -27,10 +37,7 @@ def parse(text: str) -> tuple[exp.Expr, list[str]]:
 
 
 def _check_text(text: str) -> list[str]:
-    """Refuse what should never reach a parser: long, deep or odd text, comments, statements.
-
-    Gives the words of the text, quoted ones as nothing.
-    """
+    """Refuse long, deep or odd text, comments and statements; return its words."""
     from sqlglot import tokenize
     from sqlglot.errors import SqlglotError
 
@@ -70,6 +77,7 @@ def _check_text(text: str) -> list[str]:
         end = token.end + 1
     if text[end:].strip():
         raise _build_hidden_error(end)
+    # Quoted words are left out: they can't be what the parser took for an operator or function.
     quoted = ("STRING", "IDENTIFIER")
     return ["" if token.token_type.name in quoted else token.text for token in tokens]
 
@@ -98,7 +106,7 @@ def _parse(text: str) -> exp.Expr:
 
 
 def find_sql_word(text: str, names: Iterable[str]) -> str | None:
-    """The first of the names that stands in the text, not quoted, as a word of SQL."""
+    """Find an unquoted word of SQL that is also one of the names; None if there is none."""
     from sqlglot import tokenize
     from sqlglot.errors import SqlglotError
 

@@ -41,7 +41,11 @@ _HANDING_ON = _ARITHMETIC | {"neg", "abs", "floor", "ceil", "round"}
 
 
 def check_growth(node: Node) -> None:
-    """Refuse an expression that grows too much; raises ExpressionError."""
+    """Refuse an expression whose texts or whose SQL could grow too much.
+
+    Raises:
+        ExpressionError: It exceeds ``MOST_PIECES`` or ``MOST_OPERATIONS``.
+    """
     if count_pieces(node) > MOST_PIECES:
         raise ExpressionError(
             "the expression joins texts too often, or puts long ones for short ones, so that "
@@ -66,7 +70,7 @@ def count_joined(node: Node) -> int:
 
 
 def compute_growth(node: Node) -> int:
-    """Give how many times as long as its operands a result may be; 0 where it does not grow."""
+    """Compute by which factor a result may be longer than its operands; 0 if it is not."""
     if node.op in JOINS:
         return 1
     if node.op != "replace":
@@ -76,7 +80,7 @@ def compute_growth(node: Node) -> int:
 
 
 def list_joined_operands(node: Node) -> tuple[Node, ...]:
-    """Give the operands whose lengths make that of a result: of a chain of `||` those of all."""
+    """List the operands that make up a joined text, of a chain of ``||`` all of them."""
     if node.op == "replace":
         return node.args[:1]
     if node.op != "||":
@@ -86,19 +90,19 @@ def list_joined_operands(node: Node) -> tuple[Node, ...]:
 
 
 def is_handing_on(node: Node) -> bool:
-    """Whether the operation gives NaN for an operand that is NaN, as it gives null for null."""
+    """Tell if the operation gives NaN for an operand that is NaN."""
     return node.op in _HANDING_ON and node.type is ColumnType.FLOAT
 
 
 def may_be_nan(node: Node) -> bool:
-    """Whether the operation can give NaN, its operands handed on as they are."""
+    """Tell if the SQL of the operation can give NaN before NaN is replaced."""
     if not is_handing_on(node):
         return False
     return node.op in _ARITHMETIC or any(map(may_be_nan, node.args))
 
 
 def _count_nan_operations(node: Node) -> int:
-    """Operations that DuckDB makes of the tree, where NaN has become null at the end."""
+    """Count the operations of the SQL, including the replacement of NaN at its end."""
     operations = _count_operations(node)
     return 2 * operations if may_be_nan(node) else operations
 
@@ -120,7 +124,7 @@ def _count_operations(node: Node) -> int:
 
 
 def _count_pieces(node: Node) -> tuple[int, int]:
-    """Texts of the data in the longest result, and in all results of joining up to it."""
+    """Count the texts of the longest result, and of all results of joining up to it."""
     if node.op == "column":
         return int(node.type is ColumnType.STRING), 0
     pieces = [_count_pieces(operand) for operand in node.args]

@@ -47,7 +47,7 @@ class Node(Struct, frozen=True):
     value: Value = None
 
     def list_columns(self) -> tuple[str, ...]:
-        """Names of the columns read, each once, in order of appearance."""
+        """List the columns read, each once, in order of appearance."""
         names: dict[str, None] = {}
         stack = [self]
         while stack:
@@ -59,17 +59,17 @@ class Node(Struct, frozen=True):
 
 
 def build_literal(value: Value, kind: ColumnType | None) -> Node:
-    """A constant of the given type."""
+    """Build a constant of the given type."""
     return Node("literal", kind, (), value)
 
 
 def cast_to_float(node: Node) -> Node:
-    """The operand as a double."""
+    """Cast the operand to a double, unless it is one."""
     return node if node.type is ColumnType.FLOAT else Node("to_float", ColumnType.FLOAT, (node,))
 
 
 def widen(node: Node, kind: ColumnType | None) -> Node:
-    """The operand widened to ``kind`` (integer to float, date to timestamp); nulls fit anywhere."""
+    """Widen the operand to ``kind`` (integer to float, date to timestamp); nulls fit any type."""
     if node.type is kind or kind is None:
         return node
     if node.type is None:

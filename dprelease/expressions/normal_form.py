@@ -29,14 +29,15 @@ SIMPLE = (
 
 
 def normalize(text: str) -> str:
-    """The normal form of a text of the spec."""
+    """Normalize a text of the spec to NFC."""
     if text.isascii() or "\0" in text or len(text) > LONGEST_TEXT:
         return text
     return unicodedata.normalize("NFC", text)
 
 
 def normalize_text(value: Sql) -> Sql:
-    """The normal form of a text. One of ASCII alone costs two lengths."""
+    """Build SQL that normalizes a text to NFC."""
+    # A text of ASCII alone costs two lengths: it has as many bytes as characters.
     ascii_ = call("STRLEN", value).equals(call("LENGTH", value))
     alone = call("CONTAINS", value, call("CHR", 0)) | is_longer(value, LONGEST_TEXT)
     return case(
@@ -45,20 +46,19 @@ def normalize_text(value: Sql) -> Sql:
 
 
 def build_normal_form(value: Sql) -> Sql:
-    """The normal form of a text without NUL that is no longer than ``LONGEST_TEXT``.
-
-    DuckDB normalizes every entry of a dictionary-encoded column, even rows that a CASE excluded.
-    Of a long text that may take hours, so it sees the beginning only.
-    """
+    """Build SQL that normalizes a text without NUL of at most ``LONGEST_TEXT`` characters."""
+    # DuckDB normalizes every entry of a dictionary-encoded column, even rows that a CASE excluded.
+    # That may take hours for a long text, so it is given the beginning only.
     return call("NFC_NORMALIZE", call("LEFT", value, LONGEST_TEXT))
 
 
 def is_simple(value: Sql) -> Sql:
-    """Whether the text holds none but characters of ``SIMPLE``."""
+    """Build SQL that tells if the text has only characters of ``SIMPLE``."""
     return call("REGEXP_FULL_MATCH", value, SIMPLE)
 
 
 def is_longer(value: Sql, limit: int) -> Sql:
-    """Whether a text has more characters; texts with no more bytes aren't counted through."""
+    """Build SQL that tells if a text has more than ``limit`` characters."""
+    # A text with no more bytes than the limit is not counted through.
     longer = [call(name, value) > limit for name in ("STRLEN", "LENGTH")]
     return longer[0] & longer[1]

@@ -27,7 +27,6 @@ def find_null_columns(node: Node) -> Columns | None:
     Returns:
         The columns, none if it is never null. None where its form does not prove that there are
         such columns.
-
     """
     if node.op == "column":
         return frozenset({str(node.value)})

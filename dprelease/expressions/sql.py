@@ -42,13 +42,21 @@ Parts = Sequence[Sql]
 
 
 def compile_sql(node: Node, columns: Mapping[str, Sql]) -> Sql:
-    """SQL of the tree; ``columns`` gives the SQL of each typed input column."""
+    """Compile a typed tree to SQL for DuckDB.
+
+    Args:
+        node: The typed tree.
+        columns: SQL of each typed input column, by name.
+
+    Returns:
+        SQL that gives a value or null for every record, never an error or NaN.
+    """
     sql = _compile(node, columns)
     return replace_nan(sql) if may_be_nan(node) else sql
 
 
 def _compile(node: Node, columns: Mapping[str, Sql]) -> Sql:
-    """SQL whose DOUBLE may still be NaN."""
+    """Compile to SQL whose DOUBLE may still be NaN."""
     if node.op == "column":
         return columns[str(node.value)]
     if node.op == "literal":

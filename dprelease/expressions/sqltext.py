@@ -23,7 +23,7 @@ Join = Literal["CROSS JOIN", "LEFT JOIN"]
 
 
 def operator(name: Operator) -> Callable[[Sql, Value], Sql]:
-    """What puts an operator between two values, in parentheses."""
+    """Return a function that puts the operator between two values, in parentheses."""
     return lambda first, second: Sql(f"({first} {name} {literal(second)})")
 
 
@@ -66,7 +66,7 @@ class Sql:
         return Sql(f"({self} IS NULL)")
 
     def not_null(self) -> Sql:
-        """Whether there is a value."""
+        """``NOT (self IS NULL)``."""
         return ~self.is_null()
 
     def between(self, low: Value, high: Value) -> Sql:
@@ -86,17 +86,17 @@ class Sql:
         return Sql(f"{self} AS {col(name)}")
 
     def filter(self, condition: Sql) -> Sql:
-        """An aggregate over the rows where the condition is true."""
+        """``self FILTER (WHERE condition)``, of an aggregate."""
         return Sql(f"{self} FILTER (WHERE {condition})")
 
     def over(self, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql:
-        """A function over the rows of a partition, or over all, in order."""
+        """``self OVER (PARTITION BY ... ORDER BY ...)``, of a window function."""
         parts = [f"PARTITION BY {_join_values(partition)}"] if partition else []
         parts += [f"ORDER BY {_join_values(order)}"] if order else []
         return Sql(f"{self} OVER ({' '.join(parts)})")
 
     def nulls_first(self) -> Sql:
-        """A value to order by, nulls before all others."""
+        """``self NULLS FIRST``, in an ORDER BY."""
         return Sql(f"{self} NULLS FIRST")
 
     # --- relations and queries -------------------------------------------------------------------
@@ -108,7 +108,14 @@ class Sql:
         limit: int | None = None,
         where: Sql | None = None,
     ) -> Sql:
-        """A query of the relation, grouped if there is something to group by."""
+        """Select columns from this relation.
+
+        Args:
+            columns: Expressions to select.
+            group: Expressions of GROUP BY; none for no grouping.
+            limit: Most rows; None for all.
+            where: Condition; None for all rows.
+        """
         query = f"SELECT {_join_values(columns)} FROM {self}"  # noqa: S608 - all parts are Sql
         if where is not None:
             query += f" WHERE {where}"
@@ -117,7 +124,7 @@ class Sql:
         return Sql(query if limit is None else f"{query} LIMIT {literal(limit)}")
 
     def subquery(self, name: str, columns: Sequence[str] = ()) -> Sql:
-        """The rows of a query as a relation, with other names of its columns if they are given."""
+        """Turn a query into a relation; ``columns`` rename its columns if given."""
         names = f"({_join_values(map(col, columns))})" if columns else ""
         return Sql(f"({self}) AS {col(name)}{names}")
 
@@ -127,25 +134,25 @@ class Sql:
         return self.select([STAR, *new] if keep else new).subquery("inside")
 
     def replace_column(self, key: str, value: Value) -> Sql:
-        """The same rows with column ``key`` computed anew."""
+        """Compute the column ``key`` anew and keep all others."""
         return self.select([Sql(f"* REPLACE ({literal(value).alias(key)})")]).subquery("inside")
 
     def only(self, condition: Sql | None) -> Sql:
-        """The rows for which the condition is true; all of them if there is none."""
+        """Keep the rows for which the condition is true; all of them without a condition."""
         if condition is None:
             return self
         return self.select([STAR], where=condition).subquery("inside")
 
     def join(self, kind: Join, table: Sql, on: Sql | None = None) -> Sql:
-        """Two relations as one."""
+        """Join two relations."""
         return Sql(f"{self} {kind} {table}" if on is None else f"{self} {kind} {table} ON {on}")
 
     def create(self, name: str) -> Sql:
-        """A statement that keeps a query's rows in a table of the connection, replacing one."""
+        """``CREATE OR REPLACE TEMP TABLE name AS self``."""
         return Sql(f"CREATE OR REPLACE TEMP TABLE {col(name)} AS {self}")
 
     def insert(self, name: str) -> Sql:
-        """A statement that adds the rows of a query to such a table."""
+        """``INSERT INTO name self``."""
         return Sql(f"INSERT INTO {col(name)} {self}")
 
 
@@ -155,15 +162,16 @@ NULL, STAR, COUNT_ALL = Sql("NULL"), Sql("*"), Sql("COUNT(*)")
 
 
 def col(name: str, table: str | None = None) -> Sql:
-    """A name, whatever its characters, with that of its table before it if there is one."""
+    """Quote a name of any content, after the name of its table if given."""
     quoted = '"' + name.replace('"', '""') + '"'
     return Sql(quoted) if table is None else Sql(f"{col(table)}.{quoted}")
 
 
 def literal(value: Value) -> Sql:
-    """A constant: a BOOLEAN, an integer, a DOUBLE bit for bit (also inf and nan), or a text.
+    """Write a constant: a BOOLEAN, an integer, a DOUBLE or a text.
 
-    SQL is handed on as it is.
+    Args:
+        value: A double may be inf or nan and keeps its bits; SQL is returned as it is.
     """
     if isinstance(value, Sql):
         return value
@@ -177,7 +185,7 @@ def literal(value: Value) -> Sql:
 
 
 def call(name: str, *args: Value) -> Sql:
-    """A function call."""
+    """``name(args)``."""
     return Sql(f"{name}({_join_values(args)})")
 
 
@@ -189,18 +197,18 @@ def case(pairs: Iterable[tuple[Sql, Value]], default: Value | None = None) -> Sq
 
 
 def array(values: Iterable[Value]) -> Sql:
-    """A list of values."""
+    """``[values]``."""
     return Sql(f"[{_join_values(values)}]")
 
 
 def struct(fields: Mapping[str, Value]) -> Sql:
-    """Named values."""
+    """``{name: value, ...}``."""
     members = (f"{literal(name)}: {literal(value)}" for name, value in fields.items())
     return Sql("{" + ", ".join(members) + "}")
 
 
 def option(name: str, value: Value) -> Sql:
-    """A named argument of a table function."""
+    """``name = value``, an argument of a table function."""
     return Sql(f"{col(name)} = {literal(value)}")
 
 
@@ -215,7 +223,7 @@ def distinct(value: Sql) -> Sql:
 
 
 def drop(name: str) -> Sql:
-    """A statement that forgets a table of the connection, if there is one."""
+    """``DROP TABLE IF EXISTS name``."""
     return Sql(f"DROP TABLE IF EXISTS {col(name)}")
 
 

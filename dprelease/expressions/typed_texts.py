@@ -31,7 +31,7 @@ _TIMESTAMP_TEXT = (
 
 
 def replace_nan(value: Sql) -> Sql:
-    """The DOUBLE, or null when it is NaN."""
+    """Replace NaN by null."""
     return call("NULLIF", value, float("nan"))
 
 
@@ -41,13 +41,18 @@ def case_when(condition: Sql, value: Sql) -> Sql:
 
 
 def cast_double_to_integer(value: Sql) -> Sql:
-    """The DOUBLE as BIGINT if it is whole and within 64 bits."""
+    """Cast a DOUBLE to BIGINT; null unless it is whole and within 64 bits."""
     fits = (value >= -(2.0**63)) & (value < 2.0**63)
     return case_when(call("FLOOR", value).equals(value) & fits, value.cast("BIGINT"))
 
 
 def convert_text_to_integer(value: Sql, number: Sql) -> Sql:
-    """The BIGINT that a text means exactly; ``number`` is its DOUBLE, null if it means none."""
+    """Convert a text to the BIGINT that it means exactly.
+
+    Args:
+        value: SQL of the text.
+        number: SQL of the text's DOUBLE, null if it means no number.
+    """
     is_short = call("STRLEN", value) <= _SHORT
     is_small = call("ABS", number).between(1.0, float(EXACT - 1))
     is_usual = call("REGEXP_FULL_MATCH", value, _INTEGER_TEXT)
@@ -64,7 +69,7 @@ def convert_text_to_integer(value: Sql, number: Sql) -> Sql:
 
 
 def _parse_digits(value: Sql) -> Sql:
-    """The integer of a text that means a number: by its digits, no double on the way."""
+    """Parse the digits of a text that means a number, without a double on the way."""
     plain = call("REPLACE", value, "_", "")
     sign, whole, fraction, exponent = (
         call("REGEXP_EXTRACT", plain, _PARTS, part)
@@ -80,14 +85,14 @@ def _parse_digits(value: Sql) -> Sql:
 
 
 def limit_to_calendar(value: Sql, kind: ColumnType) -> Sql:
-    """The date or timestamp if its year is from 1 to 9999, else null."""
+    """Keep dates and timestamps of the years 1 to 9999; null for others."""
     sql = SQL_TYPES[kind]
     last = "9999-12-31" if kind is ColumnType.DATE else "9999-12-31 23:59:59.999999"
     return case_when(value.between(literal("0001-01-01").cast(sql), literal(last).cast(sql)), value)
 
 
 def convert_text_to_double(value: Sql) -> Sql:
-    """The DOUBLE that a text means, NaN included."""
+    """Convert a text to the DOUBLE that it means, NaN included."""
     parted = (call("STRLEN", value) > _UNDERSCORES_READ) & call("CONTAINS", value, "_")
     wrong = call("REGEXP_MATCHES", value, _UNDERSCORE_ALONE)
     joined = case_when(~wrong, call("REPLACE", value, "_", ""))
@@ -95,12 +100,18 @@ def convert_text_to_double(value: Sql) -> Sql:
 
 
 def convert_text_to_number(value: Sql) -> Sql:
-    """The DOUBLE that a text means."""
+    """Convert a text to the DOUBLE that it means; null for NaN."""
     return replace_nan(convert_text_to_double(value))
 
 
 def convert_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) -> Sql:
-    """The typed value of a text; ``as_number`` is its DOUBLE for numeric types."""
+    """Convert a text to a value of a declared type; null where it means none.
+
+    Args:
+        value: SQL of the text.
+        kind: The declared type.
+        as_number: SQL of the text's DOUBLE, given for numeric types.
+    """
     if kind is ColumnType.STRING:
         return value
     if as_number is not None:
@@ -125,12 +136,12 @@ def convert_text(value: Sql, kind: ColumnType, as_number: Sql | None = None) -> 
 
 
 def trim_blanks(value: Sql) -> Sql:
-    """The text without blanks around it."""
+    """Trim blanks around a text."""
     return call("TRIM", value, BLANKS)
 
 
 def cast_number_to_boolean(value: Sql) -> Sql:
-    """The BOOLEAN of a number that is 1 or 0, else null."""
+    """Cast 1 and 0 to BOOLEAN; null for other numbers."""
     return case([(value.equals(1.0), literal(True)), (value.equals(0.0), literal(False))])
 
 

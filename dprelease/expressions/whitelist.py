@@ -47,7 +47,15 @@ ALLOWED = (
 
 
 def read(text: str, types: Mapping[str, ColumnType]) -> Node:
-    """Parse and type-check one expression over the declared columns; raises ExpressionError."""
+    """Parse and type-check one expression over the declared columns.
+
+    Args:
+        text: One SQL condition or value.
+        types: Types of the declared columns, by name.
+
+    Raises:
+        ExpressionError: The text is not an accepted expression, or grows too much.
+    """
     try:
         tree, words = parse(text)
         remember(tree, words, SHAPES)
@@ -63,13 +71,13 @@ def read(text: str, types: Mapping[str, ColumnType]) -> Node:
 
 
 class Reader:
-    """Turns parser nodes into typed nodes, one method a shape; anything unknown is refused."""
+    """Reads parser nodes into typed nodes, one method a shape; refuses any other."""
 
     def __init__(self, types: Mapping[str, ColumnType]) -> None:
         self.types = types
 
     def read_node(self, tree: exp.Expr) -> Node:
-        """The typed node of a parser node."""
+        """Read a parser node; raises ExpressionError for one that is not accepted."""
         parts, build = SHAPES.get(type(tree).__name__, ("", None))
         if build is None:
             raise refuse(tree)
@@ -79,7 +87,7 @@ class Reader:
         return build(self, tree)
 
     def read_column(self, tree: exp.Expr) -> Node:
-        """A declared column, by its plain or quoted name (case matters)."""
+        """Read the name of a declared column, plain or quoted; case matters."""
         name = tree.name
         if name in self.types:
             return Node("column", INSIDE[self.types[name]], (), name)
@@ -91,12 +99,12 @@ class Reader:
 
 
 def find_offset(tree: exp.Expr) -> int:
-    """Where in the text the node (or the first name inside it) begins, or 0."""
+    """Find where the node, or the first name inside it, begins in the text; else 0."""
     return min((node.meta["start"] for node in tree.walk() if "start" in node.meta), default=0)
 
 
 def refuse(tree: exp.Expr, form: str = "") -> ExpressionError:
-    """The refusal of a piece of SQL that is not on the list, by its name."""
+    """Build the refusal of a piece of SQL that is not on the list."""
     return ExpressionError(
         f"{form}{name_node(tree)} is not allowed in an expression", ALLOWED, find_offset(tree)
     )
@@ -106,12 +114,12 @@ def refuse(tree: exp.Expr, form: str = "") -> ExpressionError:
 
 
 def name_type(kind: ColumnType | None) -> str:
-    """The type as people write it."""
+    """Name a type as people write it."""
     return kind.value if kind else "null"
 
 
 def want(node: Node, kinds: Sequence[ColumnType], tree: exp.Expr, hint: str = "") -> Node:
-    """The operand, which must be of one of the kinds (or a bare null, typed as the first)."""
+    """Check that the operand is of one of the kinds; a bare null takes the first."""
     if node.type is None:
         return widen(node, kinds[0])
     if node.type in kinds:
@@ -133,7 +141,7 @@ def _suggest_remedy(kind: ColumnType, kinds: Sequence[ColumnType]) -> str:
 
 
 def unify(nodes: Sequence[Node], tree: exp.Expr) -> tuple[Node, ...]:
-    """The operands on their common type: numbers mix, dates and timestamps mix, no others."""
+    """Widen the operands to their common type: numbers mix, dates and timestamps mix."""
     kinds = {node.type for node in nodes} - {None}
     if len(kinds) <= 1:
         target = next(iter(kinds), None)
@@ -153,13 +161,13 @@ def unify(nodes: Sequence[Node], tree: exp.Expr) -> tuple[Node, ...]:
 
 
 def read_operands(reader: Reader, tree: exp.Expr) -> list[Node]:
-    """The typed operands: first ``this``, then ``expression``, then ``expressions``."""
+    """Read the operands: first ``this``, then ``expression``, then ``expressions``."""
     parts = [tree.args.get("this"), tree.args.get("expression"), *tree.args.get("expressions", [])]
     return [reader.read_node(part) for part in parts if part is not None]
 
 
 def read_small_integer(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: int) -> int:
-    """An integer literal from 0 to ``limit``."""
+    """Read an integer literal from 0 to ``limit``."""
     node = reader.read_node(part)
     if node.op == "literal" and isinstance(node.value, int) and 0 <= node.value <= limit:
         return node.value
@@ -174,7 +182,7 @@ def read_small_integer(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: in
 
 
 def read_literal(_: Reader, tree: exp.Expr) -> Node:
-    """Text, a 64-bit integer, or a double when there is a point or an exponent."""
+    """Read a text, a 64-bit integer, or a double if there is a point or an exponent."""
     text = tree.name
     if tree.args.get("is_string"):
         return build_literal(normalize(text), STRING)
@@ -192,7 +200,7 @@ def read_literal(_: Reader, tree: exp.Expr) -> Node:
 
 
 def read_negative(reader: Reader, tree: exp.Expr) -> Node:
-    """Unary minus; a negative literal stays a literal."""
+    """Read a unary minus; a negative literal stays a literal."""
     node = want(reader.read_node(tree.this), NUMBERS, tree)
     if node.op == "literal" and isinstance(node.value, int | float):
         return build_literal(-node.value, node.type)
@@ -202,9 +210,12 @@ def read_negative(reader: Reader, tree: exp.Expr) -> Node:
 def build_uniform(
     op: str, kinds: Sequence[ColumnType] = (), kind: ColumnType | None = None
 ) -> Build:
-    """An operation on values of one type, each of a type that is ``wanted`` if any is.
+    """Build the reader of an operation on values of one type.
 
-    Its own type is ``kind``, or that of its operands. Division is on doubles.
+    Args:
+        op: Name of the operation; division is on doubles.
+        kinds: Types that the operands may have; none given accepts all.
+        kind: Type of the result; None is that of the operands.
     """
 
     def build(reader: Reader, tree: exp.Expr) -> Node:
@@ -220,20 +231,20 @@ def build_uniform(
 
 
 def read_is_null(reader: Reader, tree: exp.Expr) -> Node:
-    """IS NULL (IS NOT NULL arrives as NOT of it)."""
+    """Read IS NULL; the parser gives IS NOT NULL as NOT of it."""
     if type(tree.expression).__name__ != "Null":
         raise ExpressionError("IS takes NULL only", "write x or NOT x", find_offset(tree))
     return Node("is_null", BOOLEAN, (reader.read_node(tree.this),))
 
 
 def read_between(reader: Reader, tree: exp.Expr) -> Node:
-    """BETWEEN, both ends included."""
+    """Read BETWEEN, both ends included."""
     parts = [reader.read_node(tree.args[key]) for key in ("this", "low", "high")]
     return Node("between", BOOLEAN, unify(parts, tree))
 
 
 def read_in(reader: Reader, tree: exp.Expr) -> Node:
-    """IN with a list of literals."""
+    """Read IN with a list of literals."""
     nodes = read_operands(reader, tree)
     if len(nodes) < 2 or any(n.op != "literal" or n.value is None for n in nodes[1:]):
         raise ExpressionError("IN takes a list of literals", "x IN ('a', 'b')", find_offset(tree))
@@ -241,7 +252,7 @@ def read_in(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_like(reader: Reader, tree: exp.Expr) -> Node:
-    """LIKE with a literal pattern; no escape character."""
+    """Read LIKE with a literal pattern, without an escape character."""
     text, pattern = (want(node, (STRING,), tree) for node in read_operands(reader, tree))
     if pattern.op != "literal" or pattern.value is None:
         raise ExpressionError("LIKE takes a quoted pattern", "x LIKE 'abc%'", find_offset(tree))
@@ -250,7 +261,7 @@ def read_like(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_case(reader: Reader, tree: exp.Expr) -> Node:
-    """CASE WHEN condition THEN value ... ELSE value END."""
+    """Read CASE WHEN condition THEN value ... ELSE value END."""
     if tree.args.get("this") is not None:
         raise ExpressionError(
             "CASE with a value after it is not allowed",
@@ -271,7 +282,7 @@ def read_case(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_rounding(op: str) -> Build:
-    """FLOOR, CEIL and ROUND: integers pass through, doubles stay doubles."""
+    """Build the reader of FLOOR, CEIL or ROUND: integers pass, doubles stay doubles."""
 
     def build(reader: Reader, tree: exp.Expr) -> Node:
         if tree.this is None:  # the parser lets FLOOR() pass
@@ -287,7 +298,7 @@ def read_rounding(op: str) -> Build:
 
 
 def read_substring(reader: Reader, tree: exp.Expr) -> Node:
-    """SUBSTRING(text, start, length) with literal positions, from 1."""
+    """Read SUBSTRING(text, start, length) with literal positions, from 1."""
     text = want(reader.read_node(tree.this), (STRING,), tree)
     start, size = tree.args.get("start"), tree.args.get("length")
     first = read_small_integer(reader, start, tree, 10**6) if start is not None else 0
@@ -302,7 +313,7 @@ def read_substring(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_replace(reader: Reader, tree: exp.Expr) -> Node:
-    """REPLACE(text, from, to) with quoted texts; an empty one to replace has no places."""
+    """Read REPLACE(text, from, to) with quoted texts, the first of them not empty."""
     parts = [reader.read_node(tree.args[key]) for key in ("this", "expression", "replacement")]
     args = tuple(want(part, (STRING,), tree) for part in parts)
     if any(part.op != "literal" or part.value is None for part in args[1:]) or not args[1].value:
@@ -315,7 +326,7 @@ def read_replace(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_extract(reader: Reader, tree: exp.Expr) -> Node:
-    """EXTRACT(year FROM x), the same parts."""
+    """Read EXTRACT(part FROM x) of year, month, day or hour."""
     part = tree.name.lower()
     if part not in ("year", "month", "day", "hour"):
         raise ExpressionError(
@@ -326,7 +337,7 @@ def read_extract(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
-    """DATE_DIFF('day', from, to)."""
+    """Read DATE_DIFF('day', from, to)."""
     if tree.args.get("unit") is None or tree.args["unit"].name.upper() != "DAY":
         raise ExpressionError(
             "DATE_DIFF counts days only", "DATE_DIFF('day', from, to)", find_offset(tree)
@@ -336,7 +347,7 @@ def read_date_diff(reader: Reader, tree: exp.Expr) -> Node:
 
 
 def read_cast(reader: Reader, tree: exp.Expr) -> Node:
-    """CAST of numbers, texts and times, and the literals DATE '...' and TIMESTAMP '...'."""
+    """Read CAST of numbers, texts and times, and literals DATE '...', TIMESTAMP '...'."""
     target = tree.args["to"]
     kind = target.this.name if target.this is not None else ""
     if target.expressions or target.args.get("nested"):

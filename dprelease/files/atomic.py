@@ -29,7 +29,12 @@ _MADE = re.compile(r"([0-9]+)(?:-([0-9]*)|\Z)")  # by which process, and when
 def open_new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
     """Open a new file for writing, and make its content durable at the end.
 
-    Never follows a link and never overwrites. ``mode`` is subject to the umask. Raises OSError.
+    Args:
+        path: Must not exist; a link is neither followed nor replaced.
+        mode: Permissions, subject to the umask.
+
+    Raises:
+        OSError: Something is at the path, or it can't be written.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL  # exclusive: what is a link is there
     with open(os.open(path, flags, mode), "wb") as sink:
@@ -40,7 +45,7 @@ def open_new_file(path: str, mode: int = 0o600) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_draft(path: str) -> Iterator[str]:
-    """Give a name beside ``path`` to make its file under; what bears it at the end is removed."""
+    """Name a file beside ``path`` to write first; remove what bears that name at the end."""
     draft = f"{path}{_DRAFT}{os.getpid()}-{time.time_ns()}"
     try:
         yield draft
@@ -52,9 +57,17 @@ def open_draft(path: str) -> Iterator[str]:
 def put_file(
     path: str, content: bytes, *, mode: int = 0o600, over: bool = True, keep_mode: bool = False
 ) -> None:
-    """Put a file in place, whole and durable on return. Raises OSError.
+    """Put a file in place, whole and durable on return.
 
-    Without ``over`` nothing is replaced: FileExistsError. ``keep_mode``: that of what is replaced.
+    Args:
+        path: Where the file goes.
+        content: Its bytes.
+        mode: Permissions, subject to the umask.
+        over: Replace an existing file; else FileExistsError.
+        keep_mode: Give the file the mode of the one that it replaces.
+
+    Raises:
+        OSError: The file can't be written.
     """
     with open_draft(path) as draft:
         with open_new_file(draft, mode) as sink:
@@ -69,7 +82,7 @@ def put_file(
 
 
 def remove_dead_drafts(path: str) -> None:
-    """Remove what processes left behind that were killed while they made this file."""
+    """Remove drafts of this file whose processes were killed. Raises OSError."""
     directory, name = os.path.split(os.path.abspath(path))
     prefix = f"{name}{_DRAFT}"
     for entry in os.listdir(directory):
@@ -82,7 +95,7 @@ def remove_dead_drafts(path: str) -> None:
 
 
 class UnwrittenError(Exception):
-    """A file that was asked for can't be written; ``is_of_disk`` where no other name mends it."""
+    """A requested file can't be written; ``is_of_disk``: another name would not help."""
 
     def __init__(self, reason: str, *, is_of_disk: bool) -> None:
         super().__init__(reason)
@@ -90,12 +103,18 @@ class UnwrittenError(Exception):
 
 
 def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> None:
-    """Write a file (mode 0600) that somebody asked for by name. Raises UnwrittenError.
+    """Write a file that a user named, with mode 0600.
 
-    What is there is only replaced if it is a file that is ``ours`` by its text: a mistaken name
-    must not cost anybody a ledger, a spec or data.
+    Args:
+        file: Its path.
+        content: Its bytes.
+        ours: Tells by its text if an existing file may be replaced.
+
+    Raises:
+        UnwrittenError: Another file is there, or the disk refuses.
     """
     try:
+        # A mistaken name must not cost anybody a ledger, a spec or data.
         if not is_replaceable(file, ours):
             raise UnwrittenError("there is another file of that name", is_of_disk=False)
         put_file(file, content)
@@ -105,7 +124,7 @@ def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> None:
 
 
 def is_replaceable(file: str, ours: Callable[[str], bool]) -> bool:
-    """Whether nothing is there, or a file that is ``ours`` by its text. Raises OSError."""
+    """Tell if nothing is there, or a file that is ``ours`` by its text. Raises OSError."""
     if not os.path.lexists(file):
         return True
     status = os.lstat(file)

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 
 def split_line(line: str, delimiter: str, quote: str, *, strict: bool = False) -> list[str] | None:
-    """The fields of one line, or None if it is malformed.
+    """Split a record of a CSV file into its fields.
 
-    Quotes in a field that does not begin with one are ordinary characters, or ``strict``ly none.
+    Args:
+        line: The record without its line end.
+        delimiter: What separates fields.
+        quote: Quotation mark; "" for none. A doubled one inside quotes is one.
+        strict: Refuse a quote in a field that does not begin with one; else it is a plain
+            character.
+
+    Returns:
+        The fields; None if the record is malformed.
     """
     if not quote or quote not in line:
         return line.split(delimiter)
@@ -38,7 +46,7 @@ def _skip_spaces(line: str, place: int, delimiter: str) -> int:
 
 
 def _read_quoted(line: str, place: int, delimiter: str, quote: str) -> tuple[str, int]:
-    """A quoted field from after its opening quote, and where it ends; -1 if it is malformed."""
+    """Read a quoted field and find where it ends; -1 if it is malformed."""
     pieces: list[str] = []
     while True:
         end = line.find(quote, place)

@@ -17,28 +17,33 @@ BUFFER = 1 << 18  # unpacked bytes that are held; a reader of more gets them wit
 
 
 def detect_packing(name: str) -> str:
-    """The last part of a name, in lower case, if it says that the file is packed; else nothing."""
+    """Return the suffix of compression of a name, in lower case; "" for none."""
     last = os.path.splitext(name)[1].lower()
     return last if last in PACKED else ""
 
 
 def strip_packing(name: str) -> str:
-    """The name without what says that the file is packed."""
+    """Remove the suffix of compression from a name."""
     return name[: len(name) - len(detect_packing(name))]
 
 
 def get_suffix(name: str) -> str:
-    """The suffix in lower case, both parts of it where a file is packed: ``.csv.gz``."""
+    """Return the suffix in lower case, with that of compression: ``.csv.gz``."""
     return os.path.splitext(strip_packing(name))[1].lower() + detect_packing(name)
 
 
 def decompress(
     file: BinaryIO, packed: str, count: Callable[[int], None] | None = None
 ) -> io.BufferedReader:
-    """What a packed file holds, all its members one after another. Closing it closes the file.
+    """Open a compressed file, all its members one after another.
 
-    Reading raises OSError for what is damaged, cut short or not packed so. ``count`` is told of
-    the bytes of the file that were read.
+    Args:
+        file: The compressed file; it is closed with the reader.
+        packed: Its suffix, a key of ``PACKED``.
+        count: Is told of the compressed bytes that were read.
+
+    Returns:
+        A reader that raises OSError for a file that is damaged, cut short or not packed so.
     """
     try:
         return io.BufferedReader(_Unpacked(file, PACKED[packed], count), BUFFER)

@@ -16,11 +16,13 @@ PATIENCE = 1.0  # seconds
 
 
 def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """The same items in the same order, made in another thread; what that raises is raised here.
+    """Make the items of an iterator in another thread, at most ``ROOM`` ahead.
 
-    At most ``ROOM`` of them are made before they are taken. Dropped before its end, it stops the
-    stream after the item that is being made. No one waits longer than ``PATIENCE`` for that item,
-    nor does the end of the process: Ctrl-C must not wait for a query.
+    Args:
+        items: The iterator; an exception of it is raised here.
+
+    Yields:
+        The same items in the same order.
     """
     queue: SimpleQueue[tuple[T] | BaseException | None] = SimpleQueue()
     room, dropped = Semaphore(ROOM), Event()
@@ -46,6 +48,8 @@ def read_ahead(items: Iterator[T]) -> Iterator[T]:
         if item is not None:
             raise item
     finally:
+        # Ctrl-C must not wait for a query, so nobody waits longer than PATIENCE for the item that
+        # is being made; the thread ends after it.
         dropped.set()
         room.release()
         wait_for(maker, PATIENCE)

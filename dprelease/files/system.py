@@ -36,7 +36,7 @@ _DAY = 86_400_000_000_000  # nanoseconds
 
 
 def _list_flags(*names: str) -> int:
-    """Those flags of opening that the system has."""
+    """Combine the flags of opening that the system has."""
     return sum(getattr(os, name, 0) for name in names)
 
 
@@ -51,10 +51,14 @@ _FOLDER = _list_flags("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC", "O_PATH")
 
 
 def open_lock(path: str, name: str | None = None) -> int:
-    """Open the lock of a file or folder, links not followed. Raises OSError.
+    """Open the lock of a file or folder, links not followed.
 
-    It is the file or folder itself; on Windows an empty file beside the ``name`` that it has, or
-    will have, which is made if need be.
+    Args:
+        path: The file or folder, which is its own lock on POSIX.
+        name: The name that it has or will have; on Windows the lock is an empty file beside it.
+
+    Raises:
+        OSError: The lock can't be opened.
     """
     if POSIX:
         return os.open(path, _READ | _NO_LINK)
@@ -62,10 +66,11 @@ def open_lock(path: str, name: str | None = None) -> int:
 
 
 def lock(handle: int) -> None:
-    """Take an opened lock; it is let go when it is closed, or the process ends, by a kill too.
+    """Take an opened lock; closing it or the end of the process releases it.
 
-    Raises BlockingIOError where another process has it; another OSError where the file system has
-    no locks.
+    Raises:
+        BlockingIOError: Another process has it.
+        OSError: The file system has no locks.
     """
     if POSIX:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,7 +82,7 @@ def lock(handle: int) -> None:
 
 
 def close_lock(handle: int, path: str) -> None:
-    """Close the lock of a path, and let it go, if it was taken."""
+    """Close the lock of a path, and release it if it was taken."""
     os.close(handle)
     if not POSIX:
         with suppress(OSError):  # another process has it: what is open is not removed
@@ -88,14 +93,22 @@ def close_lock(handle: int, path: str) -> None:
 
 
 def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
-    """Open a file for reading, see ``open_plain_file``."""
+    """Open a plain file for reading; see ``open_plain_file``."""
     return open(open_plain_file(path, follow=follow), "rb")
 
 
 def open_plain_file(path: str | Path, *, follow: bool = True) -> int:
-    """Open a file for reading, but no pipe, which could wait, nor a device, which may never end.
+    """Open a plain file for reading: no pipe, which could wait, and no device.
 
-    Without ``follow`` a path that ends in a link is refused. Raises OSError.
+    Args:
+        path: Path of the file.
+        follow: Follow a link at the end of the path; else refuse it.
+
+    Returns:
+        The file's descriptor.
+
+    Raises:
+        OSError: It can't be opened, or is not a plain file.
     """
     if not follow and os.path.islink(path):  # where the system doesn't tell when it opens it
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -135,7 +148,7 @@ def _check_plain(handle: int) -> int:
 
 
 def sync_directory(directory: str) -> None:
-    """Make the names in a directory durable, where the system lets it be asked for. OSError."""
+    """Make the names in a directory durable where the system can. Raises OSError."""
     if not POSIX:
         return
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
@@ -146,10 +159,8 @@ def sync_directory(directory: str) -> None:
 
 
 def replace_file(source: str, target: str) -> None:
-    """Give a file its name, in place of what bears it. Raises OSError.
-
-    Windows refuses as long as somebody reads what bears it: there it is tried for two seconds.
-    """
+    """Rename a file over another one. Raises OSError."""
+    # Windows refuses as long as somebody reads the target, so it is tried for two seconds there.
     end = time.monotonic() + _PATIENCE
     while True:
         try:
@@ -194,16 +205,14 @@ def wait_for(thread: Thread, seconds: float | None = None) -> None:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a file belongs to this user, where the system says whose it is."""
+    """Tell if a file belongs to this user; True where the system does not say."""
     return not POSIX or status.st_uid == os.geteuid()
 
 
 def is_dead(process: int, seen: int) -> bool:
-    """Whether a process is gone that lived at a time, in nanoseconds.
-
-    On Windows, where the question would be a signal, it is after a day.
-    """
+    """Tell if the process that was seen at a time, in nanoseconds, has ended."""
     if not POSIX:
+        # On Windows os.kill would send a signal; there a process counts as ended after a day.
         return time.time_ns() - seen > _DAY
     try:
         os.kill(process, 0)

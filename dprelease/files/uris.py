@@ -9,12 +9,12 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path is a URI, such as ``s3://bucket/table.parquet``."""
+    """Tell if a path is a URI, such as ``s3://bucket/table.parquet``."""
     return _SCHEME.match(path) is not None
 
 
 def split_options(path: str) -> tuple[str, str]:
-    """The place, and the options with their question mark, such as a region; a path has none."""
+    """Split a URI into place and options, such as a region; a path has no options."""
     if not is_uri(path):
         return path, ""
     place, mark, options = path.partition("?")
@@ -22,5 +22,5 @@ def split_options(path: str) -> tuple[str, str]:
 
 
 def get_last_part(path: str) -> str:
-    """The name of a file or folder by itself, without options."""
+    """Return the name of a file or folder without its options."""
     return os.path.basename(split_options(path)[0].rstrip("/"))

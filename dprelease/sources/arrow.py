@@ -51,10 +51,10 @@ class ArrowTable(ColumnLayout, frozen=True):
         )
 
     def fast(self) -> None:
-        """One reader reads all Arrow files."""
+        """Return None: one reader reads all Arrow files."""
 
     def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
-        """The batches of each file, as if they had as many bytes each. Raises OSError."""
+        """List the batches of each file, taken to be of equal size. Raises OSError."""
         return [
             (path, (max(1, get_size(path) // max(1, number)),) * number)
             for path, number in zip(self.paths, self.batches, strict=True)
@@ -63,7 +63,7 @@ class ArrowTable(ColumnLayout, frozen=True):
     def _open(
         self, parts: Iterable[Split], count: Callable[[int], None], only: frozenset[str] | None
     ) -> tuple[Any, Iterator[Any]]:
-        """The schema, and batches of it; ``count`` is told of the batches that were read."""
+        """Return the schema and its batches; ``count`` is told of each batch read."""
         layout = self if only is None else self.select_columns(only)
         schema = layout.build_schema()
         return schema, layout._read(parts, count, schema)
@@ -97,7 +97,7 @@ class Arrow:
     """See ``SourceFormat``."""
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> ArrowTable:
-        """See ``SourceFormat``; reads footers alone. Raises Failure(DATA)."""
+        """See ``SourceFormat``; reads footers only. Raises Failure(DATA)."""
         paths, pattern = resolve(source), source.pattern
         partitions = find_partitions(source, paths, list_read_columns(inputs))
         columns = [column for column in list_read_columns(inputs) if column.name not in partitions]
@@ -122,20 +122,27 @@ SOURCE = Arrow()
 
 
 def open_file(path: str, included: Sequence[int] = ()) -> Any:
-    """A reader of a file, of all columns or of some by their places; raises OSError or others.
+    """Open a reader of an Arrow file.
 
-    Nothing is mapped into memory: a file that is cut short meanwhile must not kill the process.
+    Args:
+        path: A path or a URI.
+        included: Places of the columns to read; none given reads all.
+
+    Raises:
+        OSError: The file can't be opened.
+        ValueError: The file is damaged; other errors of Arrow are possible too.
     """
     import pyarrow as pa
     from pyarrow import ipc
 
+    # Nothing is mapped into memory: a file that is cut short meanwhile must not kill the process.
     file = pa.PythonFile(open_binary(path), "r") if is_uri(path) else pa.OSFile(path)
     options = ipc.IpcReadOptions(included_fields=list(included), use_threads=False)
     return ipc.open_file(file, options=options)
 
 
 def _read_footer(path: str, pattern: str) -> tuple[Any, int]:
-    """The schema of a file, and how many batches it has; raises Failure(DATA)."""
+    """Read the schema of a file and its number of batches; raises Failure(DATA)."""
     import pyarrow as pa
 
     try:
@@ -151,7 +158,7 @@ def _read_footer(path: str, pattern: str) -> tuple[Any, int]:
 
 
 def _is_coded(physical: Any) -> bool:
-    """Whether texts are places in a dictionary already."""
+    """Tell if texts are stored as places in a dictionary."""
     from pyarrow import types
 
     is_place = types.is_dictionary(physical) or types.is_run_end_encoded(physical)
@@ -159,10 +166,7 @@ def _is_coded(physical: Any) -> bool:
 
 
 def _check_batch(batch: Any) -> Any:
-    """The batch, whose columns point at nothing outside of it; raises ArrowInvalid for any other.
-
-    What texts say is for ``readable``.
-    """
+    """Return the batch after checking its offsets; raises ArrowInvalid for bad ones."""
     import pyarrow as pa
 
     for column in batch.columns:
@@ -171,6 +175,7 @@ def _check_batch(batch: Any) -> Any:
             values.validate(full=True)
             values = values.values
         if pa.types.is_dictionary(values.type):
+            # The indices are checked against a dictionary of nulls: its texts may not be UTF-8.
             _check_offsets(values.dictionary)
             pa.DictionaryArray.from_arrays(
                 values.indices, pa.nulls(len(values.dictionary), pa.int8())
@@ -184,6 +189,7 @@ def _check_offsets(values: Any) -> None:
     """Raise ArrowInvalid for buffers that are too small, or places outside of them."""
     import pyarrow as pa
 
+    # As bytes: what is not UTF-8 is for ``convert_readable``, not an error of the file.
     raw = {
         pa.string(): pa.binary(),
         pa.large_string(): pa.large_binary(),

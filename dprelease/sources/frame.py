@@ -44,20 +44,43 @@ class Frame(Protocol):
     records: int
 
     def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
-        """The Arrow schema of the wanted columns, as far as they are there. Looks at no value."""
+        """Build the Arrow schema of the wanted columns, without a look at values.
+
+        Args:
+            inputs: The wanted columns.
+
+        Returns:
+            A schema that has every wanted column that is in the table; it may have others.
+        """
         ...
 
     def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
-        """Record batches of these columns of the schema, in order."""
+        """Iterate over all records in order, as Arrow record batches.
+
+        Args:
+            names: Columns of the schema, in the order of the batches' columns.
+            schema: What ``build_schema`` returned.
+        """
         ...
 
     def has_number_texts(self, name: str) -> bool:
-        """Whether the numbers of a column of the schema come as texts that mean them."""
+        """Tell if the numbers of a column arrive as texts that mean them.
+
+        Args:
+            name: A column of the schema.
+        """
         ...
 
 
 def recognize_frame(table: object) -> Frame:
-    """A table of a kind that is known; raises Failure(DATA) for all else, which is not read."""
+    """Wrap a table that a program handed over.
+
+    Args:
+        table: A pyarrow Table or RecordBatch, or a DataFrame of pandas or polars.
+
+    Raises:
+        Failure: Exit code 4 for any other object, which is not read.
+    """
     import pyarrow as pa
 
     home = type(table).__module__.partition(".")[0]
@@ -138,8 +161,9 @@ class PolarsFrame:
 
 
 def _build_unreadable_failure(column: InputColumn, stored: str) -> Failure:
-    """A column of a type that Arrow doesn't have; inner names of types are not shown: values."""
+    """Refuse a column of a type that Arrow doesn't have."""
     type_text = "one value" if column.opaque else column.type.value
+    # Inner names of types, such as those of a struct's fields, can be values: they are not shown.
     name = re.split(r"[\[(<{]", stored)[0]
     return build_data_failure(
         "E412",
@@ -188,7 +212,8 @@ class PandasFrame:
             yield pa.record_batch(columns, list(names))
 
     def has_number_texts(self, name: str) -> bool:
-        """See ``Frame``: objects are read cell by cell, and Python has several kinds of numbers."""
+        """See ``Frame``."""
+        # Objects are read cell by cell, and Python has several kinds of numbers.
         stored = self._table.iloc[:0, self._places[name][0]]
         return _name_stored_type(stored) == _OBJECTS
 
@@ -220,7 +245,7 @@ class PandasFrame:
 
 
 def _list_object_types() -> dict[ColumnType, Any]:
-    """As what objects of Python are read, by the declared type."""
+    """Map each declared type to the Arrow type that Python objects are read as."""
     import pyarrow as pa
 
     return dict.fromkeys(NUMERIC_TYPES, pa.float64()) | {
@@ -232,12 +257,12 @@ def _list_object_types() -> dict[ColumnType, Any]:
 
 
 def _make_dense(values: Any) -> Any:
-    """The column; of a sparse one all its values."""
+    """Return the column with all values of a sparse one."""
     return values.sparse.to_dense() if type(values.dtype).__name__ == "SparseDtype" else values
 
 
 def _name_stored_type(values: Any) -> str:
-    """The name of a type of objects or texts, which are read cell by cell; empty for any other."""
+    """Name the type of a column of objects or texts; "" for any other column."""
     kind = values.dtype
     if str(kind) == "category":
         kind = kind.categories.dtype
@@ -246,7 +271,7 @@ def _name_stored_type(values: Any) -> str:
 
 
 def _read_text(value: object) -> str | None:
-    """The text; what is no character of Unicode becomes U+FFFD, as in files."""
+    """Return the text with unpaired surrogates replaced by U+FFFD; None for any other value."""
     if not isinstance(value, str):
         return None
     text = str.__str__(value)  # a member of an enumeration shows itself as another one
@@ -258,7 +283,8 @@ def _read_text(value: object) -> str | None:
 
 
 def _read_moment(value: object) -> datetime | None:
-    """The moment on its clock; one with a zone is none, for others of the column may have none."""
+    """Return the moment as a plain datetime; None for other values, or one with a zone."""
+    # A moment with a zone is null: other cells may have none, so no clock is common to all.
     if not isinstance(value, datetime) or value.tzinfo is not None or value != value:  # noqa: PLR0124 - NaT
         return None
     return datetime(*value.timetuple()[:6], value.microsecond)
@@ -271,7 +297,7 @@ def _read_day(value: object) -> date | None:
 
 
 def _read_truth(value: object) -> bool | None:
-    """The boolean that a cell is: True, False, or a number equal to 1 or 0."""
+    """Read True, False or a number equal to 1 or 0; None for any other value."""
     if isinstance(value, Decimal) and not value.is_finite():
         return None  # one that signals can't be compared
     numbers = bool | int | float | Decimal | np.bool_ | np.number
@@ -279,7 +305,7 @@ def _read_truth(value: object) -> bool | None:
 
 
 def _number(value: object) -> str | None:
-    """The text of a number; whole ones by their digits, so that equal numbers have equal texts."""
+    """Write a number so that equal numbers have equal texts; None for any other value."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
@@ -317,7 +343,7 @@ class FrameTable(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """None: it is in memory."""
+        """Empty: the table is in memory."""
         return ()
 
     def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
@@ -370,15 +396,15 @@ class FrameTable(Struct, frozen=True):
             yield pa.record_batch(columns, schema=schema)
 
     def fast(self) -> None:
-        """One reader reads all tables."""
+        """Return None: one reader reads all tables."""
 
     def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
-        """None: a cluster reads no table of this process."""
+        """Raise InternalError: a cluster reads no table of this process."""
         raise InternalError("pieces")
 
 
 class HandedOver:
-    """See ``SourceFormat``: the format, for one table."""
+    """See ``SourceFormat``: the format of one table that was handed over."""
 
     def __init__(self, table: object) -> None:
         self._frame = recognize_frame(table)
@@ -399,7 +425,7 @@ class HandedOver:
 
 
 class Missing:
-    """See ``SourceFormat``: the format, where no table is handed over."""
+    """See ``SourceFormat``: the format where no table was handed over."""
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> NoReturn:
         """Raise Failure(DATA)."""

@@ -20,25 +20,38 @@ T = TypeVar("T")
 
 
 class FastReader(Protocol):
-    """A reader of DuckDB's own, which is believed only where it is shown to be right."""
+    """A reader of DuckDB's own, whose results are used only if they are shown to be right."""
 
     @property
     def fields(self) -> Fields:
-        """What a statement selects from."""
+        """SQL of the columns that a statement selects from."""
         ...
 
     @property
     def record_count(self) -> int | None:
-        """How many records there are, if the footers tell; decides nothing but the parts."""
+        """Number of records if the footers state it, else None.
+
+        It decides only in how many parts the data is read.
+        """
         ...
 
     def read_checked(
         self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
     ) -> tuple[T | None, Callable[[int], bool]]:
-        """What ``read`` gives, and whether that is right if it found so many records.
+        """Read by this reader and check the result.
 
-        None where this reader gives up, and the careful one may do better. Raises duckdb.Error for
-        what the careful one would run into too.
+        Args:
+            connection: The connection to DuckDB that ``read`` uses.
+            read: Runs the statement and returns its result.
+            share: Is told how much was read.
+
+        Returns:
+            The result, and a function that tells if the result is right, given the number of
+            records found. The result is None if this reader gives up: then the careful reader may
+            do better.
+
+        Raises:
+            duckdb.Error: An error that the careful reader would run into too.
         """
         ...
 
@@ -46,35 +59,56 @@ class FastReader(Protocol):
 class Table(Protocol):
     """The declared columns, found in the files or the place that a source names.
 
-    A value of a frozen class, which tasks of a cluster are sent.
+    Tables are values of frozen classes: tasks of a cluster are sent them.
     """
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files that must not change while they are read; none of a database."""
+        """Files that must not change while they are read; empty for a database."""
         ...
 
     def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
-        """All records, or those of some splits, by a reader to which no value is an error."""
+        """Read records by the careful reader, to which no value is an error.
+
+        Args:
+            splits: Parts of the files to read; none given reads all records.
+        """
         ...
 
     def fast(self) -> FastReader | None:
-        """A faster reader, which makes the same of every record or gives up; or None."""
+        """Return a faster reader, or None if there is none.
+
+        The faster reader makes the same of every record as the careful one, or gives up.
+        """
         ...
 
     def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
-        """Each file with its bytes: of all of it, if a split may begin at any, else of each part.
+        """List the files with their sizes, for a cluster to split.
 
-        A split has a ``start`` and ``end`` in bytes, or in numbers of parts. Raises OSError.
+        Returns:
+            Each path with its size in bytes if a split may begin at any byte, else with the size of
+            each part. A split's ``start`` and ``end`` are bytes or numbers of parts accordingly.
+
+        Raises:
+            OSError: A file can't be read.
         """
         ...
 
 
 class SourceFormat(Protocol):
-    """One way in which records are kept; ``SOURCE`` of its module."""
+    """A way in which records are stored; the value ``SOURCE`` of its module."""
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> Table:
-        """Find the declared columns by names and types; raises Failure(DATA). Reads no value."""
+        """Find the declared columns by name and type; read no value.
+
+        Args:
+            source: Where the table is and how it is written.
+            inputs: The columns that the request reads or computes.
+
+        Raises:
+            Failure: Exit code 4 if a column is missing or has another type, or a file can't be
+                read.
+        """
         ...
 
 
@@ -83,6 +117,14 @@ LaidOut = Callable[[Source, Sequence[InputColumn]], Table]
 
 
 def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Table:
-    """The table of a source of any registered format; raises Failure(DATA)."""
+    """Lay out the table of a source of any registered format.
+
+    Args:
+        source: Where the table is; its ``format`` is registered.
+        inputs: The columns that the request reads or computes.
+
+    Raises:
+        Failure: Exit code 4, as ``SourceFormat.lay_out``.
+    """
     form: SourceFormat = import_module(SOURCES[source.format].module).SOURCE
     return form.lay_out(source, inputs)

@@ -13,12 +13,12 @@ def _list_endings(suffixes: tuple[str, ...], packed: tuple[str, ...]) -> tuple[s
 
 
 class Listed(NamedTuple):
-    """A source format: the module that holds its SOURCE, and what is known without importing it.
+    """A registered source format, with what is known without importing its module.
 
-    ``title`` is its name in sentences. Files have the format by their ``suffixes``; of a folder,
-    those with the suffixes ``inside`` are read. Behind both may stand how a file is ``packed``.
-    ``options`` are the keys of ``[data]`` that say how its texts are read, ``place`` those that
-    say where it is; all others of either kind are refused beside it.
+    ``module`` holds its SOURCE; ``title`` is its name in sentences. ``suffixes`` select the format
+    by the name of a file, ``inside`` the files of a folder; ``packed`` are the suffixes of
+    compression that may follow. ``options`` are the keys of ``[data]`` that say how texts are read,
+    ``place`` those that say where the table is; any other key of either kind is refused.
     """
 
     module: str
@@ -31,7 +31,7 @@ class Listed(NamedTuple):
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """How the names of files end that are read of a folder."""
+        """Endings of the names of files that are read in a folder."""
         return _list_endings(self.inside, self.packed)
 
 
