@@ -82,7 +82,7 @@ def build_write_failure(code: str, message: str, hint: str, *, is_of_disk: bool)
     """
     if not is_of_disk:
         return Failure(ExitCode.SPEC, Complaint(code, message, hint))
-    hint = f"make room or mend the disk, or {hint}"
+    hint = f"free space on the disk or repair it, or {hint}"
     return Failure(ExitCode.LEDGER, Complaint(code, message, hint))
 
 
@@ -99,7 +99,7 @@ class InternalError(Exception):
 
 
 REPORT = "this is a bug in dprelease: please report it, with this line"
-SYSTEM = "see to memory, disk, open files and threads"
+SYSTEM = "check memory, disk, open files and threads"
 
 
 def name_kind(problem: BaseException) -> str:

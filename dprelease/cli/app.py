@@ -57,7 +57,7 @@ def _find_nearest(name: str) -> str:
     near = get_close_matches(name, COMMANDS, n=1, cutoff=0.5)
     if near:
         return f'; did you mean "{near[0]}"?'
-    return f"; there are: {', '.join(COMMANDS)}"
+    return f"; the commands are: {', '.join(COMMANDS)}"
 
 
 @click.group(
@@ -81,16 +81,16 @@ OUTSIDE = click.option(
     "--allow-outside-lists",
     "outside",
     is_flag=True,
-    help="Let a keys_file or candidates_file lie outside of the spec's folder: its lines are "
+    help="Let a keys_file or candidates_file lie outside the spec's folder: its lines are "
     "published.",
 )
 OUTPUT = click.option(
-    "--output", type=click.Path(), metavar="DIR", help="Write here, not to [output]."
+    "--output", type=click.Path(), metavar="DIR", help="Write to this folder, not to [output]."
 )
 REPLACE = click.option(
     "--replace-output",
     is_flag=True,
-    help="Write where another release is, and remove its files.",
+    help="Write into the folder of another release, and remove its files.",
 )
 FORM = click.option(
     "--format",
@@ -101,6 +101,4 @@ FORM = click.option(
 )
 SAME_AS_JSON = click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Write one JSON object.")
-QUIET = click.option(
-    "-q", "--quiet", is_flag=True, help="Write errors only, and what --json asks for."
-)
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Write errors and --json output only.")

@@ -35,7 +35,7 @@ WITNESS = click.option(
     "--witness",
     type=click.Path(),
     metavar="FILE",
-    help="Where its witness is, if not beside the ledger.",
+    help="The path of its witness, if not the default.",
 )
 
 
@@ -55,16 +55,16 @@ def budget() -> None:
     )
 )
 @PLACE
-@click.option("--dataset", metavar="NAME", help="Show this dataset alone.")
+@click.option("--dataset", metavar="NAME", help="Show only this dataset.")
 @click.option(
     "--by",
     type=click.Choice(["year", "period", "snapshot"]),
-    help="Add releases up by the year of their charge, by period or by snapshot.",
+    help="Sum releases by year of charge, by period or by snapshot.",
 )
 @click.option(
     "--last", type=click.IntRange(min=1), metavar="N", help="List only the last N, or groups."
 )
-@click.option("--csv", "as_csv", is_flag=True, help="Write what is listed as CSV.")
+@click.option("--csv", "as_csv", is_flag=True, help="Write the list as CSV.")
 @WITNESS
 @PERIOD
 @JSON
@@ -86,7 +86,7 @@ def show(  # noqa: PLR0913, PLR0917 - one parameter for each option
     from dprelease.cli.views.budget_view import tell, tell_csv
 
     if as_csv and as_json:
-        raise click.UsageError("--csv and --json are two forms of one answer: choose one")
+        raise click.UsageError("--csv and --json can't be combined: choose one")
     facts = dprelease.budget(
         ledger, dataset=dataset, by=by, last=last, period=period, witness=witness
     ).to_dict()
@@ -137,18 +137,21 @@ NO_CAP = "none"
     "--epsilon",
     metavar="E",
     callback=_build_amount_reader("read_budget"),
-    help="Most epsilon, or none.",
+    help="The cap on epsilon, or none.",
 )
 @click.option(
     "--delta",
     callback=_build_amount_reader("read_probability"),
     metavar="D",
-    help="Most delta, or none.",
+    help="The cap on delta, or none.",
 )
 @click.option(
-    "--rho", callback=_build_amount_reader("read_budget"), metavar="R", help="Most rho, or none."
+    "--rho",
+    callback=_build_amount_reader("read_budget"),
+    metavar="R",
+    help="The cap on rho, or none.",
 )
-@click.option("--reason", required=True, metavar="TEXT", help="Why, and who decided it.")
+@click.option("--reason", required=True, metavar="TEXT", help="The reason, and who decided.")
 @WITNESS
 @JSON
 def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -181,7 +184,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
         if amount is not None
     }
     if not changes:
-        raise click.UsageError("no cap is given: --epsilon, --delta or --rho")
+        raise click.UsageError("no cap is given: use --epsilon, --delta or --rho")
     for option, text in (("DATASET", dataset), ("--reason", reason)):
         if not text.strip() or not text.isprintable():
             raise click.UsageError(f"{option} must be a line of text")
@@ -192,7 +195,7 @@ def cap(  # noqa: PLR0913, PLR0917 - one parameter for each option
         account = book.set_cap(dataset, changes, reason)
     complain(warnings, "warning")
     if is_new:
-        write_remark(f"note: {ledger} is a new ledger: nothing else was in it.")
+        write_remark(f"note: {ledger} is a new ledger, which held no other entry.")
     if note := tell_cap(ledger, account, warnings, as_json):
         write_remark(f"note: {note}")
     return int(ExitCode.DONE)
@@ -240,9 +243,7 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
             else:
                 check_report(report, ledger, runs)
         if reports and not os.path.lexists(book.witness):
-            write_remark(
-                f"note: no witness at {book.witness}: of what came later nothing is known."
-            )
+            write_remark(f"note: no witness at {book.witness}: later changes can't be checked.")
         else:
             book.check_guard()
     if as_json:
@@ -264,7 +265,9 @@ def verify(ledger: str, reports: tuple[str, ...], witness: str | None, as_json: 
 
 @budget.command(epilog=_build_example("export ledger.sqlite -o entries.jsonl"))
 @PLACE
-@click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, not here.")
+@click.option(
+    "-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, not to standard output."
+)
 def export(ledger: str, out: str | None) -> int:
     """Write all entries as JSON lines.
 
@@ -300,7 +303,7 @@ def move(ledger: str, new: str, witness: str | None) -> int:
 
     ledger, witness = find_ledger(ledger, witness)
     if is_server(ledger) or is_server(new):
-        raise click.UsageError("a ledger on a server is moved by the server's own means")
+        raise click.UsageError("move a ledger on a server with the server's own tools")
     folders = (get_directory(os.path.abspath(ledger)), get_directory(os.path.abspath(new)))
     head = move_ledger(ledger, new, folders, witness=witness)
     answer(f"{ledger} -> {new}: {head.seq} entries, head {head.hash[:16]}")
@@ -328,7 +331,7 @@ def witness(ledger: str, witness: str | None) -> int:
     place = witness if witness is not None else guard_path(ledger)
     answer(f"{place}: {head.seq} entries, head {head.hash[:16]}")
     write_remark(
-        f"note: from now on {ledger} counts as the true ledger. What was charged after entry "
+        f"note: from now on {ledger} is the valid ledger. What was charged after entry "
         f"{head.seq} in another copy of it is not counted any more."
     )
     return int(ExitCode.DONE)

@@ -46,7 +46,7 @@ Example:
 @PERIOD
 @FORM
 @SAME_AS_JSON
-@click.option("--strict", is_flag=True, help="Exit with 1 when there is a warning.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if there is a warning.")
 @OUTSIDE
 @QUIET
 def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -90,7 +90,7 @@ def _list_files(specs: Sequence[str]) -> list[str]:
         if spec != STDIN and os.path.isdir(spec):
             inside = [path for path in Path(spec).rglob("*.toml") if not _is_hidden(path, spec)]
             if not inside:
-                raise click.UsageError(f"no file NAME.toml in {spec}")
+                raise click.UsageError(f"{spec} holds no file NAME.toml")
             files += sorted(map(str, inside))
         else:
             files.append(spec)

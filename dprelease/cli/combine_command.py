@@ -57,5 +57,7 @@ def _build_lines(result: Combination) -> list[str]:
     ]
     if result.as_released:
         names = ", ".join(result.as_released)
-        lines.append(f"  the interval is that of figures before changes after the noise: {names}")
+        lines.append(
+            f"  the interval is for figures before they were changed after the noise: {names}"
+        )
     return lines

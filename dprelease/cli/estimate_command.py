@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 SHOWN_UNASKED = 3
 
-EPILOG = """Every answer of the table is perturbed; what is shown is free of that on average,
-with an interval of what the noise leaves open. Nothing of it costs any budget.
+EPILOG = """Every answer of the table is perturbed. The estimates are right on average, and
+their intervals cover the noise. They cost no budget.
 
 \b
 Example:
@@ -60,7 +60,7 @@ def _show(table: str, table_facts: Stated, figures: Estimates, *, only_crosses: 
     from dprelease.cli.views.estimate_view import build_heading, build_notes, build_sections
 
     if figures.rows == 0:
-        write_remark(f"{table} holds no records: there is nothing to estimate")
+        write_remark(f"{table} holds no records, so nothing can be estimated")
         return
     crosses = figures.crosses if only_crosses or len(figures.crosses) <= SHOWN_UNASKED else ()
     parts = build_sections(figures, crosses, only_crosses=only_crosses)

@@ -26,7 +26,7 @@ TERMINATED = 143  # 128 + SIGTERM
 PIPE_CLOSED = 141  # 128 + SIGPIPE
 COMPLETION = "_DPRELEASE_COMPLETE"  # a shell sets it to ask what a word could become
 
-CHARGED = "a budget already charged stays charged; running again is then free"
+CHARGED = "a run that was already charged stays charged; running it again is free"
 
 
 class Terminated(KeyboardInterrupt):

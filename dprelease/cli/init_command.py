@@ -23,16 +23,16 @@ Example:
 @click.command(epilog=EPILOG)
 @click.argument("data", type=click.Path(), metavar="DATA")
 @click.option(
-    "-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE; never over an old one."
+    "-o", "--out", type=click.Path(), metavar="FILE", help="Write to FILE, which must not exist."
 )
-@click.option("--delimiter", metavar="C", help='Of a CSV file; "," or, for .tsv, a tab.')
+@click.option("--delimiter", metavar="C", help='For a CSV file: "," or, for .tsv, a tab.')
 @click.option(
     "--encoding",
     type=click.Choice(["utf-8", "latin-1", "cp1252"]),
     default="utf-8",
-    help="Of a CSV file; utf-8 if left out.",
+    help="For a CSV file: utf-8 if left out.",
 )
-@click.option("--no-header", is_flag=True, help="The first line is a record: don't open DATA.")
+@click.option("--no-header", is_flag=True, help="The first line is a record; DATA is not opened.")
 @QUIET
 def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     data: str, out: str | None, delimiter: str | None, encoding: str, no_header: bool, quiet: bool
@@ -49,14 +49,14 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     if "://" in data:  # a URI may hold a password, and is not said again
         hint = "write its spec by hand: How-to, Read from a database"
-        raise click.UsageError(f"init begins no spec of a database or URI; {hint}")
+        raise click.UsageError(f"init can't begin a spec for a database or URI; {hint}")
     suffix = get_suffix(data)
     if suffix not in SUFFIXES:
         hint = f"a file with one of the suffixes {', '.join(SUFFIXES)}"
-        raise click.UsageError(f"{data}: its suffix does not say which format it has; name {hint}")
+        raise click.UsageError(f"{data}: its suffix does not show the format; name {hint}")
     if SUFFIXES[suffix] not in ("csv", "parquet", "arrow"):
         raise click.UsageError(
-            f"init begins no spec of {suffix} files; save the sheet as CSV first"
+            f"init can't begin a spec for {suffix} files; save the sheet as CSV first"
         )
     form = Csv(_choose_delimiter(delimiter, suffix), encoding)
     folder = os.path.dirname(os.path.abspath(out)) if out is not None else os.getcwd()
@@ -66,7 +66,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if SUFFIXES[suffix] != "csv":
         if no_header or delimiter is not None or encoding != "utf-8":
             title = SOURCES[SUFFIXES[suffix]].title
-            raise click.UsageError(f"the options of CSV say nothing of {title} files")
+            raise click.UsageError(f"the options for CSV don't apply to {title} files")
         from dprelease.scaffold.file_columns import read_typed_columns
 
         columns = read_typed_columns(data, SUFFIXES[suffix])
@@ -84,7 +84,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
         return int(ExitCode.DONE)
     if columns is not None and SUFFIXES[suffix] == "csv":
         write_remark(
-            "note: the first line was taken for the header; if it is a record, delete this spec"
+            "note: the first line was read as the header; if it is a record, delete this spec"
         )
         if len(columns) == 1:
             mark = next((mark for mark in MARKS if mark in columns[0].name), "")
@@ -93,7 +93,7 @@ def init(  # noqa: PLR0913, PLR0917 - one parameter for each option
                 f"note: that is one column{hint or '; --delimiter names another delimiter'}"
             )
     if out is not None:
-        write_remark(f"written  {out}; complete it where it says {MARK}")
+        write_remark(f"written  {out}; complete the lines marked {MARK}")
     return int(ExitCode.DONE)
 
 

@@ -23,12 +23,12 @@ Example:
 @OUTPUT
 @PERIOD
 @click.option(
-    "-o", "--out", type=click.Path(), metavar="FILE", help="Save the plan, for run --plan."
+    "-o", "--out", type=click.Path(), metavar="FILE", help="Save the plan for run --plan."
 )
 @click.option(
     "--html", type=click.Path(), metavar="FILE", help="Write the plan as a page, for approval."
 )
-@click.option("--why", is_flag=True, help="Say also why noise and losses are what they are.")
+@click.option("--why", is_flag=True, help="Explain noise and losses too.")
 @OUTSIDE
 @JSON
 @QUIET

@@ -31,20 +31,20 @@ Example:
     default=ROWS,
     show_default=True,
     metavar="N",
-    help="Make up so many records.",
+    help="The number of made-up records.",
 )
 @click.option(
     "--distribution",
     type=click.Choice(["uniform", "skewed"]),
     default="uniform",
     show_default=True,
-    help="All values alike, or more of the first keys and of low values.",
+    help="Make all values equally likely, or the first keys and low values more likely.",
 )
 @click.option(
     "--output",
     type=click.Path(),
     metavar="DIR",
-    help="Write here.  [default: beside the release, with -rehearsal at its end]",
+    help="Write to this folder.  [default: the output path with -rehearsal appended]",
 )
 @REPLACE
 @PERIOD

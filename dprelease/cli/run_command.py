@@ -40,16 +40,16 @@ def _check_finite(_context: click.Context, _parameter: click.Parameter, seconds:
     show_default=True,
     callback=_check_finite,
     metavar="SECONDS",
-    help="How long to wait for a ledger that another run holds.",
+    help="How long to wait while another run holds the ledger.",
 )
 @click.option(
     "--plan",
     "approved",
     type=click.Path(),
     metavar="FILE",
-    help="Run exactly this saved plan, or refuse.",
+    help="Run exactly this saved plan; refuse any other.",
 )
-@click.option("--new-noise", is_flag=True, help="Release again with new noise, spending again.")
+@click.option("--new-noise", is_flag=True, help="Release again with new noise, and spend again.")
 @click.option(
     "--fresh-ledger",
     is_flag=True,
@@ -86,7 +86,7 @@ def run(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     if quality_first and approved is not None:
         raise click.UsageError(
-            "--plan approves one release, and --quality-first makes two; put the quality queries "
+            "--plan approves one release, but --quality-first makes two; put the quality queries "
             "into a spec of their own, have both plans approved, and run that one first"
         )
     # Imported here for start-up: other commands, and the help, show no progress.

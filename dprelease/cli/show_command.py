@@ -68,10 +68,10 @@ def show(directory: str, names: tuple[str, ...], rows: int | None, as_json: bool
         if table.described.records is not None:
             answer("")
             answer("each row is one record, perturbed on its own")
-            advice = f"what they tell together: dprelease estimate {table.described.file}"
+            advice = f"estimates from all records: dprelease estimate {table.described.file}"
             answer(fold_line(advice, sys.stdout, 2))
     if not tables:
-        write_remark(f"{directory} holds no tables")
+        write_remark(f"{directory} contains no tables")
     return int(ExitCode.DONE)
 
 

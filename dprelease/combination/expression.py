@@ -68,8 +68,8 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
     total = _Reader(published, text).read_whole()
     weighted = [pair for pair in total.weighted if pair[1]]
     if not weighted and not total.means:
-        problem = f'"{text}" leaves no figure'
-        raise build_refusal("E840", problem, "name at least one figure, and not with a weight of 0")
+        problem = f'"{text}" has no figure left'
+        raise build_refusal("E840", problem, "name at least one figure with a weight other than 0")
     _check_weights(total)
     check_overlap(weighted, total.means)
     check_overlap(total.divisor, ())
@@ -87,7 +87,7 @@ def _check_weights(total: Sum) -> None:
     of_cells = [w for _, weights in (*total.weighted, *total.divisor) for w in weights.values()]
     for weight in (*of_cells, *(weight for _, weight in total.means), total.number):
         if weight and not 1 <= abs(weight) * _LARGEST <= _LARGEST**2:
-            problem = f"a number in the expression is beyond {_LARGEST:.0e}, or as near to 0"
+            problem = f"a number in the expression is beyond {_LARGEST:.0e}, or too close to 0"
             raise build_refusal("E840", problem, "write smaller or larger numbers")
 
 
@@ -97,7 +97,7 @@ def _compute_interval(
     if total.divisor:
         quotient = compute_quotient_interval(published, weighted, total.divisor, alpha)
         if quotient is None:
-            problem = "what is divided by can't be told from 0: its noise is as large"
+            problem = "the divisor can't be distinguished from 0: its noise is as large"
             raise build_refusal(
                 "E845", problem, "divide by a figure that is larger than its noise interval"
             )
@@ -112,7 +112,7 @@ def _compute_interval(
             problem = (
                 f'the number behind "{name}" can\'t be told from 0, or a mean is at its bounds'
             )
-            raise build_refusal("E845", problem, "leave the cells with few records out")
+            raise build_refusal("E845", problem, "leave out the cells with few records")
         ends = sorted((weight * interval.low, weight * interval.high))
         value, low, high = value + weight * interval.value, low + ends[0], high + ends[1]
     return Interval(*(end + total.number for end in (value, low, high)))
@@ -130,7 +130,7 @@ def _compute_published_value(total: Sum, before: Fraction) -> Fraction:
     )
     if total.divisor:
         if not below:
-            problem = "what is divided by was published as 0"
+            problem = "the divisor was published as 0"
             raise build_refusal(
                 "E845", problem, "divide by a figure that is larger than its noise interval"
             )
@@ -140,7 +140,7 @@ def _compute_published_value(total: Sum, before: Fraction) -> Fraction:
         mean = compute_mean(pooled.figures.restore_published(), pooled.places)
         if mean is None:
             problem = f'the number behind "{pooled.figures.name}" was published as 0 or less'
-            raise build_refusal("E845", problem, "leave the cells with few records out")
+            raise build_refusal("E845", problem, "leave out the cells with few records")
         value += weight * mean
     return value
 
@@ -231,7 +231,7 @@ class _Reader:
     def _add(self, left: Sum, right: Sum, factor: Fraction) -> Sum:
         if left.divisor or right.divisor:
             raise self._build_unreadable_failure(
-                "a quotient of figures stands alone, but for a factor"
+                "a quotient of figures can only be multiplied by a number"
             )
         right = self._scale(right, factor)
         for figures, weights in right.weighted:
@@ -272,9 +272,9 @@ class _Reader:
             raise build_refusal("E844", problem, "leave it out: its figure is not published")
         if figures.share is not None:
             if how == "sum" and len(places) > 1:
-                problem = f'a sum of "{figures.name}" means nothing'
+                problem = f'a sum of "{figures.name}" has no meaning'
                 raise build_refusal(
-                    "E843", problem, "write mean(...): the one of all records together"
+                    "E843", problem, "write mean(...), the mean of all records together"
                 )
             return Sum(means=((Pooled(figures, tuple(places)), Fraction(1)),))
         if figures.terms is None:
@@ -361,12 +361,12 @@ class _Reader:
 
     def _build_unreadable_failure(self, why: str) -> Failure:
         problem = f"the expression can't be read at character {self._place + 1}: {why}"
-        hint = 'such as visits[region="north"] - visits[region="south"], or sum(visits)'
+        hint = 'write, for example, visits[region="north"] - visits[region="south"], or sum(visits)'
         return build_refusal("E840", problem, hint)
 
     def _build_unknown_failure(self) -> Failure:
         names = [n for n in self._names if "." not in n]
-        hint = f"there are: {', '.join(sorted(names)[:20])}"
+        hint = f"the figures are: {', '.join(sorted(names)[:20])}"
         problem = f"no published figure has the name at character {self._place + 1}"
         return build_refusal("E842", problem, hint)
 
@@ -382,10 +382,10 @@ def _build_labels_hint(figures: Figures, labels_wanted: Mapping[str, str]) -> st
         if labels_wanted.get(group, labels[0]) not in labels:
             examples = ", ".join(f'"{label}"' for label in labels[:10])
             return f"write labels as the file does; those of {group} begin: {examples}"
-    return "not all labels stand together in a row"
+    return "the table has no row with all these labels"
 
 
 def _explain(figures: Figures) -> str:
     if figures.query.threshold is not None:
-        return "its keys were chosen by their own noise"
+        return "its keys were selected by their own noise"
     return "report.json states no law of its noise, as it is not a fixed sum of released integers"

@@ -35,7 +35,7 @@ def check_overlap(weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]]) 
                 summed.append(Cells(figures, places, positive))
             if len(places) > 1 and get_statistic(figures.query.statistic).overlaps:
                 raise build_overlap_failure(
-                    figures, figures, "one that is in two cells counts in both"
+                    figures, figures, "a record in two cells counts in both"
                 )
     averaged = [
         Cells(pooled.figures, frozenset(pooled.places), weight > 0) for pooled, weight in means
@@ -43,7 +43,7 @@ def check_overlap(weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]]) 
     for group in (summed, averaged):
         for left, right in combinations(group, 2):
             if left.positive is right.positive and _share_records(left, right):
-                why = "records of one are in the other too"
+                why = "the cells share records"
                 raise build_overlap_failure(left.figures, right.figures, why)
 
 
@@ -53,7 +53,7 @@ def build_overlap_failure(left: Figures, right: Figures, why: str) -> Failure:
     if right is not left:
         names += f' and "{right.table}.{right.name}"'
     problem = f"cells of {names} overlap: {why}"
-    hint = "add cells that have no records in common; a total less its part may be written"
+    hint = "add cells that have no records in common; you may subtract a part from its total"
     return Failure(ExitCode.SPEC, Complaint("E841", problem, hint))
 
 

@@ -50,11 +50,11 @@ def _compare_units(pair: Pair) -> Iterator[Change]:
     )  # fmt: skip
     yield from describe_change(
         "unit_description", old.unit_description, new.unit_description,
-        "is it still the same unit?", "privacy.unit_description",
+        "check that it is still the same unit", "privacy.unit_description",
     )  # fmt: skip
     yield from describe_change(
         "population", old.population, new.population,
-        "delta is judged by it; the guarantee does not change", "privacy.population",
+        "the size of delta is judged by it; the guarantee does not change", "privacy.population",
     )  # fmt: skip
     yield from describe_change(
         "bounding", _describe_bounding(old.bounding), _describe_bounding(new.bounding),
@@ -92,7 +92,8 @@ def _compare_definitions(pair: Pair) -> Iterator[Change]:
         person = pair.new.release.privacy.unit_column is not None
         subject = "who counts as one person" if person else "what counts as one record"
         why = (
-            f"{subject} is worked out otherwise ({describe_differences(differences)}); the losses "
+            f"{subject} is derived in another way ({describe_differences(differences)}); the "
+            "losses "
             "can't be compared, and the ledger does not add them up"
         )
         words = ("as the column was defined" if person else "as the file was read", "as it is now")
@@ -104,7 +105,7 @@ def _compare_definitions(pair: Pair) -> Iterator[Change]:
         if new is not None and new["nulls"] == "one unit":
             words = words[::-1]
             kind = Kind.WEAKER
-            why = "whose rows these are, they are now used too, as those of one person more"
+            why = "they are now used too, as the rows of one more person"
         key = f"columns.{pair.new.release.privacy.unit_column}.nulls"
         yield Change(kind, "rows without a unit", *words, why, key)
 
@@ -122,7 +123,7 @@ def _compare_losses(pair: Pair) -> Iterator[Change]:
     if any(release.privacy.rho is not None for release in pair.releases):
         yield from describe_figure_change("rho", old.rho, new.rho, "privacy.rho")
     else:
-        why = "the same loss in zCDP, by which the ledger may add up"
+        why = "the same loss in zCDP, which the ledger may use to add up"
         yield from describe_change("rho", old.rho, new.rho, why, "privacy")
     yield from _compare_stated_total(pair)
     methods = pair.old.method, pair.new.method
@@ -150,7 +151,7 @@ def _compare_caps(pair: Pair) -> Iterator[Change]:
 def _compare_ledgers(pair: Pair) -> Iterator[Change]:
     before, after = pair.releases
     old, new = before.ledger, after.ledger
-    why = "what was spent before is not added up with what is spent from now on"
+    why = "earlier and later spending are not added up"
     yield from describe_change(
         "dataset", old.dataset, new.dataset, why, "ledger.dataset", Kind.WEAKER
     )
@@ -162,7 +163,7 @@ def _compare_ledgers(pair: Pair) -> Iterator[Change]:
         yield Change(Kind.OTHER, "witness", *places, why, "ledger.witness")
     kind, why = Kind.STRONGER, "the losses of all periods are added up"
     if new.disjoint_periods:
-        kind, why = Kind.WEAKER, "only true if no unit has records in two periods"
+        kind, why = Kind.WEAKER, "true only if no unit has records in two periods"
     was, now = ("disjoint" if book.disjoint_periods else "added up" for book in (old, new))
     yield from describe_change("periods", was, now, why, "ledger.disjoint_periods", kind)
 
@@ -172,7 +173,7 @@ def _compare_private_keys(pair: Pair) -> Iterator[Change]:
     opened = sorted(name for name in new.keys() & old.keys() if old[name] and not new[name])
     closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
     for name in opened:
-        why = "is the list public, and not taken from the data?"
+        why = "check that the list is public, and not taken from the data"
         yield Change(Kind.WEAKER, f"keys of {name}", "private", "public", why, f"columns.{name}")
     if closed:
         why = "which groups are shown now depends on the data, up to delta"

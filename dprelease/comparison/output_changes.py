@@ -58,7 +58,7 @@ def find_figure_changes(pair: Pair) -> Iterator[Change]:
 
 def _compare_data(pair: Pair) -> Iterator[Change]:
     old, new = (release.data for release in pair.releases)
-    why = "is it still the same dataset?"
+    why = "check that it is still the same dataset"
     yield from describe_change("data", old.written_path, new.written_path, why, "data.path")
     why = "a version of the data of its own, charged anew"
     yield from describe_change("snapshot", old.snapshot, new.snapshot, why, "data.snapshot")
@@ -67,7 +67,7 @@ def _compare_data(pair: Pair) -> Iterator[Change]:
         None if data.design_effect is None else write_exact(data.design_effect)
         for data in (old, new)
     )
-    why = "told beside weighted figures; no figure changes"
+    why = "stated with weighted figures; no figure changes"
     yield from describe_change("design effect", was, now, why, "data.design_effect")
     yield from describe_change(
         "format of the data", old.source.format, new.source.format, "", "data"

@@ -19,7 +19,7 @@ Facts = Mapping[str, Fact]
 
 MOST = 12
 EXPECTED_ERROR = "expected error"
-_CLAIM = "public, and not taken from the data?"
+_CLAIM = "check that it is public, and not taken from the data"
 _WHY = {"bounds": _CLAIM}
 
 

@@ -42,8 +42,8 @@ def open_for_table(name: str, format: str, table: object) -> Engine:
             code 4 if the table is of an unknown kind.
     """
     if format != "frame" or name in ON_CLUSTERS:
-        message = "a table is handed over, but the spec names its data itself"
-        hint = 'write format = "frame" in [data], and no path; or hand over none'
+        message = "a table was passed, but the spec names its own data"
+        hint = 'write format = "frame" in [data], and no path; or pass no table'
         raise Failure(ExitCode.SPEC, Complaint("E432", message, hint, key="data.format"))
     from dprelease.engines.duckdb.frame_engine import build_engine
 
@@ -61,7 +61,7 @@ def open_in_session(name: str, session: object) -> Engine:
         Failure: Exit code 2 if the engine takes no session.
     """
     if name not in ON_CLUSTERS:
-        message = f'a session of a cluster is given, but the engine is "{name}"'
+        message = f'a cluster session is given, but the engine is "{name}"'
         hint = f"write engine = {' or '.join(map(repr, sorted(ON_CLUSTERS)))}"
         raise Failure(ExitCode.SPEC, Complaint("E418", message, hint, key="data.engine"))
     engine: Engine = import_module(ENGINES[name]).ENGINE.open_in(session)

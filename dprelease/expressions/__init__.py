@@ -67,7 +67,7 @@ def parse(
     node = parse_tree(text, types)
     if want == "condition" and node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError(
-            f"a condition is true or false, this is {node.type}",
+            f"a condition must be true or false, but this is {node.type}",
             "compare it with something, such as age >= 18",
         )
     return Expression(text, node.list_columns())

@@ -66,7 +66,7 @@ def _check_text(text: str) -> list[str]:
             raise _build_hidden_error(end)
         if token.token_type.name == "SEMICOLON":
             raise ExpressionError(
-                "an expression holds no semicolon", "write one expression", token.start
+                "an expression can't contain a semicolon", "write one expression", token.start
             )
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(token.text, 0)
         depth += token.text.upper() == "CASE"
@@ -84,7 +84,7 @@ def _check_text(text: str) -> list[str]:
 
 def _build_hidden_error(offset: int) -> ExpressionError:
     return ExpressionError(
-        "an expression holds no comments", "put the comment into the TOML file", offset
+        "an expression can't contain comments", "put the comment into the TOML file", offset
     )
 
 

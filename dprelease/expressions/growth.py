@@ -48,7 +48,7 @@ def check_growth(node: Node) -> None:
     """
     if count_pieces(node) > MOST_PIECES:
         raise ExpressionError(
-            "the expression joins texts too often, or puts long ones for short ones, so that "
+            "the expression joins texts too often, or replaces short texts by long ones, so that "
             "the result could fill the memory",
             f"with all intermediate results at most {MOST_PIECES} texts: join fewer columns",
         )

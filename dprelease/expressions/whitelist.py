@@ -64,7 +64,7 @@ def read(text: str, types: Mapping[str, ColumnType]) -> Node:
         word = find_sql_word(text, types) if error.hint in (FORM, ALLOWED) else None
         if word is None:
             raise
-        hint = f'a column named like a word of SQL stands in double quotes: "{word}"'
+        hint = f'write a column whose name is an SQL keyword in double quotes: "{word}"'
         raise ExpressionError(error.message, hint, error.offset) from None
     check_growth(node)
     return node
@@ -94,7 +94,7 @@ class Reader:
         close = difflib.get_close_matches(name, list(self.types), 1)
         hint = f'did you mean "{close[0]}"?' if close else "declare it under [columns]"
         if signed := [column for column in self.types if column.startswith(f"{name}-")]:
-            hint = f'a name with a sign stands in double quotes, such as "{signed[0]}"'
+            hint = f'write a name with special characters in double quotes, such as "{signed[0]}"'
         raise ExpressionError(f'unknown column "{name}"', hint, find_offset(tree))
 
 
@@ -151,12 +151,14 @@ def unify(nodes: Sequence[Node], tree: exp.Expr) -> tuple[Node, ...]:
         target = TIMESTAMP
     else:
         mixed = " and ".join(sorted(name_type(kind) for kind in kinds))
-        hint = "compare like with like"
+        hint = "compare values of the same type"
         if STRING in kinds and kinds & set(TIMES):
             hint = "write dates as DATE '2026-01-31', timestamps as TIMESTAMP '2026-01-31 00:00:00'"
         elif STRING in kinds and kinds & set(NUMBERS):
             hint = "a string column compares with quoted text, a number column with a number"
-        raise ExpressionError(f"{mixed} don't mix in {name_node(tree)}", hint, find_offset(tree))
+        raise ExpressionError(
+            f"{mixed} can't be combined in {name_node(tree)}", hint, find_offset(tree)
+        )
     return tuple(widen(node, target) for node in nodes)
 
 
@@ -172,7 +174,7 @@ def read_small_integer(reader: Reader, part: exp.Expr, tree: exp.Expr, limit: in
     if node.op == "literal" and isinstance(node.value, int) and 0 <= node.value <= limit:
         return node.value
     raise ExpressionError(
-        f"{name_node(tree)} takes whole numbers from 0 to {limit:,} here",
+        f"{name_node(tree)} accepts whole numbers from 0 to {limit:,} here",
         "write the number itself",
         find_offset(tree),
     )
@@ -318,7 +320,7 @@ def read_replace(reader: Reader, tree: exp.Expr) -> Node:
     args = tuple(want(part, (STRING,), tree) for part in parts)
     if any(part.op != "literal" or part.value is None for part in args[1:]) or not args[1].value:
         raise ExpressionError(
-            "REPLACE takes a quoted text, not empty, and another one to put there",
+            "REPLACE takes a quoted text that is not empty, and a second text to replace it with",
             "REPLACE(x, '.', '')",
             find_offset(tree),
         )

@@ -116,7 +116,7 @@ def save_file(file: str, content: bytes, ours: Callable[[str], bool]) -> None:
     try:
         # A mistaken name must not cost anybody a ledger, a spec or data.
         if not is_replaceable(file, ours):
-            raise UnwrittenError("there is another file of that name", is_of_disk=False)
+            raise UnwrittenError("another file has that name", is_of_disk=False)
         put_file(file, content)
     except OSError as problem:
         reason = os.strerror(problem.errno) if problem.errno else "it can't be written"

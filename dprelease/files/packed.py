@@ -82,10 +82,10 @@ class _Unpacked(io.RawIOBase):
         try:
             size: int = self._stream.readinto(buffer)
         except self._damage:
-            raise OSError("a packed file is damaged or cut short") from None
+            raise OSError("a compressed file is damaged or incomplete") from None
         read = self._file.tell()
         if not read:
-            raise OSError("a packed file is empty")  # no program packs nothing into no bytes
+            raise OSError("a compressed file is empty")  # no program packs nothing into no bytes
         self._count(read - self._told)
         self._told = read
         self._at += size

@@ -143,7 +143,7 @@ def open_real(real: str) -> BufferedReader:
 def _check_plain(handle: int) -> int:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is not a file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     return handle
 
 

@@ -280,7 +280,7 @@ def _connect(path: str, wait: float, mode: str, *, moved: bool = False) -> sqlit
             # A write-ahead log would spread the ledger over three files; someone may have
             # switched to it.
             if connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
-                hint = "close other programs that have it open, and make it writable"
+                hint = "close other programs that use it, and make it writable"
                 raise build_place_failure(path, "it was switched to another journal mode", hint)
     except BaseException:
         connection.close()
@@ -301,7 +301,7 @@ def _try_a_write(connection: sqlite3.Connection, path: str) -> None:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         size = connection.execute("PRAGMA page_size").fetchone()[0]
         if os.path.getsize(path) < pages * size:  # SQLite itself reads half a page as zeros
-            raise not_a_ledger(path, "it was cut short")
+            raise not_a_ledger(path, "it is incomplete")
         connection.execute(f"PRAGMA user_version = {_read_pragma(connection, 'user_version')}")
     finally:
         if connection.in_transaction:  # some errors have rolled back already

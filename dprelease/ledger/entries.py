@@ -193,7 +193,7 @@ def read_book(entries: Iterable[Entry]) -> Book:
             else:
                 runs[entry.run_id] = _READERS[Kind(entry.kind)](entry, runs)
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise BrokenChain(f"entry {entry.seq} can't be understood") from None
+            raise BrokenChain(f"entry {entry.seq} can't be read") from None
     return Book(head, runs, tuple(entry.hash for entry in ordered), tuple(caps))
 
 

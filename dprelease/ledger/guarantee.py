@@ -202,14 +202,15 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
             if run.detail.get(part) != detail.get(part):
                 raise _build_refusal(
                     f'the releases charged to "{account.dataset}" declare another {part}; '
-                    "such losses do not add up",
+                    "their losses do not add up",
                     f"use one {part} for all releases of a data set",
                     place,
                 )
         if differences := list_unit_differences(read_definition(run.detail) or {}, definition):
             raise _build_refusal(
                 f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
-                f"defined otherwise ({describe_differences(differences)}); such losses do not "
+                f"defined in another way ({describe_differences(differences)}); their losses do "
+                "not "
                 "add up",
                 "define the unit, and read the file, as in the spec of that entry, or name "
                 "another dataset with a cap that is lower by what was spent on this one",

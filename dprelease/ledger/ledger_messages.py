@@ -51,7 +51,7 @@ def _format_amount(value: Fraction, rounding: str) -> str:
 
 RESTORE = (
     "restore the ledger from a backup that is not older than the last release; "
-    "never start an empty one for a data set that was released before"
+    "never start an empty ledger for a dataset that was released before"
 )
 FREE = "the budget stays reserved, and running the same release again costs nothing"
 QUALITY = "-quality"  # ends the name of the first of the two releases of `run --quality-first`
@@ -74,7 +74,7 @@ def describe_exceeded_cap(  # noqa: PLR0913, PLR0917 - the numbers and names of 
             f' {round_spent(now.epsilon)} already spent on "{dataset}", composed at delta'
             f" {round_spent(later.delta)}, over the cap {round_remaining(cap)}"
         )
-        hint = _rest(cap - now.epsilon, counting, "{} is left, composed")
+        hint = _rest(cap - now.epsilon, counting, "{} remains, composed")
         return Complaint("E301", message, hint, place)
     message = (
         f'epsilon {round_spent(epsilon)} + {round_spent(now.epsilon)} already spent on "{dataset}"'
@@ -89,7 +89,7 @@ def describe_exceeded_delta(
     """Describe a charge that would exceed the cap on delta."""
     room = later.room or Fraction(0)
     held_back = f", {round_spent(later.reserve)} of the cap is reserved for composition"
-    text = "at most {} is left" + (held_back if later.reserve else "")
+    text = "at most {} remains" + (held_back if later.reserve else "")
     hint = _rest(room - now.counted, counting, text)
     return Complaint(
         "E301",
@@ -106,8 +106,8 @@ def describe_exceeded_rho(
 ) -> Complaint:
     """Describe a charge that would exceed the cap on rho, or has no bound in rho."""
     if rho is None:
-        message = f'"{dataset}" has a cap on rho, and not every release has a bound in rho'
-        hint = "choose mechanisms that have one: pure epsilon or gaussian noise, no private keys"
+        message = f'"{dataset}" has a cap on rho, but some release has no bound in rho'
+        hint = "use mechanisms with a bound in rho: pure epsilon or gaussian noise, no private keys"
         return Complaint("E301", message, hint, place)
     message = (
         f'the releases of "{dataset}" would come to rho {round_spent(rho)}, over the cap '
@@ -119,14 +119,14 @@ def describe_exceeded_rho(
 def describe_cap_above_set(name: str, limits: Caps, cap: SetCap) -> Complaint:
     """Describe a cap of the spec that is above the one set in the ledger."""
     message = (
-        f"{name}_cap {round_spent(getattr(limits, name))} is above the cap that the ledger has for "
+        f"{name}_cap {round_spent(getattr(limits, name))} is above the ledger's cap for "
         f'"{cap.dataset}": {round_remaining(getattr(cap.caps, name))}, by entry {cap.seq}'
     )
     hint = "leave the cap out of the spec, or lower it; `dprelease budget cap` changes the ledger's"
     return Complaint("E305", message, hint, key=f"ledger.{name}_cap")
 
 
-def _rest(amount: Fraction, counting: Sequence[Run], text: str = "at most {} is left") -> str:
+def _rest(amount: Fraction, counting: Sequence[Run], text: str = "at most {} remains") -> str:
     rest = text.format(round_remaining(amount)) if amount > 0 else "nothing is left"
     return f"{rest}; {_suggest_remedy(counting)}"
 
@@ -153,7 +153,7 @@ def _suggest_remedy(counting: Sequence[Run]) -> str:
     last = [f"{run.release} (entry {run.seq})" for run in counting[: -MOST_NAMED - 1 : -1]]
     hidden_count = len(counting) - len(last)
     runs = ", ".join([*last, f"{hidden_count} before"] if hidden_count else last)
-    counted = f"what counts: {runs}; " if runs else ""
+    counted = f"the charges are: {runs}; " if runs else ""
     return f"{counted}ask for less, or have the cap raised (dprelease explain E301)"
 
 
@@ -170,8 +170,8 @@ def suggest_single_payment(
     if not {release, f"{release}{QUALITY}"} <= {run.release for run in runs}:
         return list(complaints)
     way_out = (
-        f'; if "{release}{QUALITY}" is of `run --quality-first`, run with that again: it costs '
-        "nothing where the spec is the same, and a plain run is another release"
+        f'; if "{release}{QUALITY}" is from `run --quality-first`, use that option again: it costs '
+        "nothing if the spec is the same; a plain run is another release"
     )
     return [complaint._replace(hint=f"{complaint.hint}{way_out}") for complaint in complaints]
 
@@ -183,8 +183,8 @@ def build_overlap_failure(run: Run, period: str, place: Place | None) -> Failure
         f'disjoint period "{run.terms.period}"'
     )
     hint = (
-        "give the data the period that it was charged as, or leave disjoint_periods out, so that "
-        "losses add up; of tables by one name in two schemas, write the schema in `table`"
+        "use the period under which the data was charged, or leave disjoint_periods out, so that "
+        "losses add up; if two schemas have tables of one name, write the schema in `table`"
     )
     return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
 
@@ -197,7 +197,7 @@ def build_moved_data_failure(run: Run, place: Place | None) -> Failure:
     )
     hint = (
         "put the data, and disjoint_periods, back as they were when it was charged; or a new "
-        "`snapshot` releases (and charges) what is there now"
+        "`snapshot` releases (and charges) the present data"
     )
     return Failure(ExitCode.BUDGET, Complaint("E306", message, hint, place))
 
@@ -207,7 +207,7 @@ def describe_empty_promise(dataset: str, place: Place | None) -> Complaint:
     return Complaint(
         "E303",
         f'with this release the deltas charged to "{dataset}" would reach 1',
-        "choose deltas far below one over the number of rows",
+        "choose deltas far below 1 divided by the number of rows",
         place,
     )
 
@@ -220,7 +220,7 @@ def build_cost_failure(release: str, charged: Loss, cost: Loss, place: Place | N
             "E302",
             f'this run of "{release}" was charged {_format(charged)} and now costs {_format(cost)}',
             "use the version of dprelease that made the charge, "
-            "or a new `snapshot` or period to release (and pay) anew",
+            "or a new `snapshot` or period to release (and pay) again",
             place,
         ),
     )
@@ -248,8 +248,8 @@ class Refusal(Struct, frozen=True):
 
 
 _ANEW = (
-    "hold it against a report (dprelease budget verify {0} --against report.json); "
-    "only if it is the right one, write its witness anew (dprelease budget witness {0})"
+    "check it against a report (dprelease budget verify {0} --against report.json); "
+    "only if it is the right ledger, write its witness anew (dprelease budget witness {0})"
 )
 
 # Gaps: {0} is the path of the ledger, unless said otherwise.
@@ -258,7 +258,7 @@ busy = Refusal(
     "the ledger {0} is locked by another process (waited {1:g} s)",
     "wait for the other run to end, or give a longer wait",
 )
-not_a_ledger = Refusal("E603", "{0} is not a whole dprelease ledger: {1}", RESTORE)
+not_a_ledger = Refusal("E603", "{0} is not a complete dprelease ledger: {1}", RESTORE)
 wrong_schema = Refusal("E604", "the ledger {0} {1}", "{2}")
 broken_chain = Refusal("E605", "the ledger {0} was changed from outside: {1}", RESTORE)
 old_sqlite = Refusal(  # {0}: the version of Python's SQLite, which lacks STRICT tables
@@ -274,8 +274,7 @@ lost_charge = Refusal(  # {1}: the release that was charged
 )
 used_up = Refusal(  # {0}: the release. Another process burnt the run while this one was at it
     "E611",
-    'another process failed with this run of "{0}" after it had drawn noise, '
-    "and used its charge up",
+    'another process failed in this run of "{0}" after it had drawn noise, and voided its charge',
     "nothing was released; running again draws new noise and is charged again",
     ExitCode.INTERNAL,
 )
@@ -284,16 +283,16 @@ bad_guard = Refusal(  # {1}: the witness, {2}: the reason
 )
 no_guard = Refusal(  # {1}: where the witness should be
     "E612",
-    "the ledger {0} has no witness at {1}: whether it is whole can't be told",
+    "the ledger {0} has no witness at {1}: it can't be checked",
     "put the witness back ([ledger] witness says where); " + _ANEW,
 )
 lost_ledger = Refusal(  # {1}: the witness, {2}: the number of the entry that it has seen
-    "E613", "there is no ledger at {0}, but its witness {1} has seen entry {2}", RESTORE
+    "E613", "there is no ledger at {0}, but its witness {1} records entry {2}", RESTORE
 )
 rolled_back = Refusal(  # the same, and {3}: what the ledger holds instead
     "E613",
-    "the ledger {0} is not the one that its witness {1} has seen, or an older copy of"
-    " it: the witness names entry {2}, and it {3}",
+    "the ledger {0} is not the one that its witness {1} records, or an older copy of"
+    " it: the witness names entry {2}, but the ledger {3}",
     f"{RESTORE}; {_ANEW}",
 )
 not_in_ledger = Refusal(  # {1}: the report, or a copy; {2}: the reason
@@ -308,13 +307,13 @@ moved_ledger = Refusal(  # {1}: where to
 can_not_move = Refusal(  # {1}: where to, {2}: the reason
     "E620", "the ledger {0} can't be moved to {1}: {2}", "choose another place", ExitCode.SPEC
 )
-_REACH = "see that the server runs and can be reached, then run again: "
+_REACH = "check that the server runs and can be reached, then run again: "
 
 
 def build_unreachable_failure(path: str, *, charged: bool) -> Failure:
     """Report that the ledger's server can't be reached."""
     code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
-    tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
+    tail = FREE if charged else "a charge is either complete or absent, and is never made twice"
     message = f"the server of the ledger {path} can't be reached"
     return Failure(code, Complaint("E621", message, _REACH + tail))
 
@@ -324,7 +323,7 @@ def is_unreachable(failure: Failure) -> bool:
     return [complaint.code for complaint in failure.complaints] == ["E621"]
 
 
-_MEANT = "if a ledger without it is meant, run with --fresh-ledger"
+_MEANT = "if you intend a ledger without it, run with --fresh-ledger"
 lost_by_output = Refusal(  # {1}: the report in the output folder, {2}: the reason
     "E618",
     "the ledger {0} does not hold the charge of {1}, which this run would replace: {2}",
@@ -332,7 +331,7 @@ lost_by_output = Refusal(  # {1}: the report in the output folder, {2}: the reas
 )
 spoilt_in_output = Refusal(  # the same
     "E618",
-    "{1} can't be read: whether the ledger {0} holds its charge can't be told",
+    "{1} can't be read: the ledger {0} can't be checked for its charge",
     "move it away once you are sure of the ledger, or run the release that wrote it again "
     f"at no cost; {_MEANT}",
 )
@@ -361,9 +360,9 @@ def build_disk_failure(path: str, *, charged: bool, subject: str = "ledger") -> 
         charged: The budget is already reserved: the exit code is 5, else 6.
         subject: Name of the file in the message.
     """
-    hint = "make room or mend the disk, then run again: "
+    hint = "free space on the disk or repair it, then run again: "
     code = ExitCode.AFTER_CHARGE if charged else ExitCode.LEDGER
-    tail = FREE if charged else "a charge is either whole or absent, and is never made twice"
+    tail = FREE if charged else "a charge is either complete or absent, and is never made twice"
     message = f"the {subject} {path} can't be written: disk full or failing"
     return Failure(code, Complaint("E606", message, hint + tail))
 

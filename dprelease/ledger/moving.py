@@ -69,7 +69,7 @@ def move_ledger(
     if witness is not None and os.path.realpath(witness) == guard_path(source):
         witness = None
     if os.path.realpath(target) == source:
-        raise can_not_move(old, new, "that is where it is")
+        raise can_not_move(old, new, "the ledger is already there")
     if not os.path.isdir(os.path.dirname(target)):
         raise can_not_move(old, new, "there is no such directory")
     if not os.path.lexists(source):
@@ -125,10 +125,10 @@ def _turn(  # noqa: PLR0913, PLR0917 - two places and what belongs to them
 def _check_nothing_there(source: str, target: str, witness: str | None) -> None:
     """Raise Failure (exit 2) if a ledger, or the witness of another one, is at the target."""
     if os.path.lexists(target):
-        raise can_not_move(source, target, "something is there already")
+        raise can_not_move(source, target, "a file already exists there")
     place = guard_path(target)
     if witness is None and word_left(place) is None and read_guard(place, target) is not None:
-        raise can_not_move(source, target, "the witness of another ledger is there")
+        raise can_not_move(source, target, "the witness of another ledger exists there")
 
 
 def _copy(source: str, draft: str, wait: float) -> None:

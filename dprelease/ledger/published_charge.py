@@ -92,7 +92,7 @@ def _read(report: str) -> Mapping[str, Any]:
     path = Path(report)
     status = path.stat()
     if not S_ISREG(status.st_mode) or status.st_size > _LARGEST:
-        raise ValueError("no file, or too large for a report")
+        raise ValueError("it does not exist, or is too large for a report")
     try:
         content = json.loads(path.read_bytes())
         if content["schema"] == REHEARSED:

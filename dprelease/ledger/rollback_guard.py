@@ -67,7 +67,7 @@ def read_guard(path: str, ledger: str) -> Head | None:
         if not whole or type(seq) is not int or seq < 0 or len(bytes.fromhex(digest)) != 32:
             raise ValueError("not a guard")
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise bad_guard(ledger, path, "it can't be understood") from None
+        raise bad_guard(ledger, path, "it can't be read") from None
     return Head(seq, digest)
 
 

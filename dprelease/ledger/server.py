@@ -165,7 +165,9 @@ class ServerDatabase:
         url = os.environ.get(self.variable, "")
         if not url:
             hint = "set the variable to the URL of the server, as [ledger] url_env says"
-            raise build_place_failure(self._path, f"the environment has no {self.variable}", hint)
+            raise build_place_failure(
+                self._path, f"the environment variable is not set: {self.variable}", hint
+            )
         seconds = max(1, round(self._wait))
         self._connection = self._driver.connect(
             url,
@@ -197,7 +199,7 @@ class ServerDatabase:
             # Only the SQLSTATE is read: the text of an error may show the URL.
             code = problem.sqlstate or ""
             is_lost = self._connection is None or self._connection.closed
-            failure = not_a_ledger(self._path, "the server refuses what a ledger does")
+            failure = not_a_ledger(self._path, "the server refuses the statements of a ledger")
             if code == "55P03":
                 failure = busy(self._path, self._wait)
             elif code.startswith("53"):

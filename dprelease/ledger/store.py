@@ -423,7 +423,7 @@ class Ledger:
         """Refuse (exit 6) a ledger that doesn't hold all entries of a copy; check both."""
         last = copy.verify()
         if self._read_checked().hash_at(last.seq) != last.hash:
-            raise not_in_ledger(self.path, copy.path, f"entry {last.seq} is another, or not there")
+            raise not_in_ledger(self.path, copy.path, f"entry {last.seq} is missing or different")
 
     def check_seen(self, guard: str) -> None:
         """Refuse (exit 6) a ledger without the entry of a guard, such as another machine's."""
@@ -432,9 +432,7 @@ class Ledger:
             guard_head is not None
             and self._read_checked().hash_at(guard_head.seq) != guard_head.hash
         ):
-            raise not_in_ledger(
-                self.path, guard, f"entry {guard_head.seq} is another, or not there"
-            )
+            raise not_in_ledger(self.path, guard, f"entry {guard_head.seq} is missing or different")
 
     @classmethod
     def renew_guard(cls, path: str, wait: float = WAIT, witness: str | None = None) -> Head:
@@ -473,7 +471,7 @@ class Ledger:
         try:
             with self._lock(again=True) as head:
                 if head != last and self._read_book().hash_at(last.seq) != last.hash:
-                    raise broken_chain(self.path, f"entry {last.seq} is another, or not there")
+                    raise broken_chain(self.path, f"entry {last.seq} is missing or different")
                 write_guard(self.witness, head, self.path)
         except Failure as failure:
             raise mark_committed(failure) from None

@@ -81,7 +81,9 @@ def _calibrate_truth(column: PerturbedColumn, labels: int, truth: Fraction) -> R
     units = truth * subset_response.UNIT  # rounded towards 1/k, where an answer says nothing
     chance = Fraction(math.floor(units) if truth > even else math.ceil(units), subset_response.UNIT)
     if truth == even or (chance > even) != (truth > even) or chance == even:
-        raise ValueError(f"a true answer as likely as any other of {labels} says nothing")
+        raise ValueError(
+            f"a true answer that is as likely as any other of {labels} carries no information"
+        )
     epsilon = subset_response.compute_truth_epsilon(labels, truth)
     law = SubsetLaw(labels, 1, chance)
     return Response(column, Mechanism.RANDOMIZED_RESPONSE, law, _build_loss(epsilon, _ZERO))
@@ -103,14 +105,14 @@ def _calibrate_numbers(
     column: PerturbedColumn, width: int, epsilon: Fraction, delta: Fraction
 ) -> Response:
     if width < 1:
-        raise ValueError("its bounds leave it one value, so that there is nothing to answer")
+        raise ValueError("its bounds allow only one value, so there is nothing to answer")
     windows: WindowLaw | None = None
     if column.mechanism is not Mechanism.LAPLACE:
         windows = window_response.find_best(width, epsilon, delta)
     if column.mechanism is Mechanism.PIECEWISE:
         if windows is None:
             raise ValueError(
-                "piecewise is out of reach of its grid, epsilon and delta; use laplace"
+                "piecewise can't be used with this grid, epsilon and delta; use laplace"
             )
         return Response(column, Mechanism.PIECEWISE, windows, _build_loss(epsilon, delta))
     scale = local_laplace.find_least_scale(width, epsilon, delta)

@@ -111,7 +111,7 @@ def _decode_batch(
             columns.append(decode(column))
         except Unreadable:
             row = rows + 1 + _find_first_bad(column, decode)
-            message = f"{path}: row {row:,} has no value of {name} that the release could hold"
+            message = f"{path}: row {row:,} has no value of {name} that the release can contain"
             raise Failure(ExitCode.SPEC, Complaint("E834", message, _HINT)) from None
     return tuple(columns)
 
@@ -139,7 +139,7 @@ _EXACT = 2 * 10**15  # whole numbers up to here come back from doubles
 
 
 class Unreadable(ValueError):
-    """Some cell is none that the release could hold."""
+    """Some cell is none that the release can contain."""
 
 
 def _build_decoder(cells: Cells, *, as_csv: bool) -> Decode:

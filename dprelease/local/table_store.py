@@ -57,7 +57,7 @@ def make_directory(ledger: str) -> str:
         return directory  # opening the ledger says what is missing
     except OSError as problem:
         message = f"the folder {directory} can't be used: {problem.strerror or 'unknown'}"
-        hint = "record-level tables are kept there, beside the ledger: make it writable"
+        hint = "record-level tables are stored there, in the ledger's folder: make it writable"
         raise Failure(ExitCode.SPEC, Complaint("E616", message, hint)) from None
     return directory
 
@@ -164,6 +164,6 @@ def find_whole_table(stored: StoredTable, published: str) -> StoredTable:
     for path in (stored.path, published):
         if compute_digest(path) == stored.sha256:
             return replace(stored, path=path)
-    message = f"the record-level table that was released is gone, or was changed: {stored.path}"
-    hint = "restore the file from a backup, or draw and pay anew with --new-noise"
+    message = f"the record-level table that was released is missing or was changed: {stored.path}"
+    hint = "restore the file from a backup, or draw new noise and pay again with --new-noise"
     raise Failure(ExitCode.LEDGER, Complaint("E617", message, hint))

@@ -30,12 +30,12 @@ _NEEDED = {"M": "H", "S": "M", "f": "S", "z": "H"}  # what stands beside it in e
 _PART = re.compile(r"%(-?.?)|([^%])", re.DOTALL)
 _SPECIAL = frozenset("\\.+*?()|[]{}^$")
 _MEANT = {
-    "y": "%Y: two digits don't say which century",
+    "y": "%Y: two digits don't determine the century",
     "b": "%m: names of months are not read",
     "B": "%m: names of months are not read",
-    "-d": "%d, which takes one digit too",
-    "-m": "%m, which takes one digit too",
-    "-H": "%H, which takes one digit too",
+    "-d": "%d, which accepts one digit too",
+    "-m": "%m, which accepts one digit too",
+    "-H": "%H, which accepts one digit too",
     "e": "%d",
     "D": "%m/%d/%Y",
     "F": "%Y-%m-%d",
@@ -83,8 +83,8 @@ def parse_date_format(text: str) -> DatePattern:
         f"%{_NEEDED[name]}" for name in directives if _NEEDED.get(name, name) not in directives
     ]
     if missing:
-        hint = 'such as "%d.%m.%Y" or "%Y-%m-%d %H:%M:%S"'
-        raise DateFormatError(f"the format has no {missing[0]}", hint)
+        hint = 'write a format such as "%d.%m.%Y" or "%Y-%m-%d %H:%M:%S"'
+        raise DateFormatError(f"the format lacks {missing[0]}", hint)
     shapes = [_DIRECTIVES[name] if name else _escape_literal(char) for name, char in parts]
     for place, (first, second) in enumerate(pairwise(parts)):
         if _is_digits(first) and _is_digits(second):
@@ -112,10 +112,14 @@ def _split_directives(text: str) -> list[tuple[str, str]]:
             parts.append(("", char or "%"))
         elif directive not in _DIRECTIVES:
             meant = _MEANT.get(directive)
-            hint = f"write {meant}" if meant else f"known are %{', %'.join(_DIRECTIVES)} and %%"
-            raise DateFormatError(f"%{directive} is not read in a format", hint)
+            hint = (
+                f"write {meant}"
+                if meant
+                else f"the directives are %{', %'.join(_DIRECTIVES)} and %%"
+            )
+            raise DateFormatError(f"%{directive} is not supported in a format", hint)
         elif (directive, "") in parts:
-            raise DateFormatError(f"%{directive} stands twice in the format", "write it once")
+            raise DateFormatError(f"%{directive} occurs twice in the format", "write it once")
         else:
             parts.append((directive, ""))
     return parts

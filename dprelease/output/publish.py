@@ -23,7 +23,7 @@ FOLDER = "figures"  # the one folder in a target: charts as specifications
 PREFIX = ".dprelease-"  # of staging directories inside a target
 LONGEST_NAME = 255  # bytes, as on nearly all file systems
 LONGEST_PATH = 2000  # bytes: half of what Linux takes, for staging directories go below it
-ELSEWHERE = "choose another output.path, or move what is there away"
+ELSEWHERE = "choose another output.path, or move the existing files away"
 
 
 def check_target(directory: str, names: Iterable[str] = ()) -> None:
@@ -53,7 +53,7 @@ def check_not_anothers(release: Release) -> None:
         name, dataset = _read_published_name(folder)
         if name is None or (name, dataset) in {ours, (make_slug(ours[0]), None)}:
             continue
-        place = "holds" if folder == target else f"lies in {folder}, which holds"
+        place = "holds" if folder == target else f"lies in {folder}, which contains"
         theirs = "" if dataset in {None, ours[1]} else f' of "{dataset}"'
         own = f' of "{ours[1]}"' if theirs else ""
         raise Failure(
@@ -151,7 +151,7 @@ def is_plain_file(path: str) -> bool:
 
 def build_foreign_complaint(directory: str, name: str) -> Complaint:
     """A file in the way that is not ours to overwrite."""
-    message = f"{os.path.join(directory, name)} is there already, and not from dprelease"
+    message = f"{os.path.join(directory, name)} already exists, and dprelease did not write it"
     return Complaint("E805", message, ELSEWHERE)
 
 
@@ -217,7 +217,7 @@ def _write_problem(target: str, nearest: str) -> Complaint | None:
         reason = os.strerror(problem.errno or 0)
         message = f"the output {target} can't be written: {nearest}: {reason}"
         if problem.errno in DISK_ERRORS:
-            hint = "make room or mend the disk, or choose another output.path"
+            hint = "free space on the disk or repair it, or choose another output.path"
             return Complaint("E802", message, hint)
         return Complaint("E801", message, "make it writable, or choose another output.path")
     # Another run may have removed it as a leftover already.
@@ -261,7 +261,7 @@ def publish(
     except OSError as problem:
         reason = os.strerror(problem.errno) if problem.errno else "the place keeps changing"
         message = f"the output {target} can't be written: {reason}"
-        complaint = Complaint("E802", message, "make room or choose another output.path")
+        complaint = Complaint("E802", message, "free space or choose another output.path")
         raise _build_failure(complaint, charged=charged) from None
     return {
         name: hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else content.sha256
@@ -276,7 +276,7 @@ def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> 
         return
     ours = json.loads(package).get("name")
     if ours != make_slug(theirs):
-        message = f'the output {target} holds the release "{theirs}" by now, and this is "{ours}"'
+        message = f'the output {target} holds the release "{theirs}" now, but this is "{ours}"'
         complaint = Complaint("E806", message, "choose another output.path, or --output")
         raise _build_failure(complaint, charged=charged)
 

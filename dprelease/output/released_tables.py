@@ -67,7 +67,7 @@ class Described(Struct, frozen=True):
             raise build_unreadable_failure(self.file, problem.strerror or "no such file") from None
         if digest.hexdigest() == self.sha256:
             return None
-        message = f"{self.file} is not the file that was released: its SHA-256 is another"
+        message = f"{self.file} is not the file that was released: its SHA-256 differs"
         return Complaint("W801", message, "running the release again, at no cost, restores it")
 
 
@@ -81,7 +81,7 @@ def check_whole(folder: str) -> None:
     message = (
         f"{folder} holds no whole release: one{name_text} is under way, or its run was stopped"
     )
-    hint = "wait for that run, or run its spec again: that is free, and completes it"
+    hint = "wait for that run, or run its spec again, which is free and completes the release"
     raise Failure(ExitCode.SPEC, Complaint("E017", message, hint))
 
 

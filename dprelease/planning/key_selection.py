@@ -45,8 +45,8 @@ def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -
                 release,
                 draft.query,
                 "E316",
-                f'"{draft.name}" selects private keys, and has no epsilon for that',
-                "give it an epsilon, or [privacy] an epsilon that is not yet spent",
+                f'"{draft.name}" selects private keys, but has no epsilon for it',
+                "give it an epsilon, or give [privacy] a larger epsilon",
             )
         choices[draft.name] = choose_selection(draft, epsilon)
     return choices

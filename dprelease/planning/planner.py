@@ -84,7 +84,7 @@ def _build_composition_failure(release: Release, total: Total) -> Failure:
         "E315",
         f"the queries' budgets can't be composed by accounting = \"{total.accounting}\""
         + ("" if total.delta else " without a delta"),
-        "let accounting be auto, or let the deltas of [privacy] and of the queries fit it"
+        "let accounting be auto, or change the deltas of [privacy] and of the queries"
         if total.delta
         else "give [privacy] a delta, at least the sum of those of its queries",
     )
@@ -99,7 +99,7 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
             release,
             f"privacy.{kind}",
             "E311",
-            f"the queries come to {kind} {write_budget(spent)} together, more than "
+            f"the queries need {kind} {write_budget(spent)} together, more than "
             f"the total {number(allowed, 6)}",
             f"lower the queries' budgets, or raise the total to {write_budget(spent)}",
         )
@@ -108,9 +108,9 @@ def _check_total(release: Release, loss: Loss, total: Total) -> None:
             release,
             "privacy.delta",
             "E314",
-            f"all that is asked comes to delta {number(loss.delta, 3, up=True)}: "
-            "from 1 on nothing is promised",
-            "lower the deltas, those of tables of records too, below 1 in all",
+            f"the spec asks for delta {number(loss.delta, 3, up=True)}: "
+            "a delta of 1 or more promises nothing",
+            "lower the deltas, including those of record-level tables, below 1 in total",
         )
     if release.privacy.epsilon is not None and loss.delta > release.privacy.delta:
         raise build_failure(

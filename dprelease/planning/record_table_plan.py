@@ -80,8 +80,8 @@ def _plan_response(
     except ValueError:
         key = f"perturb[{perturb.number}]"
         kind = "labels" if column.group is not None else "a grid"
-        message = f'"{column.name}" has {kind} that "{column.mechanism}" can\'t answer so'
-        hint = "give it a larger epsilon, a coarser step, or let its mechanism be auto"
+        message = f'"{column.name}" has {kind} that "{column.mechanism}" can\'t perturb'
+        hint = "give it a larger epsilon, a coarser step, or set its mechanism to auto"
         complaint = Complaint("E319", message, hint, release.place(key), key)
         raise Failure(ExitCode.SPEC, complaint) from None
     return response

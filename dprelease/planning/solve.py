@@ -256,7 +256,7 @@ class _Solver(Struct, frozen=True):
             Complaint(
                 "E318",
                 f"the accuracy targets take {kind} {write_budget(needed)} "
-                f"together with what is stated{beside}; the total is "
+                f"together with the stated budgets{beside}; the total is "
                 f"{number(allowed or Fraction(0), 6)}",
                 f"a total of {enough}{write_budget(needed)} meets them; or allow wider targets",
                 self.release.place(key),
@@ -322,7 +322,7 @@ class _Solver(Struct, frozen=True):
             self.release,
             draft.query,
             "E312",
-            f'nothing of the total is left for "{draft.name}"',
+            f'the total leaves nothing for "{draft.name}"',
             "raise the total, or lower the budgets of the other queries",
         )
 

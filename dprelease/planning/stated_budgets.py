@@ -57,7 +57,7 @@ def choose_own(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -
             draft.query,
             "E313",
             f'"{draft.name}" has no delta left for its {pure.family} noise',
-            "give the query a delta, or [privacy] a larger one",
+            "give the query a delta, or give [privacy] a larger delta",
         )
     options = [pure]
     if concentrated.needs_delta and (demand.delta if demand.rho is None else delta):

@@ -41,8 +41,8 @@ def list_versions() -> Mapping[str, str]:
             Complaint(
                 "E321",
                 f"the installation has no metadata of the package {missing.name}, so that a report "
-                "could not say its version",
-                "install dprelease with its packages, such as by pip install dprelease",
+                "could not state its version",
+                "install dprelease with its packages, for example by pip install dprelease",
             ),
         ) from None
     numbers["python"] = platform.python_version()
@@ -108,8 +108,9 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
             ExitCode.LEDGER,
             Complaint(
                 "E610",
-                f'"{plan.release.about.name}" was released with other noise than is planned now',
-                "use the version that released it, or spend again with --new-noise",
+                f'"{plan.release.about.name}" was released with other noise than the present plan '
+                "has",
+                "use the version that made the release, or spend again with --new-noise",
             ),
         )
     content = json.loads(payload)

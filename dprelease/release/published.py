@@ -129,8 +129,8 @@ def show(
     by_name = {table.name: table for table in list_tables(folder)}
     for name in tables:
         if name not in by_name:
-            hint = f"there are: {', '.join(by_name)}"
-            raise Failure(ExitCode.SPEC, Complaint("E014", f'no table "{name}" in {folder}', hint))
+            hint = f"the tables are: {', '.join(by_name)}"
+            raise Failure(ExitCode.SPEC, Complaint("E014", f'{folder} has no table "{name}"', hint))
     return {
         name: ReleasedTable(by_name[name], rehearsal, by_name[name].find_change(), rows)
         for name in tables or by_name

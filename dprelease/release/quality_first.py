@@ -83,19 +83,19 @@ def split(release: Release) -> tuple[Release, Release]:
     )
     others = tuple(query for query in release.queries if query not in looks)
     if not looks or not (others or release.perturbs):
-        problem = "quality queries and others are needed"
+        problem = "the spec needs both quality queries and other queries"
         raise _build_refusal(release, problem, 'add a [[query]] with statistic = "quality"')
     epsilons = [query.epsilon for query in looks if query.epsilon is not None and not query.delta]
     privacy = release.privacy
     if len(epsilons) < len(looks) or any(query.mechanism == "gaussian" for query in looks):
-        problem = "a quality query has no epsilon of its own alone"
+        problem = "a quality query must state its own epsilon, and no other budget"
         raise _build_refusal(release, problem, "give it an epsilon, no delta, and Laplace noise")
     total = None if privacy.epsilon is None else privacy.epsilon - sum(epsilons)
     if privacy.rho is not None:
-        problem = "the total is in rho, of which no epsilon can be taken off"
+        problem = "the total is in rho, from which no epsilon can be subtracted"
         raise _build_refusal(release, problem, "state the total as epsilon and delta")
     if total is not None and total <= 0:
-        problem = "nothing is left of the total for the other queries"
+        problem = "the total leaves nothing for the other queries"
         raise _build_refusal(
             release, problem, "state a total epsilon above that of the quality queries"
         )
@@ -120,8 +120,11 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
     caps = derive_caps(spent, read_stated_caps(settings))
     if len(ahead) > 1 and not _is_within(spent, caps, ahead):
         name = settings.dataset
-        message = f'the cap of "{name}" does not leave enough for the quality and the rest together'
-        hint = "`dprelease plan` says what is left; nothing was charged"
+        message = (
+            f'the cap of "{name}" does not leave enough for the quality queries and the others '
+            "together"
+        )
+        hint = "`dprelease plan` shows the remaining budget; nothing was charged"
         complaint = Complaint("E872", message, hint, rest.place("ledger.epsilon_cap"))
         raise Failure(ExitCode.BUDGET, complaint)
 

@@ -147,7 +147,7 @@ def _check_place(release: Release, target: str) -> None:
     """Raise Failure (exit 2) where the target is for a release, or holds one."""
     problem = None
     if is_same(target, release.output.path):
-        problem = "is where the release itself is to be written"
+        problem = "is the output path of the release itself"
     elif is_rehearsal(target) is False:
         problem = "holds a release"
     if problem is not None:

@@ -72,7 +72,10 @@ def check_decision(release: Release) -> None:
     """Raise Failure (exit 2) where the spec says that its reviewer refused the release."""
     if release.review.decision == REFUSED:
         key = "review.decision"
-        message, hint = "the reviewer refused the release", "change it, and have it reviewed again"
+        message, hint = (
+            "the reviewer refused the release",
+            "change the release, and have it reviewed again",
+        )
         complaint = Complaint(
             "E322", f"[review] says that {message}", hint, release.place(key), key
         )
@@ -84,7 +87,7 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
     digest, saved = read_saved_plan(file)
     if new_noise:
         raise _build_refusal(
-            f"{file} approves one release, and new noise is another one, which is charged again",
+            f"{file} approves one release, but --new-noise makes another, which is charged again",
             "leave out --new-noise, or have a plan with another snapshot approved",
         )
     from dprelease.reports.plan_facts import describe, describe_alternatives
@@ -94,7 +97,7 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
     if digest != compute_plan_digest(plan):
         names = ", ".join(_list_differences(saved, now)[:5])
         raise _build_refusal(
-            f"what would be run now is not what {file} holds"
+            f"the present plan is not the one in {file}"
             + (f" (differs in {names})" if names else ""),
             "have the new plan approved (dprelease plan -o), or restore spec, options and version",
         )
@@ -115,7 +118,7 @@ def read_saved_plan(file: str) -> tuple[str, Parts]:
     try:
         status = path.stat()
         if not S_ISREG(status.st_mode) or status.st_size > LARGEST_TEXT:
-            raise ValueError("no file, or too large for a plan")
+            raise ValueError("it does not exist, or is too large for a plan")
         content = json.loads(path.read_bytes(), object_pairs_hook=_require_unique_keys)
         if content["schema"] != SCHEMA or not isinstance(content["digest"], str):
             raise ValueError("no plan")

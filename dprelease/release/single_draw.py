@@ -118,11 +118,11 @@ def void_charge(book: Ledger, reservation: Reservation, kind: str, advice: str) 
             "do not run this release again before its epsilon (and delta) is counted once more: "
             "lower the caps by it; the ledger does not know that its charge is used up"
         )
-        unnoted = Complaint("E596", f"{reason}, and the ledger could not be told", hint)
+        unnoted = Complaint("E596", f"{reason}, and the ledger could not be updated", hint)
         also = [Complaint(cause.code, cause.message) for cause in causes]
         raise Failure(ExitCode.INTERNAL, [unnoted, *also]) from None
     if burnt:
-        hint = f"its charge is used up, and running again is charged again; {advice}"
+        hint = f"its charge is void, and running again is charged again; {advice}"
         raise Failure(ExitCode.INTERNAL, Complaint("E598", reason, hint))
     sealed = book.read_sealed(reservation.run_id)
     if sealed is None:

@@ -90,7 +90,7 @@ def _parse_pair(cross: str | tuple[str, str], step: RecordStep) -> tuple[str, st
     tries = _list_pairs(cross) if isinstance(cross, str) else [cross]
     if not tries:
         raise _build_refusal(
-            "E835", f'--cross needs two columns, and "{cross}" is one', "--cross A,B"
+            "E835", f'--cross needs two columns, but "{cross}" is one', "--cross A,B"
         )
     first, second = next((pair for pair in tries if set(pair) <= set(names)), tries[0])
     for name in (first, second):
@@ -99,7 +99,11 @@ def _parse_pair(cross: str | tuple[str, str], step: RecordStep) -> tuple[str, st
                 "E835", f'the table has no column "{name}"', _find_nearest(name, labelled)
             )
         if name not in labelled:
-            hint = f"those with labels are: {', '.join(labelled)}" if labelled else "none has any"
+            hint = (
+                f"the columns with labels are: {', '.join(labelled)}"
+                if labelled
+                else "none has any"
+            )
             raise _build_refusal("E835", f'column "{name}" has no labels to be crossed', hint)
     if first == second:
         raise _build_refusal("E835", f'column "{first}" is crossed with itself', "name two columns")
@@ -123,7 +127,7 @@ def _find_nearest(name: str, names: Sequence[str]) -> str:
     near = get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return f'did you mean "{near[0]}"?'
-    return f"those with labels are: {', '.join(names)}" if names else "no column has labels"
+    return f"the columns with labels are: {', '.join(names)}" if names else "no column has labels"
 
 
 def _build_refusal(code: str, message: str, hint: str = _AGAIN) -> Failure:
@@ -141,10 +145,10 @@ def open_plain_file(path: str, code: str = "E830") -> BufferedReader:
     except OSError as problem:
         reason = problem.strerror
     except ValueError:
-        reason = "no file has such a name"
+        reason = "no file can have such a name"
     hint = "name a table of records in the output folder of a run"
     if code == "E831":
-        hint = f'the table of a run has its {REPORT} beside it, if its spec asks for "json"'
+        hint = f'the table of a run has {REPORT} in its folder, if its spec asks for "json"'
     raise Failure(ExitCode.SPEC, Complaint(code, f"{path} can't be read: {reason}", hint))
 
 
@@ -158,7 +162,7 @@ def find_stated_table(table: str, report: str | None) -> Stated:
     except LookupError:
         raise Failure(ExitCode.SPEC, _report_unknown_table(table, name, facts, path)) from None
     except ValueError:
-        message = f"{path} is not a report of a release that tells of {name}"
+        message = f"{path} is not a report of a release with the table {name}"
         raise _build_refusal("E831", message) from None
 
 
@@ -180,12 +184,12 @@ def _read_report(path: str) -> Mapping[str, Any]:
 def _report_unknown_table(table: str, name: str, facts: Mapping[str, Any], path: str) -> Complaint:
     """The table is not among the record-level ones: say what it is, and which there are."""
     if name in _list_files(facts, "tables"):
-        message = f"{table} is a table of statistics, with its noise beside it: nothing to estimate"
+        message = f"{table} is a table of statistics with their noise; it needs no estimates"
         folder = os.path.dirname(table) or "."
         return Complaint("E832", message, f"dprelease show {folder}")
     tables = _list_files(facts, "perturb")
-    hint = f"there are: {', '.join(tables)}" if tables else "such tables come of [[perturb]]"
-    return Complaint("E832", f"{path} knows no record-level table {name}", hint)
+    hint = f"its tables are: {', '.join(tables)}" if tables else "[[perturb]] makes such tables"
+    return Complaint("E832", f"{path} describes no record-level table {name}", hint)
 
 
 def _list_files(facts: Mapping[str, Any], part: str) -> list[str]:
@@ -205,5 +209,5 @@ def check_digest(source: BufferedReader, path: str, table_facts: Stated) -> None
         message = f"{path} can't be read: {os.strerror(problem.errno or 0)}"
         raise _build_refusal("E830", message) from None
     if digest != table_facts.sha256:
-        message = f"{path} is not the file that was released: its SHA-256 is another"
+        message = f"{path} is not the file that was released: its SHA-256 differs"
         raise _build_refusal("E833", message)

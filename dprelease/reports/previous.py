@@ -26,7 +26,7 @@ def read_previous_release(release: Release, place: str) -> PreviousRelease:
     if os.path.realpath(folder) == os.path.realpath(release.output.path):
         raise _build_refusal(
             release,
-            "the previous release is where this one is to be written",
+            "the previous release is in the output folder of this one",
             "give each release an output of its own",
         )
     try:
@@ -40,7 +40,7 @@ def read_previous_release(release: Release, place: str) -> PreviousRelease:
             ],
         ) from None
     if facts.ledger.dataset != release.ledger.dataset:
-        message = f'{path} is of the data set "{facts.ledger.dataset}"'
+        message = f'{path} is a report on the dataset "{facts.ledger.dataset}"'
         hint = f'name a release of "{release.ledger.dataset}"'
         raise _build_refusal(release, message, hint)
     return PreviousRelease(facts, published)

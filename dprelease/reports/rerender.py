@@ -39,7 +39,7 @@ def rerender(directory: str, form: str) -> bytes:
     except (Failure, MemoryError):
         raise
     except Exception:  # anybody may have written the file, with its hash: what it holds decides
-        raise _build_report_failure(directory, "does not hold what a report holds") from None
+        raise _build_report_failure(directory, "lacks the content of a report") from None
     return report
 
 
@@ -56,7 +56,7 @@ def read_release(directory: str) -> tuple[ReportFacts, Published]:
     except (Failure, MemoryError):
         raise
     except Exception:  # as above
-        raise _build_report_failure(directory, "does not hold what a report holds") from None
+        raise _build_report_failure(directory, "lacks the content of a report") from None
     return facts, published
 
 
@@ -80,19 +80,19 @@ def _read_facts(directory: str) -> tuple[bytes, ReportFacts]:
         raise _build_report_failure(directory, "is not JSON") from None
     if isinstance(values, dict) and values.get("schema") == REHEARSED:
         hint = "run the spec itself, and name the folder of that release"
-        message = f"{path} is of a rehearsal: its records are made up"
+        message = f"{path} is from a rehearsal: its records are made up"
         raise Failure(ExitCode.SPEC, Complaint("E821", message, hint))
     if isinstance(values, dict) and _is_newer(values.get("schema")):
-        message = f"{path} is of a newer schema than {SCHEMA}, which this version reads"
+        message = f"{path} has a newer schema than {SCHEMA}, which this version reads"
         raise Failure(ExitCode.SPEC, Complaint("E821", message, "use a newer version of dprelease"))
     if not isinstance(values, dict) or values.get("schema") != SCHEMA or "tables" not in values:
-        raise _build_report_failure(directory, f"is not of the schema {SCHEMA}")
+        raise _build_report_failure(directory, f"does not have the schema {SCHEMA}")
     if _find_released_hash(directory) != hashlib.sha256(content).hexdigest():
         raise _build_report_failure(directory, "is not the file that was released")
     try:
         return content, read_report_json(values)
     except (ValueError, RecursionError):
-        raise _build_report_failure(directory, "does not hold what a report holds") from None
+        raise _build_report_failure(directory, "lacks the content of a report") from None
 
 
 def _is_newer(schema: object) -> bool:
@@ -109,7 +109,7 @@ def _find_released_hash(directory: str) -> str | None:
         hashes = {resource["path"]: resource["hash"] for resource in listed["resources"]}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         raise _build_report_failure(
-            directory, "has no datapackage.json of its release beside it"
+            directory, "has no datapackage.json of its release in its folder"
         ) from None
     digest = hashes.get(REPORT)
     return digest.removeprefix("sha256:") if isinstance(digest, str) else None
@@ -133,7 +133,7 @@ def _read_table(directory: str, facts: PublishedTable, report: ReportFacts) -> O
 def _check_records(directory: str, facts: RecordTable, report: ReportFacts) -> None:
     """A table of records must be the one that was released; what is said of it is in the report."""
     if facts.file is None:
-        raise _build_report_failure(directory, "names no file of a table")
+        raise _build_report_failure(directory, "does not name the file of a table")
     path = _find_path(directory, facts.file)
     try:
         with open(path, "rb") as source:
@@ -148,7 +148,7 @@ def _check_records(directory: str, facts: RecordTable, report: ReportFacts) -> N
 
 def _find_path(directory: str, file: str) -> str:
     if os.path.basename(file) != file:
-        raise _build_report_failure(directory, "names a table elsewhere")
+        raise _build_report_failure(directory, "names a table in another folder")
     return os.path.join(directory, file)
 
 
@@ -161,5 +161,5 @@ def _build_table_failure(path: str, problem: str) -> Failure:
 
 
 def _build_refusal(code: str, path: str, problem: str) -> Failure:
-    hint = "run the spec again: that is free, and writes the files anew"
+    hint = "run the spec again, which is free and writes the files anew"
     return Failure(ExitCode.SPEC, Complaint(code, f"{path} {problem}", hint))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _LONGEST = 1 << 20
 _LONGEST_NAME = 200  # as in a spec
 _BOM = b"\xef\xbb\xbf"
-_CLOSED = ("it can't be opened", "it can't be unpacked")
+_CLOSED = ("it can't be opened", "it can't be decompressed")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _VALUE = re.compile(  # a number, a date, a time: what a name is not
     r"\s*([+-]?[0-9][0-9.,_' ]*([eE][+-]?[0-9]+)?%?|[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}.*"
@@ -81,7 +81,7 @@ def read_first_line(read: Callable[[], bytes]) -> bytes | None:
 def build_unreadable_failure(file: str, reason: str, hint: str = "") -> Failure:
     """Say that the columns of a file can't be read."""
     usual = "name one CSV, Parquet or Arrow file; its path can become a glob or a folder afterwards"
-    complaint = Complaint("E015", f"no columns of {file}: {reason}", hint or usual)
+    complaint = Complaint("E015", f"the columns of {file} can't be read: {reason}", hint or usual)
     return Failure(ExitCode.SPEC, complaint)
 
 
@@ -96,7 +96,7 @@ def _read_names(file: str, line: bytes, form: Csv) -> Sequence[str]:
     # The reader of a run, so that both find the same names.
     names = split_line(text, form.delimiter, '"') if text.strip() else []
     if names is None:
-        hint = "a header is one line, and what is between quotes ends in it"
+        hint = "a header is one line, and its quoted fields end on that line"
         raise build_unreadable_failure(file, "its first line is not a line of CSV", hint)
     if not names:
         raise build_unreadable_failure(
@@ -139,7 +139,7 @@ def _build_header_failure(file: str, place: int, why: str) -> Failure:
 def read_typed_columns(file: str, form: str) -> list[Named]:
     """The columns that the schema declares; no record is read. Raises Failure (exit code 2)."""
     if os.path.exists(file) and not os.path.isfile(file):
-        raise build_unreadable_failure(file, "it is not a file")
+        raise build_unreadable_failure(file, "it is not a regular file")
     try:
         schema = _read_schema(file, form)
     except FileNotFoundError:
@@ -153,7 +153,9 @@ def read_typed_columns(file: str, form: str) -> list[Named]:
     for field in schema:
         twice = {field.name.casefold()} if times[field.name.casefold()] > 1 else set()
         kind, wrong = _choose_type(field.type), explain_no_name(field.name, twice)
-        why = f"its name {wrong}" if wrong else "" if kind else "of a type that no spec reads"
+        why = (
+            f"its name {wrong}" if wrong else "" if kind else "its type can't be declared in a spec"
+        )
         columns.append(Named(field.name, kind, why))
     return columns
 

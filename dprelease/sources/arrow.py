@@ -150,7 +150,7 @@ def _read_footer(path: str, pattern: str) -> tuple[Any, int]:
             schema, number = file.schema, file.num_record_batches
             _ = schema.names  # raises where a name is no text
     except (OSError, ValueError, MemoryError):
-        hint = "it may be cut short or damaged, or a stream without a footer: write it as a file"
+        hint = "it may be incomplete or damaged, or a stream without a footer: write it as a file"
         raise build_data_failure("E409", f"{pattern} is not a readable Arrow file", hint) from None
     except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
         raise build_unknown_type_failure(pattern) from None

@@ -35,7 +35,7 @@ from dprelease.sources.shared.files import Split
 ROWS = 1 << 16  # of a batch
 LARGEST_BITS = 1100  # of a whole number: with more it is beyond all doubles
 KEY = "data.format"
-WHAT = "the table that is handed over"
+WHAT = "the table from the program"
 
 
 class Frame(Protocol):
@@ -94,7 +94,7 @@ def recognize_frame(table: object) -> Frame:
         return PandasFrame(table)
     kind = f"{type(table).__module__}.{type(table).__qualname__}"
     hint = (
-        "hand over a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
+        "pass a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
         "read once only, or is yet to be computed, is made one of these first"
     )
     raise build_data_failure("E431", f"a {kind} is not a table that can be read", hint, KEY)
@@ -430,7 +430,7 @@ class Missing:
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> NoReturn:
         """Raise Failure(DATA)."""
         hint = 'in Python: dprelease.run(spec, data=table); else name a file by path, not "frame"'
-        message = "the spec's table is handed over by a program, and was not"
+        message = "the spec expects a table from a program, and none was passed"
         raise build_data_failure("E430", message, hint, KEY)
 
 

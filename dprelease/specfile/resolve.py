@@ -194,8 +194,8 @@ def _resolve_perturbs(
 
     engine = parts.data.model.engine
     if engine in WITHOUT_RECORDS:
-        message = f'engine = "{engine}" makes no record-level tables'
-        parts.data.complain("E111", message, 'leave engine out: "duckdb" makes them', "engine")
+        message = f'engine = "{engine}" can\'t make record-level tables'
+        parts.data.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
     return resolve_perturbs(parts, context, queries)
 
 
@@ -204,7 +204,9 @@ def _check_counted(parts: Parts, source: Source | None) -> None:
     if source is None or source.is_framed:
         return
     for perturb in parts.perturbs:
-        message = "the table shows how many records there are, which what one holds decides here"
+        message = (
+            "the table shows the number of records, which the contents of a record can change here"
+        )
         hint = "write the data as Parquet, or as CSV without multiline"
         perturb.complain("E253", message, hint, at="key")
 
@@ -239,34 +241,34 @@ def _resolve_ledger(
 ) -> LedgerSettings:
     part, model, path = parts.ledger, parts.ledger.model, parts.data.model.path
     if model.epsilon_cap is None and model.rho_cap is None and part.is_sound("epsilon_cap"):
-        message = "no epsilon_cap: this spec sets no limit to the budget of its data set"
-        hint = "agree on a cap: write it in [ledger], or set it by `dprelease budget cap`"
+        message = "the spec has no epsilon_cap: it does not limit the budget of its dataset"
+        hint = "agree on a cap: write it in [ledger], or set it with `dprelease budget cap`"
         part.warn("W201", message, hint, at="key")
     dataset = model.dataset
     if dataset is None:
         dataset = name_dataset(base, path) if path is not None and data else ""
         if data is not None and path is None and part.is_sound("dataset"):
-            message = "[ledger] has no `dataset`, and the data is in no file that names it"
-            hint = "name it: all specs over the same records must add up under one name"
+            message = "[ledger] has no `dataset`, and no data file gives it a name"
+            hint = "name it: all specs over the same records must use one name"
             part.complain("E110", message, hint, at="key")
     disjoint = bool(model.disjoint_periods)
     place = path or parts.data.model.table
     if disjoint and period is not None and "." in period and parts.data.model.table is not None:
-        message = f"the period {show(period)} names another schema, and not only another table"
+        message = f"the period {show(period)} would change the schema, not only the table"
         hint = "use a period without a dot; write the schema in [data] table"
         part.complain("E241", message, hint, "disjoint_periods")
     if disjoint and data is not None and not has_separate_periods(place or ""):
-        message = "disjoint_periods, but the path of the data has no {period} by itself"
-        hint = "each period needs files of its own: {period} in [data] path, no wildcard beside it"
+        message = "disjoint_periods needs {period} in the path of the data, without a wildcard"
+        hint = "give each period its own files: write {period} in [data] path, and no wildcard"
         part.complain("E241", message, hint, "disjoint_periods")
     if disjoint and period is not None and is_nearly_a_date(period):
-        message = f"the period {show(period)} looks like a date and is none"
+        message = f"the period {show(period)} looks like a date but is not valid"
         hint = "2026, 2026-02, 2026-02-14, 2026-Q1, 2026-H1, 2026-W07, or a name without a year"
         part.complain("E241", message, hint, "disjoint_periods")
     ledger, witness = model.path or DEFAULT_LEDGER, model.witness
     if model.url_env is not None:
         if model.path is not None:
-            hint = "a ledger is a file, or on a server: keep one of them"
+            hint = "a ledger is either a file or on a server: keep one of them"
             part.complain("E111", "url_env beside path", hint, "url_env", at="key")
         if parts.perturbs:
             part.complain("E111", *RECORDS_NEED_A_FILE, "url_env")
@@ -289,7 +291,7 @@ def _list_barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     witness = parts.ledger.model.witness
     ledger = make_absolute(base, parts.ledger.model.path or DEFAULT_LEDGER)
     barred = [
-        ("the ledger, or a file that it makes beside itself", path + end)
+        ("the ledger, or a file that belongs to it", path + end)
         for path in (ledger, os.path.realpath(ledger))
         for end in ("", "-*", ".*")
     ]
@@ -342,7 +344,7 @@ def _review(parts: Parts) -> Review:
     attestations = {} if model.attestations is None else dict(vars(model.attestations))
     local = "trust_in_the_local_model"
     if local in attestations and not parts.perturbs:
-        message = f"`{local}` is about record-level tables, and the spec has no [[perturb]]"
+        message = f"`{local}` is about record-level tables, but the spec has no [[perturb]]"
         part.complain("E111", message, "leave it out", "attestations", local)
     return Review(**texts, attestations=attestations)
 
@@ -366,5 +368,5 @@ def _check_names(parts: Parts) -> None:
         name = (part.model.name or "").casefold()
         if name in seen:
             message = f"two queries are named {show(part.model.name)}"
-            part.complain("E218", message, "give each its own name", "name")
+            part.complain("E218", message, "give each query its own name", "name")
         seen |= {name} if name else set()

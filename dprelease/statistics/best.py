@@ -29,14 +29,14 @@ SCORE = OwnKey(
     "score",
     EXPRESSION,
     "what a record adds to the score of `candidate`, a number; below 0 and null count 0",
-    example='score = "...": what a record adds to the score of `candidate`',
+    example='write score = "...", which a record adds to the score of `candidate`',
     has_columns=True,
 )
 SCORE_UPPER = OwnKey(
     "score_upper",
     NUMBER,
     "the most that one record adds; more counts as this",
-    example="the most that one record can add to a score",
+    example="write the most that one record can add to a score",
 )
 SCORE_STEP = OwnKey(
     "score_step", NUMBER, "the grid of scores, as `step` of a column", "1, or chosen"

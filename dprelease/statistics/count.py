@@ -23,7 +23,7 @@ LEVELS = OwnKey(
     COLUMNS,
     "of a count: columns from coarse to fine; a table for each, of it and all before it, with "
     "those of `by` first",
-    example='columns from coarse to fine, such as levels = ["state", "county"]',
+    example='write columns from coarse to fine, such as levels = ["state", "county"]',
 )
 
 

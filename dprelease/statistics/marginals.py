@@ -10,7 +10,7 @@ ATTRIBUTES = OwnKey(
     "attributes",
     SETS_OF_COLUMNS,
     "of marginals: sets of columns, a table for each; `[]` is the total",
-    example='sets of columns, such as attributes = [["sex", "age"], ["region"]]; or columns',
+    example='write sets of columns, such as attributes = [["sex", "age"], ["region"]], or columns',
     instead="columns",
     has_columns=True,
 )
@@ -19,7 +19,7 @@ TABLE_WAYS = OwnKey(
     WAYS,
     "how many of `columns` a table has: 2 stands for all tables of one and of two columns, "
     "`[2]` for those of two",
-    example="how many columns a table has, such as ways = 2",
+    example="write the number of columns of a table, such as ways = 2",
 )
 
 

@@ -67,14 +67,14 @@ NUMERATOR = OwnKey(
     "numerator",
     PART_OF_RATIO,
     "of a ratio",
-    example='numerator = { column = "..." } for a sum, or a condition for a count',
+    example='write numerator = { column = "..." } for a sum, or a condition for a count',
     has_columns=True,
 )
 DENOMINATOR = OwnKey(
     "denominator",
     PART_OF_RATIO,
     "of a ratio",
-    example='denominator = { column = "..." } for a sum, or a condition for a count',
+    example='write denominator = { column = "..." } for a sum, or a condition for a count',
     has_columns=True,
 )
 

@@ -17,7 +17,7 @@ K = OwnKey(
     "k",
     NUMBER_OF_VALUES,
     "how many values top_k names",
-    example="how many values to name, such as k = 3",
+    example="write the number of values to name, such as k = 3",
 )
 
 

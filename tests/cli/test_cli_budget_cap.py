@@ -38,7 +38,7 @@ def monthly(folder: Path, spec) -> Path:
 
 def test_a_cap_of_the_ledger_holds_a_spec_without_one(cli, spec, uncapped):
     told = cli(*CAP, "--epsilon", "1.5")
-    new = f"note: {LEDGER} is a new ledger: nothing else was in it.\n"  # or its path is misspelt
+    new = f"note: {LEDGER} is a new ledger, which held no other entry.\n"  # or its path is misspelt
     assert (told.code, told.err) == (0, new)
     assert told.out == f'{LEDGER}: cap of "small.csv": epsilon 1.5, left 1.5\n'
     assert "0.5 left of the cap 1.5" in cli("plan", "small.toml").out
@@ -51,7 +51,7 @@ def test_a_cap_of_the_ledger_holds_a_spec_without_one(cli, spec, uncapped):
         answer = cli(command, "-q", "small.toml")
         assert answer.code == 3
         assert "E301" in answer.err
-        assert "what counts: small (entry 2)" in answer.err
+        assert "the charges are: small (entry 2)" in answer.err
     shown = cli("budget", "show").out
     assert "sets the ledger's cap: epsilon 1.5 (board of 3 March)" in shown
     assert "cap      epsilon 1.5, left 0.5" in shown
@@ -74,7 +74,7 @@ def test_a_cap_below_what_was_spent_is_taken_and_said(cli, uncapped):
     dprelease.run(uncapped / "small.toml")
     answer = cli(*CAP, "--epsilon", "0.25", "--json")
     assert answer.code == 0
-    assert answer.err == ("note: the cap is not above what was spent: nothing is left under it\n")
+    assert answer.err == ("note: the cap is at or below the spent budget: nothing remains\n")
     assert answer.json["left"]["epsilon"] == 0
     (dataset,) = cli("budget", "show", "--json").json["datasets"]
     assert [(cap["entry"], cap["epsilon"], cap["reason"]) for cap in dataset["caps"]] == [

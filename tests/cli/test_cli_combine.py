@@ -115,7 +115,7 @@ def test_a_divisor_that_may_be_0_is_refused(cli):
     answer = cli("combine", "out", quotient, "--interval", "0.999999999")
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith("E845")
-    assert "can't be told from 0" in answer.err
+    assert "can't be distinguished from 0" in answer.err
 
 
 @pytest.mark.usefixtures("released")
@@ -162,7 +162,7 @@ def test_suppressed_changed_and_other_figures(cli, folder):
     assert cli("combine", "out", "middle").err.startswith("E843")
     assert cli("combine", "out", "commonest").err.startswith("E842")
     changed = cli("combine", "out", "sum(visits)")
-    assert "that of figures before changes after the noise: visits" in changed.out
+    assert "for figures before they were changed after the noise: visits" in changed.out
 
 
 def test_figures_may_have_the_names_of_functions(cli, folder):

@@ -200,7 +200,7 @@ def test_changes_are_told_in_the_order_of_the_spec_and_long_lists_by_their_begin
     told = answer.json["changes"]
     unit = told.pop(0)
     assert (unit["what"], unit["key"], unit["old"]) == ("unit", "data", "as the file was read")
-    assert "what counts as one record is worked out otherwise (header)" in unit["why"]
+    assert "what counts as one record is derived in another way (header)" in unit["why"]
     assert [(change["what"], change["why"]) for change in told] == [
         ("data: header", None),
         ("data: names", None),
@@ -315,7 +315,7 @@ def test_github_marks_stand_at_the_lines_of_the_new_spec(cli, spec):
         "::error file=new.toml,line=16,col=15,title=weaker%3A epsilon_cap::"
         "epsilon_cap 2.5 -> 3 (weaker)",
         "::notice file=new.toml,line=11,col=20,title=changed%3A unit_description::"
-        "unit_description: one visit -> 100%25, a:b (is it still the same unit?)",
+        "unit_description: one visit -> 100%25, a:b (check that it is still the same unit)",
     ]
 
 

@@ -116,10 +116,10 @@ south   no         22.0%  15.4% to 28.7%     176    123 to 229
 a\ufffd[31m  yes         6.0%   0.7% to 11.3%      48       6 to 91
 a\ufffd[31m  no          6.0%   0.7% to 11.3%      48       6 to 91
 
-95% interval: of the noise alone, for the records of this table
-a share below 0 or above 100% comes of the noise: cutting it off would bias sums
-records without a label were given one at random, each as likely
-an interval is for the labels so given
+95% interval: noise only, for the records of this table
+shares below 0 or above 100% are due to noise; cutting them off would bias sums
+a record without a label was given a random one, each equally likely
+the intervals are for the labels after that step
 means are of values clamped to the declared bounds
 a record without pay counts as 2,500
 """
@@ -158,7 +158,7 @@ def test_cross_tables_are_shown_when_asked_for(cli, folder):
         ("region,pay", 'column "pay" has no labels'),
         ("region,region", "crossed with itself"),
         ("region", "needs two columns"),
-        ("region,zzz", "those with labels are: region, town, old"),
+        ("region,zzz", "the columns with labels are: region, town, old"),
     ],
 )
 def test_columns_that_cannot_be_crossed_are_told(cli, folder, asked, said):
@@ -174,7 +174,7 @@ def test_no_other_table_is_taken(cli, folder):
     whole = table.read_bytes()
     told = {
         ("out/overall.csv",): "hint: dprelease show out",
-        ("out/report.json",): "there are: people.csv",
+        ("out/report.json",): "its tables are: people.csv",
         ("small.csv",): "E831",
         ("out",): "E830",
         ("nowhere.csv",): "E830",

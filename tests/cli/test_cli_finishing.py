@@ -102,7 +102,7 @@ def test_the_plan_says_what_will_be_done_and_how_it_biases(cli, finished):
     assert "Made to agree" not in cli("plan", "small.toml").out
     answer = cli("plan", "--why", "small.toml")
     assert answer.code == 0
-    said = answer.out.partition("What is done to the figures after the noise\n")[2]
+    said = answer.out.partition("How figures are changed after the noise\n")[2]
     assert said.count("Made to agree in the tables by_region, overall and by_region_days") == 1
     assert "Made to agree with visits and the tables named there: cells add up" in said
     assert said.count("That is the weighted least squares") == 1
@@ -147,4 +147,4 @@ def test_an_approved_plan_holds_the_run_to_its_finish(cli, finished):
 def test_hidden_figures_are_marked_on_the_screen(cli, finished):
     assert cli("run", "small.toml").code == 0
     answer = cli("show", "out")
-    assert " suppressed: the spec has the figure hidden" in answer.out
+    assert " suppressed: the spec hides the figure" in answer.out

@@ -28,5 +28,5 @@ def test_what_is_told_of_it(cli, folder, monkeypatch, command, cause):
     answer = cli(*arguments)
     assert (answer.code, code in answer.err) == (CAUSES[cause], True), answer.err
     assert os.strerror(cause) in answer.err
-    assert ("make room" in answer.err) == (answer.code == 6)
+    assert ("free space" in answer.err) == (answer.code == 6)
     assert not (folder / arguments[-1]).exists()

@@ -73,7 +73,7 @@ def test_no_thread_to_be_had_after_the_charge_is_no_interruption(
     answer = probe(NO_THREADS, "run", "small.toml")
     assert (answer.code, answer.out) == (5, "")
     assert answer.err == (
-        "E597 the system failed (NoMoreThreads) after the budget was charged   hint: see to "
+        "E597 the system failed (NoMoreThreads) after the budget was charged   hint: check "
         "memory, disk, open files and threads; running the same release again costs nothing\n"
     )
     assert cli("run", "small.toml").code == 0
@@ -89,7 +89,7 @@ def test_a_bug_after_noise_was_drawn_uses_the_charge_up(
     assert answer.out == ""
     assert answer.err == (
         "E598 internal error (ValueError) after noise was drawn; nothing was released   "
-        f"hint: its charge is used up, and running again is charged again; {REPORT}\n"
+        f"hint: its charge is void, and running again is charged again; {REPORT}\n"
     )
     assert not (folder / "out").exists()
     planned = cli("plan", "small.toml").out

@@ -22,7 +22,7 @@ def outside(spec, folder):
 def test_a_list_outside_of_the_specs_folder_must_be_allowed(cli, folder, outside, command):
     answer = cli(*command, outside)
     assert (answer.code, answer.out) == (2, "")
-    assert 'E251 the keys_file "../regions.txt" lies outside of the spec\'s folder' in answer.err
+    assert 'E251 the keys_file "../regions.txt" lies outside the spec\'s folder' in answer.err
     assert "--allow-outside-lists" in answer.err
     assert not (folder / "specs" / "out").exists()
     answer = cli(*command, "--allow-outside-lists", outside)

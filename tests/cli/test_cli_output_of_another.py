@@ -60,7 +60,7 @@ def test_a_folder_inside_of_the_release_is_refused_too(cli, spec, folder, releas
     spec(SECOND, ('path = "out"', f'path = "{place.replace("link", "linked/z")}"'), name="b.toml")
     answer = cli("run", "b.toml")
     assert answer.code == 2
-    assert 'out, which holds the release "small", and this is "second"' in answer.err
+    assert 'out, which contains the release "small", and this is "second"' in answer.err
     assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
     assert cli("run", "-q", "--replace-output", "b.toml").code == 0
     assert kept(folder / "out").items() >= released[0].items()
@@ -125,7 +125,7 @@ def test_of_two_releases_at_once_in_one_folder_the_first_stays(cli, spec, folder
     answer = cli("run", "small.toml")
     assert answer.code == 5
     assert "E806 the output" in answer.err
-    assert 'holds the release "second" by now, and this is "small"' in answer.err
+    assert 'holds the release "second" now, but this is "small"' in answer.err
     assert "costs nothing" in answer.err
     assert b'"name": "second"' in kept(folder / "out")[Path("datapackage.json")]
     assert "nothing was spent" in cli("run", "--output", "mine", "small.toml").out

@@ -11,7 +11,7 @@ def test_the_table_names_everything_and_fits_80_columns(cli):
     for word in ("visits", "mean_days", "count", "mean", "by_region", "laplace", "L1 1", "L1 100",
                  "total    epsilon 1", "1 after a run", "1.5 left of the cap 2.5"):  # fmt: skip
         assert word in answer.out, word
-    tables, why = answer.out.split("Why the sensitivity is what it is\n")
+    tables, why = answer.out.split("How the sensitivity is derived\n")
     tables = tables.partition("What is published\n")[2]
     assert max(map(len, tables.splitlines())) <= 80
     assert why.startswith("visits, mean_days: one record more or less changes the sums of ")
@@ -248,11 +248,11 @@ def test_the_total_and_the_ledger_come_first_and_reasons_when_asked_for(cli):
     assert lines[3].endswith('dprelease-ledger.sqlite: "small.csv"')
     assert lines[4] == "         epsilon 0 spent, 1 after a run, 1.5 left of the cap 2.5"
     assert short.endswith(
-        "\nWhy noise and losses are so, and what is done to figures: dprelease plan --why\n"
+        "\nReasons for noise and losses, and changes to figures: dprelease plan --why\n"
     )
     reasons = cli("plan", "--why", "small.toml").out
     assert reasons.startswith(short.rpartition("Why noise")[0])
-    assert "\nWhy the sensitivity is what it is\n" in reasons
+    assert "\nHow the sensitivity is derived\n" in reasons
     assert "--why" not in reasons
 
 

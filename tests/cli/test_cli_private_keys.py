@@ -98,7 +98,7 @@ def expected(texts: list[str]) -> dict[str, int]:
 
 
 def check_others(out: Path) -> None:
-    """No file holds a control character, not even where keys might be quoted."""
+    """No file contains a control character, not even where keys might be quoted."""
     for file in out.iterdir():
         if file.suffix != ".parquet":
             text = file.read_text(encoding="utf-8")

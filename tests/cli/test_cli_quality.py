@@ -243,7 +243,7 @@ def test_a_plain_run_afterwards_is_told_to_be_another_release(cli, spec, folder)
     (folder / "small.csv").write_text(GOOD, encoding="utf-8")
     name = spec(*MORE, ("epsilon_cap = 2.5", "epsilon_cap = 1.5"))
     assert cli("run", "--quality-first", name).code == 0
-    way_out = 'if "small-quality" is of `run --quality-first`, run with that again'
+    way_out = 'if "small-quality" is from `run --quality-first`, use that option again'
     for command in ("plan", "run"):
         assert way_out in " ".join(cli(command, name).err.split()), command
     other = (MORE[0], ("epsilon_cap = 2.5", "epsilon_cap = 1.5"), ('"small"', '"other"'),

@@ -104,14 +104,14 @@ def test_a_plan_as_a_page_and_approved(cli, folder):
 def test_show_begins_a_table_of_records(cli, folder):
     ran = cli("run", "spec.toml")
     assert ran.code == 0
-    estimate = "records  200, and what they tell: dprelease estimate out/answers.csv\n"
+    estimate = "records  200, and estimates: dprelease estimate out/answers.csv\n"
     assert ran.out.endswith(estimate)
     told = cli("show", "out", "--rows", "1")
     assert told.out.startswith("answers: Answers\n\nregion ")
     assert "rows more, of 200; --rows N shows N" in told.out
     assert told.out.endswith(
         "each row is one record, perturbed on its own\n"
-        "what they tell together: dprelease estimate out/answers.csv\n"
+        "estimates from all records: dprelease estimate out/answers.csv\n"
     )
     facts = json.loads(cli("show", "--json", "out").out)["tables"]
     assert [(each["rows"], len(each["values"])) for each in facts] == [(200, 10)]

@@ -101,7 +101,7 @@ def test_what_reads_a_release_refuses_a_rehearsal(cli, rehearsed, command):
     answer = cli(*command)
     assert answer.code == 2
     assert "E821" in answer.err
-    assert "is of a rehearsal" in answer.err
+    assert "is from a rehearsal" in answer.err
     assert "by_region" not in answer.out
 
 
@@ -110,7 +110,7 @@ def test_no_release_follows_a_rehearsal(cli, spec, rehearsed, folder):
     named = 'name = "small"\nprevious = "out-rehearsal/report.json"'
     answer = cli("run", spec(('name = "small"', named)))
     assert answer.code == 2
-    assert "is of a rehearsal" in answer.err
+    assert "is from a rehearsal" in answer.err
     assert not (folder / "out").exists()
 
 

@@ -127,7 +127,7 @@ def test_a_title_with_a_period_that_nothing_fills_is_refused(cli, spec, folder):
     assert "no period is given" in answer.err + answer.out
     told = cli("check", "--period", "2026-01", "small.toml")
     assert told.code == 2
-    assert "no path or snapshot has it" in told.err + told.out
+    assert "no path or snapshot contains it" in told.err + told.out
 
 
 def test_a_dataset_has_one_name_for_all_periods(cli, spec, folder):
@@ -136,7 +136,7 @@ def test_a_dataset_has_one_name_for_all_periods(cli, spec, folder):
     answer = cli("check", "--period", "2026-01", "small.toml")
     assert answer.code == 2
     said = answer.err + answer.out
-    assert "E226 the dataset has {period} in its name" in said
+    assert "E226 the name of the dataset contains {period}" in said
 
 
 def test_what_is_left_is_shown_for_the_period_asked(cli, spec, folder):

@@ -154,11 +154,16 @@ def test_records_need_a_file_beside_them(cli, spec, folder):
     spec(ON_SERVER, ("[output]", f"{TABLE}\n[output]"))
     answer = cli("check", "small.toml")
     assert answer.code == 2
-    assert "record-level tables are kept beside a ledger's file" in answer.out + answer.err
+    assert (
+        "record-level tables are stored in the folder of a ledger file" in answer.out + answer.err
+    )
 
 
 def test_no_variable_no_charge(cli, spec, folder):
     spec(ON_SERVER)
     answer = cli("run", "-q", "small.toml")
-    assert (answer.code, "the environment has no TRIED_LEDGER" in answer.err) == (6, True)
+    assert (answer.code, "the environment variable is not set: TRIED_LEDGER" in answer.err) == (
+        6,
+        True,
+    )
     assert not (folder / "out").exists()

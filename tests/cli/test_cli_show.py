@@ -106,9 +106,9 @@ region  open   fee
 'x      false  -3 (46,615)
 a\ufffd[31m  true   - (46,615)
 
-± half-width of the 95% noise interval: the noise alone
+± half-width of the 95% noise interval: noise only
 within n ranks: nearest to a value up to n places (or weight n) off the quantile
-(n) of a name: its score falls short of the best by at most n
+(n) after a name: its score is at most n below the best score
 * low_reliability: the noise is large beside the figure, or beside its count
 """
 
@@ -192,7 +192,7 @@ def test_what_is_no_release_is_refused(cli, folder, published):
         assert "E012" in answer.err
     answer = cli("show", published(a_table()), "--table", "by_reign")
     assert (answer.code, answer.out) == (2, "")
-    assert "there are: by_region" in answer.err
+    assert "the tables are: by_region" in answer.err
 
 
 def test_a_changed_file_is_told_and_a_broken_one_refused(cli, folder, published):
@@ -230,7 +230,7 @@ def test_a_release_is_shown_without_its_spec_ledger_and_data(cli, folder):
     answer = cli("show", "out")
     assert (answer.code, answer.err) == (0, "")
     assert "north" in answer.out
-    assert "± half-width of the 95% noise interval: the noise alone" in answer.out
+    assert "± half-width of the 95% noise interval: noise only" in answer.out
 
 
 @pytest.mark.parametrize("text", ["=a", "'=a", "''=a", "'a", "'", "", "''", "-1", "a"])

@@ -126,7 +126,7 @@ def test_folders_are_searched_and_each_file_is_checked_once(cli, folder, spec):
     (folder / "empty").mkdir()
     empty = cli("check", "empty")
     assert (empty.code, empty.out) == (2, "")
-    assert "no file NAME.toml in empty" in empty.err
+    assert "empty holds no file NAME.toml" in empty.err
 
 
 def piped(folder, text: bytes, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -17,7 +17,7 @@ from dprelease.language import ENGLISH, LANGUAGES, load_catalogue
 
 CANARY = "canary-7f3a"
 BUG = "this is a bug in dprelease: please report it, with this line"
-OUTSIDE = "see to memory, disk, open files and threads"
+OUTSIDE = "check memory, disk, open files and threads"
 
 
 def breaks(exception: str) -> str:
@@ -154,8 +154,11 @@ def test_a_full_disk_behind_stdout_is_told(folder):
         process = start(folder, "plan", "small.toml", stdout=full, stderr=subprocess.PIPE)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 6
-    said = "E018 standard output can't be written: No space left on device   hint: make room or "
-    assert err.decode() == f"{said}mend the disk, or see to what reads it\n"
+    said = (
+        "E018 standard output can't be written: No space left on device   hint: free space on the "
+        "disk or "
+    )
+    assert err.decode() == f"{said}repair it, or check the program that reads it\n"
 
 
 @pytest.mark.parametrize("quiet", [(), ("-q",)])

@@ -38,7 +38,7 @@ def test_a_run_for_homes_is_refused_where_persons_were_charged(cli, folder, two)
         answer = cli(command, "homes.toml")
         assert answer.code == 3
         assert "E304 entry 1 of the ledger" in answer.err
-        assert "defined otherwise (expression)" in answer.err
+        assert "defined in another way (expression)" in answer.err
     assert not (folder / "homes").exists()
     assert (folder / "dprelease-ledger.sqlite").read_bytes() == before
     assert cli("run", "small.toml").code == 0
@@ -62,14 +62,14 @@ def test_several_descriptions_of_one_unit_are_told(cli, spec, folder, two):
     told = cli("budget", "show").out
     assert "one person, add-remove (entry 1)\n" in told
     assert "one patient, add-remove (entry 4)\n" in told
-    assert "the unit is described in several ways: is it the same one?" in told
+    assert "the unit is described in several ways: check that it is the same unit" in told
 
 
 def test_a_change_of_how_a_unit_is_computed_is_weaker(cli, two):
     answer = cli("diff", "small.toml", "homes.toml")
     assert answer.code == 1
     assert "~ unit: as the column was defined -> as it is now (weaker: who counts" in answer.out
-    assert "worked out otherwise (expression); the losses can't be compared" in answer.out
+    assert "derived in another way (expression); the losses can't be compared" in answer.out
     back = json.loads(cli("diff", "--json", "homes.toml", "small.toml").out)
     assert back["weaker"] is True
 
@@ -79,7 +79,7 @@ def test_another_reading_of_the_file_is_another_unit_too(cli, spec, two):
     spec(PEOPLE, BOUNDING, ('path = "small.csv"', 'path = "small.csv"\nstrip = true'))
     answer = cli("diff", "old.toml", "small.toml")
     assert answer.code == 1
-    assert "otherwise (strip)" in answer.out
+    assert "in another way (strip)" in answer.out
 
 
 NO_HEADER = 'path = "small.csv"\nheader = false\nnames = ["region", "days", "uid"]'
@@ -103,4 +103,4 @@ def test_what_becomes_part_of_a_definition_is_no_other_reading(cli, spec, change
     answer = cli("diff", "old.toml", "small.toml")
     assert answer.code == 1
     assert told in answer.out
-    assert "worked out otherwise" not in answer.out
+    assert "derived in another way" not in answer.out

@@ -108,7 +108,7 @@ def test_every_variable_that_the_code_reads_is_told():
 def test_every_suffix_of_data_is_told():
     told = {}
     for words, form in rows(page("reference/data.md").text, "# Data formats\n"):
-        plain, _, packed = words.partition("behind")[0].partition(", also with ")
+        plain, _, packed = words.partition("at the end")[0].partition(", also with ")
         endings = re.findall(r"`(\.\w+)`", packed)
         for suffix in re.findall(r"`(\.\w+)`", plain):
             told |= {suffix + ending: form.strip('`"') for ending in ("", *endings)}

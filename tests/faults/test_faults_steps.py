@@ -120,7 +120,7 @@ def test_stopped_at_any_step(
         )
         if end.code != 0:  # some of the last steps can't be stopped any more
             assert end.code == code
-            assert "running again is then free" in end.err
+            assert "running it again is free" in end.err
         check_whole(folder)
         check_recovered(nursery, folder)
         shutil.rmtree(folder)

@@ -64,7 +64,7 @@ def tell_cap(ledger: str, account: Account, warnings: Sequence[Complaint], as_js
         ]
         answer(f'{ledger}: cap of "{account.dataset}": {"; ".join(amounts_left)}')
     if any(remaining is not None and not remaining for remaining in remainders.values()):
-        return "the cap is not above what was spent: nothing is left under it"
+        return "the cap is at or below the spent budget: nothing remains"
     return ""
 
 
@@ -162,7 +162,7 @@ def _describe_account(dataset: Facts) -> Iterator[str]:
     """Say what is spent and left below the table."""
     spending, total, cap = dataset["spent"], dataset["composed"], dataset["cap"]
     if any(run["disjoint_periods"] for run in dataset["runs"]):
-        yield "* a unit has records in one such period only; spent: the periods that cost most"
+        yield "* a unit has records in one such period only; spent: the most expensive periods"
     composed = total is not None and total["by"] == "zCDP"
     yield from describe_units(dataset["units"])
     delta = f", delta {format_spent(spending['delta'])}" if spending["delta"] else ""
@@ -217,7 +217,7 @@ def describe_units(units: Sequence[Facts]) -> Iterator[str]:
         of = f" ({_describe_entries(unit)})" if len(noted) > 1 else ""
         yield f"unit     {_describe_unit(unit)}, {unit['adjacency']}{of}"
     if len({unit["description"] for unit in noted} - {None}) > 1:
-        yield "note     the unit is described in several ways: is it the same one?"
+        yield "note     the unit is described in several ways: check that it is the same unit"
 
 
 def _describe_unit(unit: Facts) -> str:

@@ -113,7 +113,7 @@ def answer(text: str) -> None:
 
         abandon_stdout()
         message = f"standard output can't be written: {problem.strerror or 'it fails'}"
-        hint, is_of_disk = "see to what reads it", problem.errno in DISK_ERRORS
+        hint, is_of_disk = "check the program that reads it", problem.errno in DISK_ERRORS
         raise build_write_failure("E018", message, hint, is_of_disk=is_of_disk) from None
 
 

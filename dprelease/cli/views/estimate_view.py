@@ -53,15 +53,15 @@ def build_notes(step: RecordStep, estimates: Estimates, *, only_crosses: bool = 
     """What the figures are, and what they are not."""
     level = _format_percent(estimates.interval)
     sentences = [
-        f"{level} interval: of the noise alone, for the records of this table",
-        "a share below 0 or above 100% comes of the noise: cutting it off would bias sums",
+        f"{level} interval: noise only, for the records of this table",
+        "shares below 0 or above 100% are due to noise; cutting them off would bias sums",
     ]
     columns = [response.column for response in step.responses]
     groups = [column.group for column in columns if column.group is not None]
     if any(group.other is None or group.null_label is None for group in groups):
         sentences += [
-            "records without a label were given one at random, each as likely",
-            "an interval is for the labels so given",
+            "a record without a label was given a random one, each equally likely",
+            "the intervals are for the labels after that step",
         ]
     if only_crosses:
         return "\n".join(sentences)
@@ -141,7 +141,7 @@ def _build_table(heads: Sequence[str], rows: Sequence[Sequence[str]], keys: int)
     ]
     lines = [*rule_lines(columns)]
     if len(rows) > MOST_LABELS:
-        lines.append(f"... and {len(rows) - MOST_LABELS:,} more; --json has them all")
+        lines.append(f"... and {len(rows) - MOST_LABELS:,} more; use --json for all")
     return "\n".join(lines)
 
 

@@ -45,7 +45,7 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
         + "\n"
     )
     percent = float(100 * Fraction(plan["interval"]))
-    caption = f"Error is that of the noise alone: {percent:g}% of draws are within."
+    caption = f"Errors are due to the noise only: {percent:g}% of draws stay within them."
     if any(step["form"] == "quantiles" for step in steps):
         caption += f"\n{WITHIN_RANKS}"
     if any(step.get("among") for step in steps):
@@ -68,8 +68,8 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
             "What is released for queries planned together": [
                 " ".join(strategy["explained"]) for strategy in plan.get("strategies", ())
             ],
-            "Why the sensitivity is what it is": _describe_sensitivities(steps),
-            "What is done to the figures after the noise": _describe_finishing(steps),
+            "How the sensitivity is derived": _describe_sensitivities(steps),
+            "How figures are changed after the noise": _describe_finishing(steps),
             "What one unit loses in tables of records": [
                 f"{table.name}: {' '.join(table.explained)}" for table in perturbs
             ],
@@ -78,7 +78,7 @@ def write_plan(plan: Facts, ledger: PlannedLedger, *, why: bool) -> None:
     paragraphs = [f"{heading}\n{_fold(lines, 2)}" for heading, lines in parts.items() if lines]
     if not why:
         paragraphs.append(
-            "Why noise and losses are so, and what is done to figures: dprelease plan --why"
+            "Reasons for noise and losses, and changes to figures: dprelease plan --why"
         )
     answer("\n\n".join(paragraphs))
 
@@ -95,7 +95,7 @@ def _describe_unit(plan: Facts) -> list[str]:
         return lines
     return [
         *lines,
-        f'One person is all rows with the same "{plan["unit_column"]}". Of these count in a table:',
+        f'One person is all rows with the same "{plan["unit_column"]}". A table counts of these:',
         f"at most {format_count(limits['max_rows_per_unit'], 'row')}, in at most "
         f"{format_count(limits['max_groups_per_unit'], 'group')}, at most "
         f"{limits['max_rows_per_unit_per_group']:,} in one.",
@@ -181,7 +181,7 @@ def _describe_unjudged(steps: Sequence[Facts]) -> str:
             if step["form"] == form and not (step.get("judged_by") or step.get("score"))
         )
         if names := ", ".join(dict.fromkeys(name_column(step["name"]) for step in unjudged)):
-            lines += f"\nNo flag says ok of {names}: that needs the same groups where {counts}."
+            lines += f"\nNo flag says ok of {names}: flagging needs the same groups where {counts}."
     return lines
 
 
@@ -324,7 +324,10 @@ def _describe_totals(plan: Facts, ledger: PlannedLedger) -> list[str]:
 
 # The words of record-level tables are imported where they are needed: most plans have none.
 
-_CAPTION = "Error of one answer, where it is largest; least: of any mechanism that loses as little."
+_CAPTION = (
+    "Error of one answer, where it is largest; least: the smallest error of any mechanism with "
+    "this loss."
+)
 
 
 def _record_tables(
@@ -335,7 +338,7 @@ def _record_tables(
     yield _record_protection(perturbs), ""
     yield (
         _estimate_widths(perturbs),
-        f"Half-widths of {percent_kept:g}% intervals, about and at most; of the noise alone.",
+        f"Half-widths of {percent_kept:g}% intervals, about and at most; noise only.",
     )
 
 

@@ -83,7 +83,7 @@ def _format_file(file: str) -> str:
 def _describe_records(result: Result) -> list[str]:
     """How many records there are, and what says what they tell."""
     return [
-        f"records  {table.stored.tally.rows:,}, and what they tell: dprelease estimate "
+        f"records  {table.stored.tally.rows:,}, and estimates: dprelease estimate "
         + os.path.join(_shorten_path(result.output), table.file)
         for table in result.records
     ]

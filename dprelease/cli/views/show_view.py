@@ -41,7 +41,7 @@ EMPTY = "-"
 MARKS = ("*", "†", "‡", "§")
 _MEANINGS = {
     UNRELIABLE: ": the noise is large beside the figure, or beside its count",
-    SUPPRESSED: ": the spec has the figure hidden",
+    SUPPRESSED: ": the spec hides the figure",
 }
 # The first percentage in what a half-width is said to be, in any language.
 _LEVEL = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?\s?%")
@@ -252,13 +252,13 @@ def _iter_notes(
         and (level := _LEVEL.search(fields[figure.moe].description))
     }
     if levels:
-        yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: the noise alone"
+        yield f"± half-width of the {' or '.join(sorted(levels))} noise interval: noise only"
     if any(_has_ends(fields, figure, row) for figure in figures for row in rows):
-        yield "(a to b) an interval from a to b, where ± would reach beyond what is possible"
+        yield "(a to b) an interval from a to b, where ± would include impossible values"
     if any(figure.ranks is not None for figure in figures):
         yield WITHIN_RANKS
     if any(not _is_number(fields[figure.value]) and figure.ranks is None for figure in moes):
-        yield "(n) of a name: its score falls short of the best by at most n"
+        yield "(n) after a name: its score is at most n below the best score"
 
 
 def _translate_keys(table: Described, read: Rows) -> tuple[Described, Rows]:

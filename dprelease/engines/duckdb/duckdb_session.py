@@ -152,7 +152,9 @@ def check_zones(inputs: Sequence[InputColumn]) -> None:
         rows = []  # built without them
     for zone in sorted(zones - {name for (name,) in rows}):
         hint = 'write another name of it, such as "Europe/Berlin", or leave it out'
-        raise build_data_failure("E425", f'this DuckDB knows no time zone "{zone}"', hint)
+        raise build_data_failure(
+            "E425", f'this version of DuckDB does not know the time zone "{zone}"', hint
+        )
 
 
 def _choose_memory(integers: int, room: int) -> str:

@@ -90,8 +90,8 @@ def _open_session(since: float) -> Any:
     if not is_served and not _has_java():
         raise build_data_failure(
             "E414",
-            "Spark needs Java, and there is none",
-            "install Java 17 or a later one, or set JAVA_HOME",
+            "Spark needs Java, which is not installed",
+            "install Java 17 or later, or set JAVA_HOME",
         )
     # Workers on this machine would else run another Python than ours, without our packages.
     if not os.environ.get("PYSPARK_PYTHON"):
@@ -136,7 +136,7 @@ def _find_master() -> str:
 def _build_missing_failure() -> Failure:
     return build_data_failure(
         "E414",
-        "the Spark engine is not installed, or not all of it",
+        "the Spark engine is not installed completely",
         "pip install 'dprelease[spark]'",
     )
 
@@ -216,18 +216,20 @@ class SparkCluster:
                 if remote["versions"].get(name) != version:
                     raise build_data_failure(
                         "E416",
-                        f"executors have another {name} than this process has",
+                        f"executors and this process have different versions of {name}",
                         "install the same versions on all machines",
                     )
             if remote["hash"] != own["hash"]:
                 raise build_data_failure(
-                    "E416", "executors compute other hashes", "use machines of one kind"
+                    "E416",
+                    "executors and this process compute different hashes",
+                    "use machines of one kind",
                 )
             if not remote["opened"]:
                 raise build_data_failure(
                     "E402",
                     "executors can't read the data at its path",
-                    "put it where all machines reach it, such as a URI or a mounted folder",
+                    "put it where all machines can reach it, such as a URI or a mounted folder",
                 )
 
     def _probe(self, paths: Sequence[str]) -> list[Message]:
@@ -407,26 +409,29 @@ def check_settings(get: Callable[[str], str]) -> None:
         if os.environ.get(PLAIN_SHUFFLE) != "1":
             raise build_data_failure(
                 "E417",
-                f"{problem}: rows would lie readable where executors keep them",
-                f"change that, or set {PLAIN_SHUFFLE}=1 if the data may lie there",
+                f"{problem}: executors would keep rows unencrypted",
+                f"change that, or set {PLAIN_SHUFFLE}=1 if the data may be stored unencrypted",
             )
         if get(FALLBACK):
             raise build_data_failure(
                 "E417",
                 f"{problem}, and {FALLBACK} would copy rows to another place",
-                "leave that setting out",
+                "remove that setting",
             )
     for key, own in OWN_PROGRAMS.items():
         if get(key) not in ("", own):
             raise build_data_failure(
                 "E417",
-                f"{key} has tasks run by another program than Spark's, which may report values",
-                "leave that setting out",
+                f"{key} replaces Spark's own program for tasks; the other program may report "
+                "values",
+                "remove that setting",
             )
     for key, words in WRITES_VALUES.items():
         if any(word in get(key).lower() for word in words):
             raise build_data_failure(
-                "E417", f"{key} would write values of the data down", "leave that setting out"
+                "E417",
+                f"{key} would write values of the data to a log or disk",
+                "remove that setting",
             )
 
 

@@ -43,7 +43,9 @@ def read(text: str, names: Sequence[str]) -> Node:
     """The tree of a condition over figures of these names. Raises ExpressionError."""
     node = parse_tree(text, dict.fromkeys(names, ColumnType.FLOAT))
     if node.type not in (ColumnType.BOOLEAN, None):
-        raise ExpressionError("a condition is true or false", "such as value >= 20")
+        raise ExpressionError(
+            "a condition must be true or false", "write a condition such as value >= 20"
+        )
     for part in _iter_parts(node):
         number = part.op == "literal" and isinstance(part.value, int | float | None)
         if not (number or part.op in {"column", *_COMPUTED, *_OF_NULLS}):

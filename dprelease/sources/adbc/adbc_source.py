@@ -154,7 +154,7 @@ class Snapshot:
         except Failure:
             raise OSError("no connection was begun anew") from None
         except list_driver_errors():
-            raise OSError("the database gave no answer") from None
+            raise OSError("the database did not answer") from None
 
     def _begin(self) -> None:
         connection = self._transaction.enter_context(_connect(self._driver, self._database))

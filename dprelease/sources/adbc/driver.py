@@ -83,22 +83,22 @@ def name_field(name: str) -> str:
 def build_unreachable_failure(database: Database) -> Failure:
     """The database can't be read; why, is between its user and it."""
     hint = "check the URI, the server, the user and the password with the database's own client"
-    message = f"the database that {database.uri_env} leads to can't be reached or read"
+    message = f"the database that {database.uri_env} names can't be reached or read"
     return build_data_failure("E428", message, hint, URI_KEY)
 
 
 def build_no_table_failure(database: Database) -> Failure:
     """There is no such table or view, or its user may not read it."""
     name = ".".join(database.table)
-    message = f'the database has no table or view "{name}" that may be read'
-    hint = "write its name exactly, upper and lower case included; and grant SELECT on it"
+    message = f'the database has no table or view "{name}" that you may read'
+    hint = "write its name exactly, including upper and lower case; and grant SELECT on it"
     return build_data_failure("E429", message, hint, TABLE_KEY)
 
 
 def build_no_column_failure(database: Database, name: str, names: Iterable[str] = ()) -> Failure:
     """The table has no such column among its ``names``."""
     message = f'{".".join(database.table)} has no column "{name}"'
-    usual = "it must have exactly this name, upper and lower case included"
+    usual = "it must have exactly this name, including upper and lower case"
     hint = suggest_name(names, name, usual)
     return build_data_failure("E405", message, hint, TABLE_KEY)
 

@@ -90,7 +90,7 @@ class PostgreSQL:
             cursor.execute(f"SET LOCAL {name} = '{value}'")
         sent_as = SENT_AS.get(_read_encoding(cursor))
         if sent_as is None:
-            message = "the database has an encoding that is not read"
+            message = "the encoding of the database is not supported"
             raise build_data_failure("E408", message, f"use one in {', '.join(SENT_AS)}", URI_KEY)
         cursor.execute(f"SET LOCAL client_encoding = '{sent_as}'")
 

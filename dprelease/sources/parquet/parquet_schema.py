@@ -152,7 +152,7 @@ def _open_file(path: str, pattern: str) -> Any:
         file.schema_arrow.names  # noqa: B018 - raises where a name is no text
     except (OSError, ValueError, MemoryError):
         raise build_data_failure(
-            "E409", f"{pattern} is not a readable Parquet file", "it may be cut short or damaged"
+            "E409", f"{pattern} is not a readable Parquet file", "it may be incomplete or damaged"
         ) from None
     except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
         raise build_unknown_type_failure(pattern) from None

@@ -55,7 +55,7 @@ def choose_type(
             "E405",
             f'{pattern} has no column "{name}"',
             suggest_name(
-                schema.names, name, "it must have exactly this name, upper and lower case included"
+                schema.names, name, "it must have exactly this name, including upper and lower case"
             ),
         )
     if len(places) > 1:
@@ -88,7 +88,7 @@ def build_unknown_type_failure(pattern: str) -> Failure:
     """A file whose schema names a type that Arrow's library doesn't have."""
     return build_data_failure(
         "E412",
-        f"{pattern} has a column of a type that is not read, such as integers of 128 bits",
+        f"{pattern} has a column of an unsupported type, such as integers of 128 bits",
         "write the file without this column, or with decimals of 38 digits in its place",
     )
 

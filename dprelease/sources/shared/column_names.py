@@ -18,7 +18,7 @@ def suggest_name(names: Iterable[str | None], target: str, usual: str) -> str:
     if any(name and _fold(name) == _fold(target) for name in names):
         return (
             "a column there differs only in blanks, in upper and lower case or in how accents are "
-            "encoded: write its name as it stands there"
+            "encoded: write its name exactly so"
         )
     return usual
 

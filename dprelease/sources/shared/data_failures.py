@@ -28,8 +28,11 @@ def build_lost_failure(message: str = "the data could not be read to its end") -
 
 def build_unended_failure() -> Failure:
     """A packed file turned out after the charge to have a last line without an end."""
-    hint = "end it with one, pack it again, and run the same spec again: it costs nothing more"
-    message = "the last line of a packed file has no line feed"
+    hint = (
+        "end it with a line feed, compress it again, and run the same spec again: it costs "
+        "nothing more"
+    )
+    message = "the last line of a compressed file has no line feed"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E502", message, hint, key="data.path"))
 
 
@@ -43,7 +46,7 @@ def build_cluster_failure() -> Failure:
 def build_memory_failure(setting: str = "DPRELEASE_MEMORY") -> Failure:
     """Memory ran out after the charge; a retry with more of it, by the setting, is free."""
     hint = f"give it more, such as {setting}=2GB, and run the same spec again: it is free"
-    message = "the memory that may be used did not suffice to read the data"
+    message = "the available memory was too small to read the data"
     complaint = Complaint(OUT_OF_MEMORY, message, hint, key="data.path")
     return Failure(ExitCode.AFTER_CHARGE, complaint)
 

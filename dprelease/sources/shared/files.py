@@ -56,7 +56,7 @@ def resolve(source: Source) -> tuple[str, ...]:
                 _check_end(path, pattern)
     except OSError:
         raise build_data_failure(
-            "E402", f"{pattern} can't be read", "check that the file exists and may be read"
+            "E402", f"{pattern} can't be read", "check that the file exists and is readable"
         ) from None
     _check_once(paths, pattern)
     if remote:
@@ -94,8 +94,12 @@ def _iter_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
 def _check_once(paths: Sequence[str], pattern: str) -> None:
     """Refuse two files of which one may be the other, packed."""
     if len(set(map(strip_packing_suffix, paths))) < len(set(paths)):
-        message = f"{pattern} holds a file both packed and unpacked, or packed in two ways"
-        raise build_data_failure("E419", message, "keep one of them, or name the files by a glob")
+        message = (
+            f"{pattern} holds a file both compressed and uncompressed, or compressed in two ways"
+        )
+        raise build_data_failure(
+            "E419", message, "keep one of them, or select the files with a glob"
+        )
 
 
 def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False) -> None:
@@ -117,8 +121,8 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
         except OSError:
             if not unpack:
                 raise
-            hint = "it may be damaged or cut short: pack it again"
-            raise build_data_failure("E402", f"{pattern} can't be unpacked", hint) from None
+            hint = "it may be damaged or incomplete: compress it again"
+            raise build_data_failure("E402", f"{pattern} can't be decompressed", hint) from None
         if not content and not may_be_empty:
             raise build_data_failure(
                 "E403", f"{pattern} is empty (zero bytes)", "check how it was written"
@@ -133,7 +137,10 @@ def _check_end(path: str, pattern: str) -> None:
         stream.seek(-1, os.SEEK_END)
         if stream.read(1) != b"\n":
             message = f"the last line of a file of {pattern} has no line feed"
-            hint = "end it with one: how many records there are must not depend on what one says"
+            hint = (
+                "end it with a line feed: the number of records must not depend on the contents "
+                "of a record"
+            )
             raise build_data_failure("E434", message, hint)
 
 
@@ -175,7 +182,7 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
         places = find_places(names, name)
         if not places:
             where = "the header" if dialect.header else "[data] names"
-            usual = f"{where} must hold exactly this name, upper and lower case included"
+            usual = f"{where} must hold exactly this name, including upper and lower case"
             hint = suggest_name(names, name, usual)
             raise build_data_failure("E405", f'{source.pattern} has no column "{name}"', hint)
         if len(places) > 1:
@@ -203,7 +210,7 @@ def _read_names(
         )
     if len(set(names)) < len(names):
         raise build_data_failure(
-            "E406", f"a column name stands twice in the header of {pattern}", "rename one of them"
+            "E406", f"a column name occurs twice in the header of {pattern}", "rename one of them"
         )
     return names
 

@@ -47,10 +47,12 @@ def find_partitions(
             message = f'{pattern} has a folder of column "{name}" inside of another one'
             raise build_data_failure("E406", message, "rename one of them")
         if counts != {1}:
-            message = f'some files of {pattern} lie in folders of column "{name}", others do not'
+            message = (
+                f'some files of {pattern} lie in folders of column "{name}", but others do not'
+            )
             raise build_data_failure("E407", message, "write all of them in such folders, or none")
         if column.zone is not None:
-            message = f'column "{name}" of {pattern} has no zone: folders have its values'
+            message = f'column "{name}" of {pattern} has no zone: folder names give its values'
             raise build_data_failure("E412", message, f"leave zone out of [columns.{name}]")
         partitions[name] = {path: texts[0] for path, texts in pairs_by_path.items()}
     return partitions

@@ -73,7 +73,7 @@ class Parts(ZipFile):
         """Refuse a part that would be larger than that; more than it says is never unpacked."""
         part = self.getinfo(name)
         if part.file_size > limit or part.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-            raise ValueError("too large, or packed as no workbook is")
+            raise ValueError("too large, or not compressed like a workbook")
 
 
 @contextmanager

@@ -83,7 +83,8 @@ class Xlsx:
             if column.zone is not None and column.expression is None:
                 raise build_data_failure(
                     "E412",
-                    f'column "{column.name}" of {source.pattern} has no zone: a sheet knows none',
+                    f'column "{column.name}" of {source.pattern} has no zone: a sheet stores no '
+                    "zones",
                     f"leave zone out of [columns.{column.name}]",
                 )
         places = tuple(_place(path, source, names) for path in resolve(source))
@@ -122,7 +123,7 @@ def _read_header(parts: Parts, sheet: Sheet) -> Row:
 def _choose_sheet(sheets: dict[str, Sheet], source: Source) -> Sheet:
     if not sheets:
         hint = "save it again as an Excel workbook, not as a strict one"
-        raise build_data_failure("E409", f"{source.pattern} has no sheet that is read", hint)
+        raise build_data_failure("E409", f"{source.pattern} has no sheet that can be read", hint)
     if source.sheet is None and len(sheets) == 1:
         return next(iter(sheets.values()))
     if source.sheet is None:
@@ -130,7 +131,7 @@ def _choose_sheet(sheets: dict[str, Sheet], source: Source) -> Sheet:
         raise build_data_failure("E433", f"{source.pattern} has several sheets", hint, "data.sheet")
     if source.sheet not in sheets:
         message = f'{source.pattern} has no sheet "{source.sheet}"'
-        hint = "it must have exactly this name, upper and lower case included"
+        hint = "it must have exactly this name, including upper and lower case"
         raise build_data_failure("E433", message, hint, "data.sheet")
     return sheets[source.sheet]
 
@@ -138,7 +139,7 @@ def _choose_sheet(sheets: dict[str, Sheet], source: Source) -> Sheet:
 def _find_column(header: Row, name: str, pattern: str) -> int:
     columns = [list(header)[place] for place in find_places(list(header.values()), name)]
     if not columns:
-        usual = "the first row must hold exactly this name, upper and lower case included"
+        usual = "the first row must hold exactly this name, including upper and lower case"
         hint = suggest_name(header.values(), name, usual)
         raise build_data_failure("E405", f'{pattern} has no column "{name}"', hint)
     if len(columns) > 1:

@@ -58,9 +58,11 @@ def check_period(period: str | None, parts: Parts) -> str | None:
     data, output, ledger = parts.data, parts.output, parts.ledger
     if ledger.model.dataset is not None and PERIOD in ledger.model.dataset:
         message = (
-            f"the dataset has {PERIOD} in its name: each period would have a budget of its own"
+            f"the name of the dataset contains {PERIOD}, so each period would have its own budget"
         )
-        hint = "give all periods one name; disjoint_periods says that no unit is in two of them"
+        hint = (
+            "use one name for all periods; disjoint_periods declares that no unit is in two of them"
+        )
         ledger.complain("E226", message, hint, "dataset")
     places: list[tuple[Part[DataSection] | Part[OutputSection], str, str | None]] = [
         (data, "path", data.model.path),
@@ -70,7 +72,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
     ]
     with_period = [(part, key) for part, key, text in places if text is not None and PERIOD in text]
     if period is None or not with_period:
-        why = "no period is given" if period is None else "no path or snapshot has it"
+        why = "no period is given" if period is None else "no path or snapshot contains it"
         hint = "give the period on the command line: --period 2026-01"
         if period is not None:
             hint = f"write {PERIOD} in the path or snapshot too"
@@ -78,7 +80,7 @@ def check_period(period: str | None, parts: Parts) -> str | None:
             *((part, (key,)) for part, key in with_period),
             *_iter_period_texts(parts),
         ]:
-            part.complain("E226", f"{PERIOD} is not filled: {why}", hint, *keys)
+            part.complain("E226", f"{PERIOD} can't be filled: {why}", hint, *keys)
     if period is None:
         return None
     if not SAFE_NAME.fullmatch(period) or ".." in period:
@@ -130,7 +132,7 @@ def resolve_data(part: Part[DataSection], base: str, period: str | None) -> Data
         part.complain("E228", f"{show(path)} is not a local path", hint, "path")
         return None
     if remote and _has_credentials(path):
-        hint = "credentials belong to the machine: set them in its environment"
+        hint = "set credentials in the environment of the machine"
         part.complain("E228", "a URI of data must not hold credentials", hint, "path")
         return None
     data_format = part.attempt(lambda: _format(part, path), "path")
@@ -144,7 +146,7 @@ def _check_place(part: Part[DataSection]) -> bool:
     form = SOURCES[part.model.format or "csv"]
     others = sorted({key for other in SOURCES.values() for key in other.place} - {*form.place})
     for key in part.list_given(*others) if part.is_sound("format") else ():
-        message = f"{key} says where other data is: this is {form.title}"
+        message = f"{key} is for another source of data, but this is {form.title}"
         part.complain("E111", message, "leave it out", key, at="key")
     missing = [key for key in form.place if not part.list_given(key)]
     for key in missing if part.is_sound(*missing) else ():
@@ -157,11 +159,15 @@ def _read_frame(part: Part[DataSection], _period: str | None, snapshot: str | No
     model = part.model
     _check_options(part, "frame")
     if model.engine in ON_CLUSTERS:
-        message = f'engine = "{model.engine}" reads no table of a program'
-        part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
+        message = f'engine = "{model.engine}" can\'t read a table from a program'
+        part.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
     if snapshot is None and part.is_sound("snapshot"):
-        hint = "name the version of the table: another table is another release by it alone"
-        part.complain("E110", "[data] has no `snapshot`, and no file", hint, at="key")
+        hint = (
+            "name the version of the table: only the snapshot distinguishes one table from another"
+        )
+        part.complain(
+            "E110", "[data] has no `snapshot`, and the data is not in a file", hint, at="key"
+        )
         return None
     return Data(Source("frame://", "frame"), "", model.engine, snapshot, model.design_effect)
 
@@ -172,11 +178,11 @@ def _read_database(
     model = part.model
     _check_options(part, "adbc")
     if model.engine in ON_CLUSTERS:
-        message = f'engine = "{model.engine}" reads no databases'
-        part.complain("E111", message, 'leave engine out: "duckdb" does', "engine")
+        message = f'engine = "{model.engine}" can\'t read databases'
+        part.complain("E111", message, 'leave engine out: "duckdb" can', "engine")
     if not _VARIABLE.fullmatch(model.uri_env or ""):
         message = "uri_env is not the name of an environment variable"
-        hint = "write the name, such as SURVEY_URI; the URI itself stands in no file"
+        hint = "write the name, such as SURVEY_URI; the URI itself must not be in a file"
         part.complain("E228", message, hint, at="key")  # its line, which is shown, may be a URI
         return None
     text = fill_period(model.table or "", period)
@@ -238,20 +244,20 @@ def _format(part: Part[DataSection], path: str) -> str | None:
     path = split_options(path)[0]
     suffix = get_suffix(path.rstrip("/"))
     if suffix in _COMPRESSED:
-        message = f"compressed files ({suffix}) are not read"
-        raise Refused(message, "unpack it, or pack CSV as .csv.gz or .csv.zst", "E228")
+        message = f"compressed files ({suffix}) are not supported"
+        raise Refused(message, "decompress it, or compress CSV as .csv.gz or .csv.zst", "E228")
     declared = part.model.format
     if declared is None and "format" not in part.bad:
         declared = SUFFIXES.get(suffix)
         if declared is None or path.endswith("/"):
             subject = f"the suffix {show(suffix)}" if suffix else "a path without suffix"
-            message = f"{subject} does not say which format the data has"
+            message = f"{subject} does not show the format of the data"
             hint = " or ".join(f'format = "{name}"' for name in SOURCES)
             raise Refused(message, hint, "E228")
     packed = detect_packing(path)
     if declared is not None and packed and packed not in SOURCES[declared].packed:
-        message = f"compressed {SOURCES[declared].title} files ({packed}) are not read"
-        raise Refused(message, "unpack it", "E228")
+        message = f"compressed {SOURCES[declared].title} files ({packed}) are not supported"
+        raise Refused(message, "decompress it", "E228")
     if declared is not None:
         _check_options(part, declared)
     return declared
@@ -283,7 +289,7 @@ def _read_dialect(part: Part[DataSection]) -> Dialect:
     encoding = _ENCODINGS.get(encoding_name.strip().lower())
     if encoding is None:
         message = f"encoding {show(encoding_name)} is not read"
-        part.complain("E229", message, "utf-8, latin-1 or cp1252", "encoding")
+        part.complain("E229", message, "use utf-8, latin-1 or cp1252", "encoding")
     nulls = ("",) if model.null_values is None else model.null_values
     for number, text in enumerate(nulls):
         if UNPRINTABLE.search(text):
@@ -305,12 +311,12 @@ def _read_max_lines(part: Part[DataSection], quote: str) -> int:
     model = part.model
     if not model.multiline:
         if model.max_lines_per_record is not None and part.is_sound("multiline"):
-            message = "max_lines_per_record, but records have one line"
+            message = "max_lines_per_record has no effect, because each record has one line"
             hint = "add multiline = true, or leave it out"
             part.complain("E111", message, hint, "max_lines_per_record", at="key")
         return 1
     if not quote:
-        message = "line breaks stand between quotes, but fields are never quoted"
+        message = "multiline needs quotes, but fields are never quoted"
         part.complain("E111", message, "leave multiline or quote out", "multiline", at="key")
     return RECORD_LINES if model.max_lines_per_record is None else model.max_lines_per_record
 
@@ -321,7 +327,7 @@ def _read_thousands(model: DataSection) -> str | None:
         hint = '".", ",", "_", an apostrophe, or a blank, which may be one that does not break'
         raise Refused(f"thousands {show(separator)} is not a mark between digits", hint, "E229")
     if separator and separator == (model.decimal or "."):
-        message = f"thousands {show(separator)} is the decimal mark too"
+        message = f"thousands {show(separator)} is also the decimal mark"
         other = "," if separator == "." else "."
         raise Refused(message, f"write decimal = {show(other)}, or leave thousands out", "E229")
     return separator
@@ -330,10 +336,12 @@ def _read_thousands(model: DataSection) -> str | None:
 def _check_mark(part: Part[DataSection], key: str, mark: str, delimiter: str, quote: str) -> None:
     """Complain of a mark of numbers that is also what parts or quotes fields."""
     if mark == quote:
-        part.complain("E229", f"{key} {show(mark)} is the quote too", "choose another", key)
+        part.complain("E229", f"{key} {show(mark)} is also the quote", "choose another", key)
     elif mark == delimiter and not part.model.quote:
-        message = f"{key} {show(mark)} is the delimiter too, which parts numbers into two fields"
-        hint = 'delimiter = ";"; or state quote = \'"\', if each such number stands in quotes'
+        message = (
+            f"{key} {show(mark)} is also the delimiter, which would split numbers into two fields"
+        )
+        hint = 'write delimiter = ";", or state quote = \'"\', if each such number stands in quotes'
         part.complain("E229", message, hint, key)
 
 
@@ -343,7 +351,7 @@ def _read_delimiter(separator: str | None, quote: str, tabs: bool) -> str:
     is_character = len(separator) == 1 and (" " <= separator <= "~" or separator == "\t")
     if not is_character or separator == quote or separator.isalnum():
         message = f"delimiter {show(separator)} is not one ASCII character other than the quote"
-        raise Refused(message, 'such as ",", ";" or "\\t"', "E229")
+        raise Refused(message, 'write, for example, ",", ";" or "\\t"', "E229")
     return separator
 
 
@@ -358,17 +366,17 @@ def _read_names(part: Part[DataSection], header: bool) -> tuple[str, ...] | None
     names = part.model.names
     if names is None:
         if not header and part.is_sound("names"):
-            hint = 'names = ["...", "..."], one for each column of the file'
-            part.complain("E110", "header = false without `names`", hint, "header")
+            hint = 'write names = ["...", "..."], one for each column of the file'
+            part.complain("E110", "header = false needs `names`", hint, "header")
         return None
     if header and "header" not in part.bad:
-        hint = "leave it out, or say header = false"
-        part.complain("E111", "names, but the file has a header", hint, "names")
+        hint = "leave it out, or write header = false"
+        part.complain("E111", "names has no effect, because the file has a header", hint, "names")
     seen: set[str] = set()
     for number, name in enumerate(names):
         if not name.strip() or UNPRINTABLE.search(name):
             message = f"{show(name)} can't be the name of a column"
-            hint = "not empty, no control characters"
+            hint = "write a name that is not empty and has no control characters"
             part.complain("E107", message, hint, "names", number)
         elif name.casefold() in seen:
             part.complain("E231", f"{show(name)} is named twice", "rename one", "names", number)

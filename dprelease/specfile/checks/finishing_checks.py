@@ -51,18 +51,20 @@ RULES: Mapping[str, Rule] = {
         lambda query, statistic: statistic.adds_up and not query.private,
         "only counts of records and sums, over public groups, add up over tables",
     ),
-    "nonnegative": Rule(_is_nonnegative, "only counts, and sums with a lower bound of 0 or more"),
-    "integer": Rule(lambda _, statistic: statistic.one_number, "only counts and sums"),
+    "nonnegative": Rule(
+        _is_nonnegative, "it is only for counts, and for sums with a lower bound of 0 or more"
+    ),
+    "integer": Rule(lambda _, statistic: statistic.one_number, "it is only for counts and sums"),
     "hide_below": Rule(
         lambda _, statistic: statistic.one_number,
-        "only counts and sums; of other figures write publish_if, such as "
+        "it is only for counts and sums; use publish_if for other figures, such as "
         'publish_if = "count >= 20"',
     ),
     "publish_if": Rule(lambda _, __: True, ""),
     "round_to": Rule(lambda _, statistic: not statistic.names, "names can't be rounded"),
     "flag_unreliable_at": Rule(
         lambda _, statistic: not statistic.in_ranks,
-        "the half-width of a quantile in values is private, so that it has no flag",
+        "the half-width of a quantile in values is private, so it has no flag",
     ),
 }
 
@@ -102,7 +104,9 @@ def _check_both(parts: Parts) -> None:
     for part in _list_homes(parts):
         if len(part.list_given(*SHOWING)) > 1:
             hint = 'keep one; "value >= 20" in publish_if says the same as hide_below = 20'
-            part.complain("E111", "both publish_if and hide_below", hint, "hide_below")
+            part.complain(
+                "E111", "the query has both publish_if and hide_below", hint, "hide_below"
+            )
 
 
 def _check_used(queries: Sequence[Query], parts: Parts) -> None:
@@ -113,12 +117,12 @@ def _check_used(queries: Sequence[Query], parts: Parts) -> None:
             if getattr(part.model, key) and not any(
                 _is_fitting(RULES[key], query) for query in tables
             ):
-                message = f"{key} of a {part.model.statistic}: {RULES[key].reason}"
+                message = f"a {part.model.statistic} can't have `{key}`: {RULES[key].reason}"
                 part.complain("E260", message, "leave it out", key)
     for key in parts.postprocess.list_given(*KEYS):
         rule = RULES[key]
         if queries and not any(_is_fitting(rule, query) for query in queries):
-            message = f"{key} is for no query of the spec: {rule.reason}"
+            message = f"no query of the spec can have `{key}`: {rule.reason}"
             parts.postprocess.complain("E260", message, "leave it out", key, at="key")
 
 
@@ -181,16 +185,19 @@ def _find_wrong_condition(query: Query, queries: Sequence[Query], home: Home) ->
     except ExpressionError as error:
         hint = error.hint
         if "under [columns]" in hint:
-            hint = f"in the rows of {query.column_name} there are {word(join_names(sorted(names)))}"
+            hint = (
+                f"the rows of {query.column_name} have the figures "
+                f"{word(join_names(sorted(names)))}"
+            )
         message = error.message.replace("unknown column", "no figure")
         return home, "E215", f"{message}, for query {show(query.column_name)}", hint
     minimums = {"noise_moe": Fraction(0)}
     if query.finish.nonnegative:
         minimums |= {"value": Fraction(0), query.column_name: Fraction(0)}
     if not node.list_columns():
-        return home, "E261", "publish_if names no figure", "such as value >= 20"
+        return home, "E261", "publish_if names no figure", "write a condition such as value >= 20"
     if is_never_true(node, minimums):
-        message = f"publish_if never holds, so that {show(query.column_name)} would be empty"
+        message = f"publish_if is never true, so {show(query.column_name)} would be empty"
         return home, "E261", message, "correct the condition, or leave the query out"
     return None
 
@@ -208,12 +215,12 @@ def _list_agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     together = [members for members in groups.values() if len(members) > 1]
     section = parts.postprocess
     if section.model.consistent and groups and not together:
-        message = "consistent, but no two tables count the same records"
+        message = "consistent has no effect: no two tables count the same records"
         section.complain("E262", message, _describe_difference(queries), "consistent")
     for query in alone:
         own = _find_own(query, parts)
         if own is not None and own.model.consistent:
-            message = f"no other table is of the same records as {show(query.name)}"
+            message = f"no other table counts the same records as {show(query.name)}"
             own.complain("E262", message, _describe_difference(queries), "consistent")
     for members in together:
         _check_group(members, parts)
@@ -249,7 +256,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
     home, numbers, axes = _find_home(last, parts, "consistent"), *number_axes(members)
     alike = {(query.finish.nonnegative, query.finish.integer) for query in members}
     if len(alike) > 1:
-        message = "tables that agree, but not all of them nonnegative and integer alike"
+        message = "tables that agree must have the same nonnegative and integer"
         names = word(join_names([query.name for query in members]))
         hint = f"write both in [postprocess], or the same in {names}"
         home.complain("E262", message, hint, "consistent")
@@ -259,7 +266,7 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
         columns = [column for column, _ in numbers]
         sets = [" by ".join(columns[i] for i in sorted(table)) for table in circle.tables]
         tables = word(join_names(sets))
-        message = f"the tables {tables} overlap in a circle: nothing makes sure they agree"
+        message = f"the tables {tables} overlap in a circle, so they can't be made to agree"
         hint = f"leave one out, or add a table by all of {word(join_names(columns))}"
         home.complain("E262", message, hint, "consistent")
     open_columns = {
@@ -270,14 +277,15 @@ def _check_group(members: Sequence[Query], parts: Parts) -> None:
     }
     why = ""
     if parts.privacy.model.unit == "column":
-        why = "of a unit's rows each table keeps a choice of its own"
+        why = "each table keeps its own choice of a unit's rows"
     elif open_columns:
         names = word(join_names(sorted(map(show, open_columns))))
         why = f"records with undeclared values or nulls of {names} are in one and not in the other"
     if why:
         hint = (
-            "consistent takes the tables as of the same records: declare other and nulls, or be "
-            "sure that all are declared; the report says if totals are further apart than noise"
+            "consistent assumes that the tables have the same records: declare other and nulls, "
+            "or be "
+            "sure that all are declared; the report states if totals differ by more than noise"
         )
         message = f"tables of {first.name} and {last.name} may not have the same records: {why}"
         home.warn("W220", message, hint, "consistent")

@@ -75,8 +75,8 @@ def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Ite
         label = labels.get(key, key)
         first = read.setdefault(normalize(label).casefold(), key)
         if first != key:
-            message = f"keys {show(first)} and {show(key)} would both be read as {show(label)}"
-            part.complain("E280", message, "give each a label of its own", "labels")
+            message = f"keys {show(first)} and {show(key)} would both be shown as {show(label)}"
+            part.complain("E280", message, "give each its own label", "labels")
             return
 
 
@@ -89,7 +89,7 @@ def _read_figure(part: Part[QuerySection], period: str | None) -> tuple[str, Col
         return None
     for key in keys if statistic is not None and statistic.names else ():
         if key != "title":
-            message = f"{key} of a {model.statistic}: what it publishes are names, not numbers"
+            message = f"a {model.statistic} can't have `{key}`: it publishes names, not numbers"
             part.complain("E281", message, "leave it out", key)
     title = None if model.title is None else fill_period(model.title, period)
     decimals = 0 if by_state and model.decimals is None else model.decimals  # counts of fields

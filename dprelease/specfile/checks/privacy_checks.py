@@ -11,15 +11,17 @@ from dprelease.specfile.schema.sections import BoundingSection, PrivacySection, 
 from dprelease.specfile.schema.structure import Part, Parts
 from dprelease.statistics.statistic_registry import STATISTICS
 
-_COLUMN_HINT = 'unit_column = "..." names the column that says whose row it is'
+_COLUMN_HINT = 'write unit_column = "...", the name of the column that identifies the unit of a row'
 _BOUNDING_HINT = (
-    "add it with max_rows_per_unit, how many rows of one unit count, and max_groups_per_unit, in "
-    "how many groups of a table; larger numbers leave less out and need more noise"
+    "add it with max_rows_per_unit, the rows of one unit that count, and max_groups_per_unit, the "
+    "groups of a table that they are in; larger numbers leave out less and need more noise"
 )
-_GROUPS_HINT = "in how many groups of a table the rows of one unit count; others are left out"
+_GROUPS_HINT = (
+    "write the number of groups of a table in which the rows of one unit count; others are left out"
+)
 _ROWS_HINT = (
-    "add it with max_rows_per_unit, how many rows of one unit go into a table; each row has that "
-    "part of epsilon, so larger numbers leave less out and need more noise"
+    "add it with max_rows_per_unit, the rows of one unit that go into a table; each row has that "
+    "part of epsilon, so larger numbers leave out less and need more noise"
 )
 
 
@@ -32,17 +34,19 @@ def check_unit(parts: Parts, data: Data | None) -> None:
     model = part.model
     if model.unit == "row":
         for key in part.list_given("unit_column", "bounding"):
-            hint = 'unit = "column" protects all rows of one unit; else leave it out'
-            part.complain("E111", f"{key}, but the unit is a row", hint, key, at="key")
+            hint = 'unit = "column" protects all rows of one unit; otherwise leave it out'
+            part.complain(
+                "E111", f"{key} has no effect, because the unit is a row", hint, key, at="key"
+            )
     if model.unit != "column":
         return
     if model.unit_column is not None:
         _check_column(model.unit_column, parts.columns, data, part)
     elif part.is_sound("unit_column"):
-        part.complain("E110", 'unit = "column" without `unit_column`', _COLUMN_HINT, "unit")
+        part.complain("E110", 'unit = "column" needs `unit_column`', _COLUMN_HINT, "unit")
     if model.bounding is None and part.is_sound("bounding"):
         hint = _BOUNDING_HINT if grouped else _ROWS_HINT
-        part.complain("E110", 'unit = "column" without [privacy.bounding]', hint, "unit")
+        part.complain("E110", 'unit = "column" needs [privacy.bounding]', hint, "unit")
     if model.bounding is not None and model.bounding.max_groups_per_unit is None and grouped:
         message = "[privacy.bounding] has no `max_groups_per_unit`"
         part.complain("E110", message, _GROUPS_HINT, "bounding", at="key")
@@ -85,14 +89,16 @@ def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
     """
     privacy, model = parts.privacy, parts.privacy.model
     if model.epsilon is not None and model.rho is not None:
-        privacy.complain("E224", "both epsilon and rho as the total", "keep one of them", "rho")
+        privacy.complain(
+            "E224", "[privacy] states both epsilon and rho as the total", "keep one of them", "rho"
+        )
     if model.rho is not None and model.accounting == "pure":
-        hint = 'accounting = "auto", or a total epsilon'
+        hint = 'write accounting = "auto", or a total epsilon'
         privacy.complain("E224", "rho is not a pure budget", hint, "rho")
     in_rho = model.rho is not None or any(query.model.rho is not None for query in parts.queries)
     if in_rho and model.epsilon is None and model.delta == 0:
-        message = "rho with delta = 0: a loss in rho is an epsilon only at a delta above 0"
-        hint = "state a delta, or leave it out for 1e-6; for none, state budgets in epsilon"
+        message = "rho needs a delta above 0, at which it implies an epsilon"
+        hint = "state a delta, or leave it out for 1e-6; for a delta of 0, state budgets in epsilon"
         privacy.complain("E224", message, hint, "delta")
     for number, query in enumerate(parts.queries):
         _check_terms(query)
@@ -103,7 +109,7 @@ def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
         sound = privacy.is_sound("epsilon", "rho") and query.is_sound("epsilon", "rho", "accuracy")
         if number not in paid_places and not keys and sound:
             hint = "state epsilon or rho in [privacy], or epsilon, rho or accuracy in this query"
-            message = "the query has no budget, and there is no total to share"
+            message = "the query has no budget, and [privacy] has no total to share"
             query.complain("E223", message, hint, at="key")
 
 
@@ -112,18 +118,19 @@ def _check_terms(query: Part[QuerySection]) -> None:
     keys = query.list_given("epsilon", "rho", "accuracy", "weight")
     for extra in keys[1:]:
         hint = (
-            "a query states epsilon, rho, an accuracy, or its weight in what is left of the total"
+            "a query states only one of: epsilon, rho, an accuracy, or its weight in the rest of "
+            "the total"
         )
-        query.complain("E224", f"both {keys[0]} and {extra}", hint, extra)
+        query.complain("E224", f"the query states both {keys[0]} and {extra}", hint, extra)
     if model.delta is None:
         return
     if model.mechanism == "laplace" and model.delta > 0:
         hint = "leave delta out, or use the gaussian mechanism"
         query.complain("E225", "Laplace noise needs no delta", hint, "delta")
     elif model.rho is not None:
-        query.complain("E224", "both rho and delta", "rho needs no delta", "delta")
+        query.complain("E224", "the query states both rho and delta", "rho needs no delta", "delta")
     elif model.epsilon is None and model.mechanism != "gaussian" and query.is_sound("epsilon"):
-        query.complain("E224", "delta without epsilon", "state epsilon as well", "delta")
+        query.complain("E224", "a delta needs an epsilon", "state epsilon as well", "delta")
 
 
 def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -> None:
@@ -141,8 +148,8 @@ def _check_mechanism(query: Part[QuerySection], privacy: Part[PrivacySection]) -
     if model.mechanism != "gaussian":
         return
     if total.accounting == "pure":
-        message = 'accounting = "pure" has no room for Gaussian noise'
-        hint = 'mechanism = "laplace", or accounting = "auto"'
+        message = 'accounting = "pure" does not allow Gaussian noise'
+        hint = 'write mechanism = "laplace", or accounting = "auto"'
         query.complain("E225", message, hint, "mechanism")
     has_delta = model.delta or total.delta or model.rho is not None or total.rho is not None
     if not has_delta and query.is_sound("delta", "rho") and privacy.is_sound("delta", "rho"):

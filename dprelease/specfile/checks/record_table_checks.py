@@ -83,7 +83,7 @@ class _Columns:
         for name in table if isinstance(table, Mapping) else ():
             if name not in names:
                 hint = suggest_word(name, names, "add it to columns, or leave it out")
-                message = f"{key} of {show(name)}, which is not among the columns of the table"
+                message = f"{key} names {show(name)}, which is not a column of the table"
                 self.part.complain("E244", message, hint, key, name)
 
     def _find(self, number: int, name: str) -> DeclaredColumn | None:
@@ -92,8 +92,11 @@ class _Columns:
             self.part.complain("E231", f"{show(name)} is named twice", "keep one", *spot)
             return None
         if name == self.context.unit_column:
-            message = f"{show(name)} tells units apart: no table of records may hold an identifier"
-            hint = "leave it out; even perturbed it could point at somebody"
+            message = (
+                f"{show(name)} identifies units: a record-level table must not contain an "
+                "identifier"
+            )
+            hint = "leave it out; even perturbed, it could identify somebody"
             self.part.complain("E246", message, hint, *spot)
             return None
         return find_column(name, self.context.columns, self.part, *spot)
@@ -110,8 +113,8 @@ class _Columns:
         if group is not None and len(group.labels) > 1:
             return PerturbedColumn(name, group, None, mechanism, weight)
         if group is not None:
-            message = f"{show(name)} has {len(group.labels)} label: every answer is the same"
-            hint = 'declare all values, or where undeclared ones go: other = "..."'
+            message = f"{show(name)} has {len(group.labels)} label: every answer would be the same"
+            hint = 'declare all values, or a label for undeclared values: other = "..."'
             self.part.complain("E247", message, hint, "columns", number)
             return None
         boundless = _is_boundless(declared)
@@ -119,10 +122,10 @@ class _Columns:
         if mechanism in OF_NUMBERS or by_bounds:
             return self._number(declared, mechanism, weight, spot)
         if declared.keyless and boundless:  # else its keys or bins were refused
-            message = f"{show(name)} has neither public values nor bounds, and it takes one of them"
+            message = f"{show(name)} has neither public values nor bounds, and needs one of them"
             self.part.complain("E245", message, _declare(declared.column), "columns", number)
         elif declared.keyless:
-            message = f"{mechanism} needs keys or bins, and {show(name)} has bounds alone"
+            message = f"{mechanism} needs keys or bins, but {show(name)} has only bounds"
             hint = f"declare bins for ranges; or use {join_quoted(sorted(OF_NUMBERS))}"
             self.part.complain("E243", message, hint, *spot)
         return None
@@ -139,7 +142,7 @@ class _Columns:
                 have, hint = "has none", f"declare both, from a public rule; or {hint}"
             else:
                 have = f"is a {column.type.value}"
-            message = f"{mechanism} needs lower and upper, and {show(column.name)} {have}"
+            message = f"{mechanism} needs lower and upper, but {show(column.name)} {have}"
             self.part.complain("E243", message, hint, *spot)
             return None
         # Without a grid its bounds were refused.
@@ -168,7 +171,9 @@ def _declare(column: Column) -> str:
     if column.type in NUMERIC_TYPES:
         return "declare lower and upper, from a public rule; or keys or bins"
     if column.type is ColumnType.STRING:
-        return 'declare keys or keys_file, from a public list; other = "..." takes all else'
+        return (
+            'declare keys or keys_file, from a public list; other = "..." collects all other values'
+        )
     return "declare bins or keys, from a public rule"
 
 
@@ -193,7 +198,7 @@ def _check_names(parts: Parts, queries: Sequence[Query]) -> None:
             perturb.complain("E220", message, "choose another name for the table", "name")
         elif name.casefold() in places:
             message = f"{show(name)} is already the name of {places[name.casefold()]}"
-            hint = "choose another name for the table; upper and lower case don't count"
+            hint = "choose another name for the table; upper and lower case are not distinguished"
             perturb.complain("E250", message, hint, "name")
         else:
             places[name.casefold()] = "another [[perturb]]"
@@ -203,12 +208,12 @@ def _check_adjacency(parts: Parts) -> None:
     """A table of records shows how many there are: only replace-one is then protected."""
     if parts.privacy.model.adjacency != "add-remove":
         return
-    problem = "a table of records shows how many there are, which add-remove would protect"
+    problem = "a record-level table shows the number of records, which add-remove would protect"
     if parts.perturbs_only:
         message = f'{problem}: adjacency is taken as "replace-one"'
         parts.privacy.warn("W215", message, 'write adjacency = "replace-one"', "adjacency")
     else:
-        hint = 'adjacency = "replace-one"; or two specs, one of them with all [[perturb]]'
+        hint = 'write adjacency = "replace-one", or move all [[perturb]] to a second spec'
         parts.privacy.complain("E242", problem, hint, "adjacency")
 
 
@@ -223,39 +228,46 @@ def _check_budget(
     if model.truth is not None:
         _check_truth_alone(part)
     elif model.delta and model.epsilon is None and part.is_sound("epsilon", "truth"):
-        part.complain("E224", "delta without epsilon", "state epsilon as well", "delta")
+        part.complain("E224", "a delta needs an epsilon", "state epsilon as well", "delta")
     if model.delta and total.accounting == "pure":
-        message = 'accounting = "pure" has no room for the delta of a table'
+        message = 'accounting = "pure" does not allow the delta of a table'
         part.complain("E225", message, 'leave delta out, or accounting = "auto"', "delta")
     elif model.delta and (total.rho is not None or total.accounting == "zcdp"):
         hint = 'leave delta out; or accounting = "auto" and a total epsilon with a delta'
-        part.complain("E225", "a table with a delta has no rho", hint, "delta")
+        part.complain(
+            "E225", "a table with a delta can't be part of a budget in rho", hint, "delta"
+        )
     if part.list_given("epsilon", "truth") or not part.is_sound("epsilon", "truth"):
         return
     if not alone:
-        message = "the table has no budget, and takes no share of the total beside others"
+        message = (
+            "the table has no budget, and only a [[perturb]] that is alone in a spec can use the "
+            "total"
+        )
         hint = "state epsilon, or truth, in this [[perturb]]"
     elif total.epsilon is not None or not privacy.is_sound("epsilon", "rho"):
         return
     elif total.rho is not None:
-        message = "the table has no budget, and a total rho is none for answers of records"
+        message = (
+            "the table has no budget, and a total in rho can't be used for record-level tables"
+        )
         hint = "state epsilon, or truth, in this [[perturb]]; or a total epsilon"
     else:
-        message = "the table has no budget, and there is no total"
+        message = "the table has no budget, and [privacy] has no total"
         hint = "state epsilon in [privacy], or epsilon or truth in this [[perturb]]"
     part.complain("E223", message, hint, at="key")
 
 
 def _check_truth_alone(part: Part[PerturbSection]) -> None:
     if part.model.epsilon is not None:
-        hint = "keep one: epsilon, or the chance of the true answer, which fixes epsilon"
-        part.complain("E224", "both epsilon and truth", hint, "truth")
+        hint = "keep epsilon, or truth, which determines epsilon"
+        part.complain("E224", "the table states both epsilon and truth", hint, "truth")
     if part.model.delta:
         hint = "leave delta out; or state epsilon instead of truth"
-        part.complain("E224", "both truth and delta", hint, "delta")
+        part.complain("E224", "the table states both truth and delta", hint, "delta")
     if part.model.weights is not None:
-        hint = "leave weights out: truth is that of every column"
-        part.complain("E224", "both truth and weights", hint, "weights")
+        hint = "leave weights out: truth applies to every column"
+        part.complain("E224", "the table states both truth and weights", hint, "weights")
 
 
 def _check_truth(part: Part[PerturbSection], columns: Sequence[PerturbedColumn]) -> None:
@@ -264,17 +276,18 @@ def _check_truth(part: Part[PerturbSection], columns: Sequence[PerturbedColumn])
     for column in columns if truth is not None else ():
         name = show(column.name)
         if column.group is None:
-            message = f"truth, but {name} is a number, which has no true answer"
+            message = f"truth can't be used: {name} is a number, which has no true answer"
             hint = "state epsilon instead, or declare bins; or make two tables"
         elif column.mechanism is Mechanism.SUBSET_SELECTION:
-            message = f"truth, but {name} is answered by a set of labels"
-            hint = 'mechanism = "randomized-response"; or state epsilon instead of truth'
+            message = f"truth can't be used: {name} is answered by a set of labels"
+            hint = 'write mechanism = "randomized-response", or state epsilon instead of truth'
         elif truth == Fraction(1, len(column.group.labels)):
             message = (
-                f"truth {show_fraction(truth)} is that of a pure guess among the "
-                f"{len(column.group.labels)} labels of {name}: the answers would say nothing"
+                f"truth {show_fraction(truth)} is the chance of a pure guess among the "
+                f"{len(column.group.labels)} labels of {name}: the answers would carry no "
+                "information"
             )
-            hint = "more than that, such as truth = 0.75"
+            hint = "write a larger chance, such as truth = 0.75"
         else:
             continue
         part.complain("E248", message, hint, "truth")

@@ -27,14 +27,16 @@ def check_usage(parts: Parts, data: Data | None) -> None:
     """Warn of what is not described, and of keys that no record can match."""
     sector = parts.release.model.sector
     if sector and "registry" in (parts.report.model.formats or ()) and not _is_known(sector):
-        message = f"the registry of deployments has no sector {show(sector)}"
-        hint = f"use {join_quoted(SECTORS)}; else the entry has it in a note"
+        message = f"the registry of deployments does not list the sector {show(sector)}"
+        hint = f"use {join_quoted(SECTORS)}; otherwise the entry states yours in a note"
         parts.release.warn("W217", message, hint, "sector")
     privacy = parts.privacy
     if privacy.model.unit_description is None and privacy.is_sound("unit_description"):
         people = privacy.model.unit == "column"
-        message = f"nothing says what one {'unit' if people else 'row'} stands for"
-        privacy.warn("W202", message, 'unit_description = "one employee"', at="key")
+        message = f"the spec does not say what one {'unit' if people else 'row'} stands for"
+        privacy.warn(
+            "W202", message, 'write, for example, unit_description = "one employee"', at="key"
+        )
     _check_unit(parts)
     for part in parts.columns.values():
         _check_source(part)
@@ -48,7 +50,10 @@ def _check_unit(parts: Parts) -> None:
     """Doubles tell no more than some 15 digits apart."""
     section = parts.columns.get(parts.privacy.model.unit_column or "")
     if section is not None and section.model.type in ("float", "decimal"):
-        message = "units are told apart as doubles: those that differ after the 15th digit are one"
+        message = (
+            "units are compared as doubles: values that differ only after the 15th digit count as "
+            "one unit"
+        )
         hint = 'declare the unit column as type = "integer" or "string"'
         parts.privacy.warn("W218", message, hint, "unit_column")
 
@@ -68,11 +73,13 @@ def _check_deltas(parts: Parts) -> None:
     ]
     for part, delta, keys in deltas:
         if delta and delta > LARGE_DELTA:
-            message = "a large delta: with that probability nothing is promised"
-            part.warn("W207", message, "choose one far below one over the number of rows", *keys)
+            message = "delta is large: with that probability nothing is promised"
+            part.warn(
+                "W207", message, "choose a delta far below 1 divided by the number of rows", *keys
+            )
     capped = parts.ledger.model.delta_cap is not None or not parts.ledger.is_sound("delta_cap")
     if any(delta for _, delta, _ in deltas) and not capped:
-        message = "no delta_cap: the deltas of this data set are not limited"
+        message = "the spec has no delta_cap: the deltas of this dataset are not limited"
         parts.ledger.warn("W206", message, "agree on a cap and write it in [ledger]", at="key")
 
 
@@ -82,8 +89,8 @@ def _check_source(part: Part[ColumnSection]) -> None:
     exempt = model.type == "boolean" or model.expression is not None
     if declared and model.source is None and not exempt and part.is_sound("source"):
         noun = {"lower": "bounds", "keys_file": "keys"}.get(declared[0], declared[0])
-        message = f"nothing says where the {noun} of {show(part.path[-1])} come from"
-        hint = 'source = "public: ..."; what is read off the data itself would leak'
+        message = f"the spec does not say where the {noun} of {show(part.path[-1])} come from"
+        hint = 'write source = "public: ..."; values read from the data itself would reveal data'
         part.warn("W203", message, hint, at="key")
 
 
@@ -97,7 +104,7 @@ def _check_keys(part: Part[ColumnSection], dialect: Dialect) -> None:
         if key in dialect.null_values and model.nulls != key:
             why, hint = "null_values makes it a null", f"nulls = {show(key)} counts the nulls there"
         elif dialect.strip and key != key.strip():
-            why, hint = "strip takes its blanks off", "take the blanks off the key"
+            why, hint = "strip removes its blanks", "remove the blanks from the key"
         else:
             continue
         part.warn("W205", f"no record can match the key {show(key)}: {why}", hint, "keys", number)
@@ -109,7 +116,7 @@ LARGE = 1_000
 
 _ROWS, _GROUPS = "max_rows_per_unit", "max_groups_per_unit"
 _WITHIN = "max_rows_per_unit_per_group"
-_USUAL = "1 to 5 are usual, and what is beyond is left out; never choose by looking at the data"
+_USUAL = "1 to 5 are usual; further rows are left out; never choose by looking at the data"
 
 
 class _Bounds(NamedTuple):
@@ -152,13 +159,13 @@ def warn_about_bounding(parts: Parts, queries: Sequence[Query]) -> None:
     if records and rows is not None and rows > LARGE:
         message = (
             f"{rows:,} rows of one unit can be in a table of records: each has 1/{rows:,} of the "
-            "table's epsilon, which leaves next to nothing of what it says"
+            "table's epsilon, which leaves almost no information"
         )
         part.warn("W213", message, _USUAL, "bounding", _ROWS)
     if not queries:
         for key in (_GROUPS, _WITHIN) if records else ():
             if getattr(section, key) is not None:
-                message = f"{key} has no effect: there is no [[query]], so there are no groups"
+                message = f"{key} has no effect: without a [[query]] the spec has no groups"
                 part.warn("W216", message, "leave it out", "bounding", key)
         return
     if rows is None or groups is None:
@@ -185,7 +192,9 @@ def _does_nothing(bounds: _Bounds) -> bool:
         return False
     if bounds.cells == 1 and max(bounds.rows, bounds.groups) > 1 and not bounds.records:
         message = "no query is affected by these bounds: each counts a unit once, in a single group"
-        hint = "write 1 for both, as nothing more can count; raise them when a query needs it"
+        hint = (
+            "write 1 for both, as no larger number has an effect; raise them when a query needs it"
+        )
         bounds.warn("W214", message, hint, at="key")
         return True
     if bounds.within is not None:
@@ -200,9 +209,9 @@ def _warn_about_groups(bounds: _Bounds) -> None:
     if bounds.groups <= rows:
         return
     message = f"{_GROUPS} = {bounds.groups:,} can't be reached"
-    hint = f"{_GROUPS} = {rows} does the same"
+    hint = f"write {_GROUPS} = {rows}, which has the same effect"
     if rows == bounds.rows:
-        message = f"{message}: {_count(rows, 'row')} can't lie in more than {_count(rows, 'group')}"
+        message = f"{message}: {_count(rows, 'row')} can't be in more than {_count(rows, 'group')}"
         bounds.warn("W209", message, f"{hint}; or raise {_ROWS}, which needs more noise", _GROUPS)
     else:
         message = f"{message}: no table has more than {_count(rows, 'group')}"
@@ -214,10 +223,10 @@ def _warn_about_rows(bounds: _Bounds) -> None:
         return
     if bounds.within > bounds.rows:
         message = (
-            f"{_WITHIN} = {bounds.within:,} can't be reached: of one unit no more than "
-            f"{_count(bounds.rows, 'row')} count in all"
+            f"{_WITHIN} = {bounds.within:,} can't be reached: at most "
+            f"{_count(bounds.rows, 'row')} of one unit count in total"
         )
-        hint = f"leave it out, which does the same; or write less than {_ROWS}"
+        hint = f"leave it out, which has the same effect; or write less than {_ROWS}"
         bounds.warn("W210", message, hint, _WITHIN)
         return
     reach = bounds.reach(bounds.cells)
@@ -225,7 +234,7 @@ def _warn_about_rows(bounds: _Bounds) -> None:
         groups = _count(bounds.count_groups_in(bounds.cells), "group")
         message = (
             f"{_ROWS} = {bounds.rows:,} can't be reached: {groups} with at most "
-            f"{_count(bounds.within, 'row')} hold {reach:,}, which is what noise is made for"
+            f"{_count(bounds.within, 'row')} hold {reach:,}, and the noise covers that many"
         )
         hint = f"{_ROWS} = {reach} needs the same noise; or raise {_WITHIN}, which needs more"
         bounds.warn("W211", message, hint, _ROWS)
@@ -240,10 +249,14 @@ def _warn_about_large(bounds: _Bounds, queries: Sequence[Query]) -> None:
         default=0,
     )
     if rows > LARGE:
-        message = f"{rows:,} rows of one unit can count in a table, and noise has to hide all"
+        message = (
+            f"{rows:,} rows of one unit can count in a table, and the noise has to hide all of them"
+        )
         bounds.warn("W213", f"{message}: {_describe_noise(rows, bounds)}", _USUAL, _ROWS)
     elif groups > LARGE:
-        message = f"one unit can count in {groups:,} groups, and noise has to hide it in all"
+        message = (
+            f"one unit can count in {groups:,} groups, and the noise has to hide it in all of them"
+        )
         bounds.warn("W213", f"{message}: {_describe_noise(groups, bounds)}", _USUAL, _GROUPS)
 
 

@@ -73,7 +73,9 @@ class Reporter:
         complaints = sorted(dict.fromkeys(self.complaints), key=_order)
         if len(complaints) > MOST_SHOWN:
             rest = len(complaints) - MOST_SHOWN
-            complaint = Complaint(MORE, f"{rest} more complaints are not shown", "mend these first")
+            complaint = Complaint(
+                MORE, f"{rest} more complaints are not shown", "correct these first"
+            )
             complaints = [*complaints[:MOST_SHOWN], complaint]
         raise Failure(ExitCode.SPEC, complaints)
 

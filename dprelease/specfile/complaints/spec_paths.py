@@ -79,8 +79,8 @@ def list_ledger_files(ledger: LedgerSettings) -> list[Named]:
 
 
 RECORDS_NEED_A_FILE = (
-    "record-level tables are kept beside a ledger's file, not on a server",
-    "give the ledger a path",
+    "record-level tables are stored in the folder of a ledger file, not on a server",
+    "write [ledger] path instead",
 )
 SIDE_FILES = ("-journal", "-wal", "-shm")
 
@@ -97,9 +97,9 @@ def check_ledger(
         if data is not None and is_reading(data.source, place):
             clashes.insert(0, "the data")
         if key == "witness" and any(is_same(place, ledger.path + side) for side in SIDE_FILES):
-            clashes.append("a file that the ledger makes beside itself")
+            clashes.append("a file that belongs to the ledger")
         for noun in clashes:
-            hint = f"give {name} a file of its own, away from the data"
+            hint = f"give {name} its own file, outside the data"
             reporter.complain("E227", f"{name} is {noun}", ("ledger", key), hint)
 
 
@@ -110,7 +110,7 @@ def check_output(
 
     The output directory must not hold the data or any of ``others``, nor lie inside of the data.
     """
-    hint = "choose a directory of its own, away from the data"
+    hint = "choose a separate directory, outside the data"
     spot = ("output", "path")
     inside = [noun for noun, path in others if is_inside(output, path)]
     if data is not None and not data.source.remote:
@@ -119,9 +119,9 @@ def check_output(
         if is_inside(output, place):
             inside.insert(0, "the data")
         elif is_inside(place, output) and ("**" in pattern or not has_wildcards(pattern)):
-            reporter.complain("E227", "the output lies inside of the data", spot, hint)
+            reporter.complain("E227", "the output lies inside the data", spot, hint)
     if inside:
-        message = f"the output is or holds {', '.join(inside)}"
+        message = f"the output is or contains {', '.join(inside)}"
         reporter.complain("E227", message, spot, hint)
 
 

@@ -38,7 +38,7 @@ def read_text(value: object) -> str:
     if not checked.strip():
         raise Refused("the text is empty", "write it, or leave the key out", "E107")
     if _CONTROL.search(checked):
-        raise Refused(f"{show(checked)} holds a control character", "remove it", "E107")
+        raise Refused(f"{show(checked)} contains a control character", "remove it", "E107")
     if len(checked) > _LONGEST:
         raise Refused(f"the text is longer than {_LONGEST} characters", "shorten it", "E107")
     return checked
@@ -71,9 +71,11 @@ def label(value: object) -> str:
     checked = read_line(value)
     if len(checked) > LONGEST_LABEL:
         message = f"the text is longer than {LONGEST_LABEL} characters"
-        raise Refused(message, "shorten it: a report has a line for it", "E107")
+        raise Refused(message, "shorten it: a report has one line for it", "E107")
     if _UNSEEN.search(checked):
-        message = f"{show(checked)} holds a character that turns or breaks lines"
+        message = (
+            f"{show(checked)} contains a character that changes text direction or breaks lines"
+        )
         raise Refused(
             message, "remove it; reports set the direction of a text by themselves", "E107"
         )
@@ -91,7 +93,11 @@ def read_decimals(value: object) -> int:
     """Read how many decimal places of a figure are shown: 0 to 12. Raises ``Refused`` (E281)."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= PLACES:
         message = f"decimals {show(value)} is not a whole number from 0 to {PLACES}"
-        raise Refused(message, "how many places people are shown, such as decimals = 1", "E281")
+        raise Refused(
+            message,
+            "write the number of decimal places that are shown, such as decimals = 1",
+            "E281",
+        )
     return value
 
 
@@ -110,7 +116,11 @@ def read_licence(value: object) -> str:
     close = usual.get(re.sub(r"[\s_]+", "-", checked.strip()).casefold())
     if re.fullmatch(LICENCE, checked) and close in {None, checked}:
         return checked
-    hint = f"write {show(close)}" if close else 'such as licence = "CC-BY-4.0", or an https address'
+    hint = (
+        f"write {show(close)}"
+        if close
+        else 'write, for example, licence = "CC-BY-4.0", or an https address'
+    )
     raise Refused(f"{show(checked)} is neither an SPDX identifier nor a URL", hint, "E282")
 
 
@@ -130,7 +140,7 @@ def read_variable(value: object) -> str:
     """Read the name of an environment variable. What is refused is not shown: a URL has secrets."""
     name = read_option(value)
     if not _VARIABLE.fullmatch(name):
-        hint = "use A-Z, a-z, 0-9 and _, as in LEDGER_URL; the value itself stays out of the spec"
+        hint = "use A-Z, a-z, 0-9 and _, as in LEDGER_URL; the value itself must not be in the spec"
         raise Refused("this is not the name of an environment variable", hint, "E106")
     return name
 
@@ -189,7 +199,7 @@ def read_ways(value: object) -> tuple[int, ...]:
 def _read_way(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MAX_WAYS:
         hint = "ways = 2 makes all tables of one and of two columns, ways = [2] those of two"
-        raise Refused(f"{show(value)} is not how many columns a table has", hint, "E233")
+        raise Refused(f"{show(value)} is not a number of columns", hint, "E233")
     return value
 
 
@@ -201,7 +211,7 @@ def read_scalars(value: object) -> tuple[object, ...]:
         raise build_count_refusal(len(value))
     kinds = set(map(type, value))
     if not all(issubclass(kind, _SCALAR_TYPES) for kind in kinds):
-        raise Refused("the list holds a list or a table", "write single values in [ ]", "E103")
+        raise Refused("the list contains a list or a table", "write single values in [ ]", "E103")
     return tuple(value)
 
 
@@ -232,10 +242,12 @@ def read_quantiles(value: object) -> Quantiles:
     if not isinstance(value, list):
         return (_read_quantile(value),)
     if not value:
-        raise Refused("q is empty", "such as q = [0.25, 0.5, 0.75]", "E232")
+        raise Refused(
+            "q is empty", "write q = 0.5, or a list such as q = [0.25, 0.5, 0.75]", "E232"
+        )
     if len(value) > MAX_QUANTILES:
         message = f"q has {len(value)} quantiles, more than {MAX_QUANTILES}"
-        raise Refused(message, "each further one makes all of them less exact", "E232")
+        raise Refused(message, "each additional quantile makes all of them less exact", "E232")
     numbers = build_list_reader(_read_quantile)(value)
     twice = [
         Finding((place,), Refused(f"{show(number)} is named twice", "keep one", "E232"))
@@ -277,7 +289,7 @@ def read_truth(value: object) -> Fraction:
     """Read a chance of the true answer: above 0, below 1. Raises ``Refused`` (E248)."""
     number = read_exact(value, "E248")
     if not 0 < number < 1:
-        hint = "the chance that a record answers truly, such as truth = 0.75"
+        hint = "write the chance that a record answers truly, such as truth = 0.75"
         raise Refused(f"truth {show(value)} is not above 0 and below 1", hint, "E248")
     return number
 
@@ -285,4 +297,4 @@ def read_truth(value: object) -> Fraction:
 def _read_mechanism(value: object) -> Mechanism:
     if isinstance(value, str) and value in MECHANISMS:
         return Mechanism(value)
-    raise build_word_refusal(value, "mechanism of a [[perturb]]", MECHANISMS)
+    raise build_word_refusal(value, "mechanism for [[perturb]]", MECHANISMS)

@@ -41,11 +41,13 @@ def read_budget(value: object) -> Fraction:
     """Read an epsilon, rho or cap: above 0, at most 10^6. Raises ``Refused`` (E203)."""
     number = read_exact(value, "E203")
     if number <= 0:
-        hint = "a budget is a number above 0, such as 0.5"
+        hint = "write a budget above 0, such as 0.5"
         raise Refused(f"{show(value)} is not above 0", hint, "E203")
     if number > MAX_EPSILON:
-        hint = "a loss above 10 already protects hardly anything"
-        raise Refused(f"{show(value)} is more than {MAX_EPSILON}, no protection", hint, "E203")
+        hint = "a loss above 10 already gives almost no protection"
+        raise Refused(
+            f"{show(value)} is more than {MAX_EPSILON}, which gives no protection", hint, "E203"
+        )
     return number
 
 
@@ -54,7 +56,9 @@ def weight(value: object) -> Fraction:
     number = read_exact(value, "E203")
     if not 0 < number <= MAX_EPSILON:
         message = f"weight {show(value)} is not above 0 and at most {MAX_EPSILON}"
-        raise Refused(message, "how much the accuracy of this query matters, such as 2", "E203")
+        raise Refused(
+            message, "write how much the accuracy of this query matters, such as 2", "E203"
+        )
     return number
 
 
@@ -62,7 +66,7 @@ def read_design_effect(value: object) -> Fraction:
     """Read a survey's design effect: above 0, at most 1,000. Raises ``Refused`` (E205)."""
     number = read_exact(value)
     if not 0 < number <= MAX_DESIGN_EFFECT:
-        hint = "the ratio of two variances, such as 1.8, from the survey's own documentation"
+        hint = "write the ratio of two variances, such as 1.8, from the survey's documentation"
         message = f"design effect {show(value)} is not above 0 and at most {MAX_DESIGN_EFFECT:,}"
         raise Refused(message, hint, "E205")
     return number
@@ -72,7 +76,7 @@ def read_probability(value: object) -> Fraction:
     """Read a delta: 0 or more, less than 1. Raises ``Refused`` (E203, E204)."""
     number = read_exact(value, "E204")
     if not 0 <= number < 1:
-        hint = "delta is a probability far below one over the number of records, such as 1e-9"
+        hint = "delta is a probability far below 1 divided by the number of records, such as 1e-9"
         raise Refused(f"delta {show(value)} is not in [0, 1)", hint, "E204")
     return number
 
@@ -81,11 +85,15 @@ def read_selection_delta(value: object) -> Fraction:
     """Read the delta of a selection of keys: above 0, at most 1/1000. Raises ``Refused``."""
     number = read_probability(value)
     if number == 0:
-        hint = "a chance far below one over the number of units, such as 1e-8"
-        raise Refused("with a delta of 0 no private key can be shown", hint, "E238")
+        hint = "write a chance far below 1 divided by the number of units, such as 1e-8"
+        raise Refused("no private key can be shown with a delta of 0", hint, "E238")
     if number > MAX_SELECTION_DELTA:
-        message = f"delta {show(value)} is too large: with that chance somebody's key is shown"
-        raise Refused(message, "far below one over the number of units, such as 1e-8", "E238")
+        message = f"delta {show(value)} is too large: it is the chance that somebody's key is shown"
+        raise Refused(
+            message,
+            "write a chance far below 1 divided by the number of units, such as 1e-8",
+            "E238",
+        )
     return number
 
 
@@ -94,7 +102,7 @@ def read_halfwidth(value: object) -> Fraction:
     number = read_exact(value, "E240")
     if number <= 0:
         message = f"no noise is within {show(value)}"
-        raise Refused(message, "a number above 0, in the unit of the figure", "E240")
+        raise Refused(message, "write a number above 0, in the unit of the figure", "E240")
     return number
 
 
@@ -110,8 +118,10 @@ def read_confidence(value: object) -> Fraction:
     """Read the confidence of an accuracy target: from 0.5 to below 1. Raises ``Refused``."""
     number = read_exact(value, "E240")
     if not Fraction(1, 2) <= number < 1:
-        message = f"confidence {show(value)} is not from 0.5 to below 1"
-        raise Refused(message, "the share of figures that meet the target, such as 0.95", "E240")
+        message = f"confidence {show(value)} is not at least 0.5 and below 1"
+        raise Refused(
+            message, "write the share of figures that meet the target, such as 0.95", "E240"
+        )
     return number
 
 
@@ -120,29 +130,35 @@ def read_interval(value: object) -> Fraction:
     number = read_exact(value)
     if not LEAST_INTERVAL <= number <= MOST_INTERVAL:
         message = f"interval {show(number)} is not between 0.5 and 0.999999"
-        raise Refused(message, "interval = 0.95 covers 95 in 100 draws of the noise", "E230")
+        raise Refused(
+            message,
+            "write, for example, interval = 0.95, which covers 95 in 100 draws of the noise",
+            "E230",
+        )
     return number
 
 
 def bound(value: object) -> int:
     """Read how many rows or groups of one unit count: from 1 to 10^9. Raises ``Refused``."""
     return _read_whole(
-        value, MAX_BOUND, "E236", "the most that one unit shall count for, such as 4"
+        value, MAX_BOUND, "E236", "write the most that one unit may count for, such as 4"
     )
 
 
 def record_lines(value: object) -> int:
     """Read how many lines one record may have: from 2 to 10,000. Raises ``Refused``."""
-    hint = "the most lines that one record has, such as 100"
+    hint = "write the most lines that one record has, such as 100"
     lines = _read_whole(value, MAX_RECORD_LINES, "E229", hint)
     if lines < 2:
-        raise Refused("records of one line are read without multiline", "leave it out", "E229")
+        raise Refused("a limit of 1 line is not possible with multiline", "leave it out", "E229")
     return lines
 
 
 def read_population(value: object) -> int:
     """Read how many units there are in public: from 1 to 10^12. Raises ``Refused``."""
-    return _read_whole(value, 10**12, "E205", "how many there are, such as population = 3_000_000")
+    return _read_whole(
+        value, 10**12, "E205", "write the number of units, such as population = 3_000_000"
+    )
 
 
 def read_whole_number(value: object) -> int:
@@ -152,7 +168,7 @@ def read_whole_number(value: object) -> int:
 
 def read_picks(value: object) -> int:
     """Read how many values are to be named: from 1 to 10^6. Raises ``Refused``."""
-    return _read_whole(value, 10**6, "E233", "how many values to name, such as k = 3")
+    return _read_whole(value, 10**6, "E233", "write the number of values to name, such as k = 3")
 
 
 def read_bandwidth(value: object) -> tuple[Fraction, ...]:
@@ -161,7 +177,7 @@ def read_bandwidth(value: object) -> tuple[Fraction, ...]:
     for number in numbers:
         if number <= 0:
             message = f"bandwidth {show(number)} is not above 0"
-            raise Refused(message, "how wide the kernel is, in the column's unit", "E270")
+            raise Refused(message, "write the width of the kernel, in the column's unit", "E270")
     return numbers
 
 
@@ -177,7 +193,7 @@ def read_points(value: object) -> Points:
             else read_exact(part, "E271")
             for part in _read_list(value, "E271")
         )
-    return _read_whole(value, 10**6, "E271", "how many points, such as points = 100")
+    return _read_whole(value, 10**6, "E271", "write the number of points, such as points = 100")
 
 
 def _read_list(value: object, code: str) -> list[object]:
@@ -190,7 +206,7 @@ def _read_list(value: object, code: str) -> list[object]:
 def _read_whole(value: object, limit: int, code: str, hint: str) -> int:
     number = read_exact(value, code)
     if number.denominator != 1 or number < 1:
-        raise Refused(f"{show(value)} is not a whole number from 1 on", hint, code)
+        raise Refused(f"{show(value)} is not a whole number of at least 1", hint, code)
     if number > limit:
         raise Refused(f"{show(value)} is more than {limit}", hint, code)
     return number.numerator

@@ -36,7 +36,7 @@ class SelectionSection(Section, header="partition_selection = { ... }"):
     delta = Key(
         read_selection_delta,
         "the chance that a group of a single unit is shown",
-        remedy="the chance that a key of one unit alone is shown, such as delta = 1e-8",
+        remedy="write the chance that a key of a single unit is shown, such as delta = 1e-8",
     )
     epsilon = Key(
         read_budget,
@@ -99,7 +99,9 @@ class PerturbSection(Section, header="[[perturb]]"):
     )
 
     name = Key(
-        read_safe_name, "name of the table and its file", remedy="it becomes the name of the table"
+        read_safe_name,
+        "name of the table and its file",
+        remedy="write its name, which becomes the name of the table",
     )
     columns = Key(
         read_texts,

@@ -130,7 +130,7 @@ class DataSection(Section, header="[data]"):
     )
     delimiter = Key(read_option, 'one ASCII character (`"\\t"` by itself for `.tsv`)', '","')
     quote = Key(read_option, 'one ASCII character; `""` means that fields are never quoted', '`"`')
-    encoding = Key(read_option, "utf-8, latin-1 or cp1252", '"utf-8"')
+    encoding = Key(read_option, "use utf-8, latin-1 or cp1252", '"utf-8"')
     null_values = Key(read_texts, "texts that stand for a missing value", '[""]')
     header = Key(flag, "whether the first line names the columns", "true")
     names = Key(read_texts, "the columns' names, all in order, when `header = false`")
@@ -157,7 +157,7 @@ class BoundingSection(Section, header="[privacy.bounding]"):
     max_rows_per_unit = Key(
         bound,
         "most rows of one unit that count in a table",
-        remedy="how many rows of one unit count in a table; those beyond are left out",
+        remedy="write how many rows of one unit count in a table; further rows are left out",
     )
     max_groups_per_unit = Key(
         bound,
@@ -329,7 +329,7 @@ class QuerySection(Section, header="[[query]]"):
     name = Key(
         read_safe_name,
         "name of the published column",
-        remedy="it becomes the name of the published column",
+        remedy="write its name, which becomes the name of the published column",
     )
     statistic = Key(
         read_line,

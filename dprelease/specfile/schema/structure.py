@@ -122,7 +122,7 @@ def read_sections(tree: Mapping[str, object], reporter: Reporter) -> Parts:
 def _check_top(tree: Mapping[str, object], reporter: Reporter) -> None:
     version = tree.get("schema", 1)
     if isinstance(version, bool) or version != 1:
-        message = f"this version reads schema 1, not {show(version)}"
+        message = f"this version supports schema 1, not {show(version)}"
         reporter.complain("E109", message, ("schema",), "write schema = 1")
     for key in tree:
         if key in _LATER_SECTIONS:
@@ -160,8 +160,8 @@ def _read_columns(content: object, reporter: Reporter) -> dict[str, Part[ColumnS
 def _read_queries(tree: Mapping[str, object], reporter: Reporter) -> tuple[Part[QuerySection], ...]:
     if not _has(tree, "query") and not _has(tree, "perturb"):
         hint = (
-            "add at least one [[query]]; it needs name and statistic. Or a [[perturb]], which "
-            "makes a table of records"
+            "add at least one [[query]]; it needs name and statistic. Or add a [[perturb]], which "
+            "makes a record-level table"
         )
         reporter.complain("E110", "the spec has no [[query]]", ("query",), hint, "key")
     return _read_tables(QuerySection, tree, "query", reporter)
@@ -179,7 +179,7 @@ def _read_tables(
     if content is None:
         return ()
     if not isinstance(content, list):
-        hint = f"write [[{name}]] with two brackets: there can be several"
+        hint = f"write [[{name}]] with two brackets, because there can be several"
         reporter.complain("E103", f"{name} is not a list of tables", (name,), hint, "key")
         return ()
     return tuple(
@@ -229,4 +229,4 @@ def _write_header(path: Path) -> str:
 def _suggest(key: str, words: Iterable[str], reporter: Reporter) -> str:
     # Beyond what is shown a guess would only cost time.
     close = None if len(reporter.complaints) >= MOST_SHOWN else find_nearest(key, words)
-    return f'"{close}"' if close else f"known here: {', '.join(words)}"
+    return f'"{close}"' if close else f"the known keys are: {', '.join(words)}"

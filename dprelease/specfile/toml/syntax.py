@@ -24,7 +24,7 @@ _TWICE = ("Cannot overwrite", "Cannot declare", "Duplicate inline table key", "C
 _UNREAD: dict[type[Exception], tuple[str, str]] = {
     FileNotFoundError: ("there is no such file", "check the path of the spec"),
     IsADirectoryError: ("this is a directory", "name the TOML file in it"),
-    PermissionError: ("no permission to read the spec", "check the file's rights"),
+    PermissionError: ("no permission to read the spec", "check the file's permissions"),
 }
 # Rarely needed: compiled when they are.
 _EXPONENT = r"(?P<front>[^eE]*)[eE](?P<sign>[+-]?)0*(?P<digits>[0-9]*)"
@@ -74,7 +74,7 @@ def read_decimal(text: str) -> Decimal:
 def _read(file: str, opened: IO[bytes] | None) -> bytes:
     if file.lower().endswith(_DATA):
         # Not even opened: complaints about its text would show what is in it.
-        message = "this is the name of data, not of a spec"
+        message = "this is the name of a data file, not of a spec"
         _fail(Place(file, 1, 1), "E007", message, "name the TOML file")
     try:
         with nullcontext(opened) if opened is not None else open(file, "rb") as stream:
@@ -91,7 +91,7 @@ def _read(file: str, opened: IO[bytes] | None) -> bytes:
 def _decode(file: str, content: bytes) -> str:
     if content.startswith(_BOMS):
         message = "the spec starts with a byte order mark"
-        _fail(Place(file, 1, 1), "E006", message, "save it as UTF-8 without one")
+        _fail(Place(file, 1, 1), "E006", message, "save it as UTF-8 without a byte order mark")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -112,7 +112,7 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
         match = re.search(_LONG_INTEGER, text)
         spot = _find_spot(text, match.start()) if match else (1, 1)
         message = "this number has too many digits"
-        _fail(Place(file, *spot), "E003", message, "no quantity needs so many")
+        _fail(Place(file, *spot), "E003", message, "write fewer digits; no quantity needs so many")
 
 
 def _has_more_keys(tree: Mapping[str, object], limit: int) -> bool:
@@ -134,17 +134,17 @@ def _explain(file: str, error: tomli.TOMLDecodeError) -> NoReturn:
     if error.msg.startswith(_TWICE):
         start = _find_statement(doc, at, error.msg)
         key = doc[start:].split("\n", 1)[0].split("=", 1)[0].strip()
-        hint = "keep one of them; all keys of a section stand under one header"
+        hint = "keep one of them; write all keys of a section under one header"
         _fail(
             Place(file, *_find_spot(doc, start)),
             "E002",
-            f"{show(key)} is written a second time",
+            f"{show(key)} is defined twice",
             hint,
         )
     line_start = doc.rfind("\n", 0, at) + 1
     before = doc[line_start:at]
     rest = doc[at:].split("\n", 1)[0].strip()
-    message, hint = error.msg, "see toml.io for how TOML is written"
+    message, hint = error.msg, "see toml.io for the syntax of TOML"
     if error.msg == "Invalid value" and "=" in before:
         message, hint = _describe_invalid_value(before, rest)
     elif error.msg == 'Expected "\'"':
@@ -161,11 +161,14 @@ def _describe_invalid_value(before: str, rest: str) -> tuple[str, str]:
     text = show(before.lstrip())[1:-1]
     if not rest or rest.startswith("#"):
         if before.rstrip().endswith("="):
-            return f'Invalid value: `{text}` has nothing after "="', "write a value, or no key"
-        return f"Invalid value: `{text}` breaks off", "write the rest of the value"
+            return (
+                f'Invalid value: `{text}` has nothing after "="',
+                "write a value, or remove the key",
+            )
+        return f"Invalid value: `{text}` is incomplete", "write the rest of the value"
     return (
-        f"Invalid value: `{text}` is followed by {show(rest)}, which is no TOML value",
-        'texts stand in quotes: "..."',
+        f"Invalid value: `{text}` is followed by {show(rest)}, which is not a TOML value",
+        'write texts in quotes: "..."',
     )
 
 

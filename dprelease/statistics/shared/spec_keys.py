@@ -133,21 +133,21 @@ COLUMNS_OF_TABLES = OwnKey(
     COLUMNS,
     "of marginals instead of `attributes`: the columns to combine; of a density: the two "
     "columns of a surface; of a quality: those to look at, else all of the file but the unit's",
-    example='the columns to combine, such as columns = ["sex", "age"], and ways',
+    example='write the columns to combine, such as columns = ["sex", "age"], and ways',
 )
 Q = OwnKey(
     "q",
     QUANTILES,
     "which quantiles, at most 100; median is 0.5, min 0.01, max 0.99; of cumulative: which to "
     "read from it",
-    example="q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
+    example="write q = 0.5, or a list such as q = [0.25, 0.5, 0.75]",
 )
 CANDIDATES = OwnKey(
     "candidates",
     VALUES,
     "numbers or texts that best chooses from, at most 1,000,000; or for a quantile: the "
     "values it may take, multiples of the step",
-    example="the values to choose from: numbers or texts; or candidates_file",
+    example="list the values to choose from, numbers or texts; or write candidates_file",
     instead="candidates_file",
 )
 CANDIDATES_FILE = OwnKey(

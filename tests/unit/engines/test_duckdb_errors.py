@@ -95,7 +95,7 @@ class Rigged:
 
     def enter(self, stage: str) -> None:
         if stage in self.raised:
-            raise self.raised[stage](f"{SECRET} is no number")
+            raise self.raised[stage](f"{SECRET} is not a number")
 
     def execute(self, sql: str, *more: object) -> Rigged:
         self.stage = stage_of(sql)

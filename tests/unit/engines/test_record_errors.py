@@ -91,7 +91,7 @@ class Rigged:
         if self.mark in sql or (self.table and "CREATE OR REPLACE" in sql):
             self.left -= 1
             if self.left < 0:
-                raise self.error(f"{SECRET} is no number")
+                raise self.error(f"{SECRET} is not a number")
 
     def execute(self, sql: str, *more: object) -> Any:
         self._count(sql)

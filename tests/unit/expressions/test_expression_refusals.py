@@ -56,17 +56,17 @@ def test_refused_by_name_with_a_remedy(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("sex > day", 'mix in ">"'),
-        ("sex != 1", 'mix in "!="'),
-        ("sex <> 1", 'mix in "<>"'),
-        ("sex = 1 OR sex = '!='", 'mix in "="'),
-        ("sex == 1", 'mix in "=="'),
+        ("sex > day", 'combined in ">"'),
+        ("sex != 1", 'combined in "!="'),
+        ("sex <> 1", 'combined in "<>"'),
+        ("sex = 1 OR sex = '!='", 'combined in "="'),
+        ("sex == 1", 'combined in "=="'),
         ("paid + 1", '"+" needs'),
         ("-sex", '"-" needs'),
         ("NOT age", "NOT needs"),
         ("substr(age, 1)", "SUBSTR needs"),
         ("LENGTH(age)", "LENGTH needs"),
-        ("age IN ('a')", "mix in IN"),
+        ("age IN ('a')", "combined in IN"),
         ("day::integer", '"::" needs'),
         ("CAST(age AS varchar)", "CAST to VARCHAR is not"),
         ("CAST(age AS decimal(3, 1))", "this form of CAST is not"),
@@ -139,7 +139,7 @@ def test_a_column_with_a_sign_in_its_name_is_to_be_quoted() -> None:
     with pytest.raises(ExpressionError) as caught:
         parse("marital-status = 'x'", TYPES, "condition")
     assert caught.value.hint == (
-        'a name with a sign stands in double quotes, such as "marital-status"'
+        'write a name with special characters in double quotes, such as "marital-status"'
     )
 
 

@@ -14,7 +14,7 @@ TYPES = dict.fromkeys(
 def test_the_hint_says_to_quote_it(name: str) -> None:
     with pytest.raises(ExpressionError) as caught:
         parse(f"age > 1 AND {name} = 1", TYPES, "condition")
-    assert caught.value.hint.endswith(f'stands in double quotes: "{name}"')
+    assert caught.value.hint.endswith(f'in double quotes: "{name}"')
     assert parse(f'age > 1 AND "{name}" = 1', TYPES, "condition").columns == ("age", name)
 
 

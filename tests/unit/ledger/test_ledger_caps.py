@@ -59,7 +59,7 @@ def test_a_cap_binds_a_spec_that_states_none(ledger: Ledger) -> None:
     assert pay(ledger) == Caps(Fraction(3, 2))  # what the charge notes
     told = refused("E301", ledger, 2)
     assert "exceeds the cap 1.5" in told
-    assert "at most 0.5 is left; what counts: pay (entry 2)" in told
+    assert "at most 0.5 remains; the charges are: pay (entry 2)" in told
     assert ledger.charge("c" * 64, "other", "r", Loss(ONE * 9), Caps(), {}).fresh
 
 
@@ -117,7 +117,7 @@ def test_rhos_add_up_under_their_cap(ledger: Ledger) -> None:
 
 def test_under_a_cap_on_rho_every_run_needs_a_rho(ledger: Ledger) -> None:
     ledger.set_cap("payroll", {"rho": Fraction(100)}, "zCDP")
-    assert "not every release has a bound in rho" in refused(
+    assert "some release has no bound in rho" in refused(
         "E301", ledger, 1, Loss(ONE, Fraction(1, 10**6))
     )
     pay(ledger, 1, Loss(ONE))  # pure epsilon has one
@@ -135,7 +135,7 @@ def test_what_counts_is_that_of_the_period(ledger: Ledger) -> None:
         pay(ledger, number, Loss(ONE), period=period, disjoint=True)
     told = refused("E301", ledger, 4, Loss(Fraction(5, 2)), period="2026-02", disjoint=True)
     assert "epsilon 2.5 + 1.0 already spent" in told
-    assert "at most 2.0 is left; what counts: pay (entry 4);" in told
+    assert "at most 2.0 remains; the charges are: pay (entry 4);" in told
     pay(ledger, 4, Loss(Fraction(2)), period="2026-02", disjoint=True)
 
 

@@ -101,7 +101,7 @@ def test_a_book_tells_the_runs() -> None:
 def test_a_charge_without_parts_or_period_is_refused(name: str) -> None:
     content = json.loads(charge())
     del content[name]
-    with pytest.raises(BrokenChain, match="can't be understood"):
+    with pytest.raises(BrokenChain, match="can't be read"):
         read_book(chained((Kind.CHARGE, A, json.dumps(content))))
 
 
@@ -112,7 +112,7 @@ def test_a_charge_without_parts_or_period_is_refused(name: str) -> None:
 )  # fmt: skip
 def test_odd_parts_and_periods_are_refused(change: dict[str, object]) -> None:
     content = json.dumps(json.loads(charge()) | change)
-    with pytest.raises(BrokenChain, match="can't be understood"):
+    with pytest.raises(BrokenChain, match="can't be read"):
         read_book(chained((Kind.CHARGE, A, content)))
 
 
@@ -132,7 +132,7 @@ def test_odd_parts_and_periods_are_refused(change: dict[str, object]) -> None:
     ],
 )
 def test_a_chain_that_makes_no_sense_is_refused(events: list[tuple[str, str, str]]) -> None:
-    with pytest.raises(BrokenChain, match=f"entry {len(events)} can't be understood"):
+    with pytest.raises(BrokenChain, match=f"entry {len(events)} can't be read"):
         read_book(chained(*events))
 
 

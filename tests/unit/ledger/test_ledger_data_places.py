@@ -172,7 +172,7 @@ def spec(data: dict[str, Any], period: str) -> None:
 def test_a_period_of_a_table_names_no_other_schema(table: str) -> None:
     data = {"format": "adbc", "driver": "sqlite", "uri_env": "U", "table": table}
     spec(data, "visits")
-    with pytest.raises(Failure, match=r'E241 the period "main\.visits" names another schema'):
+    with pytest.raises(Failure, match=r'E241 the period "main\.visits" would change the schema'):
         spec(data, "main.visits")
 
 

@@ -330,7 +330,7 @@ def test_a_charge_that_does_not_define_its_unit_adds_up_with_no_other(
     tmp_path: Path, spec: Release
 ) -> None:
     undefined = {"unit": "column uid", "adjacency": "add-remove"}
-    assert "defined otherwise" in refusal(tmp_path, undefined, spec)
+    assert "defined in another way" in refusal(tmp_path, undefined, spec)
 
 
 def test_what_a_ledger_notes_of_a_unit_never_changes_between_versions() -> None:

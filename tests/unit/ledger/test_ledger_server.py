@@ -162,7 +162,7 @@ def test_what_can_not_be_reached_is_said_without_secrets(
         monkeypatch.setenv("TRIED_LEDGER", uri)
         assert "hidden" not in refused(server, "E621")
     monkeypatch.delenv("TRIED_LEDGER")
-    assert "the environment has no TRIED_LEDGER" in refused(server, "E602")
+    assert "the environment variable is not set: TRIED_LEDGER" in refused(server, "E602")
 
 
 def test_a_user_without_rights_is_refused(server: str, postgres: Server) -> None:

@@ -117,7 +117,7 @@ def test_the_message_over_the_cap(ledger: Ledger) -> None:
     assert refused.value.exit_code is ExitCode.BUDGET
     assert str(refused.value) == (
         'simple.toml:16:11  E301 epsilon 1.0 + 1.4 already spent on "payroll-2026" '
-        "exceeds the cap 2.0   hint: at most 0.6 is left; what counts: pay (entry 1); "
+        "exceeds the cap 2.0   hint: at most 0.6 remains; the charges are: pay (entry 1); "
         "ask for less, or have the cap raised (dprelease explain E301)"
     )
     assert len(ledger.list_runs()) == 1

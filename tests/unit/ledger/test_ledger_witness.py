@@ -107,7 +107,7 @@ def test_an_older_copy_is_refused(path: str, tmp_path: Path) -> None:
     shutil.copy(tmp_path / "old", path)
     failure = refused(path)
     assert failure.complaints[0].code == "E613"
-    assert "entry 2, and it ends with entry 1" in str(failure)
+    assert "entry 2, but the ledger ends with entry 1" in str(failure)
     assert f"dprelease budget verify {path} --against report.json" in str(failure)
     assert f"dprelease budget witness {path}" in str(failure)
 
@@ -121,12 +121,12 @@ def test_an_older_copy_that_was_charged_again_is_refused(path: str, tmp_path: Pa
         pay(forged, 3)
         pay(forged, 4)
     shutil.copy(tmp_path / "old", path)
-    assert "entry 2, and it holds another" in str(refused(path))
+    assert "entry 2, but the ledger holds another" in str(refused(path))
 
 
 def test_a_missing_ledger_is_refused_and_none_is_made(path: str) -> None:
     os.unlink(path)
-    assert "has seen entry 1" in str(refused(path))
+    assert "records entry 1" in str(refused(path))
     assert not os.path.exists(path)
 
 

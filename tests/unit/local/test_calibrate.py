@@ -132,8 +132,8 @@ TRUTH = F(3, 4)
 @pytest.mark.parametrize(
     ("column", "epsilon", "delta", "truth", "complaint"),
     [
-        (labelled(4), F(1), F(0), F(1, 4), "says nothing"),
-        (labelled(3), F(1), F(0), F(1, 3) + F(1, 2**70), "says nothing"),
+        (labelled(4), F(1), F(0), F(1, 4), "carries no information"),
+        (labelled(3), F(1), F(0), F(1, 3) + F(1, 2**70), "carries no information"),
         (labelled(4), F(1), F(0), F(1), "above 0 and below 1"),
         (labelled(4), F(1), F(0), F(0), "above 0 and below 1"),
         (labelled(4, Mechanism.SUBSET_SELECTION), F(1), F(0), TRUTH, "randomized-response only"),

@@ -189,7 +189,7 @@ def test_a_cell_that_no_release_holds_is_refused_by_its_row(line: str, column: s
         list(read(SMALL, content, "csv"))
     (complaint,) = failure.value.complaints
     assert (failure.value.exit_code, complaint.code) == (2, "E834")
-    assert complaint.message == f"t: row 101 has no value of {column} that the release could hold"
+    assert complaint.message == f"t: row 101 has no value of {column} that the release can contain"
 
 
 @pytest.mark.parametrize(

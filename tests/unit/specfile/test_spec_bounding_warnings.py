@@ -54,24 +54,26 @@ def warned(
 # Three groups of one column; two queries count rows unless the row says something else.
 WARNINGS = [
     ("W209", (2, 3), (), "max_groups_per_unit", "max_groups_per_unit = 3 can't be reached: 2 rows "
-     "can't lie in more than 2 groups", "max_groups_per_unit = 2 does the same; or raise "
+     "can't be in more than 2 groups", "max_groups_per_unit = 2, which has the same effect; or "
+     "raise "
      "max_rows_per_unit, which needs more noise"),
-    ("W209", (1, 9), PRIVATE, "max_groups_per_unit", "1 row can't lie in more than 1 group",
-     "max_groups_per_unit = 1 does the same"),
-    ("W209", (3, 4), (), "max_groups_per_unit", "3 rows can't lie in more than 3 groups", ""),
-    ("W209", (2, 3), UNITS, "max_groups_per_unit", "2 rows can't lie", ""),
+    ("W209", (1, 9), PRIVATE, "max_groups_per_unit", "1 row can't be in more than 1 group",
+     "max_groups_per_unit = 1, which has the same effect"),
+    ("W209", (3, 4), (), "max_groups_per_unit", "3 rows can't be in more than 3 groups", ""),
+    ("W209", (2, 3), UNITS, "max_groups_per_unit", "2 rows can't be", ""),
     ("W210", (4, 2, 5), (), "max_rows_per_unit_per_group", "max_rows_per_unit_per_group = 5 can't "
-     "be reached: of one unit no more than 4 rows count in all", "leave it out, which does the "
-     "same; or write less than max_rows_per_unit"),
+     "be reached: at most 4 rows of one unit count in total", "leave it out, which has the "
+     "same effect; or write less than max_rows_per_unit"),
     ("W211", (10, 3, 2), (), "max_rows_per_unit", "max_rows_per_unit = 10 can't be reached: 3 "
-     "groups with at most 2 rows hold 6, which is what noise is made for",
+     "groups with at most 2 rows hold 6, and the noise covers that many",
      "max_rows_per_unit = 6 needs the same noise"),
     ("W211", (4, 2, 1), PRIVATE, "max_rows_per_unit", "2 groups with at most 1 row hold 2", ""),
     ("W212", (9, 4), (), "max_groups_per_unit", "max_groups_per_unit = 4 can't be reached: no "
-     "table has more than 3 groups", "max_groups_per_unit = 3 does the same"),
+     "table has more than 3 groups", "max_groups_per_unit = 3, which has the same effect"),
     ("W212", (9, 4), UNITS, "max_groups_per_unit", "no table has more than 3 groups", ""),
     ("W213", (1001, 3), (), "max_rows_per_unit", "1,001 rows of one unit can count in a table, and "
-     "noise has to hide all: with Laplace noise of epsilon 1 a count is off by ± 3,003, not by "
+     "the noise has to hide all of them: with Laplace noise of epsilon 1 a count is off by ± "
+     "3,003, not by "
      "± 3", "1 to 5 are usual"),
     ("W213", (5000, 1200), PRIVATE, "max_rows_per_unit", "5,000 rows of one unit", ""),
     ("W214", (4, 2), OVERALL, "", "no query is affected by these bounds: each counts a unit once, "

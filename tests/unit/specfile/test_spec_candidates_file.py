@@ -91,14 +91,14 @@ def test_the_content_and_nothing_else_is_part_of_the_identity(good: Load, listin
 @pytest.mark.parametrize(
     ("query", "content", "code", "said", "hint"),
     [
-        (BEST, None, "E112", "the candidates_file", "looked for in"),
-        (BEST, "", "E112", "holds no values", "one value a line"),
+        (BEST, None, "E112", "the candidates_file", "put it in"),
+        (BEST, "", "E112", "holds no values", "one value per line"),
         (BEST, b"1\n\xff\n", "E112", "is not UTF-8", "UTF-8"),
         (BEST, "1\n2\n1.0\n", "E234", "line 3 of the candidates_file repeats an earlier one",
          "keep one"),
-        (BEST, "1\n\nCANARY\n", "E234", "line 3 of the candidates_file stands among numbers",
-         "all numbers, or all texts"),
-        (TEXTS, "CANARY\n2\n", "E234", "line 2 of the candidates_file stands among texts",
+        (BEST, "1\n\nCANARY\n", "E234", "line 3 of the candidates_file is in a list of numbers",
+         "all numbers or all texts"),
+        (TEXTS, "CANARY\n2\n", "E234", "line 2 of the candidates_file is in a list of texts",
          "double quotes"),
         (TEXTS, "e\u0301\n\u00e9\n", "E234", "line 2 of the candidates_file repeats", "keep one"),
         (TEXTS, "CANARY\nCAN\x07ARY\n", "E234", "line 2 of the candidates_file can't be", "remove"),
@@ -107,7 +107,7 @@ def test_the_content_and_nothing_else_is_part_of_the_identity(good: Load, listin
         (BEST, "1\n1e30\n", "E234", "line 2 of the candidates_file can't be", "below 10^18"),
         (BEST, "1\n" + "9" * 5000, "E234", "line 2 of the candidates_file can't be", "10^18"),
         (BEST, "1\n0.0000000000001\n", "E234", "line 2 of the candidates_file can't", "round it"),
-        (MEDIAN, "15000\n1\n", "E234", 'line 2 of the candidates_file is outside of the bounds of '
+        (MEDIAN, "15000\n1\n", "E234", 'line 2 of the candidates_file is outside the bounds of '
          '"salary"', "from 15000 to 120000"),
         (MEDIAN, "15000.5\n", "E234", "line 1 of the candidates_file is not a multiple",
          "step is 1"),

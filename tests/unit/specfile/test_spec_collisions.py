@@ -41,7 +41,7 @@ def test_links_are_followed(simple, complaints, tmp_path):
     (tmp_path / "out").symlink_to(tmp_path / "in")
     text = simple.replace('path = "staff.csv"', 'path = "in/staff.csv"')
     (found,) = complaints(text.replace('path = "out/staff"', 'path = "out"'))
-    assert "holds the data" in found.message
+    assert "contains the data" in found.message
 
 
 def test_the_keys_file_is_kept_apart(simple, complaints, tmp_path):

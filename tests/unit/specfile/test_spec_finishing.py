@@ -87,7 +87,7 @@ def test_people_are_warned_of_as_each_table_keeps_its_own_rows(good):
         NO_EPSILON,
         ("[output]", "[postprocess]\nconsistent = true\n" + TOTAL),
     )
-    assert "choice of its own" in next(w.message for w in release.warnings if w.code == "W220")
+    assert "its own choice" in next(w.message for w in release.warnings if w.code == "W220")
 
 
 def test_figures_of_the_row_are_named_by_their_columns(good, spoilt):
@@ -102,7 +102,7 @@ def test_names_have_no_value_but_may_be_hidden_by_other_figures(good, spoilt):
     mode = 'statistic = "mode"\ncolumn = "region"\npublish_if = '
     (complaint,) = spoilt((Q1, mode + '"value > 1"'))
     assert 'no figure "value"' in complaint.message
-    assert "in the rows of headcount there are headcount_noise_moe" in complaint.hint
+    assert "the rows of headcount have the figures headcount_noise_moe" in complaint.hint
 
 
 def test_a_condition_of_the_section_is_not_for_names(good):

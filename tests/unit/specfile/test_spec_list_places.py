@@ -231,7 +231,7 @@ def test_any_other_file_is_read(
     assert chosen == ("CANARY", "DANARY")
 
 
-# --- outside of the spec's folder -----------------------------------------------------------------
+# --- outside the spec's folder -----------------------------------------------------------------
 
 OUTSIDE: list[tuple[str, Make]] = [
     ("../k.txt", files("../k.txt")),
@@ -409,7 +409,9 @@ def test_looking_for_the_data_has_an_end_that_does_not_depend_on_the_spec(
     load_text(text("k.txt", data))
     monkeypatch.setattr(list_places, "MOST_LOOKS", 20, raising=False)
     (found,) = of(key, complaints(text("k.txt", data)))
-    message = f"whether the {key} is the data can't be told: that may be any of more than 20 files"
+    message = (
+        f"it can't be checked that the {key} is not the data: that may be any of more than 20 files"
+    )
     assert (found.code, found.message) == ("E227", message)
 
 

@@ -133,7 +133,7 @@ def test_the_largest_tables_that_are_allowed_are_too_many_together(
     with pytest.raises(Failure, match="10 tables with 640 cells; the most are 1,000 with 639"):
         tables(10, columns=list(COLUMNS), ways=2)
     monkeypatch.setattr(f"{several}.MAX_TABLES", 9)
-    with pytest.raises(Failure, match="these are 10 tables, more than 9"):
+    with pytest.raises(Failure, match="the query makes 10 tables, more than 9"):
         tables(10, columns=list(COLUMNS), ways=2)
     monkeypatch.setattr(f"{several}.MAX_TABLES", 2)
     with pytest.raises(Failure, match="3 tables with 6 cells"):

@@ -215,7 +215,9 @@ columns.year = { type = "integer", keys = [2024, 2026, 2025] }
 columns.size = { type = "string", keys = ["s", "m", "l"], other = "?", nulls = "?" }
 query = [{ name = "n", statistic = "cumulative", column = "%s", q = 0.5 }]
 """
-    with pytest.raises(Failure, match=r'E252 the keys of "year" do not rise: 2025 comes after 202'):
+    with pytest.raises(
+        Failure, match=r'E252 the keys of "year" do not increase: 2025 comes after 202'
+    ):
         load_text(spec % "year")
     (query,) = load_text(spec % "size").queries
     (group,) = query.groups

@@ -113,7 +113,7 @@ def test_all_statistics_are_here() -> None:
 def test_to_weight_without_weights_is_refused() -> None:
     code, said = told(query=MEAN | {"weight_by_survey": True}, name=None)
     assert code == "E111"
-    assert "[data] names no column of survey weights" in said
+    assert "needs a column of survey weights in [data]" in said
     (made,) = survey(MEAN | {"weight_by_survey": False}, name=None).queries
     assert made.survey_weight is None
 

@@ -86,7 +86,10 @@ def test_the_description_that_is_missing_is_that_of_a_unit(good):
         ('unit_description = "one employee"\n', ""),
     )
     (warning,) = release.warnings
-    assert (warning.code, warning.message) == ("W202", "nothing says what one unit stands for")
+    assert (warning.code, warning.message) == (
+        "W202",
+        "the spec does not say what one unit stands for",
+    )
 
 
 @pytest.mark.parametrize(

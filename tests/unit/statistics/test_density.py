@@ -238,12 +238,12 @@ def test_of_people_it_moves_by_all_their_rows() -> None:
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({}, "E110 density has no `column`"),
-    ({"column": "x", "columns": ["x", "y"]}, "E111 both column and columns"),
-    ({"columns": ["x"]}, "E217 a density is of one column or of two, not of 1"),
+    ({"column": "x", "columns": ["x", "y"]}, "E111 the density has both column and columns"),
+    ({"columns": ["x"]}, "E217 a density takes one or two columns, not 1"),
     ({"columns": ["x", "x"]}, 'E231 "x" is named twice'),
-    ({"column": "g"}, 'E217 density of "g", which is a string'),
+    ({"column": "g"}, 'E217 density of "g" needs numbers, but the column is a string'),
     ({"column": "z"}, 'E216 column "z" is not declared'),
-    ({"column": "x", "by": ["x"]}, 'E217 "x" is in by'),
+    ({"column": "x", "by": ["x"]}, 'E217 "x" is in `by`'),
     ({"column": "x", "by": ["y"]}, "E202"),
     ({"column": "x", "bins": [1, 2]}, "E111 density takes no bins"),
     ({"column": "x", "bandwidth": 0}, "E270 bandwidth 0 is not above 0"),
@@ -254,7 +254,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"column": "x", "bandwidth": [1, 2]}, "E270 2 bandwidths for 1 column"),
     ({"columns": ["x", "y"], "bandwidth": [1, 2, 3]}, "E270 3 bandwidths for 2 columns"),
     ({"column": "x", "points": [0, 21]}, "E271 points outside the bounds 0 and 20"),
-    ({"column": "x", "points": [0, 5, 5]}, "E271 the points do not rise: 5 follows 5"),
+    ({"column": "x", "points": [0, 5, 5]}, "E271 the points do not increase: 5 follows 5"),
     ({"column": "x", "points": [0, [1]]}, "E271 points of a column are numbers"),
     ({"column": "x", "points": 1}, "E271 1 is not a number of points"),
     ({"column": "x", "points": 10**7}, "E271 10000000 is more than 1000000"),
@@ -283,7 +283,7 @@ def test_private_keys_are_refused() -> None:
         "query": [{"name": "q", "statistic": "density", **query}],
         "output": {"path": "out"},
     }  # fmt: skip
-    with pytest.raises(dprelease.Failure, match='E202 "h" has no public keys, and a density'):
+    with pytest.raises(dprelease.Failure, match='E202 "h" has no public keys, but a density'):
         dprelease.load(spec)
 
 

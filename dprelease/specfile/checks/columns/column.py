@@ -71,7 +71,7 @@ def _build_column(
     if model.bins is not None:
         values = model.bins
         if part.list_given("keys", "keys_file"):
-            part.complain("E111", "both keys and bins", "keep one of them", "bins")
+            part.complain("E111", "the column has both keys and bins", "keep one of them", "bins")
         edges = part.attempt(lambda: read_bins(kind, values), "bins")
     groups = part.list_given("keys", "keys_file", "bins")
     keyless = not groups and part.is_sound("keys", "keys_file", "bins")
@@ -94,7 +94,9 @@ def _build_column(
 def _read_keys(kind: ColumnType, part: Part[ColumnSection], lists: Lists) -> tuple[str, ...] | None:
     inline, file = part.model.keys, part.model.keys_file
     if inline is not None and file is not None:
-        part.complain("E111", "both keys and keys_file", "keep one of them", "keys_file")
+        part.complain(
+            "E111", "the column has both keys and keys_file", "keep one of them", "keys_file"
+        )
 
     def complain(position: int, refused: Refused) -> None:
         part.reporter.refuse(refused, (*part.path, "keys", position))
@@ -119,7 +121,7 @@ def _read_other(column: Column, part: Part[ColumnSection], keyless: bool) -> str
     if other is not None and column.keys is None and column.edges is None:
         if keyless:
             hint = "declare keys, keys_file or bins, or leave other out"
-            part.complain("E212", "other without keys or bins", hint, "other")
+            part.complain("E212", "other needs keys or bins", hint, "other")
         return None
     alike = (
         _find_spelling(other, column.keys or write_bin_labels(column.edges or ()))
@@ -148,13 +150,13 @@ def _read_null_value(column: Column, value: object) -> str | None:
         raise Refused(refused.message, f'{refused.hint}, or "drop"', "E214") from None
     text = _find_spelling(text, keys or ()) or text
     if keys is not None and text not in keys:
-        _refuse_null(text, "none of the keys", "declare it as a key, or name `other`")
+        _refuse_null(text, "not one of the keys", "declare it as a key, or name `other`")
     if edges is not None and find_bin_label(kind, edges, text) is None:
-        _refuse_null(text, "in none of the bins", "choose a value in a bin, or name `other`")
+        _refuse_null(text, "not in any of the bins", "choose a value in a bin, or name `other`")
     if grid is None or kind is ColumnType.BOOLEAN:
         return text
     if not grid.lower * grid.step <= Fraction(text) <= grid.upper * grid.step:
-        _refuse_null(text, "outside of the bounds", "choose a value between them")
+        _refuse_null(text, "outside the bounds", "choose a value between them")
     return text
 
 
@@ -179,12 +181,12 @@ def _check_names(parts: Mapping[str, Part[ColumnSection]]) -> None:
     for name, part in parts.items():
         if not name.strip() or UNPRINTABLE.search(name) or len(name) > _LONGEST_NAME:
             message = f"{show(name)} can't be the name of a column"
-            hint = f"1 to {_LONGEST_NAME} characters, no control characters"
+            hint = f"use 1 to {_LONGEST_NAME} characters, none of them a control character"
             part.complain("E107", message, hint, at="key")
         first = seen.setdefault(name.casefold(), name)
         if first != name:
             message = f"columns {show(first)} and {show(name)} differ only in case"
-            hint = "rename one in the data: databases take them for the same"
+            hint = "rename one in the data: databases treat them as the same name"
             part.complain("E231", message, hint, at="key")
 
 

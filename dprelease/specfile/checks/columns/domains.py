@@ -177,18 +177,18 @@ def read_keys_file(kind: ColumnType, lines: Lines) -> tuple[str, ...]:
 def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
     """Give the canonical texts of bin edges. Raises ``Refused`` (E213)."""
     if kind not in BINNED:
-        hint = "keys list the values of such a column"
-        raise Refused(f"a {kind.value} column takes no bins", hint, "E213")
+        hint = "use keys, which list the values of such a column"
+        raise Refused(f"a {kind.value} column can't have bins", hint, "E213")
     if len(values) < 2:
         raise Refused("bins need at least two edges", "bins = [0, 10, 20] makes two bins", "E213")
     try:
         edges = tuple(write_canonical(kind, value) for value in values)
     except Refused as refused:
-        hint = f'{refused.hint}; other = "..." takes what lies outside of the bins'
+        hint = f'{refused.hint}; other = "..." collects values outside the bins'
         raise Refused(f"edges: {refused.message}", hint, "E213") from None
     for before, after in pairwise(edges):
         if order(kind, before) >= order(kind, after):
-            message = f"the edges do not rise: {after} comes after {before}"
+            message = f"the edges do not increase: {after} comes after {before}"
             raise Refused(message, "write them from the smallest to the largest, once each", "E213")
     return edges
 

@@ -52,9 +52,11 @@ def _check_joined(
     if before <= MOST_PIECES < sum(joined.values()):
         part.complain(
             "E215",
-            f"with this one the expressions of the spec join {sum(joined.values()):,} texts, "
+            f"with this expression, the expressions of the spec join {sum(joined.values()):,} "
+            "texts, "
             "intermediate results included",
-            f"all together at most {MOST_PIECES}: join fewer columns, or make two releases",
+            f"the limit for all together is {MOST_PIECES}: join fewer columns, or make two "
+            "releases",
             *keys,
         )
 
@@ -70,8 +72,8 @@ def read_score(
 
     kind = find_result_type(text, types)
     if kind not in (ColumnType.INTEGER, ColumnType.FLOAT):
-        message = f"a score is a number, this is {kind.value if kind else 'null'}"
-        hint = "CASE WHEN ... THEN 1 ELSE 0 END makes a number of a condition"
+        message = f"a score must be a number, but this is {kind.value if kind else 'null'}"
+        hint = "CASE WHEN ... THEN 1 ELSE 0 END turns a condition into a number"
         part.complain("E215", message, hint, "score")
         return None
     return expression, kind

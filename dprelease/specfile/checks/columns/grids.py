@@ -23,15 +23,15 @@ def read_grid(kind: ColumnType, part: Part[ColumnSection]) -> tuple[Grid | None,
     if kind is ColumnType.BOOLEAN or kind not in NUMERIC_TYPES:
         for key in keys:
             part.complain(
-                "E209", f"a {kind.value} column takes no {key}", _suggest_instead(kind), key
+                "E209", f"a {kind.value} column can't have `{key}`", _suggest_instead(kind), key
             )
         return (Grid(Fraction(1), 0, 1) if kind is ColumnType.BOOLEAN else None), False
     if not keys or not part.is_sound(*_KEYS):
         return None, False
     if model.lower is None or model.upper is None:
         missing = " and ".join(key for key in ("lower", "upper") if key not in keys)
-        hint = "from a public rule, both"
-        part.complain("E111", f"{keys[0]} without {missing}", hint, keys[0])
+        hint = "declare both, from a public rule"
+        part.complain("E111", f"{keys[0]} needs {missing}", hint, keys[0])
         return None, False
     lower = part.attempt(lambda: read_exact(model.lower), "lower")
     upper = part.attempt(lambda: read_exact(model.upper), "upper")
@@ -44,8 +44,8 @@ def _suggest_instead(kind: ColumnType) -> str:
     if kind is ColumnType.BOOLEAN:
         return "false counts as 0 and true as 1"
     if kind is ColumnType.STRING:
-        return "keys lists its values"
-    return "sums and means of dates: derive a number by an expression; groups: use bins"
+        return "list its values in keys"
+    return "derive a number from the date by an expression, or use bins for groups"
 
 
 # A binary64 number converts exactly to a whole number of steps up to here.
@@ -65,7 +65,10 @@ def make_grid(
     if lower >= upper:
         message = f"lower {show_fraction(lower)} is not below upper {show_fraction(upper)}"
         raise Refused(
-            message, "lower is the smallest value that counts, upper the largest", "E206", "lower"
+            message,
+            "lower must be smaller than upper: they are the bounds to which values are clamped",
+            "E206",
+            "lower",
         )
     if kind is ColumnType.INTEGER:
         _check_whole(lower, upper, step)
@@ -73,7 +76,12 @@ def make_grid(
     if step is None:
         step = Fraction(1) if kind is ColumnType.INTEGER else choose_default_step(lower, upper)
     if step <= 0:
-        raise Refused(f"step {show_fraction(step)} is not above 0", "such as 0.01", "E205", "step")
+        raise Refused(
+            f"step {show_fraction(step)} is not above 0",
+            "write a step such as 0.01",
+            "E205",
+            "step",
+        )
     if not _is_fitting(lower, upper, step):
         fitting = show_fraction(_find_fitting_step(lower, upper, step))
         message = f"step {show_fraction(step)} does not divide lower and upper"
@@ -82,7 +90,7 @@ def make_grid(
     if grid.magnitude > LARGEST_STEPS:
         raise Refused(
             f"the bounds are more than 2^53 - 1 steps of {show_fraction(step)} away from 0",
-            "declare a larger step or narrower bounds, or subtract a constant by an expression",
+            "declare a larger step or narrower bounds, or subtract a constant in an expression",
             "E208",
             "upper" if chosen else "step",
         )

@@ -56,7 +56,7 @@ class Lists:
             real = os.path.realpath(path)
             folder = os.path.realpath(self._base)
             if not self._outside and not is_inside(folder, real):
-                raise _build_outside_refusal(key, file, "lies outside of the spec's folder")
+                raise _build_outside_refusal(key, file, "lies outside the spec's folder")
             stream = open_real(real)
         except (OSError, ValueError):
             raise build_unreadable_refusal(key, path) from None
@@ -75,14 +75,16 @@ class Lists:
             for is_it in _iter_looks(pattern, opened, real):
                 if is_it:
                     hint = (
-                        "what a list holds is published: take it from a public rule, in its own "
+                        "the list is published: take it from a public rule, and keep it in its own "
                         "file"
                     )
                     raise Refused(f"the {key} is {noun}", hint, "E227")
                 self._looks += 1
                 if self._looks > MOST_LOOKS:
-                    message = f"whether the {key} is {noun} can't be told: that may be any of"
-                    hint = "name the folder that the data have for themselves, without **"
+                    message = (
+                        f"it can't be checked that the {key} is not {noun}: that may be any of"
+                    )
+                    hint = "name the folder that holds only the data, without **"
                     raise Refused(f"{message} more than {MOST_LOOKS} files", hint, "E227")
         if opened.st_nlink > 1 and not self._outside:
             raise _build_outside_refusal(
@@ -205,7 +207,9 @@ def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
         lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="\n")
         for number, line in enumerate(lines, 1):
             if len(line) > _LONGEST:
-                raise Refused(f"the {file} has a very long line", "write one value a line", "E112")
+                raise Refused(
+                    f"the {file} has a very long line", "write one value per line", "E112"
+                )
             if not line.isspace():
                 texts.append(line.removesuffix("\n").removesuffix("\r"))
                 numbers.append(number)
@@ -221,12 +225,12 @@ def read_lines(file: str, path: str, stream: BinaryIO, code: str) -> Lines:
         raise Refused(f"the {file} is too large", "use fewer or shorter values", "E112")
     if not texts:
         message = f"the {file} {show(path)} holds no values"
-        raise Refused(message, "write one value a line", "E112")
+        raise Refused(message, "write one value per line", "E112")
     return Lines(texts, numbers, hashlib.sha256(content).hexdigest())
 
 
 def build_unreadable_refusal(file: str, path: str) -> Refused:
     """Say that a file can't be read, and where it is looked for."""
     message = f"the {file} {show(path)} can't be read"
-    hint = f"it is looked for in {show(os.path.dirname(path))}; one value a line, UTF-8"
+    hint = f"put it in {show(os.path.dirname(path))}, one value per line, in UTF-8"
     return Refused(message, hint, "E112")

@@ -27,11 +27,11 @@ def _may_stand(key: str, part: Part[ColumnSection], source: Source | None) -> bo
     """Whether such a column can have the key; complains if not."""
     kind, why = part.model.type, ""
     if kind not in _TIMES:
-        why = f"{key} is of dates and timestamps, the column is {kind}"
+        why = f"{key} is for dates and timestamps, but the column is {kind}"
     elif part.model.expression is not None:
-        why = f"{key} is of what stands in the file, the column is computed"
+        why = f"{key} is for values in the file, but the column is computed"
     elif key == "format" and source is not None and source.format != "csv":
-        why = "format is of texts in CSV, and the file itself has types"
+        why = "format is for texts in CSV, but this file has types"
     if why:
         part.complain("E111", why, "leave it out", key, at="key")
     return not why
@@ -44,7 +44,7 @@ def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -
         return
     of_texts = source is not None and source.format == "csv" and part.is_sound("format")
     if of_texts and (form is None or (pattern is not None and not pattern.zoned)):
-        message = "zone, but no %z in `format`: the texts don't say which moment they mean"
+        message = "zone needs %z in `format`: the texts don't give a time zone offset"
         hint = 'leave zone out, or write a format such as "%Y-%m-%dT%H:%M:%S%z"'
         part.complain("E111", message, hint, "zone", at="key")
     # Imported here for start-up: most specs have none.
@@ -52,7 +52,7 @@ def _check(part: Part[ColumnSection], kind: ColumnType, source: Source | None) -
 
     zones = available_timezones()  # none, on a machine that has no list
     if zones and zone not in zones:
-        hint = suggest_word(zone, sorted(zones), 'such as "Europe/Berlin"')
+        hint = suggest_word(zone, sorted(zones), 'for example "Europe/Berlin"')
         part.complain("E254", f"{show(zone)} is not a time zone", hint, "zone")
 
 
@@ -63,7 +63,7 @@ def _read_pattern(part: Part[ColumnSection], text: str, kind: ColumnType) -> Dat
         part.complain("E254", refused.message, refused.hint, "format")
         return None
     if kind is ColumnType.TIMESTAMP and not pattern.clock:
-        message = "the format of a timestamp has no %H"
+        message = "the format of a timestamp lacks %H"
         part.complain("E254", message, 'add "%H:%M:%S", or write type = "date"', "format")
         return None
     return pattern

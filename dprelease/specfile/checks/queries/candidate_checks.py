@@ -40,7 +40,7 @@ class CandidateList:
         self.wrong = 0
         self._part = query.part
         self._lines = lines
-        self.hint = f"{_HINT}; a text such as 01 stands in double quotes" if lines else _HINT
+        self.hint = f"{_HINT}; write a text such as 01 in double quotes" if lines else _HINT
 
     def refuse(
         self, position: int, refused: Refused, problem: str = "can't be a candidate"
@@ -63,7 +63,9 @@ def list_candidates(query: SpecQuery, empty: str) -> CandidateList | None:
     """Give the candidates that a query lists; None with a complaint. ``empty``: what to do then."""
     inline, file = query.part.value(CANDIDATES), query.part.value(CANDIDATES_FILE)
     if inline is not None and file is not None:
-        query.part.complain("E111", f"both {INLINE} and {FILE}", "keep one of them", FILE)
+        query.part.complain(
+            "E111", f"the query has both {INLINE} and {FILE}", "keep one of them", FILE
+        )
     if inline:
         return CandidateList(query, inline)
     if inline is not None:
@@ -104,7 +106,7 @@ def read_candidates(query: SpecQuery) -> tuple[ColumnType, tuple[str, ...]] | No
             refused = Refused(f"{show(value)} is neither a number nor a text", listing.hint)
             listing.refuse(position, refused)
         elif isinstance(value, str) != isinstance(values[0], str):
-            problem = f"stands among {'numbers' if isinstance(value, str) else 'texts'}"
+            problem = f"is in a list of {'numbers' if isinstance(value, str) else 'texts'}"
             listing.refuse(position, Refused(f"{show(value)} {problem}", listing.hint), problem)
         elif value == "":
             listing.refuse(position, Refused("the empty text can't be a candidate", "name it"))
@@ -158,8 +160,8 @@ def _read_point(column: Column, grid: Grid, value: object) -> int:
     point, rest = divmod(number.numerator * step.denominator, number.denominator * step.numerator)
     if not (grid.lower <= point and point + bool(rest) <= grid.upper):
         low, high = show_fraction(grid.lower * step), show_fraction(grid.upper * step)
-        problem = f"is outside of the bounds of {show(column.name)}"
-        raise _Unfit(value, problem, f"from {low} to {high}")
+        problem = f"is outside the bounds of {show(column.name)}"
+        raise _Unfit(value, problem, f"write a value from {low} to {high}")
     if rest:
         problem = f"is not a multiple of the step of {show(column.name)}"
         hint = f"the step is {show_fraction(step)}: round it, or declare a smaller step"
@@ -169,7 +171,7 @@ def _read_point(column: Column, grid: Grid, value: object) -> int:
 
 _TEXTS = frozenset({str})
 _NUMBERS = frozenset({int, Decimal, Fraction})
-_HINT = "candidates are all numbers, or all texts"
+_HINT = "candidates must be all numbers or all texts"
 _SHORT = 18
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMERAL = re.compile(r"[ \t]*[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,4})?[ \t]*")
@@ -181,7 +183,7 @@ def read_best(query: SpecQuery) -> Candidates | None:
     """Make the candidates of a `best` query; None with a complaint."""
     candidates = read_candidates(query) if query.part.list_given(INLINE, FILE) else None
     if CANDIDATE in {*query.context.columns, query.context.unit_column}:
-        message = f'a column is named "{CANDIDATE}", and so is what score goes through'
+        message = f'a column is named "{CANDIDATE}", the name of the candidate in score'
         hint = "derive that column under another name, or rename it"
         query.part.complain("E231", message, hint, "score")
         return None
@@ -193,7 +195,12 @@ def read_best(query: SpecQuery) -> Candidates | None:
     upper = query.part.value(SCORE_UPPER)
     if upper is not None and upper <= 0:
         message = f"score_upper {show_fraction(upper)} is not above 0"
-        query.part.complain("E205", message, "scores count from 0 up to it", "score_upper")
+        query.part.complain(
+            "E205",
+            message,
+            "write the largest score that one record can add, a number above 0",
+            "score_upper",
+        )
         upper = None
     if candidates is None or written is None:
         return None
@@ -203,8 +210,10 @@ def read_best(query: SpecQuery) -> Candidates | None:
     if score is None:
         return None
     if CANDIDATE not in score[0].columns:
-        message = f"the score does not use `{CANDIDATE}`, so all would score the same"
-        hint = f'such as score = "CASE WHEN price <= {CANDIDATE} THEN 1 ELSE 0 END"'
+        message = (
+            f"the score does not use `{CANDIDATE}`, so all candidates would have the same score"
+        )
+        hint = f'write, for example, score = "CASE WHEN price <= {CANDIDATE} THEN 1 ELSE 0 END"'
         query.part.complain("E215", message, hint, "score")
         return None
     return Candidates(texts, kind, score[0], grid) if grid is not None else None

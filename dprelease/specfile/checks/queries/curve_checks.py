@@ -31,7 +31,7 @@ POINTS = {1: 100, 2: 20}
 """By default a column has so many points."""
 
 _FARTHEST = "1" + "0" * 18
-_PUBLIC = "keys or keys_file; a density can't have them selected"
+_PUBLIC = "declare keys or keys_file; a density can't have private keys"
 
 
 class CurveParts(NamedTuple):
@@ -46,7 +46,7 @@ def read_curve(query: SpecQuery, by: Sequence[Group] | None) -> list[CurveParts]
     columns = _list_columns(query)
     for group in by or ():
         if group.private:
-            message = f"{show(group.column)} has no public keys, and a density is of public groups"
+            message = f"{show(group.column)} has no public keys, but a density needs public groups"
             query.part.complain("E202", message, _PUBLIC, "by")
             by = None
     if columns is None or not query.part.is_sound("bandwidth", "points"):
@@ -73,17 +73,19 @@ def _list_columns(query: SpecQuery) -> list[Column] | None:
     stated_keys = part.list_given("column", "columns")
     if len(stated_keys) == 2:
         hint = "column for a curve, columns for a surface over two"
-        part.complain("E111", "both column and columns", hint, "columns")
+        part.complain("E111", "the density has both column and columns", hint, "columns")
         return None
     if not stated_keys:
-        query.note_missing("column", 'column = "...", or columns = ["...", "..."]')
+        query.note_missing("column", 'write column = "...", or columns = ["...", "..."]')
         return None
     names = (model.column,) if model.column is not None else part.value(COLUMNS_OF_TABLES)
     if not names:
         return None
     if stated_keys == ["columns"] and len(names) != 2:
-        message = f"a density is of one column or of two, not of {len(names)}"
-        part.complain("E217", message, 'column = "...", or columns = ["...", "..."]', "columns")
+        message = f"a density takes one or two columns, not {len(names)}"
+        part.complain(
+            "E217", message, 'write column = "...", or columns = ["...", "..."]', "columns"
+        )
         return None
     columns: list[Column] = []
     for number, name in enumerate(names):
@@ -91,12 +93,12 @@ def _list_columns(query: SpecQuery) -> list[Column] | None:
         if name in names[:number]:
             part.complain("E231", f"{show(name)} is named twice", "name another", *keys)
         elif name in (model.by or ()):
-            message = f"{show(name)} is in by and a column of the density"
-            part.complain("E217", message, "take it out of by", *keys)
+            message = f"{show(name)} is in `by` and is also a column of the density"
+            part.complain("E217", message, "remove it from `by`", *keys)
         elif query.check_shared(name, *keys) and (declared := query.find(name, *keys)) is not None:
             column = declared.column
             if column.type is ColumnType.BOOLEAN:
-                message = f"density of {show(name)}, which is a boolean"
+                message = f"a density can't use {show(name)}, which is a boolean"
                 part.complain("E217", message, "proportion gives the share of true", *keys)
                 continue
             if query.check_numeric(declared, "density", *keys):
@@ -156,8 +158,8 @@ def _read_points(setting: Points | Fraction, grid: Grid) -> list[Fraction]:
     if isinstance(setting, int | Fraction):
         number = int(setting)
         if number != setting or not 2 <= number <= MAX_CELLS:
-            message = f"{show_fraction(Fraction(setting))} is not a number of points from 2 on"
-            raise Refused(message, "such as points = 100; at most 1,000,000", "E271")
+            message = f"{show_fraction(Fraction(setting))} is not a number of points of at least 2"
+            raise Refused(message, "for example points = 100; at most 1,000,000", "E271")
         digits = PLACES
         while digits and 10 ** (digits - 1) * (upper - lower) >= 10**4 * number:
             digits -= 1
@@ -166,14 +168,14 @@ def _read_points(setting: Points | Fraction, grid: Grid) -> list[Fraction]:
     else:
         points = [point for point in setting if isinstance(point, Fraction)]
     if not points or (not isinstance(setting, Fraction | int) and len(points) < len(setting)):
-        raise Refused("points of a column are numbers", "such as points = [0, 10, 20]", "E271")
+        raise Refused("points of a column are numbers", "for example points = [0, 10, 20]", "E271")
     for before, after in pairwise(points):
         if after <= before:
-            message = f"the points do not rise: {show_fraction(after)} follows "
+            message = f"the points do not increase: {show_fraction(after)} follows "
             raise Refused(message + show_fraction(before), "write each once, in order", "E271")
     if not lower <= points[0] <= points[-1] <= upper:
         message = f"points outside the bounds {show_fraction(lower)} and {show_fraction(upper)}"
-        raise Refused(message, "the density is of values within the bounds", "E271")
+        raise Refused(message, "a density covers values within the bounds", "E271")
     return points
 
 

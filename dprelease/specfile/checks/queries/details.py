@@ -67,7 +67,7 @@ class DetailsReader(NamedTuple):
             if not is_sum:
                 return RatioPart(None, where)
             message = f"the sum in the {key.name} has no `column`"
-            query.part.complain("E110", message, 'column = "..."', key.name, at="key")
+            query.part.complain("E110", message, 'write column = "..."', key.name, at="key")
             return None
         if statistic is not None and not is_sum:
             hint = f"where = '{show(section.column)} IS NOT NULL' counts its values"
@@ -93,8 +93,8 @@ def read_target(query: SpecQuery) -> Accuracy | None:
     if by_records is (section.records is not None):
         return Accuracy(section.within, section.confidence or USUAL, section.records)
     if by_records:
-        message = f"the noise of a {statistic} depends on how many records are behind it"
-        hint = "say at how many the target holds, such as records = 1000"
+        message = f"the noise of a {statistic} depends on the number of records"
+        hint = "state the number of records for which the target holds, such as records = 1000"
     else:
         message = f"the noise of {statistic} does not depend on the number of records"
         hint = "leave records out"

@@ -52,8 +52,8 @@ def _find_null_label(
     return find_bin_label(column.type, edges or (), value) or column.other
 
 
-_PUBLIC = "keys, keys_file or bins"
-_SELECTED = "partition_selection = { delta = 1e-8 } shows those of many units"
+_PUBLIC = "declare keys, keys_file or bins"
+_SELECTED = "partition_selection = { delta = 1e-8 } shows the groups of many units"
 
 
 def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
@@ -75,8 +75,8 @@ def read_groups(query: SpecQuery) -> tuple[Group, ...] | None:
     if not usable:
         return None
     if query.model.partition_selection is not None and not any(group.private for group in groups):
-        message = "partition_selection, but no group has private keys"
-        hint = "leave it out: public keys are shown, whoever has them"
+        message = "partition_selection has no effect: no group has private keys"
+        hint = "leave it out: public keys are always shown"
         query.part.complain("E111", message, hint, "partition_selection")
     return tuple(groups)
 
@@ -100,7 +100,7 @@ def _group(query: SpecQuery, name: str, number: int) -> Group | None:
         column = declared.column
         return Group(name, column.type, (), null_label=column.null_value, private=True)
     if query.part.is_sound("partition_selection"):
-        message = f"{show(name)} has no public keys, so which groups appear would leak"
+        message = f"{show(name)} has no public keys, so the set of groups would reveal data"
         query.part.complain("E202", message, f"{_PUBLIC}; or {_SELECTED}", "by")
     return None
 
@@ -111,8 +111,8 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
     if not query.check_shared(column.name, "column"):
         return None
     if column.name in (model.by or ()):
-        message = f"{show(column.name)} is in by and the column of the {model.statistic}"
-        query.part.complain("E217", message, "take it out of by", "column")
+        message = f"{show(column.name)} is in `by` and is also the column of the {model.statistic}"
+        query.part.complain("E217", message, "remove it from `by`", "column")
         return None
     edges = None
     if model.bins is not None:
@@ -121,7 +121,7 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
         if edges is None:
             return None
         if column.other in write_bin_labels(edges):
-            message = f"other {show(column.other)} of the column is also a bin"
+            message = f"other {show(column.other)} of the column is also the label of a bin"
             query.part.complain("E212", message, "choose another label", "bins")
             return None
     if query.statistic is not None and query.statistic.keys.ordered:
@@ -129,11 +129,13 @@ def build_own_group(query: SpecQuery, column: Column) -> Group | None:
     group = make_group(column, edges)
     declared = query.context.columns[column.name]
     if group is None and declared is not None and declared.keyless and "bins" not in query.part.bad:
-        leak = "so which groups appear would leak"
+        leak = "so the set of groups would reveal data"
         if query.statistic is not None and query.statistic.keys.column is ColumnUse.CHOICES:
             leak = f"so {model.statistic} has nothing public to choose from"
         message = f"{show(column.name)} has no public keys, {leak}"
-        query.part.complain("E202", message, "keys or keys_file, or bins for numbers", "column")
+        query.part.complain(
+            "E202", message, "declare keys or keys_file, or bins for numbers", "column"
+        )
     return group
 
 
@@ -144,11 +146,16 @@ def _check_order(query: SpecQuery, column: Column) -> Column:
     """
     for before, after in pairwise(column.keys or () if column.type in BINNED else ()):
         if order(column.type, before) > order(column.type, after):
-            message = f"the keys of {show(column.name)} do not rise: {after} comes after {before}"
+            message = (
+                f"the keys of {show(column.name)} do not increase: {after} comes after {before}"
+            )
             query.part.complain("E252", message, "list them in order", "column")
             break
     if query.model.partition_selection is not None:
-        message = f"{query.model.statistic} of private keys: what is not shown would leave gaps"
+        message = (
+            f"{query.model.statistic} can't use private keys: groups that are not shown would "
+            "leave gaps"
+        )
         hint = f"declare the keys of every column in by; {query.model.statistic} adds up all rows"
         query.part.complain("E202", message, hint, "partition_selection")
     null_value = None if column.null_value == column.other else column.null_value
@@ -160,4 +167,4 @@ def check_picks(query: SpecQuery, axis: Group, picks: int) -> None:
     if picks > len(axis.labels):
         values = format_count(len(axis.labels), "public value")
         message = f"k is {picks}, but {show(axis.column)} has {values}"
-        query.part.complain("E233", message, f"at most k = {len(axis.labels)}", "k")
+        query.part.complain("E233", message, f"write at most k = {len(axis.labels)}", "k")

@@ -58,7 +58,7 @@ class _Table:
             if value != first_value:
                 message = (
                     f"queries {show(first.name)} and {show(query.name)} share the table "
-                    f"{show(self.table)}, but not the {key} of its selection of keys"
+                    f"{show(self.table)}, but not the {key} of the key selection"
                 )
                 hint = "keys are selected once for the whole table: write the same in each query"
                 self._complain("E238", message, hint, query, _SELECTION, key)
@@ -81,13 +81,13 @@ class _Table:
         count = min(counts, key=lambda query: (query.where is not None, query.number))
         if payer is None or epsilon is None:
             if count.rho is not None:
-                message = f"{show(count.name)} selects private keys, which has no rho"
+                message = f"{show(count.name)} selects private keys, which can't be done in rho"
                 self._complain("E225", message, "state epsilon instead", count, "rho")
             return members
         model = self.parts.queries[count.number].model
         budgeted = model.weight is not None or model.rho is not None
         if budgeted or model.epsilon not in {None, epsilon}:
-            message = f"{show(count.name)} selects the keys, and has another budget"
+            message = f"{show(count.name)} selects the keys, but has another budget"
             hint = f"state it once: here, or as the epsilon of {show(count.name)}"
             self._complain("E224", message, hint, payer, _SELECTION, "epsilon")
         selector = replace(count, epsilon=epsilon)
@@ -95,19 +95,19 @@ class _Table:
 
     def _check_accounting(self) -> None:
         total = self.parts.privacy.model
-        hint = 'accounting = "auto" and a total epsilon with a delta'
+        hint = 'write accounting = "auto" and a total epsilon with a delta'
         if total.accounting == "pure":
-            message = 'accounting = "pure" has no room for the delta of private keys'
+            message = 'accounting = "pure" does not allow the delta of private keys'
             self._complain("E225", message, hint, self.members[0], _SELECTION)
         elif total.rho is not None or total.accounting == "zcdp":
-            message = "the selection of private keys has no rho"
+            message = "private keys can't be selected under a budget in rho"
             self._complain("E225", message, hint, self.members[0], _SELECTION)
 
     def _build_implied(self, name: str, statistic: str, selection: KeySelection) -> list[Query]:
         first = self.members[0]
         shares = any(query.epsilon is None and query.rho is None for query in self.members)
         if selection.epsilon is None and not shares:
-            message = f"nothing says how much of the budget selects the keys of {show(self.table)}"
+            message = f"no budget is stated for selecting the keys of {show(self.table)}"
             hint = (
                 f"{_SELECTION} = {{ delta = ..., epsilon = 0.1 }}, or a query with statistic = "
                 f'"{statistic}" and the same by'

@@ -14,7 +14,7 @@ from dprelease.statistics.statistic_registry import get_statistic
 OVERALL = "overall"
 RESERVED = frozenset({"report", "datapackage"})
 _LONGEST = 100
-_APART = 'leave the table out here, and add a query of its own for it, with table = "..."'
+_APART = 'leave the table out here, and add a separate query for it, with table = "..."'
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -64,13 +64,13 @@ def _check_name(query: Query) -> None:
 def _check_groups(query: Query, before: Query) -> None:
     if query.table != before.table:
         message = f"tables {show(before.table)} and {show(query.table)} differ only in case"
-        raise Refused(message, "their files would overwrite each other: rename", "E220")
+        raise Refused(message, "rename one of them: their files would overwrite each other", "E220")
     if _identify_shape(query) != _identify_shape(before):
         message = (
             f"queries {show(before.name)} and {show(query.name)} share the table "
-            f"{show(query.table)}, but not the same groups in the same order"
+            f"{show(query.table)}, but have different groups, or another order of groups"
         )
-        hint = 'give one of them a table of its own: table = "..."'
+        hint = 'give one of them its own table: table = "..."'
         raise Refused(
             message,
             _APART if is_one_of_several(query) and is_one_of_several(before) else hint,

@@ -105,8 +105,8 @@ def read_weight(query: SpecQuery, details: Details, column: Column | None) -> Co
     """
     part, name, declared = query.part, query.model.weight_by_survey, query.context.weight
     if name and not declared.stated:
-        message = "weight_by_survey, but [data] names no column of survey weights"
-        part.complain("E111", message, 'weight = "..." in [data], or leave it out', WEIGHTED)
+        message = "weight_by_survey needs a column of survey weights in [data]"
+        part.complain("E111", message, 'write weight = "..." in [data], or leave it out', WEIGHTED)
     if name is False or not declared.stated:
         return None
     if query.statistic is None or not query.statistic.what_weighted:
@@ -152,7 +152,7 @@ def _find_column(query: SpecQuery, takes: SpecKeys) -> Column | None:
                 hint = f"name it in {key.name}" if key.has_columns else hint
             part.complain("E217", f"{statistic} takes no column", hint, "column")
     elif name is None:
-        query.note_missing("column", 'column = "..."')
+        query.note_missing("column", 'write column = "..."')
     if query.model.bins is not None and not takes.column.has_bins:
         hint = "declare the bins in the column and name it in by"
         part.complain("E111", f"{statistic} takes no bins", hint, "bins")

@@ -19,7 +19,7 @@ from dprelease.specfile.schema.structure import Part
 from dprelease.statistics.shared.statistic import Statistic
 from dprelease.statistics.statistic_registry import STATISTICS, get_statistic
 
-UNIT_HINT = "count_units counts the units; group by what many of them share"
+UNIT_HINT = "count_units counts the units; group by a column whose values many units share"
 
 LARGEST_SQUARED = 2**31
 """Squares of so many steps add up in 128 bits over any number of records."""
@@ -87,7 +87,7 @@ class SpecQuery(NamedTuple):
         """Complain when groups or values to choose from would be the units themselves."""
         if name != self.context.unit_column:
             return True
-        message = f"{show(name)} tells units apart: each group or value would be one unit's own"
+        message = f"{show(name)} identifies units: each group or value would belong to one unit"
         self.part.complain("E237", message, UNIT_HINT, *keys)
         return False
 
@@ -99,9 +99,10 @@ class SpecQuery(NamedTuple):
             hint = "histogram counts its values"
             if column.type is not ColumnType.STRING:
                 hint = "derive a number by an expression, such as days since a date"
-            self.part.complain("E217", f"{subject}, which is a {column.type.value}", hint, *keys)
+            message = f"{subject} needs numbers, but the column is a {column.type.value}"
+            self.part.complain("E217", message, hint, *keys)
         elif declared.unbounded:
-            hint = "from a public rule, never from the data"
+            hint = "declare both from a public rule, never from the data"
             reporter.complain("E201", f"{subject} needs lower and upper", spot, hint, "key")
         elif is_null_label(column, statistic, reporter):
             return False
@@ -114,7 +115,7 @@ class SpecQuery(NamedTuple):
             reporter.complain("E239", f"{subject} squares more than 2^31 steps", spot, hint, "key")
         else:
             if column.name == self.context.unit_column:
-                message = f"{subject}, which only tells units apart"
+                message = f"{subject} is not possible: the column only identifies units"
                 self.part.warn("W208", message, "count_units counts the units", *keys)
             return True
         return False
@@ -124,8 +125,8 @@ def is_null_label(column: Column, subject: str, reporter: Reporter) -> bool:
     """Complain when nulls count as the label `other`, and something needs a number."""
     if column.null_value is None or column.null_value != column.other:
         return False
-    message = f"nulls of {show(column.name)} is a label, and {subject} needs a number"
-    hint = 'nulls = a number, or "drop"; or declare a second column by an expression'
+    message = f"nulls of {show(column.name)} is a label, but {subject} needs a number"
+    hint = 'write nulls = a number, or "drop"; or declare a second column by an expression'
     reporter.complain("E214", message, ("columns", column.name, "nulls"), hint)
     return True
 
@@ -140,8 +141,8 @@ def read_survey_weight(
     name = part.model.weight
     if name is None:
         if part.model.design_effect is not None:
-            hint = "write weight too, or leave design_effect out"
-            part.complain("E263", "a design effect, and no survey weight", hint, "design_effect")
+            hint = "add weight, or leave design_effect out"
+            part.complain("E263", "design_effect needs a survey weight", hint, "design_effect")
         return UNWEIGHTED
     declared = find_column(name, columns, part, "weight")
     usable = declared is not None and _is_usable(declared, part)
@@ -156,21 +157,21 @@ def _is_usable(declared: DeclaredColumn, part: Part[DataSection]) -> bool:
         column.grid,
     )
     if column.type not in NUMERIC_TYPES:
-        message = f"{subject}, which is a {column.type.value}"
-        part.complain("E263", message, 'a weight is a number, such as type = "decimal"', "weight")
+        message = f"{subject} must be numbers, but the column is a {column.type.value}"
+        part.complain("E263", message, 'declare a numeric type, such as type = "decimal"', "weight")
     elif declared.unbounded:
-        hint = "from the sampling design of the survey, never from the data"
+        hint = "declare both from the sampling design of the survey, never from the data"
         reporter.complain("E201", f"{subject} need lower and upper", spot, hint, "key")
     elif grid is None:
         return False  # its bounds have had their complaints
     elif grid.lower < 0:
         lower = show_fraction(grid.lower * grid.step)
-        hint = "lower = 0 or more; negative weights in the data count as the lower bound"
+        hint = "write a lower of 0 or more; negative weights in the data count as the lower bound"
         message = f"{subject} can be below 0: lower is {lower}"
         reporter.complain("E263", message, (*spot, "lower"), hint)
     elif column.null_value is not None and column.null_value == column.other:
-        message = f"nulls of {show(column.name)} is a label, and a survey weight is a number"
-        hint = 'nulls = a number, or "drop"'
+        message = f"nulls of {show(column.name)} is a label, but a survey weight is a number"
+        hint = 'write nulls = a number, or "drop"'
         reporter.complain("E214", message, (*spot, "nulls"), hint)
     elif grid.upper > MOST_WEIGHT_STEPS:
         hint = "declare a larger step, or a lower upper bound"

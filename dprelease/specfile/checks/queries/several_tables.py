@@ -27,7 +27,7 @@ from dprelease.statistics.shared.spec_keys import COLUMNS_OF_TABLES
 MAX_TABLES = 1_000
 MAX_ALL_CELLS = 10**8
 _ALONE = {"table": "leave it out: each table is named by its columns, such as by_sex_age"}
-_PUBLIC = "keys, keys_file or bins; several tables can't have them selected"
+_PUBLIC = "declare keys, keys_file or bins; several tables can't have private keys"
 
 
 class GroupSet(NamedTuple):
@@ -53,12 +53,12 @@ def read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None:
     alone = _ALONE if levels is not None else {"by": "name its columns in each set", **_ALONE}
     for key in part.list_given(*alone):
         part.complain(
-            "E111", f"{subject} makes several tables, and takes no {key}", alone[key], key
+            "E111", f"{subject} makes several tables, so it can't have `{key}`", alone[key], key
         )
         usable = False
     for group in by:
         if group.private:
-            message = f"{subject} makes several tables, and {show(group.column)} has no public keys"
+            message = f"{subject} makes several tables, so {show(group.column)} needs public keys"
             part.complain("E202", message, _PUBLIC, "by")
             usable = False
     sets = _read_sets(query, by)
@@ -106,7 +106,12 @@ def _read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None
         return _combine_columns(query)
     keys = part.list_given("columns", "ways")
     for key in keys:
-        part.complain("E111", f"both attributes and {key}", "keep the sets, or leave them out", key)
+        part.complain(
+            "E111",
+            f"the query has both attributes and {key}",
+            "keep the sets, or leave them out",
+            key,
+        )
     paths: list[Path] = [("attributes", at) for at in range(len(attributes))]
     group_sets = [
         _build_groups(query, *attribute) for attribute in zip(attributes, paths, strict=True)
@@ -141,9 +146,10 @@ def _build_state_tables(query: SpecQuery) -> list[GroupSet] | None:
             part.complain("E231", f"{show(name)} is named twice", "keep one", *path)
         elif f"{name}_state" in context.columns:
             message = (
-                f'"{name}_state" is declared, and the name of what quality says of {show(name)}'
+                f'"{name}_state" is a declared column, and also the name of the quality column '
+                f"for {show(name)}"
             )
-            part.complain("E231", message, "name that column otherwise", *path)
+            part.complain("E231", message, "rename that column", *path)
         else:
             group = make_group(state_column(declared.column))
             sets += [] if group is None else [GroupSet(path, (group,))]
@@ -156,19 +162,19 @@ def _combine_columns(query: SpecQuery) -> list[GroupSet] | None:
     names = part.value(COLUMNS_OF_TABLES)
     columns = _build_groups(query, names, ("columns",)) if names is not None else None
     for key, other, example in (
-        ("columns", "ways", "such as ways = 2"),
-        ("ways", "columns", 'such as columns = ["sex", "age"]'),
+        ("columns", "ways", "add ways, for example ways = 2"),
+        ("ways", "columns", 'add columns, for example columns = ["sex", "age"]'),
     ):
         if part.list_given(key) and not part.list_given(other) and part.is_sound(other):
-            part.complain("E110", f"{key} without `{other}`", example, key, at="key")
+            part.complain("E110", f"the query has {key}, but no `{other}`", example, key, at="key")
     if ways is None or columns is None:
         return None
     tables = sum(comb(len(columns), size) for size in ways)
     if ways[-1] > len(columns):
         message = f"ways is {ways[-1]}, but there are {format_count(len(columns), 'column')}"
-        part.complain("E233", message, f"at most ways = {len(columns)}", "ways")
+        part.complain("E233", message, f"write at most ways = {len(columns)}", "ways")
     elif tables > MAX_TABLES:
-        message = f"these are {tables:,} tables, more than {MAX_TABLES:,}"
+        message = f"the query makes {tables:,} tables, more than {MAX_TABLES:,}"
         part.complain("E222", message, "fewer ways, or fewer columns", "ways")
     else:
         chosen = chain.from_iterable(combinations(columns, size) for size in ways)
@@ -196,7 +202,7 @@ def _group(query: SpecQuery, name: str, path: Path, *, again: bool) -> Group | N
     declared = query.find(name, *path) if query.check_shared(name, *path) else None
     group = make_group(declared.column) if declared is not None else None
     if group is None and declared is not None and declared.keyless:
-        message = f"{show(name)} has no public keys, so which groups appear would leak"
+        message = f"{show(name)} has no public keys, so the set of groups would reveal data"
         part.complain("E202", message, _PUBLIC, *path)
     return group
 
@@ -210,7 +216,10 @@ def _is_named_once(query: SpecQuery, sets: Sequence[GroupSet]) -> bool:
             subject = " and ".join(show(group.column) for group in group_set.groups) or "the total"
             message = f"the table of {subject} is named twice"
             query.part.complain(
-                "E231", message, "keep one: the order only sorts rows", *group_set.path
+                "E231",
+                message,
+                "keep one of them: the order of columns only sorts rows",
+                *group_set.path,
             )
         seen.add(names)
     return len(seen) == len(sets)
