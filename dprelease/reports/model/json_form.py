@@ -49,11 +49,8 @@ def from_json(kind: type[T], content: object) -> T:
     """Read a value of that class. Raises ValueError where the content is of another form."""
     try:
         return msgspec.convert(content, kind)
-    except msgspec.ValidationError as error:
-        # The message may quote content that anybody wrote; the path after it holds names alone.
-        _, found, path = str(error).rpartition(" - at ")
-        place = f" at {path}" if found else ""
-        raise ValueError(f"not what {kind.__name__} holds{place}") from None
+    except msgspec.ValidationError:
+        raise ValueError(f"not facts of the form {kind.__name__}") from None
 
 
 def build_report_schema() -> dict[str, Any]:
