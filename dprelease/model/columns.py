@@ -34,19 +34,20 @@ class Grid(Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """K, the number of steps from the lower to the upper bound."""
+        """Number of steps from the lower to the upper bound."""
         return self.upper - self.lower
 
     @property
     def magnitude(self) -> int:
-        """The largest absolute grid integer one record can hold."""
+        """Largest absolute grid integer that one record can have."""
         return max(abs(self.lower), abs(self.upper))
 
 
 class Expression(Struct, frozen=True):
     """A row-local SQL expression that passed the whitelist; ``columns`` are those it reads.
 
-    With ``observed_column`` it is no SQL: the state of a record in that column, one of ``STATES``.
+    With ``state_of`` it is not SQL: its value is the state of a record in that column, one of
+    ``STATES``.
     """
 
     text: str
@@ -94,11 +95,11 @@ class Column(Struct, frozen=True):
 
     @property
     def states(self) -> tuple[str, ...]:
-        """The states of ``STATES`` that a record can have in the column."""
+        """States of ``STATES`` that a record can have in the column."""
         computed = self.expression is not None
         return tuple(state for state in STATES if not (computed and state == "unreadable"))
 
     @property
     def observed_column(self) -> Column | None:
-        """The column whose fields' or values' states it holds; None of all others."""
+        """The column whose states this column holds; None for all other columns."""
         return None if self.expression is None else self.expression.state_of

@@ -53,7 +53,7 @@ _MEANT = {
 
 
 class DateFormatError(ValueError):
-    """A format is refused: what is wrong, and what to do."""
+    """A format was refused; ``message`` says why and ``hint`` what to do."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class DateFormatError(ValueError):
 
 
 class DatePattern(Struct, frozen=True):
-    """What a format reads: a regular expression of whole texts, and their ISO form by its groups.
+    """A compiled format: a regular expression of whole texts, and their ISO form by its groups.
 
     In the ISO form a month, day or hour of one digit still has one. With ``zoned`` it ends with
     the offset. Without ``clock`` it is a date.
@@ -75,7 +75,14 @@ class DatePattern(Struct, frozen=True):
 
 
 def parse_date_format(text: str) -> DatePattern:
-    """What a format reads; raises DateFormatError."""
+    """Compile a format to a regular expression.
+
+    Args:
+        text: A format such as ``%d.%m.%Y``.
+
+    Raises:
+        DateFormatError: A directive is unknown, repeated or missing.
+    """
     parts = _split_directives(text)
     directives = [name for name, _ in parts if name]
     missing = [f"%{name}" for name in "dmY" if name not in directives]
@@ -87,6 +94,7 @@ def parse_date_format(text: str) -> DatePattern:
         raise DateFormatError(f"the format lacks {missing[0]}", hint)
     shapes = [_DIRECTIVES[name] if name else _escape_literal(char) for name, char in parts]
     for place, (first, second) in enumerate(pairwise(parts)):
+        # Parts that touch another digit must have a fixed width: 1112 is the 11th of December.
         if _is_digits(first) and _is_digits(second):
             for touched in (place, place + 1):
                 shapes[touched] = _TWO_DIGITS.get(shapes[touched], shapes[touched])
@@ -104,7 +112,7 @@ def parse_date_format(text: str) -> DatePattern:
 
 
 def _split_directives(text: str) -> list[tuple[str, str]]:
-    """The directives by their letters, and between them characters that stand for themselves."""
+    """Split a format into letters of directives and characters between them."""
     parts: list[tuple[str, str]] = []
     for match in _PART.finditer(text):
         directive, char = match.groups()

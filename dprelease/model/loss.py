@@ -28,7 +28,7 @@ class Sensitivity(Struct, frozen=True):
 
 
 class NoiseFamily(StrEnum):
-    """NONE is for integers that are the same in all neighbouring tables."""
+    """A family of noise; NONE is for integers that are equal in all neighbouring tables."""
 
     NONE = "none"
     LAPLACE = "laplace"

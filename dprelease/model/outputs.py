@@ -48,39 +48,40 @@ OK, UNRELIABLE, SUPPRESSED, BOUNDED = "ok", "low_reliability", "suppressed", "bo
 
 
 def split_flag(flag: object) -> frozenset[str]:
-    """Give all that a flag says; nothing where a figure is not judged."""
+    """Split a flag into its words; none where a figure is not judged."""
     return frozenset(str(flag or "").split())
 
 
 def is_weak(flag: object) -> bool:
-    """Whether a flag says that a figure is unreliable, or not shown."""
+    """Tell if a flag calls the figure unreliable or suppressed."""
     return not split_flag(flag).isdisjoint((UNRELIABLE, SUPPRESSED))
 
 
 def name_suffix(column: str, query: str | None) -> str:
-    """Give what follows the name of its query in a column's name; "" where there is no query."""
+    """Return what follows the query's name in a column's name; "" without a query."""
     # A query may be named like a column of another one: only what follows its own name tells what
     # its column is.
     return "" if query is None else column.removeprefix(name_column(query))
 
 
 def get_ending(column: str, query: str | None) -> str:
-    """Give the ending of `BESIDE` that a column of a query has; "" of keys and of figures."""
+    """Return the ending of `BESIDE` of a query's column; "" for keys and figures."""
     suffix = name_suffix(column, query)
     return next((ending for ending in BESIDE if suffix.endswith(ending)), "")
 
 
 def place_columns(columns: Sequence[tuple[str, str | None]]) -> dict[int, dict[str, int]]:
-    """Find the columns that stand for themselves, and of each those that stand beside it.
+    """Find the figures and keys of a table, and the columns that describe each figure.
 
     Args:
-        columns: The name of each column of a table, and of its query, if it has one.
+        columns: Name of each column of the table, with its query if it has one.
 
     Returns:
         Places of the columns that stand for themselves, in order; each with the places of those
-        beside it, by ending of `BESIDE`.
+        that describe it, by ending of `BESIDE`.
     """
     places = {(query, name): place for place, (name, query) in enumerate(columns)}
+    # An ending alone does not make a column describe a figure: that figure must be there too.
     owners: dict[int, tuple[int, str]] = {}
     for place, (name, query) in enumerate(columns):
         ending = get_ending(name, query)
@@ -117,17 +118,17 @@ class OutputColumn(Struct, frozen=True):
 
     @property
     def suffix(self) -> str:
-        """What follows the name of the query in the column's name; "" where there is no query."""
+        """Part of the column's name after that of the query; "" without a query."""
         return name_suffix(self.name, self.query)
 
     @property
     def aspect(self) -> str:
-        """What the column says of a figure, an ending of `BESIDE`; "" of keys and of figures."""
+        """Ending of `BESIDE` of a column that describes a figure; "" for others."""
         return get_ending(self.name, self.query)
 
     @property
     def figure(self) -> str:
-        """The name of the figure that the column tells of; its own name where it is a figure."""
+        """Name of the described figure; the column's own name if it is a figure."""
         return self.name.removesuffix(self.aspect)
 
 

@@ -16,7 +16,7 @@ _FORM = re.compile(
 
 
 class Span(NamedTuple):
-    """From the first day to the last, both included."""
+    """A span of days, both ends included."""
 
     first: date
     last: date
@@ -24,9 +24,13 @@ class Span(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def parse_period(period: str) -> Span | None:
-    """The days of YYYY, YYYY-MM, YYYY-MM-DD, YYYY-Qn, YYYY-Hn or YYYY-Www, in either case.
+    """Parse the name of a period.
 
-    None for any other text, also for a day that there is not: it is a period of its own.
+    Args:
+        period: YYYY, YYYY-MM, YYYY-MM-DD, YYYY-Qn, YYYY-Hn or YYYY-Www, in either case.
+
+    Returns:
+        Its days; None for any other text, also for a day that does not exist.
     """
     match = _FORM.fullmatch(period.casefold())
     if match is None:
@@ -48,7 +52,7 @@ def parse_period(period: str) -> Span | None:
 
 
 def _read_months(match: re.Match[str]) -> tuple[int, int]:
-    """The first month and the number of months."""
+    """Read the first month and the number of months."""
     if match["month"]:
         return int(match["month"]), 1
     if match["quarter"]:
@@ -59,7 +63,7 @@ def _read_months(match: re.Match[str]) -> tuple[int, int]:
 
 
 def is_nearly_a_date(period: str) -> bool:
-    """Whether a text begins with a year like a date, but is none: 2026-1, 2026_02, 2026-02-30."""
+    """Tell if a text looks like a date but is none: 2026-1, 2026_02, 2026-02-30."""
     return re.match(r"[0-9]{4}(?![0-9a-zA-Z])|[0-9]{6,8}$", period) is not None and (
         parse_period(period) is None
     )

@@ -19,25 +19,30 @@ _RATIONAL = re.compile(r"(0|[1-9][0-9]*)/([1-9][0-9]*)")
 
 
 def exact(value: Fraction) -> str:
-    """An amount as "p/q" in lowest terms."""
+    """Write an amount as "p/q" in lowest terms."""
     return f"{value.numerator}/{value.denominator}"
 
 
 def read_exact(text: object) -> Fraction:
-    """The non-negative amount that ``exact`` wrote. Raises ValueError for any other text."""
+    """Read the non-negative amount that ``exact`` wrote; raise ValueError for other texts."""
     parts = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
     if parts is None:
         raise ValueError("not a rational")
     value = Fraction(int(parts[1]), int(parts[2]))
+    # Each value has one text: 2/4 is refused.
     if exact(value) != text:
         raise ValueError("not in lowest terms")
     return value
 
 
 def plan_json(plan: Plan) -> Json:
-    """State all that a plan does and spends, but for what its release says itself.
+    """Encode all that a plan does and spends, except what its release states.
 
-    ``records`` is there only if the plan has record-level tables.
+    Args:
+        plan: The plan.
+
+    Returns:
+        JSON values; ``records`` is left out if the plan has no record-level tables.
     """
     return {
         "method": plan.method,
@@ -50,16 +55,21 @@ def plan_json(plan: Plan) -> Json:
 
 
 def build_charge_json(plan: Plan) -> Json:
-    """Take from the plan what a charge notes: what later accounting needs of the noise."""
+    """Encode what a charge notes: the facts of the noise that later accounting needs."""
     steps = [_drop_keys(step_json(step), "transform", "cells") for step in plan.steps]
     return _drop_keys(plan_json(plan), "epsilon", "delta", "reads") | {"steps": steps}
 
 
 def step_json(step: Step) -> Json:
-    """State a step: its mechanism, sensitivity and loss, and how the integers are made.
+    """Encode a step: its mechanism, sensitivity and loss, and how the integers are made.
 
-    ``cells`` is None where the keys are private. ``form`` and what belongs to it are there only of
-    choices and quantiles, ``threshold`` only of private keys, ``stairs`` only of a staircase.
+    Args:
+        step: A step of a plan.
+
+    Returns:
+        JSON values. ``cells`` is None where the keys are private. ``form`` and its parts are there
+        only for choices and quantiles, ``threshold`` only for private keys, ``stairs`` only for a
+        staircase, ``groups`` and ``axes`` only for mixed cells.
     """
     loss, sensitivity = step.loss, step.sensitivity
     return {
@@ -81,7 +91,7 @@ def step_json(step: Step) -> Json:
 
 
 def _describe_mixing(step: Step) -> Json:
-    """State what a strategy's step has beside, which no query of the spec states."""
+    """Encode the groups and axes of a step with mixed cells."""
     if not step.axes:
         return {}
     groups = [{"column": group.column, "labels": list(group.labels)} for group in step.query.groups]
@@ -92,7 +102,7 @@ def _describe_mixing(step: Step) -> Json:
 
 
 def _describe_selection(step: Step) -> Json:
-    """State what choices, quantiles and selected keys have beside noise."""
+    """Encode what choices, quantiles and selected keys have besides noise."""
     parts: Json = {}
     if step.form is Form.CHOICE:
         parts |= {
@@ -118,7 +128,7 @@ def _describe_selection(step: Step) -> Json:
 
 
 def _read(read: Read) -> Json:
-    """State how a query is read from its step."""
+    """Encode how a query is read from its step."""
     return {
         "query": read.query.name,
         "step": read.step,
@@ -145,7 +155,7 @@ def _describe_term(term: Term) -> Json:
 
 
 def record_json(step: RecordStep) -> Json:
-    """State a record-level table: what decides how its cells are drawn, and what that costs."""
+    """Encode a record-level table: its randomizers, domains and loss."""
     return {
         "table": step.perturb.name,
         "rows_per_unit": step.rows,
@@ -166,7 +176,7 @@ def record_json(step: RecordStep) -> Json:
 
 
 def describe_law(law: Law) -> Json:
-    """State the law of a local randomizer."""
+    """Encode the law of a local randomizer."""
     if isinstance(law, SubsetLaw):
         keep = exact(law.keep)
         return {"law": "subset", "labels": law.labels, "size": law.size, "keep": keep}
@@ -190,7 +200,7 @@ def _describe_window(window: Window) -> Json:
 
 
 def _describe_domain(response: Response) -> Json:
-    """State the labels or the grid that a column takes its values from."""
+    """Encode the labels or the grid that a column takes its values from."""
     column = response.column
     if column.group is not None:
         return {"labels": list(column.group.labels)}

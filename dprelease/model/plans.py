@@ -42,7 +42,7 @@ class QuantileScheme(Struct, frozen=True):
 
 
 class Form(StrEnum):
-    """NUMBERS: noisy integers. CHOICE: candidates chosen by score. QUANTILES: grid integers."""
+    """Form of a step's release: noisy integers, candidates chosen by score, or grid integers."""
 
     NUMBERS = "numbers"
     CHOICE = "choice"
@@ -81,7 +81,7 @@ class Step(Struct, frozen=True):
 
     @property
     def draws(self) -> int:
-        """How many draws of noise one released integer takes (NUMBERS, no private group)."""
+        """Number of draws of noise for each released integer (NUMBERS, no private group)."""
         axis = self.query.axis
         groups = (*self.query.groups, *(() if axis is None else (axis,)))
         labels = [len(group.labels) for group in groups]
@@ -127,7 +127,7 @@ class Read(Struct, frozen=True):
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The names of all steps that it is read from."""
+        """Names of all steps that the query is read from."""
         return tuple(dict.fromkeys(term.step for term in self.terms)) or (self.step,)
 
 
@@ -152,16 +152,16 @@ class Plan(Struct, frozen=True):
     alone: Mapping[str, Fraction] = field(default_factory=dict)
 
     def step(self, read: Read) -> Step:
-        """The step that a query is read from."""
+        """Return the step that a query is read from; the first of several."""
         return next(step for step in self.steps if step.query.name == read.step)
 
     def list_readers(self, step: Step) -> tuple[Query, ...]:
-        """The queries that are read from a step."""
+        """List the queries that are read from a step."""
         return tuple(read.query for read in self.reads if step.query.name in read.steps)
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
-        """What was planned together: steps and queries that combined figures tie together."""
+        """Queries and steps that combined figures tie together."""
         combined = (read for read in self.reads if read.reading is Reading.COMBINED)
         return group_strategies((read.query.name, read.steps) for read in combined)
 

@@ -38,14 +38,19 @@ class Group(Struct, frozen=True):
 
     @property
     def total(self) -> bool:
-        """Whether it has a label for every record. A boolean value is true, false or a null."""
+        """True if every record has a label. A boolean value is true, false or null."""
         booleans = self.type is ColumnType.BOOLEAN and set(self.keys or ()) == {"true", "false"}
         return self.null_label is not None and (self.other is not None or booleans)
 
     def complete(self) -> Group:
-        """The group with one more label, the last, for records that have none; itself if all do."""
+        """Add a last label for records that have none.
+
+        Returns:
+            The completed group; the group itself if it is private or every record has a label.
+        """
         if self.total or self.private:
             return self
+        # A label of the data may have the hidden one's name: it gets a name of its own.
         hidden = HIDDEN
         while hidden in self.labels:
             hidden += "'"
@@ -100,14 +105,14 @@ class CurveAxis(Struct, frozen=True):
 
     @property
     def step(self) -> Fraction:
-        """How far its values are apart."""
+        """Distance of neighbouring values."""
         if self.column.grid is None:
             raise ValueError("a density is of columns with bounds")
         return self.column.grid.step
 
     @property
     def values(self) -> tuple[int, ...]:
-        """How many values count in each bin: neighbours, about the one in their middle."""
+        """Number of values that count in each bin, around its centre."""
         numbers, first = [], self.lower / self.step
         for centre in self.centres:
             last = 2 * centre / self.step - first
@@ -117,12 +122,12 @@ class CurveAxis(Struct, frozen=True):
 
     @property
     def lower(self) -> Fraction:
-        """The lower bound of the column."""
+        """Lower bound of the column."""
         return self._bound(upper=False)
 
     @property
     def upper(self) -> Fraction:
-        """The upper bound of the column."""
+        """Upper bound of the column."""
         return self._bound(upper=True)
 
     def _bound(self, *, upper: bool) -> Fraction:
@@ -145,10 +150,8 @@ class Accuracy(Struct, frozen=True):
 
 
 def name_column(query: str) -> str:
-    """Give the name of the column that a query of this name publishes in its table.
-
-    A query of several tables has the same in each. No name in a spec holds a colon.
-    """
+    """Name the column that a query publishes; the tables of one query share it."""
+    # Tables of one query are called ``name:table``; no name in a spec holds a colon.
     return query.partition(":")[0]
 
 
@@ -171,7 +174,7 @@ class Finish(Struct, frozen=True):
 
     @property
     def is_adjusted(self) -> bool:
-        """Whether figures are moved: to agree, to 0 or more, or to whole numbers."""
+        """True if figures are moved: to agree, to 0 or more, or to whole numbers."""
         return self.consistent or self.nonnegative or self.integer
 
 
@@ -215,19 +218,20 @@ class Query(Struct, frozen=True):
 
     @property
     def column_name(self) -> str:
-        """The name of its published column; see ``name_column``."""
+        """Name of its published column; see ``name_column``."""
         return name_column(self.name)
 
     @property
     def is_one_of_several(self) -> bool:
-        """Whether it is one of the tables of a query that has several."""
+        """True for one table of a query that has several."""
         return self.name != self.column_name
 
     @property
     def cells(self) -> int:
-        """Number of cells of the cross product of the groups (1 when there are none).
+        """Number of cells of the cross product of the groups; 1 without groups.
 
-        Raises ValueError when a group is private: nobody knows, before the keys are selected.
+        Raises:
+            ValueError: A group is private: its keys are not known before they are selected.
         """
         if self.private:
             raise ValueError("the number of private keys is not known in advance")
@@ -235,5 +239,5 @@ class Query(Struct, frozen=True):
 
     @property
     def private(self) -> bool:
-        """Whether some group has no public keys."""
+        """True if a group has no public keys."""
         return any(group.private for group in self.groups)

@@ -31,7 +31,7 @@ WIDEST_VALUE = 1 << 62
 
 
 class Mechanism(StrEnum):
-    """How a column is perturbed. AUTO: the one with the least error."""
+    """Mechanism that perturbs a column; AUTO is the one with the least error."""
 
     AUTO = "auto"
     RANDOMIZED_RESPONSE = "randomized-response"
@@ -181,7 +181,7 @@ class ExactRecords:
         self._batches = batches
 
     def reveal(self) -> Iterator[tuple[Codes, ...]]:
-        """The batches themselves, once: called by ``perturbing`` and by tests of engines only."""
+        """Return the batches, which can be taken once; for ``perturb`` and tests only."""
         return self._batches
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Fin
 
 
 class Adjacency(StrEnum):
-    """Which two tables count as neighbours."""
+    """Relation that makes two tables neighbours."""
 
     ADD_REMOVE = "add-remove"
     REPLACE_ONE = "replace-one"
@@ -58,7 +58,7 @@ _WEB = ("https://", "http://")
 
 
 def find_contact_address(contact: str) -> str | None:
-    """The address that a contact leads to: of mail, of a page, or none."""
+    """Build the URL of a contact, a page or an e-mail address; None for other texts."""
     contact = contact.removeprefix("mailto:")
     if contact.startswith(_WEB):
         return contact
@@ -66,7 +66,7 @@ def find_contact_address(contact: str) -> str | None:
 
 
 def find_licence_address(licence: str) -> str:
-    """The page of a licence: its URL, or that of SPDX for an identifier."""
+    """Build the URL of a licence; SPDX's page for an identifier."""
     if licence.startswith(_WEB):
         return licence
     return f"https://spdx.org/licenses/{quote(licence, safe='')}"
@@ -100,7 +100,7 @@ class Bounding(Struct, frozen=True):
     per_group: int
 
     def count_rows_in(self, cells: int) -> int:
-        """How many rows of a unit can count in so many cells."""
+        """Compute how many rows of a unit can count in so many cells."""
         return min(self.rows, min(self.groups, cells) * self.per_group)
 
 
@@ -129,7 +129,7 @@ ON_SERVER = "env:"
 
 
 def is_server(path: str) -> bool:
-    """Whether a ledger's place names a server."""
+    """Tell if a ledger's place names a server."""
     return path.startswith(ON_SERVER)
 
 
@@ -198,7 +198,7 @@ class Release(Struct, frozen=True):
     rehearsal: bool = False  # on made-up records: what is written says so
 
     def place_failure(self, failure: Failure) -> Failure:
-        """The failure, with the places of the keys that its complaints name."""
+        """Add to a failure the places of the keys that its complaints name."""
         complaints = [
             complaint._replace(place=self.place(complaint.key)) if complaint.key else complaint
             for complaint in failure.complaints
@@ -206,7 +206,7 @@ class Release(Struct, frozen=True):
         return Failure(failure.exit_code, complaints)
 
     def place(self, key: str) -> Place | None:
-        """Where the dotted key path stands, or its nearest enclosing table."""
+        """Find where a dotted key path stands, or its nearest enclosing table."""
         while key:
             if key in self.places:
                 return self.places[key]

@@ -62,26 +62,21 @@ class Source(Struct, frozen=True):
 
     @property
     def remote(self) -> bool:
-        """Whether it is at a URI, and no file of this machine is known to be a part of it."""
+        """True for a URI or a database: no file of this machine is known to belong to it."""
         return self.database is not None or "://" in self.pattern
 
     @property
     def is_framed(self) -> bool:
-        """Whether a frame says what a record is, whatever one holds: rows, or lines that end.
-
-        Over several lines quotes say it, and an empty row at the end of a sheet is none.
-        """
+        """True if rows or line ends delimit records, whatever the records hold."""
+        # Quotes delimit records of several lines, and an empty last row of a sheet is not a record.
         if self.format == "csv":
             return self.dialect.max_lines == 1
         return self.format in _OF_ROWS
 
     @property
     def has_fixed_records(self) -> bool:
-        """Whether there are as many records, whatever one of them holds.
-
-        Lines are as many as their line feeds only if the last one has one: an empty line without it
-        is not there.
-        """
+        """True if no content of a record changes the number of records."""
+        # An empty last line is a record only if it has a line feed.
         return self.is_framed and (self.must_end or self.format != "csv")
 
 
@@ -194,7 +189,7 @@ class AggregateRequest(Struct, frozen=True):
 
     @property
     def private(self) -> bool:
-        """Whether some group has no public keys."""
+        """True if a group has no public keys."""
         return any(group.private for group in self.groups)
 
 
@@ -220,11 +215,11 @@ class ExactTable:
         self._keys = keys
 
     def reveal(self) -> tuple[Sequence[int], ...]:
-        """The integers themselves: called by ``privatize`` and by tests of engines only."""
+        """Return the integers; for ``privatize`` and tests of engines only."""
         return self._measures
 
     def reveal_keys(self) -> Sequence[tuple[str, ...]]:
-        """The keys that occur: called by ``privatize`` and by tests of engines only."""
+        """Return the keys that occur; for ``privatize`` and tests of engines only."""
         return self._keys
 
     def __repr__(self) -> str:

@@ -31,24 +31,37 @@ class Shift(Struct, frozen=True):
 
 
 def build_zero_shift() -> Shift:
-    """Neighbours never differ."""
+    """Build the shift of integers that are equal in all neighbouring tables."""
     return Shift(0, 0)
 
 
 def build_general_shift(l2_squared: int, coordinates: int) -> Shift:
-    """Nothing is known but the length and the number of entries that are not zero."""
+    """Build a shift of which only bounds are known.
+
+    Args:
+        l2_squared: Bound on the squared length.
+        coordinates: Bound on the number of entries that are not zero.
+    """
     return Shift(l2_squared, coordinates) if l2_squared else build_zero_shift()
 
 
 def build_single_shift(size: int) -> Shift:
-    """One released integer moves by at most ``size``: a count or sum under add/remove."""
+    """Build the shift of one integer: a count or sum under add/remove.
+
+    Args:
+        size: Most that the integer moves by.
+    """
     return Shift(size * size, 1, ((size,),)) if size else build_zero_shift()
 
 
 def build_pair_shift(first: int, second: int) -> Shift:
-    """Two released integers move, by at most ``first`` and ``second``.
+    """Build the shift of two integers.
 
-    A replace-one move between two cells, or two sums of one record's replacement.
+    It covers a replace-one move between two cells, and two sums of one record's replacement.
+
+    Args:
+        first: Most that one of the integers moves by.
+        second: Most that the other one moves by.
     """
     if not first or not second:
         return build_single_shift(first or second)
@@ -56,12 +69,14 @@ def build_pair_shift(first: int, second: int) -> Shift:
 
 
 def split(width: int) -> Shift:
-    """Two sums to which one record adds (t, width - t) for some t: a mean under add/remove.
+    """Build the shift of two sums that one record moves by (t, width - t): a mean under add/remove.
 
-    The longest such vector is (0, width). Exact shapes are listed while they are few.
+    Args:
+        width: Sum of both moves; t is any integer from 0 to it.
     """
     if width < 2:
         return build_single_shift(width)
+    # The longest such vector is (0, width). Exact shapes are listed while they are few.
     if width // 2 + 1 > MAX_SHAPES:
         return build_general_shift(width * width, 2)
     shapes = tuple((t, width - t) if t else (width,) for t in range(width // 2 + 1))

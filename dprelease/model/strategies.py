@@ -38,7 +38,7 @@ class AxisMatrix(Struct, frozen=True):
     entries: tuple[tuple[int, ...], ...] = ()
 
     def count_outputs(self, labels: int) -> int:
-        """How many integers come of so many labels."""
+        """Compute the number of integers released for so many labels."""
         return len(self.entries) if self.kind is AxisKind.BASIS else labels
 
 
@@ -71,9 +71,17 @@ class Strategy(Struct, frozen=True):
 
 
 def group_strategies(figures: Iterable[tuple[str, tuple[str, ...]]]) -> tuple[Strategy, ...]:
-    """Gather queries that have steps in common; ``figures`` are queries with their steps."""
+    """Gather queries that have steps in common.
+
+    Args:
+        figures: Names of queries, each with the names of its steps.
+
+    Returns:
+        Strategies without a common step, in the order of their last query.
+    """
     strategies: list[Strategy] = []
     for query, steps in figures:
+        # A query may tie several earlier strategies together.
         joined = Strategy((query,), steps)
         for other in [other for other in strategies if set(other.steps) & set(steps)]:
             strategies.remove(other)
