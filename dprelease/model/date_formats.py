@@ -94,7 +94,7 @@ def parse_date_format(text: str) -> DatePattern:
         raise DateFormatError(f"the format lacks {missing[0]}", hint)
     shapes = [_DIRECTIVES[name] if name else _escape_literal(char) for name, char in parts]
     for place, (first, second) in enumerate(pairwise(parts)):
-        # Parts that touch another digit must have a fixed width: 1112 is the 11th of December.
+        # Parts that touch another digit must have a fixed width, such as %d%m.
         if _is_digits(first) and _is_digits(second):
             for touched in (place, place + 1):
                 shapes[touched] = _TWO_DIGITS.get(shapes[touched], shapes[touched])

@@ -71,11 +71,11 @@ class Budget(Struct, frozen=True):
     _facts: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it in JSON values, as ``dprelease budget show --json`` prints it."""
+        """Return the budget in JSON values, as ``dprelease budget show --json`` prints it."""
         return dict(self._facts)
 
     def __repr__(self) -> str:
-        """Each dataset with what was spent and what is left."""
+        """Name each dataset with what was spent and what is left."""
         lines = "; ".join(
             f"{entry.dataset}: epsilon {entry.spent.epsilon} spent, {_format(entry.remaining)} left"
             for entry in self.datasets
@@ -129,19 +129,25 @@ def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
 def _read_settings(
     ledger: str | os.PathLike[str] | Mapping[str, Any] | Release, period: str | None
 ) -> LedgerSettings | str:
-    """The [ledger] of a spec, else the path of a ledger.
-
-    It is the same for all periods, so that one need not be given. Of lists nothing is shown.
-    """
+    """Read the [ledger] of a spec; return the path of a ledger as it is."""
     if isinstance(ledger, Release):
         return ledger.ledger
     if not isinstance(ledger, Mapping) and not os.fspath(ledger).endswith(".toml"):
         return os.fspath(ledger)
+    # The section is the same for all periods, so none need be given; lists are not shown.
     return load(ledger, period=period or "any", allow_outside_lists=True).ledger
 
 
 def find_ledger(ledger: str, witness: str | None) -> tuple[str, str | None]:
-    """The place of a ledger, or of that which a spec names, and its witness if it is elsewhere."""
+    """Find the place of a ledger and of its witness.
+
+    Args:
+        ledger: The place of a ledger, or the path of a spec (``.toml``) that names one.
+        witness: Path of the witness; None takes the spec's.
+
+    Returns:
+        The ledger's place, and the witness's path or None for the default place.
+    """
     settings = _read_settings(ledger, None)
     if isinstance(settings, str):
         return settings, witness
@@ -159,7 +165,7 @@ def _build_budget(facts: Mapping[str, Any]) -> DatasetBudget:
 
 
 def format_place(ledger: str) -> str:
-    """A ledger's place, whole: a file's, or the variable with the URL of its server."""
+    """Format a ledger's place: an absolute path, or the variable with a server's URL."""
     return ledger if is_server(ledger) else os.path.abspath(ledger)
 
 
@@ -171,11 +177,18 @@ def list_history(  # noqa: PLR0913, PLR0917 - what is shown of it
     last: int | None = None,
     of_period: tuple[str, bool] | None = None,
 ) -> dict[str, Any]:
-    """State every run of a ledger and every dataset's account; ``caps`` override the last ones.
+    """Describe every run of a ledger and the account of every dataset.
 
-    ``by`` adds runs up in groups besides; ``last`` leaves out all but so many runs and groups.
-    Sums and what is left are of all, or what is left is for a run of the period that is
-    ``of_period``, and whether that is declared disjoint.
+    Args:
+        book: The ledger.
+        dataset: Describe this dataset only; None for all.
+        caps: Caps that the spec states; None takes the last ones of the ledger.
+        by: Add runs up in groups besides: a value of ``BY``.
+        last: List only so many runs and groups; sums and what is left are of all.
+        of_period: State what is left for a run of this period, and if it is declared disjoint.
+
+    Returns:
+        JSON values, as ``dprelease budget show --json`` prints them.
     """
     runs, set_caps, head = book.list_runs(), book.list_caps(), book.read_head()
     names = dict.fromkeys([run.dataset for run in runs] + [cap.dataset for cap in set_caps])
@@ -261,24 +274,24 @@ def _run(run: Run) -> dict[str, object]:
 
 
 def _merge_caps(caps: Caps, defaults: Caps) -> Caps:
-    """These caps, and the others where there is none."""
+    """Fill caps that are None with the defaults."""
     pairs = ((getattr(caps, name), getattr(defaults, name)) for name in CAPS)
     return Caps(*(default if cap is None else cap for cap, default in pairs))
 
 
 def _describe_rho(amount: Fraction | None) -> dict[str, object]:
-    """Rho where it has a cap, which is seldom."""
+    """Encode rho if it has a cap."""
     return {} if amount is None else {"rho": to_json_number(amount)}
 
 
 def compute_remaining_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | None]:
-    """What is left of each cap in JSON values, rounded down."""
+    """Compute what is left of each cap in JSON values, rounded down."""
     left = compute_remaining(terms, caps)
     return {name: to_json_remaining(getattr(left, name)) for name in CAPS}
 
 
 def _group_runs(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
-    """Add up what runs cost, by the year of their charge, their period or snapshot, in order."""
+    """Add up what runs cost, by the year of their charge, their period or snapshot."""
     keys: Mapping[str, Callable[[Run], Any]] = {
         "year": lambda run: run.charged_at[:4],
         "period": lambda run: run.terms.period,
@@ -306,7 +319,7 @@ def _set_cap(cap: SetCap) -> dict[str, object]:
 def _iter_changes(
     runs: Sequence[Run], set_caps: Sequence[SetCap], last: Caps
 ) -> Iterator[dict[str, object]]:
-    """Where a run or the ledger has other caps than before; ``entry`` None: declared now."""
+    """Iterate over changes of caps, in order; ``entry`` None: by the caps stated now."""
     declared: list[tuple[int | None, Caps]] = []
     events: list[Run | SetCap] = [*runs, *set_caps]
     for event in sorted(events, key=lambda event: event.seq):
@@ -328,7 +341,7 @@ def _iter_changes(
 
 
 def list_units(runs: Sequence[Run]) -> list[dict[str, object]]:
-    """Tell the units that charges note, with the entries of each; usually it is one."""
+    """List the units that charges note, with the entries of each; usually it is one."""
     units: list[dict[str, Any]] = []
     for run in runs:
         definition = read_definition(run.detail)
@@ -347,7 +360,7 @@ def list_units(runs: Sequence[Run]) -> list[dict[str, object]]:
 
 
 def encode_amounts(of: Loss | Caps) -> dict[str, object]:
-    """Epsilon and delta of a loss or of caps in JSON values."""
+    """Encode epsilon and delta in JSON values."""
     return {"epsilon": number_or_none(of.epsilon), "delta": number_or_none(of.delta)}
 
 

@@ -71,7 +71,16 @@ if TYPE_CHECKING:
 
 
 def build_tables(plan: Plan, noisy: NoisyTable) -> list[OutputTable]:
-    """Lay out every table: group columns in declared order, then the queries' columns."""
+    """Build every published table before figures are finished.
+
+    Args:
+        plan: The plan of the release.
+        noisy: The released integers of all steps.
+
+    Returns:
+        One table for each set of groups: the columns of the groups in declared order, then those of
+        each query.
+    """
     by_table: dict[str, list[Read]] = {}
     for read in plan.reads:
         by_table.setdefault(read.query.table, []).append(read)
@@ -111,7 +120,7 @@ def _build_table(
 def _add_edges(
     keys: Sequence[OutputColumn], groups: Sequence[Group], figures: Sequence[OutputColumn]
 ) -> Iterator[OutputColumn]:
-    """The grouping columns; beside one of numeric bins their edges, unless the names are taken."""
+    """Add the edges of numeric bins beside their column, unless the names are taken."""
     used_names = {column.name.casefold() for column in (*keys, *figures)}
     for key, group in zip(keys, groups, strict=True):
         yield key
@@ -133,13 +142,13 @@ def _add_edges(
 
 
 def _name_key_column(names: Names, group: Group) -> ColumnNames:
-    """The names of a grouping column; keys of bins are read by the type of their edges."""
+    """Collect the names of a grouping column; keys of bins have the type of their edges."""
     column_names = names.columns.get(group.column, AS_WRITTEN)
     return replace(column_names, bins=None if group.edges is None else group.type)
 
 
 def _name_figure_column(names: Names, query: Query, column: OutputColumn) -> ColumnNames:
-    """The names of a column of a query; one that holds keys has those of the keys too."""
+    """Collect the names of a column of a query; with those of keys if it holds keys."""
     query_names = names.queries.get(query.column_name, AS_WRITTEN)
     if column.kind != "text" or column.aspect == "_flag":
         return query_names
@@ -153,7 +162,7 @@ def _name_figure_column(names: Names, query: Query, column: OutputColumn) -> Col
 def _build_selected_columns(
     groups: Sequence[Group], keys: Sequence[Sequence[str]]
 ) -> Iterator[OutputColumn]:
-    """Columns of the private keys that were selected."""
+    """Build the columns of the private keys that were selected."""
     for place, group in enumerate(groups):
         typed = group.edges is None and group.other is None and group.null_label is None
         yield OutputColumn(
@@ -166,7 +175,11 @@ def _build_selected_columns(
 
 
 def iter_key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
-    """Columns of the cross product of the labels: the last group moves fastest."""
+    """Build the columns of the cross product of public labels.
+
+    Args:
+        groups: Groups with public labels; the last one moves fastest.
+    """
     rows = prod(len(group.labels) for group in groups)
     inner = rows
     for group in groups:
@@ -191,10 +204,15 @@ _OF_QUANTILE = ("", "_noise_moe", "_flag", "_rank_moe")
 def restore_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
     """Lay finished tables out as version 0.2 did.
 
-    A release is laid out for good as it was when its integers were sealed: who publishes it again
-    gets the same files. So figures and bins have no ends, quantiles an empty half-width, and no
-    flag is ``bounded``.
+    Args:
+        tables: Tables after finishing.
+        plan: The plan of the release.
+
+    Returns:
+        Tables without ends of intervals and bins, whose quantiles have an empty half-width.
     """
+    # A release keeps the layout that it had when its integers were sealed: publishing it again
+    # gives the same files.
     queries = {read.query.name: read.query for read in plan.reads}
     ranked = {name for name, query in queries.items() if get_statistic(query.statistic).in_ranks}
 
@@ -213,7 +231,7 @@ def restore_first_layout(tables: Sequence[OutputTable], plan: Plan) -> tuple[Out
 
 
 class Publication(Struct, frozen=True):
-    """All files of a release by name, in the order of writing, with the report they came from."""
+    """All files of a release by name, in the order of writing, and the report in them."""
 
     tables: tuple[OutputTable, ...]
     report: dict[str, Any]
@@ -229,7 +247,19 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
     runs: Iterable[Run] = (),
     previous: PreviousRelease | None = None,
 ) -> Publication:
-    """Lay out tables, report and data package of a sealed run; ``runs`` are the ledger's."""
+    """Build tables, report and data package of a sealed run.
+
+    Args:
+        plan: The plan of the run.
+        reservation: Proof of the charge.
+        sealed: The noisy integers.
+        released_at: Time of the charge, in UTC.
+        runs: All runs of the ledger.
+        previous: The verified last release, for a section on changes.
+
+    Returns:
+        The files; the same input gives the same bytes.
+    """
     with use_language(plan.release.report_language):
         return _assemble(plan, reservation, sealed, released_at, runs, previous)
 
@@ -368,7 +398,7 @@ def _collect_remarks(plan: Plan, tables: Sequence[OutputTable]) -> list[str]:
 
 
 def _find_guessed(plan: Plan, table: OutputTable) -> list[str]:
-    """Name the queries of a table that choose names of which all are flagged."""
+    """Name the queries of a table that choose names, where every name is flagged."""
     choosing = {read.query.name for read in plan.reads if get_statistic(read.query.statistic).names}
     return [
         column.figure
@@ -393,11 +423,9 @@ MOST_CHARGES = 200
 
 
 def _list_charges(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
-    """List the dataset's charges up to this one, with the total that was held against the cap.
-
-    Of very many the last. Neither names nor numbers of other releases: only when each was charged,
-    and the total so far, under the caps of this run.
-    """
+    """List the dataset's charges up to this one, with the total after each."""
+    # Neither names nor numbers of other releases: only when each was charged, and the total so far,
+    # under the caps of this run.
     ordered = sorted(runs, key=lambda charge: charge.seq)
     before = [
         charge for charge in ordered if charge.dataset == run.dataset and charge.seq <= run.seq
@@ -411,10 +439,16 @@ def _list_charges(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
 
 
 def describe_ledger(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -> Ledger:
-    """State where the ledger stood around this release's charge, under the caps of that time.
+    """Describe where the ledger stood around this release's charge.
 
-    ``before`` and ``after`` are plain sums, ``composed`` what is held against the caps. ``entry``
-    and ``hash`` name the charge in the ledger: ``dprelease budget verify`` looks it up.
+    Args:
+        plan: The plan of the run.
+        reservation: Proof of the charge; its caps are those of that time.
+        runs: All runs of the ledger.
+
+    Returns:
+        Plain sums and composed totals before and after the charge. ``entry`` and ``hash`` name the
+        charge: ``dprelease budget verify`` looks it up.
     """
     run = reservation.run
     of_dataset = [

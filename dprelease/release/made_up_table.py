@@ -45,10 +45,15 @@ HALF_A_YEAR = 182
 
 
 def make_up_table(release: Release, rows: int, distribution: str) -> pa.Table:
-    """Make up a table with every column that the release reads, of the declared types.
+    """Make up a table with every column that the release reads.
 
-    ``distribution`` is one of ``DISTRIBUTIONS``: "uniform", or "skewed" to the first keys and the
-    lowest values.
+    Args:
+        release: The checked spec; the data is not opened.
+        rows: Number of records.
+        distribution: One of ``DISTRIBUTIONS``; "skewed" prefers the first keys and lowest values.
+
+    Returns:
+        A table of the declared types; the same arguments give the same table.
     """
     unit = release.privacy.unit_column
     constants = _collect_constants(release)
@@ -69,7 +74,7 @@ def make_up_table(release: Release, rows: int, distribution: str) -> pa.Table:
 def _list_domain(
     column: InputColumn, declared: Column | None, constants: Iterable[object]
 ) -> pa.Array:
-    """The values that a column may take, in order."""
+    """List the values that a column may take, in order."""
     kind = _TYPES[column.type]
     if declared is not None and declared.keys is not None:
         return pa.array(declared.keys).cast(kind)
@@ -90,14 +95,14 @@ def _list_domain(
 
 
 def _iter_bin_values(edges: Sequence[Fraction]) -> Iterator[Fraction]:
-    """Ten values of each bin, its lower edge among them."""
+    """Iterate over ten values of each bin, its lower edge among them."""
     for lower, upper in pairwise(edges):
         for part in range(10):
             yield lower + (upper - lower) * part / 10
 
 
 def _make_unbounded(column: InputColumn, constants: Sequence[object]) -> pa.Array:
-    """The values of a column that the spec gives no domain: what it is compared with, and more."""
+    """Make up values of a column without a domain, from the constants beside it and more."""
     kind = _TYPES[column.type]
     match column.type:
         case ColumnType.STRING:
@@ -125,7 +130,7 @@ def _build_numbers(values: Iterable[Fraction], kind: ColumnType) -> pa.Array:
 
 
 def _draw_places(column: str, values: int, rows: int, distribution: str) -> pa.Array:
-    """A place among the values for each row, and none for a null."""
+    """Choose a value's place for each row; null where the value is missing."""
     chances = even = _hash_rows(column, rows)
     if distribution == "skewed":  # the third power
         chances = (even * even >> _BITS) * even >> _BITS
@@ -134,7 +139,7 @@ def _draw_places(column: str, values: int, rows: int, distribution: str) -> pa.A
 
 
 def _draw_units(release: Release, column: InputColumn, rows: int) -> pa.Array:
-    """A unit for each row: each has at least one row, and at most as many as count of it."""
+    """Choose a unit for each row, with no more rows for one unit than the bound."""
     bounding = release.privacy.bounding
     row_limit = 1 if bounding is None else bounding.rows
     sizes = 1 + _hash_rows(column.name, rows) % row_limit
@@ -148,13 +153,14 @@ def _draw_units(release: Release, column: InputColumn, rows: int) -> pa.Array:
 
 
 def _hash_rows(name: str, rows: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Numbers of 31 bits, one for each row: products of two fit in 64."""
+    """Compute a number of 31 bits for each row."""
+    # Products of two such numbers fit in 64 bits.
     stream = hashlib.shake_256(name.encode()).digest(4 * rows)
     return np.frombuffer(stream, dtype="<u4").astype(np.int64) >> 1
 
 
 def _collect_constants(release: Release) -> dict[str, tuple[object, ...]]:
-    """The constants that stand beside a column in the expressions of the spec."""
+    """Collect the constants that stand beside each column in expressions."""
     types = {column.name: column.type for column in list_all_inputs(release)}
     found_constants: dict[str, dict[object, None]] = {}
     for expression, names in _iter_expressions(release):
@@ -169,14 +175,14 @@ def _collect_constants(release: Release) -> dict[str, tuple[object, ...]]:
 
 
 def _find_column(node: Node) -> str | None:
-    """The column that a node is, as it is or widened."""
+    """Name the column that a node is, possibly widened; None for other nodes."""
     while node.op in ("to_float", "to_timestamp"):
         (node,) = node.args
     return str(node.value) if node.op == "column" else None
 
 
 def _iter_expressions(release: Release) -> Iterator[tuple[Expression, dict[str, ColumnType]]]:
-    """Every expression over records, with the types of names that are no columns."""
+    """Iterate over all expressions over records, with types of names that are no columns."""
     for column in release.columns.values():
         if column.expression is not None and column.expression.state_of is None:
             yield column.expression, {}

@@ -51,7 +51,7 @@ _FOR_RECORDS = (
 
 
 def load_modules(plan: Plan) -> None:
-    """Import what a run of the plan needs after its charge, and read its sentences."""
+    """Import what a run of the plan needs after its charge, and read its catalogue."""
     for name in _iter_needed(plan):
         for module in _iter_submodules(name):
             import_module(module)
@@ -59,7 +59,8 @@ def load_modules(plan: Plan) -> None:
 
 
 def _iter_needed(plan: Plan) -> Iterator[str]:
-    """Give what every run needs, and what some plans do: loading is most of a small run."""
+    """Name the modules that every run needs, and those that this plan needs."""
+    # Loading is most of a small run, so other plans' modules are left out.
     yield from _FOR_ALL
     if any(step.form is not Form.NUMBERS for step in plan.steps):
         yield from _FOR_CHOICES
@@ -72,7 +73,7 @@ def _iter_needed(plan: Plan) -> Iterator[str]:
 
 
 def _iter_submodules(name: str) -> Iterator[str]:
-    """The module, and those inside of it if it is a package of ours."""
+    """Name a module, and those inside of it if it is a package of ours."""
     yield name
     if name.startswith("dprelease."):
         inside = getattr(import_module(name), "__path__", ())

@@ -26,9 +26,13 @@ PACKAGES = ("dprelease", "duckdb", "numpy")
 
 @cache
 def list_versions() -> Mapping[str, str]:
-    """Name the versions of the tool, of Python and of what counted and drew, in order of name.
+    """List the versions of dprelease, of Python and of the packages that count and draw.
 
-    Raises Failure (exit 2) where an installation does not say them.
+    Returns:
+        Versions by name, in order of name.
+
+    Raises:
+        Failure: Exit code 2 if a package has no metadata.
     """
     import platform
     from importlib.metadata import PackageNotFoundError, version
@@ -68,9 +72,17 @@ class Sealed(Struct, frozen=True):
 
 
 def to_bytes(plan: Plan, sealed: Sealed) -> bytes:
-    """Write the noisy integers of a plan; the same input gives the same bytes.
+    """Encode the noisy integers of a plan for a seal.
 
-    ``from_bytes`` gives back what was written. Raises TypeError for a figure that is no integer.
+    Args:
+        plan: The plan, whose noise is named in the bytes.
+        sealed: The noisy integers, and digests of record-level tables.
+
+    Returns:
+        Canonical bytes, which ``from_bytes`` decodes.
+
+    Raises:
+        TypeError: A figure is not an integer.
     """
     keys = sealed.noisy.keys
     tables = [step.perturb.name for step in plan.records]
@@ -91,7 +103,7 @@ def to_bytes(plan: Plan, sealed: Sealed) -> bytes:
 
 
 def is_of(plan: Plan, payload: bytes | None) -> bool:
-    """Whether sealed integers were drawn with the noise of a plan; None: nothing is sealed yet."""
+    """Tell if sealed integers were drawn with the noise of a plan; True if none are sealed."""
     if payload is None:
         return True
     content = json.loads(payload)
@@ -99,9 +111,15 @@ def is_of(plan: Plan, payload: bytes | None) -> bool:
 
 
 def from_bytes(plan: Plan, payload: bytes) -> Sealed:
-    """Read them back. Raises Failure (exit code 6) when they are not of this plan.
+    """Decode what ``to_bytes`` encoded.
 
-    Raises TypeError for a figure that is no integer.
+    Args:
+        plan: The plan of the run now.
+        payload: The sealed bytes.
+
+    Raises:
+        Failure: Exit code 6 if the integers were drawn with other noise than the plan's.
+        TypeError: A figure is not an integer.
     """
     if not is_of(plan, payload):
         raise Failure(
@@ -122,7 +140,7 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
 
 
 def _read_integers(row: Sequence[object]) -> tuple[int, ...]:
-    """Refuse whatever is no integer: a text or a decimal is no noisy figure of ours."""
+    """Check that a row has integers only; raise TypeError otherwise."""
     if not set(map(type, row)) <= {int}:
         raise TypeError("a noisy figure is an integer")
     return tuple(row)  # type: ignore[arg-type]
@@ -135,7 +153,7 @@ def _read_texts(key: Sequence[object]) -> tuple[str, ...]:
 
 
 def describe_laws(plan: Plan) -> list[list[object]]:
-    """State every step's noise, by name: the order of queries in a spec means nothing."""
+    """Describe the noise of every step, in order of name."""
     laws = [_describe_law(step) for step in plan.steps]
     laws += [[step.perturb.name, record_json(step)] for step in plan.records]
     return sorted(laws, key=lambda law: str(law[0]))
@@ -156,7 +174,7 @@ def _describe_law(step: Step) -> list[object]:
 
 
 class StoredJson(TypedDict):
-    """A stored table but for its place, which is derived; sums are texts "p/q"."""
+    """A stored table in JSON values, without its path; sums are texts "p/q"."""
 
     format: str
     sha256: str
@@ -184,7 +202,7 @@ def _encode_table(table: StoredTable) -> StoredJson:
 
 
 def _read_stored(content: StoredJson) -> StoredTable:
-    """Read what ``_encode_table`` wrote; the place is empty."""
+    """Decode what ``_encode_table`` encoded; the path is empty."""
     tally = Tally(
         content["rows"],
         {name: tuple(counts) for name, counts in content["labels"].items()},

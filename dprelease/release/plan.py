@@ -23,17 +23,25 @@ def plan_and_certify(
 ) -> CertifiedPlan:
     """Plan a release and certify the plan.
 
-    A numerical claim is one that two programs of finite precision have to agree on. Where the
-    second does not confirm the first, for very little noise on many figures say, a little more is
-    claimed; at last the release is planned by sums and zCDP instead: more noise, and certified like
-    any other. ``jointly``: see ``make_plan``. ``is_sealed``: see ``certify``. Raises Failure with
-    every complaint.
+    Args:
+        release: The checked spec.
+        jointly: Plan queries together; see ``make_plan``.
+        is_sealed: The run is sealed; see ``certify``.
+
+    Returns:
+        A plan whose claimed loss was recomputed and confirmed.
+
+    Raises:
+        Failure: No plan could be made or certified; it has every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
     from dprelease.kernel.certify.certify import certify
     from dprelease.planning.planner import make_plan
     from dprelease.privacy.composition import MARGINS, PLD
 
+    # A numerical claim must be confirmed by a second program of finite precision. Where it is not,
+    # as for very little noise on many figures, a little more is claimed; at last the release is
+    # planned by sums and zCDP: more noise, and certified like any other.
     for margin in MARGINS:
         draft_plan = make_plan(release, margin=margin, jointly=jointly)
         try:
@@ -53,11 +61,17 @@ CLOSE = Fraction(1, 10**5)
 def plan_as_charged(
     certified: CertifiedPlan, charged: Loss, is_noise_of: Callable[[Plan], bool], *, is_sealed: bool
 ) -> CertifiedPlan:
-    """Give the plan of a run that was charged: this one, or as an earlier version planned.
+    """Find the plan of a run that was charged: this one, or an earlier version's.
 
-    ``is_noise_of`` says whether all that is sealed of the run has the noise of a plan. A numerical
-    loss of which only the last digits differ is claimed as it was charged. The last plan that was
-    tried is given where none fits: whoever holds the run against it says so.
+    Args:
+        certified: The plan as made now.
+        charged: Loss that the ledger notes.
+        is_noise_of: Tells if all that is sealed of the run has the noise of a plan.
+        is_sealed: The run is sealed.
+
+    Returns:
+        The plan that fits the charge, claiming exactly the charged loss; the last one tried if none
+        fits.
     """
     from dprelease.kernel.certify.certify import certify
 
@@ -73,11 +87,10 @@ def plan_as_charged(
 
 
 def _iter_version_plans(certified: CertifiedPlan, *, is_sealed: bool) -> Iterator[CertifiedPlan]:
-    """Give the plan, and those that earlier versions made.
-
-    Version 0.2 took every share among all records, curves from wide bins, and the number of records
-    for fixed. It planned fewer counts together. What is not sealed is not read so any more.
-    """
+    """Iterate over this plan and those that earlier versions made."""
+    # Version 0.2 took every share among all records, curves from wide bins, and the number of
+    # records as fixed; it planned fewer counts together. A fixed number of records is tried for
+    # sealed runs only.
     yield certified
     release = certified.plan.release
     queries = tuple(map(_ask_as_0_2, release.queries))
@@ -109,16 +122,16 @@ class ReleasePlan(Plan, frozen=True):
 
     @property
     def epsilon(self) -> Fraction:
-        """The epsilon of the whole release, as it is charged: exact, and printed as a decimal."""
+        """Epsilon of the whole release as charged: exact, and printed as a decimal."""
         return Amount(self.loss.epsilon)
 
     @property
     def delta(self) -> Fraction:
-        """The delta of the whole release, as it is charged: exact, and printed as a decimal."""
+        """Delta of the whole release as charged: exact, and printed as a decimal."""
         return Amount(self.loss.delta)
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan in JSON values, as ``dprelease plan --json`` prints it."""
+        """Return the plan in JSON values, as ``dprelease plan --json`` prints it."""
         from dprelease.reports.plan_facts import describe
 
         return describe(self)
@@ -156,5 +169,5 @@ def plan(
 
 
 def build_release_plan(plan: Plan) -> ReleasePlan:
-    """The plan with what callers ask of it."""
+    """Wrap a plan for callers of the package."""
     return ReleasePlan(**asdict(plan))

@@ -37,11 +37,11 @@ class Stages:
         self._stage = Stage("", 0)
 
     def expect(self, steps: int) -> None:
-        """Say how many steps there are, those before included."""
+        """Set the number of steps, those before included."""
         self._stage = replace(self._stage, steps=steps)
 
     def begin(self, step: str) -> None:
-        """Go on to the next step."""
+        """Begin the next step and report it."""
         self._stage = replace(self._stage, step=step, number=self._stage.number + 1, share=None)
         if self._progress is not None:
             self._progress(step)
@@ -49,7 +49,7 @@ class Stages:
 
     @property
     def share(self) -> Callable[[float], None] | None:
-        """What an engine tells the share of the step's data that it has read; None if unwanted."""
+        """Callback for an engine to report the share it has read; None if nobody watches."""
         return None if self._watcher is None else self._read
 
     def _read(self, share: float) -> None:
@@ -57,10 +57,10 @@ class Stages:
         self._show()
 
     def _show(self) -> None:
-        """Call the watcher. One that fails isn't called again: it must not cost a paid run."""
+        """Call the watcher; drop it if it fails."""
         if self._watcher is None:
             return
         try:
             self._watcher(self._stage)
-        except Exception:
+        except Exception:  # a watcher must not cost a paid run
             self._watcher = None

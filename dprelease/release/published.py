@@ -44,31 +44,31 @@ class ReleasedTable(Struct, frozen=True, dict=True):
 
     @property
     def name(self) -> str:
-        """Its name, which is that of its file without the ending."""
+        """Name of the table: that of its file without the ending."""
         return self.described.name
 
     @property
     def title(self) -> str:
-        """What it is called for people."""
+        """Title for people."""
         return self.described.title
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The names of its columns."""
+        """Names of the columns."""
         return tuple(field.name for field in self.described.fields)
 
     @cached_property
     def read(self) -> Rows:
-        """The rows as texts, and how many there are in all. Raises Failure (exit code 2)."""
+        """Rows as texts, and the number of rows in all. Raises Failure (exit code 2)."""
         return read_rows(self.described, self.most)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows that were asked for, by the names of columns; an empty cell is None."""
+        """Rows that were asked for, by the names of columns; an empty cell is None."""
         return [dict(zip(self.columns, row, strict=True)) for row in self._list_values()]
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in JSON values, as ``dprelease show --json`` prints it."""
+        """Return the table in JSON values, as ``dprelease show --json`` prints it."""
         return {
             "name": self.name,
             "title": self.title or None,
@@ -90,7 +90,7 @@ class ReleasedTable(Struct, frozen=True, dict=True):
         ]
 
     def __repr__(self) -> str:
-        """The name and the columns."""
+        """Name the table and its columns."""
         return f"<ReleasedTable {self.name}: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
@@ -107,11 +107,11 @@ class RenderedReport(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The content as a text; raises UnicodeDecodeError of a PDF."""
+        """Content as text; raises UnicodeDecodeError for a PDF."""
         return self.content.decode("utf-8")
 
     def __repr__(self) -> str:
-        """The format and the size."""
+        """State the format and the size."""
         return f"<RenderedReport {self.format}: {len(self.content):,} bytes>"
 
 
@@ -171,11 +171,11 @@ class Combination(Struct, frozen=True):
 
     @property
     def interval(self) -> Interval:
-        """The value with its ends."""
+        """Value with both ends of its interval."""
         return Interval(self.value, self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in JSON values, as ``dprelease combine --json`` prints it."""
+        """Return the value in JSON values, as ``dprelease combine --json`` prints it."""
         return {
             "schema": "dprelease/combination/1",
             "expression": self.expression,
@@ -189,7 +189,7 @@ class Combination(Struct, frozen=True):
         }
 
     def __repr__(self) -> str:
-        """The value and half of the interval, rounded as for people."""
+        """State the value and half of the interval, rounded."""
         value, half, _, _ = write_interval(self.interval)
         return f"<{self.expression}: {value} ± {half}>"
 

@@ -45,14 +45,27 @@ def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
     replace_output: bool = False,
     watcher: Callable[[Stage], None] | None = None,
 ) -> tuple[Result, Result]:
-    """Release the quality queries, then all others: both results.
+    """Release the quality queries, then all others.
 
-    The first release is charged and published even if the second is not made. Running both again
-    is free, as far as they are charged. ``output``, ``wait``, ``new_noise``, ``fresh_ledger``,
-    ``replace_output`` and ``watcher`` are those of ``run``; the first release is written beside it,
-    with ``-quality`` at its end.
-    Raises Failure with every complaint: with exit code 1 where too many fields are unreadable, and
-    before any charge where the second could not be planned, or paid for.
+    The first release is charged and published even if the second is not made; repeating both is
+    free as far as they are charged.
+
+    Args:
+        release: The checked spec.
+        output: Folder of the second release, as for ``run``; the first one's has ``-quality`` at
+            its end.
+        wait: As for ``run``.
+        new_noise: As for ``run``.
+        fresh_ledger: As for ``run``.
+        replace_output: As for ``run``.
+        watcher: As for ``run``.
+
+    Returns:
+        The results of both releases.
+
+    Raises:
+        Failure: Exit code 1 if too many fields are unreadable; any other before the first charge if
+            the second release could not be planned or paid for.
     """
     first, rest = split(relocate(release, None, output))
     _check_caps(first, rest, new_noise=new_noise)
@@ -74,9 +87,13 @@ def run_quality_first(  # noqa: PLR0913 - what `run` takes, and named
 
 
 def split(release: Release) -> tuple[Release, Release]:
-    """The release of the quality queries, and that of all others with what is left of the total.
+    """Split a release into its quality queries and the others.
 
-    Raises Failure (exit 2) where there is nothing to split, or the budget can't be.
+    Returns:
+        The release of the quality queries, and that of the others with the rest of the total.
+
+    Raises:
+        Failure: Exit code 2 if there is nothing to split, or the budget can't be split.
     """
     looks = tuple(
         query for query in release.queries if _find_state_column(release, query) is not None
@@ -107,7 +124,7 @@ def split(release: Release) -> tuple[Release, Release]:
 
 
 def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
-    """Refuse (exit 3) the first release where the cap does not leave enough for the second too."""
+    """Refuse (exit 3) the first release if the cap leaves too little for the second."""
     terms = {half.about.name: build_terms(plan_and_certify(half).plan) for half in (first, rest)}
     settings = rest.ledger
     spent = read_account(settings.path, settings.dataset, witness=settings.witness)
@@ -130,7 +147,7 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
 
 
 def _is_within(account: Account, caps: Caps, ahead: Sequence[Terms]) -> bool:
-    """Whether the account stays within the caps with these runs too."""
+    """Tell if the account stays within the caps with these runs too."""
     rho = sum_spent_rho((*account.terms, *ahead))
     return account.compute_total(caps, *ahead).is_within(caps) and (
         caps.rho is None or (rho is not None and rho <= caps.rho)
@@ -138,7 +155,7 @@ def _is_within(account: Account, caps: Caps, ahead: Sequence[Terms]) -> bool:
 
 
 def _find_state_column(release: Release, query: Query) -> Column | None:
-    """The column whose fields' states a query counts; None for all other queries."""
+    """Find the column whose states a query counts; None for all other queries."""
     for group in query.groups:
         column = release.columns.get(group.column)
         if column is not None and column.observed_column is not None:
@@ -147,7 +164,7 @@ def _find_state_column(release: Release, query: Query) -> Column | None:
 
 
 def _iter_complaints(result: Result) -> Iterator[Complaint]:
-    """Name the columns of whose fields too many are unreadable or undeclared, beyond the noise."""
+    """Complain of columns with too many unreadable or undeclared fields, noise aside."""
     release = result.plan.release
     tables = {table.name: table for table in result.output_tables}
     for query in release.queries:
@@ -174,7 +191,7 @@ def _iter_complaints(result: Result) -> Iterator[Complaint]:
 
 
 def _read_figures(table: OutputTable, name: str) -> dict[str, Fraction]:
-    """The published figures of a column by state; those that are hidden are left out."""
+    """Read the published figures of a column by state, without hidden ones."""
     (column,) = (candidate for candidate in table.columns if candidate.name == name)
     scale: int = 10**column.decimals
     rows = zip(table.columns[0].values, column.values, strict=True)

@@ -63,9 +63,23 @@ def record_all(  # noqa: PLR0913, PLR0917 - all that a run has
     unsealed: Unsealed,
     tell: Callable[[str], None],
 ) -> dict[str, StoredTable]:
-    """Draw the record-level tables one by one. ``read`` asks the engine of a charged run.
+    """Draw the record-level tables of a plan one by one.
 
-    A full disk and files that can't be read come from outside: they don't void the charge.
+    Args:
+        plan: The plan of a charged run.
+        run_id: Identity of the run.
+        read: Asks the engine for records.
+        draw: The one draw of noise.
+        unsealed: Keeps the tables until the run is sealed.
+        tell: Is told of each step.
+
+    Returns:
+        The stored tables by name.
+
+    Raises:
+        DrawAborted: Code that has seen noise failed.
+        Failure: The data can't be read; this does not void the charge.
+        OSError: The disk refuses; this does not void the charge.
     """
     for step in plan.records:  # what fails here fails before there is a draw
         prepare(step)
@@ -76,6 +90,7 @@ def record_all(  # noqa: PLR0913, PLR0917 - all that a run has
     for step in plan.records:
         tell(f"perturb the records for {step.perturb.name}")
         exact = read(record_request(release, step, salt))
+        # A full disk and files that can't be read come from outside: they don't void the charge.
         with draw.guard(OSError, Failure):
             tables[step.perturb.name] = record(step, exact, draw, unsealed, release, run_id)
     return tables
@@ -91,8 +106,19 @@ def record(  # noqa: PLR0913, PLR0917 - as above
 ) -> StoredTable:
     """Draw a record-level table and keep it beside the ledger, durably, under its digest.
 
-    In memory that does not depend on the number of records. Raises OSError where the disk doesn't
-    take it, Failure where the data can't be read; then nothing is kept.
+    Memory does not depend on the number of records.
+
+    Args:
+        step: The record-level table of the plan.
+        exact: The codes of all records.
+        draw: The one draw of noise.
+        unsealed: Keeps the table until the run is sealed.
+        release: The checked spec.
+        run_id: Identity of the run.
+
+    Raises:
+        OSError: The disk refuses; nothing is kept.
+        Failure: The data can't be read; nothing is kept.
     """
     directory, form = get_directory(release.ledger.path), release.output.format
     shuffler = Shuffler(draw, directory)
@@ -115,7 +141,7 @@ def record(  # noqa: PLR0913, PLR0917 - as above
 
 
 def narrow(columns: Columns, step: RecordStep) -> Columns:
-    """The same numbers in as few bytes as hold all that the law can give."""
+    """Store codes in one byte each if their law has at most 256 of them."""
     return tuple(
         column.astype(np.uint8) if _is_byte_sized(response.law) else column
         for column, response in zip(columns, step.responses, strict=True)
@@ -137,13 +163,23 @@ def _measure_table(path: str, form: str, tally: Tally) -> StoredTable:
 
 
 def locate_tables(plan: Plan, sealed_run: Sealed, run_id: str) -> Sealed:
-    """Find the stored tables of a sealed run, in the format that is asked for now.
+    """Find the stored tables of a sealed run, and convert them to the format asked for now.
 
-    What killed or overtaken processes have left is removed. Raises Failure where one is gone.
+    Args:
+        plan: The plan of the run.
+        sealed_run: What was sealed.
+        run_id: Identity of the run.
+
+    Returns:
+        The sealed run with the paths of its tables.
+
+    Raises:
+        Failure: A table is gone.
     """
     if not plan.records:
         return sealed_run
     release, ledger = plan.release, plan.release.ledger.path
+    # Killed processes, and those that lost the race to the seal, leave files behind.
     sealed = {name: set_path(ledger, run_id, table) for name, table in sealed_run.records.items()}
     remove_run_leftovers(ledger, run_id, sealed.values())
     return replace(sealed_run, records=_convert_tables(plan, sealed, release.output.format))
@@ -167,7 +203,8 @@ def _convert_tables(
 
 
 def _restore_table(stored: StoredTable, missing: StoredTable, release: Release) -> StoredTable:
-    """Copy a table back to where it was kept: the published one may go, or be in another format."""
+    """Copy a published table back to where it was kept."""
+    # The published table may be removed later, or be in another format.
     directory = get_directory(release.ledger.path)
     with stage(directory, PREFIX) as staging:
         path = os.path.join(staging.content, "table")
@@ -180,7 +217,7 @@ def _restore_table(stored: StoredTable, missing: StoredTable, release: Release) 
 def _convert_table(
     step: RecordStep, stored: StoredTable, release: Release, form: str
 ) -> StoredTable:
-    """Write the same rows in the other format, beside the ones that are sealed."""
+    """Write the same rows in the other format, beside the sealed ones."""
     directory = get_directory(release.ledger.path)
     path = f"{stored.path}.{form}"
     with stage(directory, PREFIX) as staging:

@@ -42,7 +42,7 @@ SUFFIX = "-rehearsal"
 
 
 class MadeUpEngine:
-    """DuckDB, for one made-up table: no request leads it to any other file."""
+    """DuckDB over one made-up table; no request can name another file."""
 
     name = "rehearsal"
 
@@ -55,18 +55,19 @@ class MadeUpEngine:
         self._engine.inspect(self._source, _remove_zones(inputs))
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
-        """The exact integers of every cell."""
+        """See ``Engine``; reads the made-up table."""
         inputs = _remove_zones(request.inputs)
         return self._engine.aggregate(replace(request, source=self._source, inputs=inputs), share)
 
     def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
-        """The codes of every made-up record."""
+        """See ``Engine``; reads the made-up table."""
         inputs = _remove_zones(request.inputs)
         return self._engine.records(replace(request, source=self._source, inputs=inputs), share)
 
 
 def _remove_zones(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
-    """The columns of the made-up table: its moments are on the clock of their zone already."""
+    """Remove the zones of columns."""
+    # The moments of the made-up table are on the clock of their zone already.
     return tuple(replace(column, zone=None) for column in inputs)
 
 
@@ -113,7 +114,7 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
 
 
 def _write_made_up_table(release: Release, rows: int, distribution: str, scratch: str) -> Source:
-    """Write the made-up table."""
+    """Write the made-up table as a Parquet file."""
     from pyarrow import parquet
 
     path = os.path.join(scratch, "made-up.parquet")
@@ -122,7 +123,7 @@ def _write_made_up_table(release: Release, rows: int, distribution: str, scratch
 
 
 def _mark_rehearsal(release: Release) -> Release:
-    """The release as a rehearsal: its titles, and the names of its tables and files, say so."""
+    """Mark titles, tables and files of a release as those of a rehearsal."""
     with use_language(release.report_language):
 
         def mark_title(title: str) -> str:
@@ -144,7 +145,7 @@ def _mark_rehearsal(release: Release) -> Release:
 
 
 def _check_place(release: Release, target: str) -> None:
-    """Raise Failure (exit 2) where the target is for a release, or holds one."""
+    """Raise Failure (exit 2) if the target is for a release, or holds one."""
     problem = None
     if is_same(target, release.output.path):
         problem = "is the output path of the release itself"

@@ -55,7 +55,7 @@ class Result(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
-        """The published tables by name, as pyarrow tables."""
+        """Published tables by name, as pyarrow tables."""
         from dprelease.output.parquet_table import to_arrow
 
         tables = {table.name: to_arrow(table) for table in self.output_tables}

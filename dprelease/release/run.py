@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 
 class ChargedRun(Struct, frozen=True):
-    """A run that is paid for. Its reservation is the permission to read the private table."""
+    """A run that is paid for; its reservation is the permission to read the private table."""
 
     book: Ledger
     plan: Plan
@@ -68,7 +68,7 @@ class ChargedRun(Struct, frozen=True):
     replace_output: bool = False
 
     def check_open(self) -> None:
-        """Raise ValueError unless the run is charged and has neither numbers nor lost them."""
+        """Raise ValueError unless the run is charged, and neither sealed nor burnt."""
         if self.reservation.state is not State.CHARGED:
             raise ValueError("a run reads data only between its charge and its seal")
 
@@ -129,9 +129,20 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
     replace_output: bool = False,
     entropy: Entropy,
 ) -> Result:
-    """Release a certified plan: charge, read by the engine, add noise, seal, publish.
+    """Release a certified plan: charge, read, add noise, seal, publish.
 
-    Raises Failure with every complaint and an exit code.
+    Args:
+        certified: The plan, with the loss confirmed.
+        engine: Reads the data.
+        stages: Reports progress.
+        wait: Seconds to wait for other processes at the ledger.
+        new_noise: Draw and charge again instead of publishing sealed numbers.
+        fresh_ledger: Accept a ledger without the charge of the report in the output folder.
+        replace_output: Replace the files of another release.
+        entropy: Source of random bytes.
+
+    Raises:
+        Failure: It has every complaint and an exit code.
     """
     release = certified.plan.release
     check_target(release.output.path, list_file_names(certified.plan))
@@ -176,11 +187,11 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
 
 
 def _choose_target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output: bool) -> str:
-    """Where the run is to be published, checked once more if it is a folder for each revision."""
+    """Choose the output folder of the run and check it."""
     release = plan.release
     placed = fill_revision(release, count_revision(release, runs, name))
     target = placed.output.path
-    if target != release.output.path:
+    if target != release.output.path:  # a folder for each revision
         check_target(target, list_file_names(plan))
     if not replace_output:
         check_place(placed)
@@ -188,7 +199,7 @@ def _choose_target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output
 
 
 def check_place(release: Release) -> None:
-    """Refuse (exit 2) a place that another release has; the spec says where."""
+    """Refuse (exit 2) an output folder that holds another release."""
     try:
         check_not_anothers(release)
     except Failure as failure:
@@ -196,7 +207,7 @@ def check_place(release: Release) -> None:
 
 
 def _find_previous(release: Release) -> PreviousRelease | None:
-    """The last release, verified, if the spec names one."""
+    """Read and verify the last release, if the spec names one."""
     if release.about.previous is None:
         return None
     # Imported here for start-up: most specs name none.
@@ -206,15 +217,15 @@ def _find_previous(release: Release) -> PreviousRelease | None:
 
 
 def _count_steps(plan: Plan, *, sealed: bool) -> int:
-    """How many steps a run of the plan takes; one that is sealed reads and draws nothing more."""
-    if sealed:
+    """Count the steps of a run of the plan."""
+    if sealed:  # reads and draws nothing more
         return len(("plan", "charge", "write"))
     readings = len(build_jobs(plan.release, plan.steps))
     return len(("plan", "check", "charge", "seal", "write")) + 2 * readings + len(plan.records)
 
 
 def inspect(engine: Engine, release: Release) -> None:
-    """Check the structure of the data; what is wrong with it stands where the spec names it."""
+    """Check the structure of the data; complaints have the place of the key in the spec."""
     try:
         engine.inspect(release.data.source, list_all_inputs(release))
     except Failure as failure:
@@ -223,10 +234,8 @@ def inspect(engine: Engine, release: Release) -> None:
 
 @contextmanager
 def _guard_charged() -> Iterator[None]:
-    """Turn whatever goes wrong after the charge into a Failure: repeating it is free.
-
-    The exception is named by its class alone: its text could hold a value of the data.
-    """
+    """Turn whatever fails after the charge into a Failure."""
+    # The exception is named by its class alone: its text could hold a value of the data.
     try:
         yield
     except Failure:
@@ -275,7 +284,19 @@ def _charge(book: Ledger, certified: CertifiedPlan, name: str) -> Reservation:
 
 
 def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
-    """Read, add noise and seal: one draw for one charge, also if it fails (see ``single_draw``)."""
+    """Read the data, add noise and seal: one draw for one charge, even if it fails.
+
+    Args:
+        run: A run that is charged and not sealed.
+        entropy: Source of random bytes.
+
+    Returns:
+        The sealed integers: this draw's, or those that another process sealed first.
+
+    Raises:
+        Failure: Exit code 70 if the charge is void, by this process or another one; other codes for
+            failures that leave the charge in force.
+    """
     if run.reservation.state is not State.CHARGED:
         raise used_up(run.reservation.run.release)
     draw = NoiseDraw(entropy)
@@ -293,7 +314,7 @@ def draw_once(run: ChargedRun, entropy: Entropy) -> Sealed:
 
 
 def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
-    """Read and add noise, job by job."""
+    """Read the data and add noise, job by job."""
     values: dict[str, tuple[tuple[int, ...], ...]] = {}
     keys: dict[str, tuple[tuple[str, ...], ...]] = {}
     # What the plan alone determines is made first: if it fails, no noise was drawn yet.
@@ -315,13 +336,13 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
 
 
 def _name_tables(job: Job) -> str:
-    """The tables that a job is for: the first by its name, the others by their number."""
+    """Name the first table of a job, and count the others."""
     first, *others = dict.fromkeys(step.query.table for step in job.steps)
     return f"{first} and {len(others)} more" if others else first
 
 
 def read_aggregates(run: ChargedRun, job: Job) -> ExactTable:
-    """Read the private table. Only a charged run gets here."""
+    """Read the private table for one job; raises ValueError unless the run is charged."""
     run.check_open()
     return run.engine.aggregate(job.request, run.stages.share)
 
@@ -329,7 +350,19 @@ def read_aggregates(run: ChargedRun, job: Job) -> ExactTable:
 def release_records(
     run: ChargedRun, draw: NoiseDraw, unsealed: Unsealed
 ) -> Mapping[str, StoredTable]:
-    """Perturb the records and keep them beside the ledger. Only a charged run gets here."""
+    """Perturb the records and keep them beside the ledger.
+
+    Args:
+        run: A charged run.
+        draw: The one draw of noise.
+        unsealed: Keeps the tables until the run is sealed.
+
+    Returns:
+        The stored tables by name.
+
+    Raises:
+        ValueError: The plan has record-level tables and the run is not charged.
+    """
     plan, name = run.plan, run.reservation.run_id
     if not plan.records:
         return {}
@@ -343,7 +376,16 @@ def release_records(
 
 
 def seal(run: ChargedRun, sealed: Sealed, draw: NoiseDraw) -> Sealed:
-    """Fix the noisy numbers for good: ours, or those another process has sealed before us."""
+    """Fix the noisy numbers for good.
+
+    Args:
+        run: A charged run.
+        sealed: The numbers of this draw.
+        draw: The one draw of noise.
+
+    Returns:
+        The numbers to publish: these, or those that another process sealed first.
+    """
     with draw.guard():
         payload = to_bytes(run.plan, sealed)
     with draw.guard(Failure):  # the disk, or another process

@@ -33,7 +33,7 @@ Parts = dict[str, Any]
 
 
 def compute_plan_digest(plan: Plan) -> str:
-    """SHA-256 of what a run of the plan does, spends and publishes, as 64 hex digits."""
+    """Compute SHA-256 of what a run of the plan does, spends and publishes."""
     steps = []
     for step in plan.steps:
         content = step_json(step)
@@ -53,7 +53,15 @@ def compute_plan_digest(plan: Plan) -> str:
 
 
 def save(file: str, described: Mapping[str, object]) -> None:
-    """Write a described plan with its digest, whole or not at all. Raises Failure (exit 2 or 6)."""
+    """Write a described plan with its digest, whole or not at all.
+
+    Args:
+        file: Path; an existing file is only replaced if it is a saved plan.
+        described: The plan in JSON values.
+
+    Raises:
+        Failure: Exit code 2 or 6 if the file can't be written.
+    """
     content = {name: value for name, value in described.items() if name != "ledger"}
     text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     try:
@@ -69,7 +77,7 @@ REFUSED = "refused"
 
 
 def check_decision(release: Release) -> None:
-    """Raise Failure (exit 2) where the spec says that its reviewer refused the release."""
+    """Raise Failure (exit 2) if the spec says that its reviewer refused the release."""
     if release.review.decision == REFUSED:
         key = "review.decision"
         message, hint = (
@@ -83,7 +91,16 @@ def check_decision(release: Release) -> None:
 
 
 def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
-    """Refuse a plan that isn't the saved one, and ``new_noise``. Raises Failure (exit code 2)."""
+    """Refuse a plan that is not the saved one.
+
+    Args:
+        plan: The plan as made now.
+        file: Path of the saved plan.
+        new_noise: New noise is asked for, which no saved plan approves.
+
+    Raises:
+        Failure: Exit code 2 if the plan differs, the file was edited, or new noise is asked for.
+    """
     digest, saved = read_saved_plan(file)
     if new_noise:
         raise _build_refusal(
@@ -113,7 +130,14 @@ def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
 
 
 def read_saved_plan(file: str) -> tuple[str, Parts]:
-    """Read the digest and the parts of a saved plan. Raises Failure (exit 2) for any other file."""
+    """Read a saved plan.
+
+    Returns:
+        Its digest, and all other parts.
+
+    Raises:
+        Failure: Exit code 2 if the file is not a saved plan.
+    """
     path = Path(file)
     try:
         status = path.stat()
@@ -143,10 +167,8 @@ def _list_differences(saved: Parts, now: Parts) -> list[str]:
 
 
 def _split_parts(parts: Parts) -> tuple[Mapping[str, object], Mapping[str, object]]:
-    """What a run is held to (nothing in files that are no plan of ours), and the queries by name.
-
-    Anybody may have written the file, so nothing is taken for granted of its parts.
-    """
+    """Collect what a run is held to, and the queries by name; be lenient with any content."""
+    # Anybody may have written the file, so nothing is taken for granted.
     approval, steps = parts.get("approval"), parts.get("steps")
     terms = approval.get("holds") if isinstance(approval, dict) else None
     queries = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
@@ -159,7 +181,7 @@ _PLACE = {"file", "line", "column"}
 
 
 def _format_line(parts: Parts, name: str) -> str | None:
-    """One part as text: 1 is not true. The spec's place and its lines don't matter."""
+    """Format one part as text, without the spec's place and lines; None if missing."""
     part = parts.get(name)
     if name == "warnings" and isinstance(part, list):
         part = [
@@ -168,6 +190,7 @@ def _format_line(parts: Parts, name: str) -> str | None:
             else warning
             for warning in part
         ]
+    # As text, 1 differs from true.
     return json.dumps(part, sort_keys=True) if name in parts else None
 
 
@@ -177,7 +200,8 @@ def _is_plan(text: str) -> bool:
 
 
 def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are there once: of two values people could read the wrong one."""
+    """Build an object; raise ValueError if a key is repeated."""
+    # Of two values of one key people could read the wrong one.
     content = dict(pairs)
     if len(content) != len(pairs):
         raise ValueError("a key is there twice")

@@ -61,9 +61,9 @@ class Bytes(Protocol):
 
 
 class DrawAborted(Exception):
-    """Code that has seen noise has failed.
+    """Code that has seen noise failed.
 
-    ``kind`` is the class of what it raised, ``advice`` what to do about it.
+    ``kind`` is the class of the exception, ``advice`` what to do about it.
     """
 
     def __init__(self, kind: str, advice: str = REPORT) -> None:
@@ -80,7 +80,7 @@ class NoiseDraw:
 
     @property
     def entropy(self) -> Bytes:
-        """The source, for what is no noise."""
+        """The source itself, for random bytes that are not noise."""
         return self._entropy
 
     def read(self, size: int) -> bytes:
@@ -91,9 +91,11 @@ class NoiseDraw:
 
     @contextmanager
     def guard(self, *free: type[Exception]) -> Iterator[None]:
-        """What runs inside may have seen noise: what it raises becomes ``DrawAborted``.
+        """Turn exceptions of code that may have seen noise into ``DrawAborted``.
 
-        Not before the draw is taken, and not the classes of ``free``, which come from outside.
+        Args:
+            *free: Classes of exceptions that come from outside: they are raised as they are, and so
+                is any exception before the draw is taken.
         """
         try:
             yield
@@ -105,9 +107,19 @@ class NoiseDraw:
 
 
 def void_charge(book: Ledger, reservation: Reservation, kind: str, advice: str) -> bytes:
-    """Void the charge of a draw that a ``kind`` has aborted; raise Failure(INTERNAL) to say so.
+    """Void the charge of an aborted draw.
 
-    Unless another process has sealed the run: then its bytes are returned, to be published.
+    Args:
+        book: The ledger.
+        reservation: The charge.
+        kind: Class of the exception that aborted the draw.
+        advice: What to do about it.
+
+    Returns:
+        The bytes to publish if another process has sealed the run.
+
+    Raises:
+        Failure: Exit code 70 in all other cases.
     """
     reason = f"internal error ({kind}) after noise was drawn; nothing was released"
     try:

@@ -25,14 +25,14 @@ _AGAIN = "running the release again, at no cost, restores it"
 
 
 class TableEstimates(Struct, frozen=True):
-    """What a table of perturbed records tells, and what its report says of it."""
+    """Estimates from a table of perturbed records, with the facts of its report."""
 
     table: str
     figures: Estimates
     stated: Stated
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures in JSON values, as ``dprelease estimate --json`` prints them."""
+        """Return the figures in JSON values, as ``dprelease estimate --json`` does."""
         return {
             "schema": "dprelease/estimates/1",
             "table": self.table,
@@ -40,7 +40,7 @@ class TableEstimates(Struct, frozen=True):
         }
 
     def __repr__(self) -> str:
-        """The table, and how many records it has."""
+        """Name the table and state its number of records."""
         return f"<TableEstimates of {self.table}: {self.figures.rows:,} records>"
 
     def _repr_html_(self) -> str:
@@ -83,10 +83,11 @@ def estimate(
 
 
 def _parse_pair(cross: str | tuple[str, str], step: RecordStep) -> tuple[str, str]:
-    """The two columns, or those of ``A,B``: names may hold commas themselves."""
+    """Parse a pair of columns with labels."""
     columns = [response.column for response in step.responses]
     labelled = [column.name for column in columns if column.group is not None]
     names = [column.name for column in columns]
+    # Names may hold commas, so ``A,B`` is split at each of them.
     tries = _list_pairs(cross) if isinstance(cross, str) else [cross]
     if not tries:
         raise _build_refusal(
@@ -153,7 +154,15 @@ def open_plain_file(path: str, code: str = "E830") -> BufferedReader:
 
 
 def find_stated_table(table: str, report: str | None) -> Stated:
-    """What the report says of the table. Raises Failure (exit code 2)."""
+    """Read what a report states of a record-level table.
+
+    Args:
+        table: Path of the table.
+        report: Path of the report; None takes the one beside the table.
+
+    Raises:
+        Failure: Exit code 2 if the report can't be read, or does not state the table.
+    """
     path = report if report is not None else os.path.join(os.path.dirname(table), REPORT)
     facts = _read_report(path)
     name = os.path.basename(table)
@@ -182,7 +191,7 @@ def _read_report(path: str) -> Mapping[str, Any]:
 
 
 def _report_unknown_table(table: str, name: str, facts: Mapping[str, Any], path: str) -> Complaint:
-    """The table is not among the record-level ones: say what it is, and which there are."""
+    """Complain of a table that is not record-level; name those that are."""
     if name in _list_files(facts, "tables"):
         message = f"{table} is a table of statistics with their noise; it needs no estimates"
         folder = os.path.dirname(table) or "."
@@ -201,7 +210,16 @@ def _list_files(facts: Mapping[str, Any], part: str) -> list[str]:
 
 
 def check_digest(source: BufferedReader, path: str, table_facts: Stated) -> None:
-    """Refuse a file that is not the one of the report, and go back to its begin."""
+    """Refuse a file whose SHA-256 is not the report's; rewind it otherwise.
+
+    Args:
+        source: The open table.
+        path: Its path for messages.
+        table_facts: What the report states.
+
+    Raises:
+        Failure: Exit code 2.
+    """
     try:
         digest = hashlib.file_digest(source, "sha256").hexdigest()
         source.seek(0)
