@@ -64,23 +64,20 @@ class Best(Choices):
         return None if candidates is None else Details(candidates=candidates)
 
     def list_candidates(self, query: Query) -> tuple[str, ...]:
-        """The candidates of the query."""
+        """List the candidates of the query."""
         return _get_candidates(query).texts
 
     def define_release(self, query: Query) -> Released:
-        """No measures: the engine is asked for the sums of scores."""
+        """Define no measures: the engine computes the sums of scores."""
         return Released((), ((),), (_get_candidates(query).grid.step,), Form.CHOICE)
 
     def describe_row(self, query: Query) -> Scalar:
-        """Between 0 and the score's upper bound for each candidate, all in one direction."""
+        """Describe a score from 0 to its upper bound for each candidate, all in one direction."""
         grid = _get_candidates(query).grid
         return Scalar(grid.lower, grid.upper, "statistics.best.score")
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """Bound the change of the scores: of all of them, and of those a choice depends on.
-
-        For ``choice_l1`` see ``AxisChoice``: rows times the upper bound, in ranges of changes.
-        """
+        """Bound the change of all scores, and of those a choice depends on (``choice_l1``)."""
         pick_sensitivity, number = (
             super().bound_sensitivity(query, neighbours),
             len(self.list_candidates(query)),
@@ -96,6 +93,7 @@ class Best(Choices):
                 "sensitivity.for_each_candidate", derivation=pick_sensitivity.derivation
             ),
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
+            # Ranges of changes, as in ``AxisChoice``: at most the upper bound for each row.
             choice_l1=rows * _get_candidates(query).grid.upper,
         )
 

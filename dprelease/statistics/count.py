@@ -42,12 +42,12 @@ class Count(Single):
     adds_up = True
 
     def define_release(self, query: Query) -> Released:
-        """One integer for each cell: its number of records, or the sum of their weights."""
+        """Define one integer for each cell: its number of records, or the sum of their weights."""
         measure = Measure(MeasureKind.RECORDS, None, query.where, survey_weight=build_weight(query))
         return Released((measure,), unit=(weight_step(query),))
 
     def describe_row(self, query: Query) -> Scalar:
-        """Each row adds 1, or its weight."""
+        """Describe the 1 that each row adds, or its weight."""
         return apply_weight(COUNT, query)
 
     def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:

@@ -19,7 +19,7 @@ from dprelease.statistics.shared.statistic import (
 
 
 class CountDistinct(Single):
-    """How many different values a column has in the cell, nulls not counted."""
+    """The number of different values that a column has in the cell, nulls not counted."""
 
     name = "count_distinct"
     keys = SpecKeys(column=ColumnUse.ANY)
@@ -37,11 +37,11 @@ class CountDistinct(Single):
         return sentence("sensitivity.noun.distinct_of", column=_name_column(query))
 
     def define_release(self, query: Query) -> Released:
-        """One integer for each cell: its number of different values."""
+        """Define one integer for each cell: its number of different values."""
         return Released((Measure(MeasureKind.DISTINCT, None, query.where, _name_column(query)),))
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """Bound the change of all numbers of values together; attained (see ``DISTINCT``)."""
+        """Bound the change of all per-cell counts of values together; tight (see ``DISTINCT``)."""
         return bound_change(query, neighbours, DISTINCT, outside=True)
 
 

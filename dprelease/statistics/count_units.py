@@ -11,9 +11,9 @@ from dprelease.statistics.shared.statistic import Neighbours, Released, count_ce
 
 
 class CountUnits(Single):
-    """How many different units have a record in the cell, one integer for each cell.
+    """The number of different units with a record in the cell.
 
-    Where a record is the unit it is a count: every record is a unit of its own.
+    If a record is the unit, this is a count: every record is a unit of its own.
     """
 
     name = "count_units"
@@ -25,14 +25,12 @@ class CountUnits(Single):
     selects_keys = True
 
     def define_release(self, query: Query) -> Released:
-        """One integer for each cell: its number of units."""
+        """Define one integer for each cell: its number of units."""
         return Released((Measure(MeasureKind.UNITS, None, query.where),))
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """Bound the change of all numbers of units together.
-
-        A unit counts once in each cell that it is in, however many rows it has there.
-        """
+        """Bound the change of all per-cell unit counts together."""
+        # A unit counts once in each cell that it is in, however many rows it has there.
         cells, limits, noun = count_cells(query), neighbours.contribution, neighbours.noun
         if neighbours.adjacency is Adjacency.ADD_REMOVE:
             return bound_unit_addition(limits, cells, noun)

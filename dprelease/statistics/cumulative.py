@@ -65,7 +65,7 @@ _MOST_PRODUCTS = 1 << 24
 
 
 class Cumulative(Statistic):
-    """Counts whose last grouping column is the statistic's own, added up along its order."""
+    """Counts added up along the order of the last grouping column, which is the statistic's own."""
 
     name = "cumulative"
     what = "statistics.cumulative.what"
@@ -78,22 +78,22 @@ class Cumulative(Statistic):
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
-        """Read which quantiles are read from the counts."""
+        """Read the quantiles to derive from the counts."""
         return Details(spec.read_value(Q) or ())
 
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
-        """The columns of the counts, then of each quantile."""
+        """List the columns of the counts, then those of each quantile."""
         return (
             *ESTIMATE,
             *(e + part for e in list_quantile_endings(query) for part in OF_QUANTILE),
         )
 
     def define_release(self, query: Query) -> Released:
-        """One integer for each cell: its number of records."""
+        """Define one integer for each cell: its number of records."""
         return Released((Measure(MeasureKind.RECORDS, None, query.where),))
 
     def define_alternative(self, query: Query) -> Released | None:
-        """Mix the counts along the order: with Gaussian noise that errs less from some rows on."""
+        """Define counts mixed along the order."""
         labels = len(query.groups[-1].labels)
         if query.cells * labels > _MOST_PRODUCTS:
             return None
@@ -101,12 +101,12 @@ class Cumulative(Statistic):
         return replace(self.define_release(query), unit=(Fraction(1, SCALE),), axes=axes)
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
-        """The mean over the rows."""
+        """Compute the mean over the rows."""
         column = axes[-1].entries[0] if axes else ()
         return RunningSums(len(query.groups[-1].labels), column).spread()
 
     def describe_row(self, query: Query) -> Scalar:
-        """Each row adds 1."""
+        """Return a count: each row adds 1."""
         return COUNT
 
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
@@ -134,14 +134,14 @@ class Cumulative(Statistic):
         return published
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """The half-width of the last row, the largest."""
+        """Describe the half-width of the last row, the largest."""
         return sentence(
             "statistics.cumulative.error",
             error=number(self.compute_halfwidth(step, interval), up=True),
         )
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction:
-        """That of the last row: no row has a larger one."""
+        """Compute the half-width of the last row; no row has a larger one."""
         running = read_running_sums(step)
         return Fraction(running.compute_halfwidth(step.noise, running.labels, 1 - interval))
 
@@ -150,9 +150,9 @@ class Cumulative(Statistic):
 
 
 class Place(NamedTuple):
-    """Where a quantile is: between two edges, and ``at`` one or, in parts of a bin, after it.
+    """Position of a quantile: the edges around it, and ``at``, edge index plus fraction of the bin.
 
-    ``at`` is None where there seems to be no record at all.
+    ``at`` is None if the block appears to be empty.
     """
 
     low: int
@@ -228,7 +228,7 @@ def _build_quantile_columns(
 def _compute_value(
     place: Place, edges: Sequence[Fraction], unit: int
 ) -> tuple[int | None, int, int]:
-    """Give value and interval of a quantile among bins of numbers, in parts of 1/unit."""
+    """Compute value and interval of a quantile among bins of numbers, in parts of 1/unit."""
     low, high = int(edges[place.low] * unit), int(edges[place.high] * unit)
     if place.at is None:
         return None, low, high
@@ -238,6 +238,6 @@ def _compute_value(
 
 
 def _find_labels(place: Place, labels: Sequence[str]) -> tuple[str | None, str, str]:
-    """Give the label in which a quantile lies, and the first and last in which it may."""
+    """Find the label in which a quantile lies, and the first and last in which it may."""
     value = None if place.at is None else labels[max(ceil(place.at) - 1, place.low)]
     return value, labels[place.low], labels[place.high - 1]

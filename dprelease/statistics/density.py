@@ -76,7 +76,7 @@ POINTS = OwnKey(
 
 
 class Density(Statistic):
-    """A kernel density estimate of the clamped values, that integrates to 1 over the bounds."""
+    """A kernel density estimate of the clamped values; it integrates to 1 over the bounds."""
 
     name = "density"
     what = "statistics.density.what"
@@ -92,7 +92,7 @@ class Density(Statistic):
     )
 
     def list_published_groups(self, query: Query) -> tuple[Group, ...]:
-        """The groups of `by`, and the points."""
+        """List the groups of `by`, and the points."""
         axes = query.curve
         return (
             *query.groups[: -len(axes)],
@@ -100,7 +100,7 @@ class Density(Statistic):
         )
 
     def define_release(self, query: Query) -> Released:
-        """Bins; waves where Gaussian noise is asked for."""
+        """Define sums of bins, or of waves if the spec asks for Gaussian noise."""
         return self._define_mixed_release(query, gaussian=query.mechanism == "gaussian")
 
     def _define_mixed_release(self, query: Query, *, gaussian: bool) -> Released:
@@ -111,24 +111,24 @@ class Density(Statistic):
         return Released((records,), unit=(unit,), axes=(*by, *matrices))
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """The longest column of the matrices; of two, where a record is replaced."""
+        """Bound the change by the longest column of the matrices, or two for a replacement."""
         sizes = [len(group.labels) for group in query.groups]
         replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
         axes = self.define_release(query).axes
         return bound_mixed_change(neighbours.contribution, sizes, axes, replaced=replaced)
 
     def define_alternative(self, query: Query) -> Released | None:
-        """Waves, if the spec leaves that open."""
+        """Define sums of waves, if the spec leaves the mechanism open."""
         return (
             self._define_mixed_release(query, gaussian=True) if query.mechanism == "auto" else None
         )
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
-        """The mean square, over the points, of the factors of the curve."""
+        """Compute the mean square, over the points, of the factors of the curve."""
         return Fraction(compute_curve_spread(_match_axes(query, axes)))
 
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
-        """Publish the curve of each group, and how far noise may have moved it."""
+        """Publish the curve of each group and its noise interval."""
         query = step.query
         places = choose_places(1 / _compute_area(query))
         layout = Layout(query.name, places, self._describe_meaning(query), interval)
@@ -144,17 +144,17 @@ class Density(Statistic):
         )
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
-        """The largest, if so many records are spread evenly over the bounds; None for too few."""
+        """Compute the largest half-width if the records are spread evenly; None for too few."""
         even = 1 / _compute_area(step.query)
         return compute_curve_halfwidth(_get_mixed(step), step.noise, interval, records, even)
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """With the bandwidth, which it depends on."""
+        """Describe the error together with the bandwidth that it depends on."""
         error = super().describe_expected_error(step, interval)
         return sentence("words.comma", text=error, next=_describe_bandwidths(step.query))
 
     def explain_step(self, step: Step) -> Text:
-        """Say what is released, and how it is read."""
+        """Explain what is released and how it is read."""
         mixes_waves = any(min(map(min, matrix.entries)) < 0 for _, matrix in _get_mixed(step))
         subject, how = (
             (sentence("statistics.density.waves"), sentence("statistics.density.sums_of_waves"))
@@ -188,12 +188,12 @@ class Density(Statistic):
 
 
 def _list_ranges(query: Query) -> list[CurveAxis]:
-    """The columns of whose values several are counted as one."""
+    """List the columns in which several values are counted as one."""
     return [axis for axis in query.curve if axis.smooth and max(axis.values) > 1]
 
 
 def _describe_middles(axis: CurveAxis) -> Sentence:
-    """Say how far it moves the curve that values are counted in ranges."""
+    """Describe how far counting values in ranges moves the curve."""
     return sentence(
         "statistics.density.ranges",
         name=axis.column.name,

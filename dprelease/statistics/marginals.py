@@ -24,7 +24,7 @@ TABLE_WAYS = OwnKey(
 
 
 class Marginals(Count):
-    """Counts in one table for each set of columns: what is planned are the counts."""
+    """Counts in one table for each set of columns; the planner sees these counts."""
 
     name = "marginals"
     keys = SpecKeys(tables_of="count", needs=(ATTRIBUTES,), may=(COLUMNS_OF_TABLES, TABLE_WAYS))

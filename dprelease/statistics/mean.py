@@ -32,7 +32,7 @@ class Mean(TwoSums):
     processing = "statistics.mean.processing"
 
     def scale(self, query: Query) -> Scale:
-        """From the lower bound to the upper one."""
+        """Return the scale from the lower bound to the upper one."""
         grid = build_quantity(query.column).grid
         span = grid.width * grid.step
         places = max(count_decimals(grid.step), choose_places(span))
@@ -40,9 +40,9 @@ class Mean(TwoSums):
         return Scale(lower, span, grid.width, places, self.describe_meaning(query))
 
     def define_release(self, query: Query) -> Released:
-        """Two integers for each cell: sum(k - lower) and sum(upper - k), or so with weights."""
+        """Define sum(k - lower) and sum(upper - k) for each cell, times weights if present."""
         return define_two_sums(query)
 
     def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
-        """From two sums as from its own; from three as from those of a variance."""
+        """Read from two sums like its own release, or from three as moments of a variance."""
         return Read(query, sums.step, sums.rows, Reading.MOMENTS if sums.squared else Reading.OWN)

@@ -6,7 +6,7 @@ from dprelease.statistics.shared.choices import AxisChoice
 
 
 class Mode(AxisChoice):
-    """The value that most of a cell's records have, chosen among the column's public ones."""
+    """The most frequent value in a cell, chosen among the column's public ones."""
 
     name = "mode"
     what = "statistics.mode.what"

@@ -40,10 +40,10 @@ _ONE = Fraction(1)
 
 
 class Proportion(TwoSums):
-    """The share of the records of a cell that fulfil the numerator's condition.
+    """The share of a cell's records that meet the numerator's condition.
 
-    It is a share among those for which that condition is known, not null. In releases of versions
-    up to 0.2, whose queries are among nothing less, it is one among all records.
+    It is a share of the records for which the condition is known, not null. In releases of versions
+    up to 0.2, whose queries have no ``among``, it is a share of all records.
     """
 
     name = "proportion"
@@ -58,7 +58,7 @@ class Proportion(TwoSums):
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
-        """Read the condition: the share is one among the records for which it is known."""
+        """Read the condition; the share is among the records for which it is known."""
         text = spec.read_where()
         if text is None:
             spec.note_missing("where", "the condition whose share of the records is asked for")
@@ -72,7 +72,7 @@ class Proportion(TwoSums):
         return Details(numerator=Part(None, where), denominator=Part(), among=among)
 
     def describe_meaning(self, query: Query) -> Text:
-        """What the share is, and of which records."""
+        """Describe the share and the records that it is a share of."""
         if query.among is not None:
             return super().describe_meaning(query)
         if query.survey_weight is None:
@@ -80,11 +80,11 @@ class Proportion(TwoSums):
         return sentence("statistics.proportion.what_weighted")
 
     def scale(self, query: Query) -> Scale:
-        """From 0 to 1."""
+        """Return the scale from 0 to 1."""
         return Scale(Fraction(0), _ONE, 1, choose_places(_ONE), self.describe_meaning(query))
 
     def define_release(self, query: Query) -> Released:
-        """Two integers for each cell: records that fulfil the condition, and that do not."""
+        """Define two integers for each cell: records that meet the condition, and that do not."""
         if query.numerator is None:
             raise ValueError("a proportion has a condition")
         weight, unit = build_weight(query), weight_step(query)
@@ -101,7 +101,7 @@ class Proportion(TwoSums):
     def build_joint_columns(
         self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
     ) -> list[OutputColumn]:
-        """Publish the same of one whose records are those of other shares; see ``fitted_count``."""
+        """Publish a share whose records are those of other shares; see ``fitted_count``."""
         fit, own, totals, width = together
         alpha = 1 - interval
         share, half = divide_by_totals(
@@ -123,7 +123,7 @@ class Proportion(TwoSums):
         ]
 
     def explain_step(self, step: Step) -> Text:
-        """Say what the share is a share of."""
+        """Explain which records the share is a share of."""
         if step.query.among is None:
             return sentence("statistics.proportion.of_all")
         return sentence("statistics.proportion.of_known")

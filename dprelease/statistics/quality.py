@@ -23,7 +23,7 @@ MAX_UNREADABLE = OwnKey(
 
 
 class Quality(Count):
-    """Counts by the state of a field, in one table for each column: what is planned are the counts.
+    """Counts by the state of a field, in one table for each column; the planner sees these counts.
 
     A record has one state in each column, so that it moves one count of each table by 1.
     """
@@ -37,5 +37,5 @@ class Quality(Count):
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
-        """Read the share of fields with which a run goes on."""
+        """Read the share of unreadable fields up to which a run goes on."""
         return Details(max_unreadable=spec.read_value(MAX_UNREADABLE))

@@ -44,7 +44,7 @@ MULTIPLE, LISTED = "statistics.quantile.multiple", "statistics.quantile.listed"
 
 
 class Quantile(Statistic):
-    """Values of the column's grid that leave the wanted shares of the records below them."""
+    """Values of the column's grid that have the wanted shares of the records below them."""
 
     name = "quantile"
     what = "statistics.quantile.what"
@@ -66,7 +66,7 @@ class Quantile(Statistic):
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
-        """Read which quantiles, and the values that they may take."""
+        """Read the quantiles and the values that they may take."""
         points, listed = None, any(spec.read_value(key) is not None for key in LISTS)
         if column is not None and column.grid is not None and listed:
             points = spec.read_points(column, column.grid)
@@ -77,7 +77,7 @@ class Quantile(Statistic):
         return None if quantiles is None else Details(quantiles, points)
 
     def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
-        """Ranks, coarse grids, and ends."""
+        """Add the hazards of coarse grids and of ends."""
         yield from super().iter_hazards(step, interval)
         name = step.query.name
         if step.points and len(step.query.points or range(step.points.grid.width)) < FEW_VALUES:
@@ -96,11 +96,11 @@ class Quantile(Statistic):
             )
 
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
-        """The columns of each quantile."""
+        """List the columns of each quantile."""
         return tuple(ending + part for ending in list_endings(query) for part in PARTS)
 
     def define_release(self, query: Query) -> Released:
-        """For each cell and quantile a grid integer, found in the cell's values put in order."""
+        """Define a grid integer for each cell and quantile, found in the cell's sorted values."""
         column_quantity, several = build_quantity(query.column), len(query.quantiles)
         units, weight = (column_quantity.grid.step,) * several, build_weight(query)
         return Released(
@@ -108,11 +108,9 @@ class Quantile(Statistic):
         )
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """State how many rows one unit has, in all cells together (``l1``).
-
-        What a row that comes, goes, or is replaced costs is a matter of the scheme. A weighted row
-        is as many rows as its weight has steps: see ``survey_weights``.
-        """
+        """Bound the number of one unit's rows in all cells together (``l1``)."""
+        # The scheme determines what a row costs that comes, goes or is replaced. A weighted row is
+        # as many rows as its weight has steps: see ``survey_weights``.
         rows = neighbours.contribution.limit_cells(count_cells(query)).rows
         noun, weight = neighbours.noun, build_weight(query)
         text = sentence("sensitivity.values.rows_of_unit", unit=sentence(noun), rows=rows)
@@ -129,7 +127,7 @@ class Quantile(Statistic):
         return Sensitivity(rows, rows**2, rows, (), text)
 
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
-        """Publish each quantile, and how many ranks it may be off."""
+        """Publish each quantile and its rank error."""
         published: list[OutputColumn] = []
         for at, ending in enumerate(list_endings(step.query)):
             published.extend(self._build_columns(step, noisy[at], interval, at, ending))
@@ -181,19 +179,16 @@ class Quantile(Statistic):
         ]
 
     def find_meaningful_count(self, step: Step, interval: Fraction) -> int | None:
-        """Give, of a minimum or maximum, the values from which on it is near the end at all.
-
-        A share s of n values lies beyond the quantile that stands for it, s n ranks. Where it
-        may be off by more ranks than these, it may lie beyond all values: the rank half-width r
-        exceeds s n for n < r/s.
-        """
+        """Find the number of values from which a minimum or maximum is near the end at all."""
         if not self.end:
             return None
+        # A share s of n values lies beyond the quantile that stands for the end, s n ranks. With a
+        # rank error r above s n, that is for n < r/s, the figure may lie beyond all values.
         q = step.query.quantiles[0]
         return ceil(_bound_ranks(step, interval, 0) / min(q, 1 - q))
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """The rank half-width; of several quantiles the largest."""
+        """Describe the rank error; of several quantiles the largest."""
         ranks = bound_rank_error(step, interval)
         if step.query.survey_weight is not None:
             size = number(ranks, up=True)
@@ -201,19 +196,19 @@ class Quantile(Statistic):
         return self._add_remark(sentence("statistics.quantile.within_ranks", ranks=int(ranks)))
 
     def _add_remark(self, text: Sentence) -> Sentence:
-        """Add what a minimum or maximum has to say."""
+        """Add the remark of a minimum or maximum."""
         if not self.remark:
             return text
         return sentence("words.remark", text=text, remark=sentence(self.remark))
 
 
 def bound_rank_error(step: Step, interval: Fraction) -> Fraction:
-    """How many ranks the quantiles of a step may be off: of several the most."""
+    """Bound the rank error of the quantiles of a step; of several the largest."""
     return max(_bound_ranks(step, interval, at) for at in range(len(step.query.quantiles)))
 
 
 def _bound_ranks(step: Step, interval: Fraction, at: int) -> Fraction:
-    """How many ranks a quantile may be off; a weighted record takes as many as its weight says."""
+    """Bound the rank error of a quantile; a weighted record takes as many ranks as its weight."""
     # Imported here for start-up: to load a spec needs no mechanism.
     from dprelease.mechanisms.quantile_error import rank_halfwidth
 
@@ -227,7 +222,7 @@ def _bound_ranks(step: Step, interval: Fraction, at: int) -> Fraction:
 
 
 def list_endings(query: Query) -> tuple[str, ...]:
-    """What follows the query's name: nothing for one quantile, _q12_5 for 0.125 of several."""
+    """List what follows the query's name: nothing for one quantile, _q12_5 for 0.125 of several."""
     if len(query.quantiles) == 1:
         return ("",)
     return list_quantile_endings(query)

@@ -82,7 +82,7 @@ CLOSE = Fraction(1, 16)
 
 
 class Ratio(Statistic):
-    """A sum or count divided by another; no figure where the denominator may well be 0."""
+    """A sum or count divided by another; there is no figure where the denominator may well be 0."""
 
     name = "ratio"
     keys = SpecKeys(needs=(NUMERATOR, DENOMINATOR))
@@ -99,14 +99,14 @@ class Ratio(Statistic):
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
-        """Read what is divided, and what by."""
+        """Read numerator and denominator."""
         numerator, denominator = spec.read_ratio_part(NUMERATOR), spec.read_ratio_part(DENOMINATOR)
         if numerator is None or denominator is None:
             return None
         return Details(numerator=numerator, denominator=denominator)
 
     def define_release(self, query: Query) -> Released:
-        """Two integers for each cell: numerator and denominator times their factors."""
+        """Define two integers for each cell: numerator and denominator times their factors."""
         factors, parts = balance(query), _get_parts(query)
         return Released(
             tuple(_measure(query, part) for part in parts),
@@ -115,11 +115,7 @@ class Ratio(Statistic):
         )
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """Bound the change of all pairs of integers together.
-
-        By the sum of what each part can move by itself. Attained where the same neighbours move
-        both furthest, as when units come or go with the largest values.
-        """
+        """Bound the change of all pairs of integers together."""
         factors = balance(query)
         first, second = (
             bound_change(query, neighbours, row, outside=_is_outside(query, part, neighbours))
@@ -128,6 +124,8 @@ class Ratio(Statistic):
         shapes: tuple[tuple[int, ...], ...] = ()
         if first.coordinates == 1 == second.coordinates:
             shapes = tuple(left + right for left in first.shapes for right in second.shapes)
+        # The sum of both bounds is attained where the same neighbours move both furthest, as when
+        # units come or go with the largest values.
         return Sensitivity(
             first.l1 + second.l1,
             first.l2_squared + second.l2_squared,
@@ -154,13 +152,13 @@ class Ratio(Statistic):
         return estimate_columns(layout, values, halves, ends)
 
     def _count_places(self, query: Query) -> int:
-        """Enough for the quotient of the largest values that one record can have."""
+        """Count decimals that suffice for the quotient of one record's largest values."""
         above, below = zip(_describe_rows(query), _get_parts(query), strict=True)
         first, second = (row.magnitude * _step(query, part) for row, part in (above, below))
         return choose_places(first / second)
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
-        """The half-width for so many records of the largest values; of weighted ones, their sum."""
+        """Compute the half-width for records of the largest values; if weighted, for their sum."""
         query = step.query
         largest = find_largest_weight(query) * weight_step(query)
         both_sums = [
@@ -192,13 +190,13 @@ def _get_parts(query: Query) -> tuple[Part, Part]:
 
 
 def _is_outside(query: Query, part: Part, neighbours: Neighbours) -> bool:
-    """Whether some unit can have no row that adds to the part in any cell."""
+    """Check if some unit can have no row that adds to the part in any cell."""
     drops_nulls = part.column is not None and find_null_fill(part.column) is None
     return part.where is not None or drops_nulls or may_be_outside(query, neighbours)
 
 
 def _describe_rows(query: Query, above: int = 1, below: int = 1) -> tuple[Scalar, Scalar]:
-    """What one row adds to numerator and denominator, as grid integers times these factors."""
+    """Describe what one row adds to numerator and denominator, as grid integers times factors."""
     numerator, denominator = _get_parts(query)
     return apply_weight(_describe_row(numerator, above), query), apply_weight(
         _describe_row(denominator, below), query
@@ -206,7 +204,7 @@ def _describe_rows(query: Query, above: int = 1, below: int = 1) -> tuple[Scalar
 
 
 def _describe_row(part: Part, factor: int) -> Scalar:
-    """What one row adds, as a grid integer times the factor."""
+    """Describe what one row adds, as a grid integer times the factor."""
     if part.column is None:
         return COUNT if factor == 1 else Scalar(factor, factor, "words.count")
     grid = build_quantity(part.column).grid

@@ -51,9 +51,15 @@ Integers = Sequence[int]
 
 
 def build_view(read: Read, plan: Plan) -> Step:
-    """The step as if the query had released what it is read from.
+    """View the release that a query is read from as if the query had made it.
 
-    Of combined figures it has the loss of all their steps, and noise of the variance of theirs.
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+
+    Returns:
+        A step with the query. For combined figures it has the loss of all their steps, and noise
+        of about the variance of the figures.
     """
     if read.reading is Reading.COMBINED:
         return _build_combined_view(read, plan)
@@ -61,7 +67,14 @@ def build_view(read: Read, plan: Plan) -> Step:
 
 
 def build_views(plan: Plan) -> list[Step]:
-    """Every query of a plan as if it had released by itself what it is read from."""
+    """View every query of a plan as if it had made its own release.
+
+    Args:
+        plan: A complete plan.
+
+    Returns:
+        One step for each read, in the order of ``plan.reads``.
+    """
     return [build_view(read, plan) for read in plan.reads]
 
 
@@ -72,9 +85,17 @@ def build_columns(
     interval: Fraction,
     together: CountTogether | None = None,
 ) -> list[OutputColumn]:
-    """The query's columns, of the noisy integers that it is read from.
+    """Build a query's output columns from the noisy integers it is read from.
 
-    ``together``: the count of its records, if that is fitted to the integers of other steps too.
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        noisy: The noisy integers of all steps.
+        interval: The level of noise intervals, such as 95/100.
+        together: The count of its records, if that is fitted to the integers of other steps too.
+
+    Returns:
+        The columns as published: value, half-width, flag and what else the statistic has.
     """
     statistic = get_statistic(read.query.statistic)
     if read.reading is Reading.COMBINED:
@@ -94,14 +115,31 @@ def build_columns(
 
 
 def compute_constant_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction | None:
-    """The half-width if it is the same for every cell."""
+    """Compute the half-width of a query's noise interval, if every cell has the same.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        interval: The level of the interval.
+
+    Returns:
+        The half-width in the unit of the figure; None if it differs by cell.
+    """
     if read.reading is Reading.COMBINED:
         return combined_figure.compute_halfwidth(read, plan, interval)
     return _compute_constant_halfwidth(read, plan.step(read), interval)
 
 
 def collect_figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
-    """The noise of a figure, if it is the same for every cell."""
+    """Collect the noise of a query's figure, if it is the same for every cell.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+
+    Returns:
+        Sums of independent draws with their weights; None if the noise differs by cell.
+    """
     if read.reading is Reading.COMBINED:
         return combined_figure.collect_noise(read, plan)
     step = plan.step(read)
@@ -114,13 +152,21 @@ def collect_figure_noise(read: Read, plan: Plan) -> tuple[Part, ...] | None:
 
 
 def compute_figure_variance(read: Read, plan: Plan) -> Fraction | None:
-    """The variance of a figure's noise, if it is the same for every cell."""
+    """Compute the variance of a figure's noise, if it is the same for every cell.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+
+    Returns:
+        The variance in the squared unit of the figure; None if it differs by cell.
+    """
     noise = collect_figure_noise(read, plan)
     return None if noise is None else combined_figure.sum_variance(noise)
 
 
 class Piece(NamedTuple):
-    """A step whose integers count the records of a figure, as they are or CENTRED along groups."""
+    """A step whose integers count the records of a figure, plain or CENTRED along groups."""
 
     name: str
     groups: tuple[Group, ...]
@@ -130,13 +176,22 @@ class Piece(NamedTuple):
 
 
 def list_pieces(read: Read, plan: Plan) -> list[Piece]:
-    """The steps that a figure is combined from, if all of them count its records and no others."""
+    """List the steps that a combined figure is made of.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+
+    Returns:
+        One piece for each step. Empty unless the read is combined and every step counts the records
+        of the figure and no others.
+    """
     if read.reading is not Reading.COMBINED:
         return []
     measures = get_statistic(read.query.statistic).define_release(read.query).measures
     steps = [step for step in plan.steps if step.query.name in read.steps]
     if any(step.measures != measures or step.transform != ((1,),) for step in steps):
-        return []  # conditions are mixed with the count of all records
+        return []  # steps of conditions mix them with the count of all records
     return [
         Piece(
             step.query.name,
@@ -150,14 +205,23 @@ def list_pieces(read: Read, plan: Plan) -> list[Piece]:
 
 
 def compute_example(read: Read, plan: Plan, interval: Fraction) -> dict[str, float | int] | None:
-    """The half-width at so many records, where it differs by cell."""
+    """Compute the half-width at the example number of records, if it differs by cell.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        interval: The level of the interval.
+
+    Returns:
+        ``values`` (the number of records) and ``halfwidth``; None if there is no such example.
+    """
     if read.reading is Reading.COMBINED:
         return None
     return build_example(read, plan.step(read), interval, choose_example_records(read.query))
 
 
 class LinearColumn(NamedTuple):
-    """A published column: of each cell ``factors`` times its released integers at ``rows``."""
+    """A published column: each cell is ``factors`` times its released integers at ``rows``."""
 
     column: str
     rows: tuple[int, ...]
@@ -165,10 +229,15 @@ class LinearColumn(NamedTuple):
 
 
 def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
-    """The columns of a query that are the truth plus fixed factors times noise of one step.
+    """List the columns of a query that are linear in the integers of one step.
 
-    None where keys are selected by their own noise, or where an integer is screened. A count that
-    is fitted to several steps is stated as that of its own.
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+
+    Returns:
+        The columns that are the truth plus fixed factors times noise. Empty where no column is
+        linear, private keys are selected by the same noise, or an integer is screened.
     """
     step = plan.step(read)
     unmixed = step.form is Form.NUMBERS and not step.axes and step.threshold is None
@@ -178,6 +247,7 @@ def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
         return [LinearColumn(read.query.column_name, read.rows, read.factors)]
     if read.reading is not Reading.OWN:
         return []
+    # A count that is fitted to several steps is listed as that of its own step.
     columns = get_statistic(read.query.statistic).list_linear_factors(read.query)
     return [
         LinearColumn(column, (read.rows or tuple(range(len(factors))))[: len(factors)], factors)
@@ -186,7 +256,16 @@ def list_linear_columns(read: Read, plan: Plan) -> list[LinearColumn]:
 
 
 def describe_expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
-    """How large the noise will be, before any data is read."""
+    """Describe how large the noise will be, before any data is read.
+
+    Args:
+        read: How the query is read.
+        plan: The plan that the read belongs to.
+        interval: The level of the interval.
+
+    Returns:
+        The text for plan and report.
+    """
     if read.reading in {Reading.COMBINED, Reading.LINEAR}:
         return write_halfwidth(compute_constant_halfwidth(read, plan, interval) or Fraction(0))
     step_view = build_view(read, plan)
@@ -203,7 +282,17 @@ def describe_expected_error(read: Read, plan: Plan, interval: Fraction) -> Text:
 
 
 def compute_target_halfwidth(read: Read, step: Step, confidence: Fraction) -> Fraction | None:
-    """What a target bounds, if it is the same for every cell: of quantiles the ranks."""
+    """Compute what an accuracy target bounds, if it is the same for every cell.
+
+    Args:
+        read: How the query is read.
+        step: The step that it is read from.
+        confidence: The level of the target.
+
+    Returns:
+        The half-width in the unit of the figure, for quantiles the rank error; None if it differs
+        by cell.
+    """
     if step.form is Form.QUANTILES:
         return Fraction(bound_rank_error(_build_view(read, step), confidence))
     return _compute_constant_halfwidth(read, step, confidence)
@@ -212,7 +301,17 @@ def compute_target_halfwidth(read: Read, step: Step, confidence: Fraction) -> Fr
 def build_example(
     read: Read, step: Step, interval: Fraction, records: int
 ) -> dict[str, float | int] | None:
-    """The half-width at so many records, where it differs by cell."""
+    """Compute the half-width at a number of records, if it differs by cell.
+
+    Args:
+        read: How the query is read.
+        step: The step that it is read from.
+        interval: The level of the interval.
+        records: The number of records, of weighted ones their sum.
+
+    Returns:
+        ``values`` (the number of records) and ``halfwidth``; None if there is no such example.
+    """
     if read.reading is Reading.LINEAR:
         return None
     half_at = get_statistic(read.query.statistic).compute_halfwidth_at
@@ -257,11 +356,20 @@ def _build_combined_view(read: Read, plan: Plan) -> Step:
 
 
 def compute_loss(steps: Sequence[Step], whole: Loss) -> Loss:
-    """The loss of several steps: their sum, or that of the whole release if it is less."""
+    """Bound the loss of several steps by their sum, or by the whole release's if that is less.
+
+    Args:
+        steps: Steps of one release.
+        whole: The composed loss of the release.
+
+    Returns:
+        A loss that holds for these steps together; rho is None unless every step has one.
+    """
     epsilon = sum((step.loss.epsilon for step in steps), Fraction(0))
     delta = sum((step.loss.delta for step in steps), Fraction(0))
     rhos = [step.loss.rho for step in steps if step.loss.rho is not None]
     rho = sum(rhos, Fraction(0)) if len(rhos) == len(steps) else None
+    # The release as a whole may be composed more tightly than by sums.
     if delta and epsilon > whole.epsilon:
         epsilon, delta = whole.epsilon, whole.delta
     return Loss(epsilon, delta, rho)
@@ -289,17 +397,17 @@ def _build_linear_columns(
 
 
 def _count_places(read: Read) -> int:
-    """Those of what the statistic releases by itself: counts are whole, sums on their grid."""
+    """Count the decimals of the statistic's own release: counts are whole, sums on their grid."""
     return count_decimals(get_statistic(read.query.statistic).define_release(read.query).unit[0])
 
 
 def _find_threshold(step: Step) -> int:
-    """The least number of steps that noise alone reaches with no more than the set chance."""
+    """Find the least number of steps that noise alone reaches with at most the set chance."""
     return find_halfwidth(step.noise, 2 * CHANCE) + 1
 
 
 def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) -> int:
-    """The half-width, rounded: a true figure has no more decimals than what is published."""
+    """Compute the half-width in units of the last published decimal."""
     factors = [abs(factor) for factor in read.factors if factor]
     half: Fraction
     cells = _count_added_cells(read, step)
@@ -313,17 +421,18 @@ def _round_halfwidth(read: Read, step: Step, interval: Fraction, places: int) ->
         raise ValueError("cells are added up of integers that count alike")
     else:
         half = bound_mixed_halfwidth(step.noise, factors, interval)
+    # Rounding to nearest suffices: a true figure has no more decimals than the published one.
     whole: int = math.floor(half * 10**places + Fraction(1, 2))
     return whole
 
 
 def _count_added_cells(read: Read, step: Step) -> int:
-    """How many cells are added up to one."""
+    """Count the cells of the step that add up to one cell of the query."""
     return prod(len(step.query.groups[place].labels) for place in read.merged)
 
 
 def _merge_labels(row: Integers, read: Read, step: Step) -> Integers:
-    """Sums over the labels of the merged groups; cells are row-major."""
+    """Add up over the labels of the merged groups; cells are row-major."""
     if not read.merged:
         return row
     sizes = [len(group.labels) for group in step.query.groups]

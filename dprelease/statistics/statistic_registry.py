@@ -56,12 +56,23 @@ STATISTICS: dict[str, Statistic] = {statistic.name: statistic for statistic in _
 
 
 def list_own_keys() -> dict[str, OwnKey[Any]]:
-    """Give the keys of a query that only some statistics take, by name."""
+    """List the keys of a query that only some statistics take.
+
+    Returns:
+        The keys by name.
+    """
     return {key.name: key for statistic in STATISTICS.values() for key in statistic.keys.own}
 
 
 def get_key_selector(*, of_units: bool) -> str:
-    """Name the statistic by which private keys are selected: of units that are people, or rows."""
+    """Look up the statistic that selects private keys.
+
+    Args:
+        of_units: True if the unit is a person, so that people are counted; else rows are.
+
+    Returns:
+        The statistic's name in the spec.
+    """
     return next(
         name
         for name, statistic in STATISTICS.items()
@@ -70,5 +81,15 @@ def get_key_selector(*, of_units: bool) -> str:
 
 
 def get_statistic(name: str) -> Statistic:
-    """Look a statistic up by its name in the spec; KeyError when there is none."""
+    """Look up a statistic.
+
+    Args:
+        name: Its name in the spec.
+
+    Returns:
+        The statistic.
+
+    Raises:
+        KeyError: There is no statistic of this name.
+    """
     return STATISTICS[name]

@@ -19,9 +19,9 @@ class Stddev(ThreeSums):
     largest = Fraction(1, 2)
 
     def compute_figure(self, variance: Estimates) -> Estimates:
-        """Roots: they keep what lies between two numbers between them."""
+        """Compute roots, which keep the order of a value and its interval's ends."""
         return compute_deviations(variance)
 
     def compute_span(self, grid: Grid) -> Fraction:
-        """From the lower bound to the upper one."""
+        """Compute the distance from the lower bound to the upper one."""
         return grid.width * grid.step

@@ -32,7 +32,7 @@ class Sum(Single):
     adds_up = True
 
     def define_release(self, query: Query) -> Released:
-        """One integer for each cell: the sum of the records' grid integers, times their weights."""
+        """Define one integer for each cell: the sum of grid integers, times weights if present."""
         column_quantity = build_quantity(query.column)
         measure = Measure(
             MeasureKind.SUM, column_quantity, query.where, survey_weight=build_weight(query)
@@ -40,7 +40,7 @@ class Sum(Single):
         return Released((measure,), unit=(column_quantity.grid.step * weight_step(query),))
 
     def describe_row(self, query: Query) -> Scalar:
-        """Each row adds its grid integer, between the bounds, or that times its weight."""
+        """Describe the grid integer that a row adds, times its weight if it has one."""
         grid = build_quantity(query.column).grid
         return apply_weight(Scalar(grid.lower, grid.upper), query)
 

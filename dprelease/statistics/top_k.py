@@ -22,7 +22,7 @@ K = OwnKey(
 
 
 class TopK(AxisChoice):
-    """The ``picks`` values that most of a cell's records have, one column for each rank."""
+    """The ``picks`` most frequent values in a cell, one column for each rank."""
 
     name = "top_k"
     what = "statistics.top_k.what"
@@ -34,10 +34,10 @@ class TopK(AxisChoice):
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
-        """Read how many values to name."""
+        """Read the number of values to name."""
         picks = spec.read_value(K)
         return None if picks is None else Details(picks=picks, axis=axis)
 
     def list_endings(self, query: Query) -> tuple[str, ...]:
-        """_1, _2, ..."""
+        """List _1, _2, ..."""
         return tuple(f"_{rank}" for rank in range(1, query.picks + 1))

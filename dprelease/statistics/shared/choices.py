@@ -60,19 +60,19 @@ class Choices(Statistic):
     )
 
     def list_candidates(self, query: Query) -> tuple[str, ...]:
-        """The candidates' names by position."""
+        """List the candidates' names by position."""
         raise TypeError("a choice has candidates")
 
     def list_endings(self, query: Query) -> tuple[str, ...]:
-        """Suffixes of the columns that hold names."""
+        """List the suffixes of the columns that hold names."""
         return ("",)
 
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
-        """A column for each name, then the half-width and the flag."""
+        """List a suffix for each name, then those of the half-width and the flag."""
         return (*self.list_endings(query), "_noise_moe", "_flag")
 
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
-        """Publish the names, and by how much they may fall short of the best ones."""
+        """Publish the names, and how far they may fall short of the best ones."""
         name, candidates = step.query.name, self.list_candidates(step.query)
         chosen = _find_positions(step, noisy, len(candidates))
         cells = len(chosen[0])
@@ -126,11 +126,7 @@ class Choices(Statistic):
         return sentence("statistics.choice.number_of", rank=rank, choice=choice)
 
     def compute_shortfall(self, step: Step, interval: Fraction) -> Fraction:
-        """How far the score of a chosen one lies below that of its true rank at most, in values.
-
-        A selection: ``mechanisms.exponential.find_shortfall``. Noisy counts: see
-        ``_compute_count_shortfall``.
-        """
+        """Bound how far the score of a chosen name lies below that of its true rank, in values."""
         # Imported here for start-up: to load a spec needs no mechanism.
         from dprelease.mechanisms.exponential import find_shortfall
 
@@ -142,7 +138,7 @@ class Choices(Statistic):
         return step.unit[0] * find_shortfall(flips, candidates, picks, rate, alpha)
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """The shortfall in words, with its numbers."""
+        """Describe the shortfall."""
         short = number(self.compute_shortfall(step, interval), up=True)
         below = (
             sentence("statistics.choice.best")
@@ -159,26 +155,24 @@ class Choices(Statistic):
         )
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        """The shortfall, which is the same for every cell."""
+        """Return the shortfall, which is the same for every cell."""
         return self.compute_shortfall(step, interval)
 
 
 def _compute_count_shortfall(step: Step, candidates: int, alpha: Fraction) -> int:
-    """How far the largest noisy counts may fall short of the true counts of their ranks.
-
-    Let the i-th chosen fall short of the i-th best count by more than h. Only i - 1 noisy counts
-    are above its own, so that one of the i best is not: their noises are more than h apart, in a
-    given direction, which has half the chance of their being as far apart in any. Pairs of one of
-    the ``picks`` best and one that is less than it are C - 1, C - 2, ... in number: alpha is
-    shared out among them.
-    """
+    """Bound how far the largest noisy counts fall short of the true counts of their ranks."""
     best = min(step.query.picks, candidates)
+    # Let the i-th chosen fall short of the i-th best count by more than h. Only i - 1 noisy counts
+    # are above its own, so one of the i best is not: their noises are more than h apart, in a given
+    # direction, which has half the chance of their being as far apart in either. There are
+    # C - 1, C - 2, ... pairs of one of the best and one with a smaller count; alpha is shared out
+    # among them.
     pairs = best * candidates - best * (best + 1) // 2
     return compute_noise_halfwidth(step.noise, 2 * alpha / pairs, 2) if pairs else 0
 
 
 def _find_positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
-    """The chosen positions: [rank][cell]."""
+    """Find the chosen positions: [rank][cell]."""
     picks = step.query.picks
     if step.form is Form.CHOICE:
         positions_by_rank: Positions = [list(positions) for positions in noisy]
@@ -196,7 +190,7 @@ def _find_positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
 
 
 def _judge_names(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -> list[str | None]:
-    """Judge by the least chosen count, where noisy counts were released."""
+    """Flag names by the least chosen count, where noisy counts were released."""
     cells = len(chosen[0])
     if step.form is Form.CHOICE:
         return [None] * cells
@@ -215,7 +209,7 @@ def _judge_names(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -
 
 
 class AxisChoice(Choices):
-    """Chooses among the labels of the query's axis by the number of records with each."""
+    """A choice among the labels of the query's axis by the number of records with each."""
 
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
@@ -224,36 +218,32 @@ class AxisChoice(Choices):
         return Details(axis=axis)
 
     def list_candidates(self, query: Query) -> tuple[str, ...]:
-        """The labels of the axis."""
+        """List the labels of the axis."""
         return _get_axis(query).labels
 
     def define_release(self, query: Query) -> Released:
-        """The score: the number of records of a cell with a label, for each label of the axis."""
+        """Define the score of each label: the number of records of the cell with it."""
         return Released((Measure(MeasureKind.RECORDS, None, query.where),), form=Form.CHOICE)
 
     def describe_row(self, query: Query) -> Row:
-        """Each row adds 1 to its label's count."""
+        """Return a count: each row adds 1 to its label."""
         return COUNT
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """Bound the change of the counts: of all of them, and of those a choice depends on.
-
-        *Of all.* A unit's rows in a cell may have any labels: it is in up to as many cells of the
-        table by groups and axis as it has rows, with no more in one of them than in a cell.
-
-        *Of a choice* (``choice_l1``). What a choice in one cell costs is in proportion to the range
-        of its changes, the largest less the smallest, and cells add up. Rows that come move the
-        counts of a cell by between 0 and their number: ranges of no more than the unit's rows
-        together, attained if all have one label; all move in one direction (``monotone``). Of
-        rows that are replaced, those that leave add as much to the ranges as those that enter, so
-        that the ranges are at most twice that: what choice_l1 means if not monotone.
-        """
+        """Bound the change of all counts, and of those that a choice depends on (``choice_l1``)."""
+        # A unit's rows in a cell may have any labels: it is in up to as many cells of the table by
+        # groups and axis as it has rows, with no more rows in one of them than in a cell.
         limits = neighbours.contribution.limit_cells(count_cells(query))
         wide = Contribution(limits.rows, limits.rows, limits.per_group)
         fine = replace(query, groups=(*query.groups, _get_axis(query)))
         counts = super().bound_sensitivity(fine, replace(neighbours, contribution=wide))
         return replace(
             counts,
+            # A choice in one cell costs in proportion to the range of its changes, the largest less
+            # the smallest, and cells add up. Rows that come move the counts of a cell by between 0
+            # and their number: ranges add up to at most the unit's rows, attained if all have one
+            # label. Of replaced rows those that leave add as much as those that enter, so the
+            # ranges are at most twice that, which is what choice_l1 means if not monotone.
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
             choice_l1=limits.rows if counts.l1 else 0,
         )

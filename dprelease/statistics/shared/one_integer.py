@@ -35,7 +35,10 @@ from dprelease.statistics.shared.statistic import Noisy, Statistic, compute_nois
 
 
 class Single(Statistic):
-    """One integer with noise, times its unit. The half-width is the same for every cell."""
+    """One noisy integer times its unit, with the same half-width for every cell.
+
+    Counts that select private keys have a half-width of their own for each key; see the module.
+    """
 
     what = ""
     one_number = True
@@ -68,7 +71,7 @@ class Single(Statistic):
         return sentence("tables.columns.with_noise", figure=meaning)
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """Half-width of the noise on one figure."""
+        """Describe the half-width of the noise on one figure."""
         error_text = write_halfwidth(
             step.unit[0] * compute_noise_halfwidth(step.noise, 1 - interval)
         )
@@ -79,11 +82,11 @@ class Single(Statistic):
         )
 
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
-        """The figure is its integer, times the unit."""
+        """List the figure: its integer times the unit."""
         return {query.column_name: self.define_release(query).unit}
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        """The same for every cell, or for every key whose count is far above the threshold."""
+        """Compute the half-width for every cell; for private keys, far above the threshold."""
         return step.unit[0] * compute_noise_halfwidth(step.noise, 1 - interval)
 
 
@@ -93,7 +96,7 @@ _BITS = 80  # of probabilities; where one is smaller still, the interval is the 
 
 
 def compute_shown_halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction) -> int:
-    """The half-width for a noisy ``count``, which has reached the threshold."""
+    """Compute the half-width for a noisy ``count`` that has reached the threshold."""
     settled = _find_settled_count(noise, threshold, alpha)
     if settled is not None and count >= settled:
         return compute_noise_halfwidth(noise, alpha)
@@ -115,7 +118,7 @@ def _compute_halfwidth(noise: Noise, threshold: int, count: int, alpha: Fraction
 
 @lru_cache(maxsize=64)
 def _find_settled_count(noise: Noise, threshold: int, alpha: Fraction) -> int | None:
-    """A count from which on the half-width is that of the noise alone, if one is found."""
+    """Find a count from which on the half-width is that of the noise alone; None if not found."""
     half = compute_noise_halfwidth(noise, alpha)
     reach = 1
     while reach < _FAR * (half + 1):
@@ -127,14 +130,14 @@ def _find_settled_count(noise: Noise, threshold: int, alpha: Fraction) -> int | 
 
 
 def _is_possible(noise: Noise, threshold: int, count: int, n: int, alpha: Fraction) -> bool:
-    """Whether ``n`` gives ``count`` or more with a chance above alpha/2, among what is shown."""
+    """Check that ``n`` gives ``count`` or more with a chance above alpha/2, among shown keys."""
     reached = _bound_tail(noise, count - n)[1]
     return 2 * reached > alpha * _bound_tail(noise, threshold - n)[0]
 
 
 @lru_cache(maxsize=1 << 14)
 def _bound_tail(noise: Noise, value: int) -> tuple[Fraction, Fraction]:
-    """A lower and an upper bound of P(X >= value)."""
+    """Bound P(X >= value) from below and above."""
     # Imported here for start-up: to load a spec needs no law.
     from dprelease.kernel.noise.distributions.laws import bound_tail
 

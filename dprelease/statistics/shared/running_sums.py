@@ -40,7 +40,7 @@ Column = tuple[int, ...]
 
 
 def build_matrix(labels: int) -> AxisMatrix:
-    """Give the matrix C for so many labels."""
+    """Build the matrix C for so many labels."""
     column, exact = [], Fraction(SCALE)
     for place in range(1, labels + 1):
         column.append(round(exact))
@@ -49,16 +49,16 @@ def build_matrix(labels: int) -> AxisMatrix:
 
 
 class RunningSums(Struct, frozen=True):
-    """What is read of one block of rows: so many labels in order, all else being equal.
+    """The reader of one block of rows: ``labels`` in order, equal in all other groups.
 
-    ``column`` is the first column of C, and empty where counts are released as they are.
+    ``column`` is the first column of C; it is empty where counts are released as they are.
     """
 
     labels: int
     column: Column = ()
 
     def read(self, block: Sequence[int]) -> list[int]:
-        """Give the sums along the order, from the noisy integers of the labels."""
+        """Compute the sums along the order from the noisy integers of the labels."""
         if not self.column:
             return list(accumulate(block))
         factors = _compute_factors(self.column)
@@ -69,14 +69,14 @@ class RunningSums(Struct, frozen=True):
         ]
 
     def spread(self) -> Fraction:
-        """The mean variance of the sums, in units of that of one draw."""
+        """Compute the mean variance of the sums, in units of that of one draw."""
         if not self.column:
             return Fraction(self.labels + 1, 2)
         squares = accumulate(factor * factor for factor in _compute_factors(self.column))
         return Fraction(sum(squares), self.labels << 2 * _BITS)
 
     def compute_halfwidth(self, noise: Noise, count: int, alpha: Fraction) -> int:
-        """An h that the noise of the first ``count`` labels exceeds with a chance up to alpha."""
+        """Bound the noise of the first ``count`` labels' sum, but for a chance of alpha."""
         if not self.column:
             half = compute_combined_halfwidth(
                 combine_parts([Part(noise, Fraction(1), _round_up_draws(count))]), alpha
@@ -105,7 +105,8 @@ class RunningSums(Struct, frozen=True):
 
 
 def _round_up_draws(draws: int) -> int:
-    """So many draws or, of many, up to a 64th more: so few numbers of draws are looked up."""
+    """Round a number of draws up, by at most a 64th."""
+    # Only few different numbers of draws are then looked up in the cached laws.
     rough = max(draws.bit_length() - 7, 0)
     return -(-draws >> rough) << rough
 
@@ -121,7 +122,7 @@ def read_running_sums(step: Step) -> RunningSums:
 
 @lru_cache(maxsize=16)
 def _compute_factors(column: Column) -> Column:
-    """The coefficients g, in steps of 2^-_BITS: the inverse of the series c, added up."""
+    """Compute the coefficients g in steps of 2^-_BITS: the inverse of the series c, added up."""
     inverse: list[int] = []
     for place in range(len(column)):
         rest = (1 << _BITS if place == 0 else 0) - sum(
@@ -132,7 +133,7 @@ def _compute_factors(column: Column) -> Column:
 
 
 def _compute_mixed_halfwidth(noise: Noise, weights: Sequence[int], alpha: Fraction) -> Fraction:
-    """The half-width of the sum of draws with these weights, in steps of 2^-_BITS."""
+    """Compute the half-width of the sum of draws with these weights, in steps of 2^-_BITS."""
     if noise.family is NoiseFamily.NONE:
         return Fraction(0)
     squares = Fraction(sum(weight * weight for weight in weights), 1 << 2 * _BITS)

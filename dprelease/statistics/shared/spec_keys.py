@@ -34,7 +34,7 @@ PART_OF_RATIO = Kind[object]()
 
 
 class ColumnUse(Enum):
-    """What a statistic does with the column of its query."""
+    """How a statistic uses the column of its query."""
 
     NONE = "it has none"
     ANY = "it needs one, of any type"
@@ -45,17 +45,17 @@ class ColumnUse(Enum):
 
     @property
     def needs_column(self) -> bool:
-        """Whether a query must name one column."""
+        """Return True if a query must name one column."""
         return self not in {ColumnUse.NONE, ColumnUse.CURVE}
 
     @property
     def has_bins(self) -> bool:
-        """Whether values of the column are labels, which may be bins of the query's own."""
+        """Return True if values of the column are labels, which may be bins of the query's own."""
         return self in {ColumnUse.GROUPS, ColumnUse.CHOICES}
 
     @property
     def is_numeric(self) -> bool:
-        """Whether the column is of numbers in bounds."""
+        """Return True if the column holds numbers in bounds."""
         return self in {ColumnUse.NUMBERS, ColumnUse.CURVE}
 
 
@@ -77,7 +77,7 @@ class OwnKey(NamedTuple, Generic[T]):
 
 
 class Details(NamedTuple):
-    """What a query has of its statistic's own keys; each is a field of ``Query``.
+    """The values of a statistic's own keys; each is a field of ``Query``.
 
     ``own`` holds values of a statistic that has no such field: a frozen ``Struct`` of its file, of
     numbers and texts. Certify holds columns against the release in the other fields alone.
@@ -96,34 +96,84 @@ class Details(NamedTuple):
 
 
 class QueryReader(Protocol):
-    """A ``[[query]]`` while it is read: what a statistic may ask of it.
+    """The reader of one ``[[query]]``, as a statistic uses it.
 
-    Whatever gives None has had its complaint.
+    A method that returns None for what is written has recorded a complaint.
     """
 
     def read_value(self, key: OwnKey[T]) -> T | None:
-        """Give the value of a key; None if it is absent or was refused."""
+        """Read the value of a key.
+
+        Args:
+            key: One of the statistic's own keys.
+
+        Returns:
+            The value; None if the key is absent or its value was refused.
+        """
 
     def read_where(self) -> str | None:
-        """Give the text of the query's condition."""
+        """Read the text of the query's condition.
+
+        Returns:
+            The text; None if there is none.
+        """
 
     def read_condition(self, text: str | None, *keys: str | int) -> Expression | None:
-        """Read a condition that stands at some keys."""
+        """Parse a condition.
+
+        Args:
+            text: The condition as written, or None.
+            keys: The place of the condition below the query, for complaints.
+
+        Returns:
+            The parsed condition; None if there is none or it was refused.
+        """
 
     def note_missing(self, key: str, hint: str) -> None:
-        """Complain that a key which the statistic needs is absent, if it surely is."""
+        """Complain that a needed key is absent, unless it may only be misspelt.
+
+        Args:
+            key: The absent key.
+            hint: What to write.
+        """
 
     def complain(self, code: str, message: str, hint: str, *keys: str | int) -> None:
-        """Complain of what stands at some keys."""
+        """Complain of the value at some keys.
+
+        Args:
+            code: The code of the complaint.
+            message: The problem.
+            hint: The remedy.
+            keys: The place of the value below the query.
+        """
 
     def read_ratio_part(self, key: OwnKey[object]) -> Part | None:
-        """Read what a ratio divides, or divides by."""
+        """Read the numerator or the denominator of a ratio.
+
+        Args:
+            key: The key of that part.
+
+        Returns:
+            The part; None if it was refused.
+        """
 
     def read_points(self, column: Column, grid: Grid) -> tuple[int, ...] | None:
-        """Read the grid integers that ``candidates`` or its file lists for a column."""
+        """Read the values that ``candidates`` or its file lists for a column.
+
+        Args:
+            column: The query's column.
+            grid: The grid of that column.
+
+        Returns:
+            Grid integers; None if the list was refused.
+        """
 
     def read_scored_candidates(self) -> Candidates | None:
-        """Read the candidates and their score."""
+        """Read the candidates and their score.
+
+        Returns:
+            The candidates; None if they were refused.
+        """
 
 
 # Keys of several statistics. A key of one statistic stands in its file.

@@ -44,14 +44,13 @@ Noisy = Sequence[Sequence[int]]
 
 
 class Released(Struct, frozen=True):
-    """What a statistic has released of each cell, as ``Step`` describes it.
+    """The integers that a statistic has released of each cell, as in ``Step``.
 
-    NUMBERS: the integers ``transform @ measures``; ``unit[i]`` is the value of one integer step of
-    released integer i. CHOICE: one row of ``transform`` makes the score of each candidate, in steps
-    of ``unit[0]``; the row is empty where the scores are those of ``Query.candidates``.
-    QUANTILES: no measures, but ``points`` and perhaps their ``survey_weight``; an empty row and a
-    unit for each quantile.
-    Of a count it is enough to give the measure.
+    NUMBERS: the integers ``transform @ measures``; ``unit[i]`` is the value of one step of released
+    integer i. CHOICE: one row of ``transform`` makes the score of each candidate, in steps of
+    ``unit[0]``; the row is empty where ``Query.candidates`` has the scores. QUANTILES: no measures,
+    but ``points`` and perhaps their ``survey_weight``; an empty row and a unit for each quantile.
+    A count needs only its measure.
     """
 
     measures: tuple[Measure, ...]
@@ -64,7 +63,7 @@ class Released(Struct, frozen=True):
 
 
 class Neighbours(Struct, frozen=True):
-    """What two neighbouring tables differ in: one record, or one unit with all its rows.
+    """The difference of two neighbouring tables: one record, or one unit with all its rows.
 
     ``people``: the unit is a column's value, and has the rows that ``contribution`` allows.
     Otherwise it is a record: exactly one row, or if it ``may_be_missing``, one or none.
@@ -81,12 +80,19 @@ class Neighbours(Struct, frozen=True):
 
     @property
     def noun(self) -> str:
-        """What comes and goes, in derivations."""
+        """Return the id of the word for the unit, for derivations."""
         return "words.person" if self.people else "words.record"
 
 
 def read_neighbours(release: Release) -> Neighbours:
-    """Read from the spec what neighbouring tables can differ in."""
+    """Read the neighbour relation and the contribution limits from a spec.
+
+    Args:
+        release: The release as its spec describes it.
+
+    Returns:
+        The difference of two neighbouring tables.
+    """
     bounding = release.privacy.bounding
     if bounding is None:
         missing = not release.privacy.has_fixed_records
@@ -121,11 +127,11 @@ class SpecKeys(NamedTuple):
 
     @property
     def own(self) -> tuple[OwnKey[Any], ...]:
-        """Its own keys, whether needed or not."""
+        """Return its own keys, needed or optional."""
         return tuple(dict.fromkeys((*self.needs, *self.may)))
 
     def has_key(self, name: str) -> bool:
-        """Say whether a key of this name is one of its own."""
+        """Return True if one of its own keys has this name."""
         return any(key.name == name for key in self.own)
 
 
@@ -157,20 +163,20 @@ class SharedSums(Struct, frozen=True):
 
     @property
     def width(self) -> int:
-        """What one record adds to all sums together."""
+        """Return what one record adds to all sums together."""
         return self.grid.width**2 if self.squared else self.grid.width
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The places of the sums of values."""
+        """Return the positions of the sums of values."""
         return tuple(range(3 if self.squared else 2))
 
 
 class Hazard(NamedTuple):
     """A hazard of reading a statistic's figures, for the report's table of hazards.
 
-    ``place``: where it stands among those of other statistics. The names of all ``subject`` that
-    have the same hazard follow the note.
+    ``place`` orders hazards of all statistics. The report adds the names of every ``subject`` with
+    the same hazard to the note.
     """
 
     place: int
@@ -186,9 +192,9 @@ INTERVAL = (*ESTIMATE, "_low", "_high")
 
 
 class Statistic(ABC):
-    """A statistic: what it takes and releases, how far a neighbour can move it, how it is read.
+    """A statistic: its spec keys, its release, its sensitivity, and how its figures are read.
 
-    What most statistics say of themselves is said here; each says what differs.
+    Defaults hold for most statistics; each overrides what differs.
     """
 
     name: str
@@ -247,7 +253,7 @@ class Statistic(ABC):
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
-        """Read its own keys.
+        """Read the keys of the spec that this statistic alone takes.
 
         Args:
             spec: The query as it is written.
@@ -255,35 +261,78 @@ class Statistic(ABC):
             axis: The group of that column, where the statistic counts or chooses by its values.
 
         Returns:
-            What the query has of these keys; None, with a complaint, if that is not usable.
+            The values of these keys; None, with a complaint recorded, if they are not usable.
         """
         return Details()
 
     def describe_meaning(self, query: Query) -> Text:
-        """What a figure is, in a few words."""
+        """Describe what a figure is, in a few words.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The text.
+        """
         subject = self.what if query.survey_weight is None else self.what_weighted
         return sentence(subject)
 
     def explain_step(self, step: Step) -> Text:
-        """Explain of a step what a table of scales can't."""
+        """Explain what a table of noise scales does not show.
+
+        Args:
+            step: A step that a query of this statistic leads.
+
+        Returns:
+            The text; empty if there is nothing to explain.
+        """
         return sentence(self.explained) if self.explained else ""
 
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
-        """Give the factor of each released integer in the columns that are linear in them."""
+        """List the factor of each released integer in every column that is linear in them.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            Factors by column name, one for each released integer.
+        """
         del query
         return {}
 
     def get_share_range(self, query: Query) -> tuple[Fraction, Fraction] | None:
-        """Where a figure is a share of two sums on a scale: its lowest and highest value."""
+        """Return the range of a figure that is a share of two sums on a scale.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The values of the shares 0 and 1; None for other figures.
+        """
         del query
         return None
 
     def explain_reading(self, level: str) -> Text:
-        """Say how figures are read; ``level`` is that of intervals, in percent."""
+        """Explain how figures are read.
+
+        Args:
+            level: The level of noise intervals, in percent.
+
+        Returns:
+            The text; empty if there is nothing to explain.
+        """
         return sentence(self.reading, level=level) if self.reading else ""
 
     def iter_hazards(self, step: Step, interval: Fraction) -> Iterator[Hazard]:
-        """Name the hazards of reading the figures of a step."""
+        """Give the hazards of reading the figures of a step.
+
+        Args:
+            step: A step as the query sees it.
+            interval: The level of noise intervals.
+
+        Yields:
+            Hazards, each with the query's name.
+        """
         if self.hazard is not None:
             title, note = self.hazard.title, self.hazard.note
             yield Hazard(self.hazard.place, title, note, step.query.name)
@@ -291,10 +340,16 @@ class Statistic(ABC):
     def compute_relative_error(
         self, half: float | None, at_one: float | None, middle: float | None, units: Text
     ) -> tuple[float, Text] | None:
-        """Give the error of a figure of one record as a share of it, and say of what.
+        """Compute the error of a figure of one record, as a share of that figure.
 
-        ``half`` is the half-width of its noise if it is the same for every cell, ``at_one`` else
-        that for one record; ``middle`` half of the largest value of its column.
+        Args:
+            half: The half-width of the noise, if every cell has the same.
+            at_one: The half-width for one record, if it differs by cell.
+            middle: Half of the largest value of the query's column.
+            units: The word for the unit.
+
+        Returns:
+            The share and the text that names the figure; None if the two can't be compared.
         """
         words, size = self.compared_with or ("", None)
         error, reference = at_one if half is None else half, size or middle
@@ -305,51 +360,143 @@ class Statistic(ABC):
         )
 
     def list_suffixes(self, query: Query) -> tuple[str, ...]:
-        """Suffixes of the columns it publishes after the query's name, in order."""
+        """List the suffixes of the published columns after the query's name, in order.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The suffixes; "" is the column of the figure itself.
+        """
         return self.suffixes
 
     @abstractmethod
     def define_release(self, query: Query) -> Released:
-        """Say which integers leave the engine, and which combinations of them are noised."""
+        """Define the exact integers of a cell and their combinations that get noise.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            Measures, transform and units of the release.
+        """
 
     def define_alternative(self, query: Query) -> Released | None:
-        """Say how else the same can be released, if that may err less with Gaussian noise."""
+        """Define another release of the same, if it may have a smaller error with Gaussian noise.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The other release; None if there is none.
+        """
         return None
 
     def spread(self, query: Query, axes: Sequence[AxisMatrix]) -> Fraction:
-        """Give the mean variance of its figures, in units of that of one released integer."""
+        """Compute the mean variance of the figures.
+
+        Args:
+            query: A query of this statistic.
+            axes: The matrices by which the released integers are mixed.
+
+        Returns:
+            The variance in units of that of one released integer.
+        """
         return Fraction(1)
 
     def describe_row(self, query: Query) -> Row:
-        """Say what one row adds to the released integers of its cell."""
+        """Describe the integers that one row adds to its cell.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            Bounds on these integers, in grid steps.
+
+        Raises:
+            TypeError: The statistic overrides ``bound_sensitivity`` instead.
+        """
         raise TypeError("a statistic says what a row adds, or bounds its sensitivity by itself")
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
-        """Bound the change of all released integers together between neighbouring tables."""
+        """Bound the change of all released integers together between neighbouring tables.
+
+        Args:
+            query: A query of this statistic.
+            neighbours: The neighbour relation and the contribution limits.
+
+        Returns:
+            L1 and squared L2 bound in grid steps, with the derivation.
+        """
         no_value = self.keys.column is ColumnUse.NUMBERS and find_null_fill(query.column) is None
         outside = no_value or may_be_outside(query, neighbours)
         return bound_change(query, neighbours, self.describe_row(query), outside=outside)
 
     def plan_shared_read(self, query: Query, sums: SharedSums) -> Read:
-        """Say how a query is read from a release of sums that others share."""
+        """Plan how a query is read from sums that several statistics share.
+
+        Args:
+            query: A query of this statistic.
+            sums: The shared release.
+
+        Returns:
+            The read.
+        """
         return Read(query, sums.step, sums.rows)
 
     def list_published_groups(self, query: Query) -> tuple[Group, ...]:
-        """Give the groups by which its figures are published."""
+        """List the groups by which the figures are published.
+
+        Args:
+            query: A query of this statistic.
+
+        Returns:
+            The groups, in the order of the table's columns.
+        """
         return query.groups
 
     @abstractmethod
     def build_columns(self, step: Step, noisy: Noisy, interval: Fraction) -> list[OutputColumn]:
-        """Read what was released: estimates, noise intervals, flags."""
+        """Build the output columns from noisy integers: estimates, noise intervals, flags.
+
+        Args:
+            step: The step as the query sees it.
+            noisy: The noisy integers, ``noisy[i][cell]``.
+            interval: The level of noise intervals.
+
+        Returns:
+            The columns, with one value for each cell.
+        """
 
     def build_joint_columns(
         self, step: Step, noisy: Noisy, interval: Fraction, together: CountTogether
     ) -> list[OutputColumn]:
-        """Read a figure whose number of records is fitted to the integers of other steps too."""
+        """Build the output columns of a figure whose count is fitted to other steps too.
+
+        Args:
+            step: The step as the query sees it.
+            noisy: The noisy integers, ``noisy[i][cell]``.
+            interval: The level of noise intervals.
+            together: The fitted count.
+
+        Returns:
+            The columns, with one value for each cell.
+
+        Raises:
+            TypeError: The statistic has no count that others share.
+        """
         raise TypeError("a share has its number of records with others")
 
     def describe_expected_error(self, step: Step, interval: Fraction) -> Text:
-        """Say before any data is read how large the noise will be, at the interval level."""
+        """Describe the size of the noise before any data is read.
+
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+
+        Returns:
+            The text.
+        """
         records = choose_example_records(step.query)
         half = self.compute_halfwidth_at(step, interval, records)
         error: Text = sentence("statistics.error.no_interval")
@@ -360,29 +507,50 @@ class Statistic(ABC):
         return sentence(example_text, error=error, n=records)
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float | None:
-        """Give the half-width at so many records, weighted ones as they are; where it differs."""
+        """Compute the half-width at a number of records, for figures whose error depends on it.
+
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+            records: The number of records, of weighted ones their sum.
+
+        Returns:
+            The half-width in the unit of the figure; None if every cell has the same, or so few
+            records have none.
+        """
         return None
 
     def compute_halfwidth(self, step: Step, interval: Fraction) -> Fraction | None:
-        """Give the half-width of the noise interval if it is the same for every cell."""
+        """Compute the half-width of the noise interval, if every cell has the same.
+
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+
+        Returns:
+            The half-width in the unit of the figure; None if it differs by cell.
+        """
         return None
 
     def find_meaningful_count(self, step: Step, interval: Fraction) -> int | None:
-        """Give the number of a cell's values below which its figure says nothing, if it is known.
+        """Find the number of a cell's values below which its figure says nothing.
 
-        A function of the plan alone.
+        Args:
+            step: The step as the query sees it.
+            interval: The level of noise intervals.
+
+        Returns:
+            The number, a function of the plan alone; None if it is not known.
         """
         return None
 
 
 def choose_example_records(query: Query) -> int:
-    """Give the records at which an error is stated: those of the query's target, if it has any.
-
-    Of weighted figures it is a weighted count: that of as many records of the largest weight.
-    """
+    """Choose the number of records at which an error is stated: the target's, if it names one."""
     records = None if query.accuracy is None else query.accuracy.records
     if records is not None or query.survey_weight is None:
         return RECORDS_FOR_EXAMPLE if records is None else records
+    # A weighted count stands for as many records of the largest weight.
     grid = build_quantity(query.survey_weight).grid
     return max(1, int(RECORDS_FOR_EXAMPLE * grid.upper * grid.step))
 
@@ -390,7 +558,14 @@ def choose_example_records(query: Query) -> int:
 def build_quantity(column: Column | None) -> Quantity:
     """Put a column with bounds on its grid.
 
-    Raises ValueError when the column has no bounds, which the spec's checks rule out.
+    Args:
+        column: A column of the spec.
+
+    Returns:
+        The column's name, its grid, and the grid integer that replaces nulls.
+
+    Raises:
+        ValueError: The column has no bounds, which the spec's checks rule out.
     """
     if column is None or column.grid is None:
         raise ValueError("a quantity needs a column with bounds")
@@ -398,7 +573,14 @@ def build_quantity(column: Column | None) -> Quantity:
 
 
 def find_null_fill(column: Column | None) -> int | None:
-    """Give the grid integer that stands for a null, inside the bounds, or None to drop it."""
+    """Find the grid integer that replaces a null.
+
+    Args:
+        column: A column of the spec.
+
+    Returns:
+        The integer, inside the bounds; None if nulls are dropped.
+    """
     if column is None or column.null_value is None or column.grid is None:
         return None
     grid = column.grid
@@ -408,24 +590,31 @@ def find_null_fill(column: Column | None) -> int | None:
 
 
 def build_weight(query: Query) -> Quantity | None:
-    """The weight of a record on its grid; None where every record counts once."""
+    """Put the survey weight on its grid; None where every record counts once."""
     return None if query.survey_weight is None else build_quantity(query.survey_weight)
 
 
 def find_largest_weight(query: Query) -> int:
-    """W, the largest weight of a record in steps of its grid; 1 where every record counts once."""
+    """Find W, the largest weight of a record in steps of its grid; 1 without weights."""
     weight = build_weight(query)
     return 1 if weight is None else weight.grid.upper
 
 
 def weight_step(query: Query) -> Fraction:
-    """What one step of a weight is worth; 1 where every record counts once."""
+    """Find the value of one grid step of the survey weight.
+
+    Args:
+        query: Any query.
+
+    Returns:
+        The step; 1 where every record counts once.
+    """
     weight = build_weight(query)
     return Fraction(1) if weight is None else weight.grid.step
 
 
 def conjoin(first: Expression | None, second: Expression | None) -> Expression | None:
-    """The condition that both are true; None is always true."""
+    """Join two conditions by AND; None is always true."""
     if first is None or second is None:
         return first or second
     columns = tuple(dict.fromkeys(first.columns + second.columns))
@@ -433,7 +622,7 @@ def conjoin(first: Expression | None, second: Expression | None) -> Expression |
 
 
 def list_quantile_endings(query: Query) -> tuple[str, ...]:
-    """Give what follows the query's name for each quantile: _q12_5 for 0.125."""
+    """List the suffix of each quantile after the query's name: _q12_5 for 0.125."""
     return tuple(f"_q{write_decimal(100 * q).replace('.', '_')}" for q in query.quantiles)
 
 
@@ -442,16 +631,23 @@ UNKNOWN_CELLS = 1 << 62
 
 
 def count_cells(query: Query) -> int:
-    """Give the number of cells, or one that no unit can exceed where keys are private."""
+    """Count the cells; with private keys, give more than any unit can reach."""
     return UNKNOWN_CELLS if query.private else query.cells
 
 
 def may_be_outside(query: Query, neighbours: Neighbours) -> bool:
-    """Say whether some unit can have no row in any cell of the query.
+    """Check if some unit can have no row in any cell of the query.
 
-    True when a filter, an undeclared group value or a null in a group can drop a row (unreadable
-    values are nulls), or a weight that is null. Where the unit is a column's value also because
-    rows without one are dropped, and where what a record holds decides whether it is there.
+    A filter, an undeclared group value, a null in a group (unreadable values are nulls) or a null
+    weight can drop a row. A row without a value is dropped if the unit is a column's value, and a
+    record may be missing if its content decides whether it is there.
+
+    Args:
+        query: Any query.
+        neighbours: The neighbour relation.
+
+    Returns:
+        False only if every unit certainly has a row in a cell.
     """
     return (
         neighbours.people
@@ -463,9 +659,16 @@ def may_be_outside(query: Query, neighbours: Neighbours) -> bool:
 
 
 def bound_change(query: Query, neighbours: Neighbours, row: Row, *, outside: bool) -> Sensitivity:
-    """Bound the change of all cells together, each row adding a ``row`` to its cell.
+    """Bound the change of all cells together, where each row adds a ``row`` to its cell.
 
-    ``outside``: whether a unit can have no row with a value in a cell.
+    Args:
+        query: The query whose cells change.
+        neighbours: The neighbour relation and the contribution limits.
+        row: The integers that one row adds to its cell.
+        outside: A unit can have no row with a value in a cell.
+
+    Returns:
+        L1 and squared L2 bound in grid steps, with the derivation.
     """
     cells, limits, noun = count_cells(query), neighbours.contribution, neighbours.noun
     if neighbours.adjacency is Adjacency.ADD_REMOVE:
@@ -474,7 +677,7 @@ def bound_change(query: Query, neighbours: Neighbours, row: Row, *, outside: boo
 
 
 def compute_noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
-    """The half-width that noise, or a sum of so many draws, exceeds with a chance of alpha."""
+    """Compute the half-width that noise, or a sum of draws, exceeds with at most chance alpha."""
     # Imported here for start-up: to load a spec needs no law.
     from dprelease.kernel.noise.distributions.laws import find_halfwidth, sum_halfwidth
 

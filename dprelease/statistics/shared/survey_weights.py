@@ -49,9 +49,9 @@ def apply_weight(row: Scalar, query: Query) -> Scalar: ...
 @overload
 def apply_weight(row: Vector, query: Query) -> Vector: ...
 def apply_weight(row: Scalar | Vector, query: Query) -> Scalar | Vector:
-    """What a row adds that counts as often as its weight says; the row itself without weights.
+    """Bound what a weighted row adds; see the module for the proof.
 
-    A vector must hold no negative integers. See the module for the proof.
+    A vector must hold no negative integers. Without weights the row is returned as it is.
     """
     weight = build_weight(query)
     if weight is None:

@@ -57,9 +57,13 @@ from dprelease.statistics.shared.two_sums import (
 
 
 def define_three_sums(query: Query) -> Released:
-    """Three integers for each cell: sums of s^2, 2ts and t^2, from counts and sums of k, k^2.
+    """Define the release of three sums for each cell.
 
-    s^2 = upper^2 - 2 upper k + k^2, and so on.
+    Args:
+        query: A query with a column in bounds.
+
+    Returns:
+        Sums of s^2, 2ts and t^2, as combinations of the number of values and the sums of k and k^2.
     """
     column_quantity = build_quantity(query.column)
     low, high = column_quantity.grid.lower, column_quantity.grid.upper
@@ -67,6 +71,7 @@ def define_three_sums(query: Query) -> Released:
     return Released(
         tuple(Measure(kind, column_quantity, query.where) for kind in kinds),
         (
+            # s^2 = upper^2 - 2 upper k + k^2, and so on, with t = k - lower and s = upper - k.
             (high * high, -2 * high, 1),
             (-2 * low * high, 2 * (low + high), -2),
             (low * low, -2 * low, 1),
@@ -79,7 +84,7 @@ MEAN_PARTS = ("", "_noise_moe", "_low", "_high")
 
 
 class ThreeSums(Statistic):
-    """A function of the variance, with the mean and the number of values beside it."""
+    """A function of the variance; the mean and the number of values are published with it."""
 
     suffixes = (*INTERVAL, *(f"_mean{part}" for part in MEAN_PARTS), *COUNT_SUFFIXES)
     largest = Fraction(1, 4)
@@ -96,19 +101,19 @@ class ThreeSums(Statistic):
     )
 
     def compute_figure(self, variance: Estimates) -> Estimates:
-        """What is published of the variance on a range of length 1."""
+        """Compute the published figure from the variance on a range of length 1."""
         return variance
 
     def compute_span(self, grid: Grid) -> Fraction:
-        """The value of a figure of 1."""
+        """Compute the value of a figure of 1."""
         return (grid.width * grid.step) ** 2
 
     def define_release(self, query: Query) -> Released:
-        """Three integers for each cell: sums of s^2, 2ts and t^2."""
+        """Define the sums of s^2, 2ts and t^2."""
         return define_three_sums(query)
 
     def describe_row(self, query: Query) -> Vector:
-        """A row adds three integers >= 0 that are K^2 together: L1 = K^2, L2 at most K^2."""
+        """Describe three integers >= 0 that sum to K^2: L1 = K^2, L2 at most K^2."""
         size = build_quantity(query.column).grid.width ** 2
         return Vector(size, size**2, 3)
 
@@ -138,7 +143,7 @@ class ThreeSums(Statistic):
         ]
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float:
-        """The half-width for so many values evenly spread: all three sums are the same."""
+        """Compute the half-width for evenly spread values, for which all three sums are equal."""
         import numpy as np
 
         grid = build_quantity(step.query.column).grid
@@ -159,7 +164,7 @@ def _read_sums(step: Step, noisy: Noisy) -> Sums:
 def _compute_means(
     step: Step, sums: Sums, interval: Fraction
 ) -> tuple[Scale, list[int], list[int], Ends]:
-    """The means on their scale, their half-widths, and the ends of their intervals."""
+    """Compute the means on their scale, their half-widths, and the ends of their intervals."""
     scale, mean = Mean().scale(step.query), estimate_means(sums, 1 - interval)
     low, span = to_fixed_point(scale.lower, scale.places), to_fixed_point(scale.span, scale.places)
     values, halves = scale_shares(mean.value, span, low), scale_halfwidths(mean.half, span)

@@ -69,7 +69,14 @@ class Scale(Struct, frozen=True):
 
 
 def define_two_sums(query: Query) -> Released:
-    """Two integers for each cell: sum(k - lower) and sum(upper - k) of a column's values."""
+    """Define the release of two complementary sums for each cell.
+
+    Args:
+        query: A query with a column in bounds.
+
+    Returns:
+        sum(k - lower) and sum(upper - k) of the column's values, each times its weight if weighted.
+    """
     column_quantity = build_quantity(query.column)
     grid, weight, unit = (
         column_quantity.grid,
@@ -97,11 +104,11 @@ class TwoSums(Statistic):
     """The same where they are weighted."""
 
     def scale(self, query: Query) -> Scale:
-        """How the share is published."""
+        """Return the scale on which the share is published."""
         raise TypeError("a share is published on a scale")
 
     def describe_row(self, query: Query) -> Vector:
-        """A row adds (t, K - t) with 0 <= t <= K: L1 = K, L2 at most K; or W times as much."""
+        """Describe (t, K - t) with 0 <= t <= K: L1 = K, L2 at most K; with weights W times that."""
         width = self.scale(query).width
         return apply_weight(Vector(width, width**2, 2), query)
 
@@ -143,20 +150,18 @@ class TwoSums(Statistic):
         return estimate_columns(layout, values, halves, ends)
 
     def list_linear_factors(self, query: Query) -> Mapping[str, tuple[Fraction, ...]]:
-        """The number of records is the sum of both integers over what one record adds."""
+        """List the column of the count: the sum of both integers over what one record adds."""
         unit_weight = weight_step(query) / self.scale(query).width
         return {f"{query.column_name}_count": (unit_weight, unit_weight)}
 
     def get_share_range(self, query: Query) -> tuple[Fraction, Fraction] | None:
-        """From the value of a share of 0 to that of 1."""
+        """Return the values of the shares 0 and 1."""
         scale = self.scale(query)
         return scale.lower, scale.lower + scale.span
 
     def compute_halfwidth_at(self, step: Step, interval: Fraction, records: int) -> float:
-        """The half-width at so many records, if the share is 0 or 1: the worst.
-
-        The unit holds the step of weights, so that of weighted records it is at their sum.
-        """
+        """Compute the half-width for a share of 0 or 1, where it is largest."""
+        # The unit contains the step of weights, so for weighted records ``records`` is their sum.
         quantile = Fraction(bound_mix_quantile(step.noise, 1 - interval, 1))
         return float(step.unit[0] * quantile) / records
 
@@ -164,12 +169,10 @@ class TwoSums(Statistic):
 def count_columns(
     step: Step, noisy: Noisy, width: int, interval: Fraction, meaning: str = BEHIND
 ) -> list[OutputColumn]:
-    """Publish the number of values: each added ``width`` to the released integers together.
-
-    The number is the sum of a cell's noisy integers over width, rounded, and its error that of the
-    sum of their draws, over width. Of weighted records it is in steps of their weights.
-    """
+    """Publish the number of values; each added ``width`` to the released integers together."""
     draws = len(step.transform)
+    # The number is the sum of a cell's noisy integers over width, rounded, and its error that of
+    # the sum of their draws, over width; of weighted records both are in steps of their weights.
     totals = reduce(add, (pack_lanes(row, width) for row in noisy))
     half = (2 * compute_noise_halfwidth(step.noise, 1 - interval, draws) + width) // (2 * width)
     counts: list[int] = ((2 * totals + width) // (2 * width)).tolist()
