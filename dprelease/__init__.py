@@ -1,11 +1,11 @@
 """dprelease: publish statistics of a private table under differential privacy.
 
-``load`` reads a spec, ``plan`` says what a release would do and spend without opening any data,
-``rehearse`` releases made-up records, ``run`` the data. ``diff`` compares two specs, ``budget``
-reads a ledger; ``show``, ``report``, ``combine`` and ``estimate`` read what was published. All
-raise ``Failure`` with every complaint and an exit code.
+``load`` reads a spec, ``plan`` computes what a release would do and spend without opening any
+data, ``rehearse`` releases made-up records, ``run`` releases the data. ``diff`` compares two specs,
+``budget`` reads a ledger; ``show``, ``report``, ``combine`` and ``estimate`` read published files.
+All raise ``Failure`` with every complaint and an exit code.
 
-What each needs is imported when it is called: start-up stays quick.
+Each function imports its dependencies when it is called, so that ``import dprelease`` is quick.
 """
 
 from __future__ import annotations
@@ -116,16 +116,23 @@ def load(
 ) -> Release:
     """Read and check a spec completely, before any data is opened.
 
-    ``spec`` is the path of a TOML file, an open one (in complaints it is ``<stdin>``), or the
-    content as a mapping (then complaints have no places). ``period`` fills ``{period}`` in the
-    paths and the snapshot. Relative paths start at ``base``; by default at the directory of the
-    file, else at the current directory.
-    Neither the data nor the ledger is opened. Each keys_file and candidates_file is read.
-    A list is refused unread if it is a part of the data, another period or the ledger (told by
-    names, devices and inodes). So is one outside of that directory, unless
-    ``allow_outside_lists``.
+    Opens neither the data nor the ledger. Reads each keys_file and candidates_file. One that is a
+    part of the data, of another period or of the ledger (by names, devices and inodes) is refused
+    unread.
 
-    Raises ``Failure`` with exit code 2 and every complaint, in the order of the file.
+    Args:
+        spec: Path of a TOML file, an open one (complaints call it ``<stdin>``), or the content as
+            a mapping (complaints then have no places).
+        period: Text that replaces ``{period}`` in the paths and the snapshot.
+        base: Directory where relative paths start; by default that of the file, else the current
+            one.
+        allow_outside_lists: Also read lists outside of that directory: their lines are published.
+
+    Returns:
+        The checked release, for ``plan``, ``rehearse`` and ``run``.
+
+    Raises:
+        Failure: Exit code 2, with every complaint in the order of the file.
     """
     from dprelease.specfile import load as made
 
@@ -139,11 +146,19 @@ def plan(
     output: str | os.PathLike[str] | None = None,
     allow_outside_lists: bool = False,
 ) -> ReleasePlan:
-    """Plan a release: every query's noise and the loss of all, certified. Opens no data.
+    """Plan a release: the noise of every query and the total loss, certified. Opens no data.
 
-    ``ledger`` and ``output`` are other places than the spec's, as ``run`` takes them.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet.
-    Raises Failure with every complaint.
+    Args:
+        spec: A spec as ``load`` takes it, or a loaded release.
+        ledger: Path of a ledger in place of the spec's.
+        output: Output folder in place of the spec's.
+        allow_outside_lists: As for ``load``, if the spec is not loaded yet.
+
+    Returns:
+        The plan, with its steps, noise scales, expected errors and total loss.
+
+    Raises:
+        Failure: The spec is not sound or no plan is possible; holds every complaint.
     """
     from dprelease.release.plan import plan as made
 
@@ -160,17 +175,26 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     allow_outside_lists: bool = False,
     watcher: Callable[[Stage], None] | None = None,
 ) -> Result:
-    """Run a release on a made-up table of so many ``rows``: no data is opened, nothing charged.
+    """Run a release on a made-up table. Opens no data and charges nothing.
 
-    The table has the values that the spec declares in public, by a ``distribution``: "uniform", or
-    "skewed" to the first keys and the lowest values. The noise is drawn as in a run. What is
-    written is marked as a rehearsal, to ``output`` or beside the spec's with ``-rehearsal`` at its
-    end: never where the spec's release goes, nor where a release is. Where a rehearsal of another
-    release is, it is only written with ``replace_output``.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``watcher`` is that of
-    ``run``.
-    Raises Failure with every complaint and an exit code; ValueError for other rows or
-    distributions.
+    The table holds values that the spec declares in public, never data. The noise is drawn as in
+    a run. All files are marked as a rehearsal, and never replace a release.
+
+    Args:
+        spec: A spec as ``load`` takes it, or a loaded release.
+        rows: Number of made-up records.
+        distribution: "uniform", or "skewed" towards the first keys and the lowest values.
+        output: Output folder; by default the spec's with ``-rehearsal`` appended.
+        replace_output: Replace a rehearsal of another release in that folder.
+        allow_outside_lists: As for ``load``, if the spec is not loaded yet.
+        watcher: As for ``run``.
+
+    Returns:
+        The result, as of a run.
+
+    Raises:
+        Failure: With every complaint and an exit code.
+        ValueError: ``rows`` or ``distribution`` is not valid.
     """
     from dprelease.release.rehearse import rehearse as made
 
@@ -202,22 +226,36 @@ def run(  # noqa: PLR0913 - all but the spec are optional, and named
     spark: object = None,
     entropy: Entropy | None = None,
 ) -> Result:
-    """Release what the spec says, charging the ledger.
+    """Release the statistics of a spec and charge the ledger.
 
-    ``ledger`` and ``output`` are other places than the spec's. ``wait`` is in seconds, for a ledger
-    that another run holds. ``progress`` is called with the name of each step. ``watcher`` is called
-    with the ``Stage`` of each, and while data is read with the share that was, from any thread; it
-    should be quick, and one that raises is not called again. A period is given to ``load``.
     The same spec, dataset, snapshot and period give the same files again at no cost, unless
-    ``new_noise``. A charge is refused where the report in the output folder names a charge that
-    the ledger does not hold, unless ``fresh_ledger``. A folder of another release, or inside of
-    one, is refused, unless ``replace_output``. ``approved`` is a file with a saved plan: any
-    other than that is refused, also another ledger or output, and ``new_noise``.
-    ``allow_outside_lists`` is for ``load``, if the spec is not loaded yet. ``data`` is a table in
-    memory, of pyarrow, pandas or polars, for a spec whose ``[data]`` has the format "frame". It is
-    charged as a file is. ``spark`` is a session of Spark, in place of the machine's, for a spec
-    with that engine. ``entropy`` is for tests: a real run draws from the operating system.
-    Raises Failure with every complaint and an exit code.
+    ``new_noise``.
+
+    Args:
+        spec: A spec as ``load`` takes it, or a loaded release. ``load`` takes the period.
+        ledger: Path of a ledger in place of the spec's.
+        output: Output folder in place of the spec's.
+        wait: Seconds to wait for a ledger that another run holds.
+        new_noise: Draw new noise for a release that was made already, and charge it again.
+        fresh_ledger: Charge a ledger that lacks the charge named by the report in the output
+            folder. Without it such a charge is refused.
+        replace_output: Write into a folder of another release, or inside of one.
+        approved: File with a saved plan. Any other plan is refused; so are another ledger or
+            output than that of the plan, and ``new_noise``.
+        allow_outside_lists: As for ``load``, if the spec is not loaded yet.
+        progress: Called with the name of each step.
+        watcher: Called with the ``Stage`` of each step and, while data is read, with the share
+            that was read, from any thread. It should be quick; one that raises is not called again.
+        data: Table in memory (pyarrow, pandas or polars) for a spec with the format "frame". It is
+            charged as a file is.
+        spark: Spark session to use, for a spec with that engine.
+        entropy: For tests only: a real run draws from the operating system.
+
+    Returns:
+        The files that were published, and what was charged.
+
+    Raises:
+        Failure: With every complaint and an exit code.
     """
     from dprelease.release.run import run as made
 
@@ -246,10 +284,19 @@ def diff(
     period: str | None = None,
     allow_outside_lists: bool = False,
 ) -> Comparison:
-    """Compare two specs: what a change of one does to the guarantee. Opens no data.
+    """Compare two specs: how a change affects the guarantee. Opens no data.
 
-    ``period`` and ``allow_outside_lists`` are for ``load``, if they are not loaded yet.
-    Raises Failure with every complaint of the first that is not sound.
+    Args:
+        old: The spec before the change, as ``load`` takes it, or a loaded release.
+        new: The spec after the change.
+        period: As for ``load``, for specs that are not loaded yet.
+        allow_outside_lists: As for ``load``, for specs that are not loaded yet.
+
+    Returns:
+        The changes, those that weaken the guarantee first.
+
+    Raises:
+        Failure: With every complaint of the first spec that is not sound.
     """
     from dprelease.comparison.compared_specs import diff as made
 
@@ -265,14 +312,22 @@ def budget(  # noqa: PLR0913 - all but the ledger are optional, and named
     period: str | None = None,
     witness: str | os.PathLike[str] | None = None,
 ) -> Budget:
-    """Tell what was spent on each dataset of a ledger, and what is left.
+    """Read from a ledger what was spent on each dataset and what is left.
 
-    ``ledger`` is its path; or a spec, for the spec's ledger, dataset and caps. ``dataset`` is the
-    only one that is told of. ``by``, one of "year", "period" and "snapshot", adds runs up in
-    groups besides, in ``to_dict()``. ``last`` leaves out all but so many runs and groups. With a
-    ``period``, what is left is that of a run of the spec's over it.
-    ``witness`` is where the ledger's witness is, if not beside it.
-    Raises Failure (exit code 6) where the ledger can't be read; ValueError for another ``by``.
+    Args:
+        ledger: Path of the ledger; or a spec, for its ledger, dataset and caps.
+        dataset: Report this dataset alone.
+        by: "year", "period" or "snapshot": also add runs up by it, in ``to_dict()``.
+        last: List only the last runs and groups, so many of each.
+        period: For a spec: report what is left for a run over this period.
+        witness: Path of the ledger's witness, if it is not beside the ledger.
+
+    Returns:
+        The budget of each dataset.
+
+    Raises:
+        Failure: Exit code 6, if the ledger can't be read.
+        ValueError: ``by`` is not valid.
     """
     from dprelease.release.budget_status import budget as made
 
@@ -285,10 +340,18 @@ def show(
     tables: Sequence[str] = (),
     rows: int | None = None,
 ) -> dict[str, ReleasedTable]:
-    """Give the tables of a published release by name, as they are in its folder.
+    """Read the tables of a published release, as they are in its folder.
 
-    All of them, or those that ``tables`` names; the first ``rows`` of each, or all.
-    Raises Failure (exit code 2) where the folder holds no release, or a table is not there.
+    Args:
+        directory: The output folder of a run.
+        tables: Names of the tables to read; by default all.
+        rows: Number of rows to read of each table; by default all.
+
+    Returns:
+        The tables by name.
+
+    Raises:
+        Failure: Exit code 2, if the folder holds no release or not that table.
     """
     from dprelease.release.published import show as made
 
@@ -296,11 +359,18 @@ def show(
 
 
 def report(directory: str | os.PathLike[str], *, format: str = "md") -> RenderedReport:
-    """Render the report of a published release again, from its files alone, in any format.
+    """Render the report of a published release again, from its files alone.
 
-    The formats are those of ``[report] formats``. It is the same bytes that the run wrote.
-    Raises Failure (exit code 2) where a file is missing or not as it was released; ValueError for
-    another format.
+    Args:
+        directory: The output folder of a run.
+        format: One of the formats of ``[report] formats``.
+
+    Returns:
+        The report: the same bytes as the run wrote.
+
+    Raises:
+        Failure: Exit code 2, if a file is missing or not as it was released.
+        ValueError: ``format`` is not valid.
     """
     from dprelease.release.published import report as made
 
@@ -310,12 +380,19 @@ def report(directory: str | os.PathLike[str], *, format: str = "md") -> Rendered
 def combine(
     directory: str | os.PathLike[str], expression: str, *, interval: str | Fraction | None = None
 ) -> Combination:
-    """Combine published figures to one, with the right noise interval.
+    """Combine published figures into one, with its noise interval. Spends nothing.
 
-    The ``expression`` is that of ``dprelease combine``. ``interval`` is the level of the interval,
-    such as "0.9"; by default the report's.
-    Raises Failure (exit code 2) where a file is not as it was released, or the expression can't be
-    evaluated, or would mislead.
+    Args:
+        directory: The output folder of a run.
+        expression: An expression as of ``dprelease combine``.
+        interval: Level of the interval, such as "0.9"; by default that of the report.
+
+    Returns:
+        The value and its interval.
+
+    Raises:
+        Failure: Exit code 2, if a file is not as it was released, or if the expression can't be
+            evaluated or would mislead.
     """
     from dprelease.release.published import combine as made
 
@@ -330,9 +407,16 @@ def estimate(
 ) -> TableEstimates:
     """Estimate frequencies and means from a published table of perturbed records.
 
-    ``crosses`` are pairs of columns whose cross tables are wanted; by default those of small ones.
-    ``report`` is the release's report.json; by default the one beside the table.
-    Raises Failure (exit code 2) where a file is missing or not as it was released.
+    Args:
+        table: Path of the table.
+        crosses: Pairs of columns to cross-tabulate; by default those with small cross tables.
+        report: Path of the release's report.json; by default the one beside the table.
+
+    Returns:
+        Unbiased estimates, each with its noise interval.
+
+    Raises:
+        Failure: Exit code 2, if a file is missing or not as it was released.
     """
     from dprelease.release.table_estimates import estimate as made
 

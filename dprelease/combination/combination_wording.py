@@ -10,7 +10,15 @@ from dprelease.language import number_text
 
 
 def write_interval(interval: Interval) -> tuple[str, str, str, str]:
-    """Write value, half-width, low and high end; the interval is never narrower than it is."""
+    """Write an interval with two digits of its half-width.
+
+    Args:
+        interval: Exact numbers.
+
+    Returns:
+        Value, half-width, low end and high end, with the separators of the language. The
+        half-width and the ends are rounded outward.
+    """
     places = _choose_places(interval.half)
     if all(end.denominator == 1 for end in interval):
         places = min(0, places)

@@ -93,7 +93,7 @@ class Figures(NamedTuple):
     published: Values | None = None
 
     def restore_published(self) -> Figures:
-        """The same figures after the changes."""
+        """Return the figures as published, after the changes that followed the noise."""
         if self.published is None:
             return self
         share = self.share
@@ -103,7 +103,7 @@ class Figures(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """The number of labels of each group; all combinations of labels have a row."""
+        """The number of labels of each group; every combination of labels has a row."""
         return tuple(len({row[place] for row in self.rows}) for place in range(len(self.groups)))
 
 
@@ -120,7 +120,10 @@ Weighted = Sequence[tuple[Figures, Weights]]
 
 
 class Published:
-    """The figures of a release that can be combined."""
+    """The figures of a release that can be combined.
+
+    Its constructor takes a report, and the tables by file name.
+    """
 
     def __init__(self, facts: ReportFacts, tables: Mapping[str, OutputTable]) -> None:
         """Take a report, and its tables by file name."""
@@ -210,6 +213,7 @@ class Published:
 
     def _attach_terms(self, figures: Figures, linear: LinearFigure | None) -> Figures:
         name, terms = figures.query.name, None
+        # Where cells are missing, as with private keys, cells and integers do not correspond.
         if prod(figures.sizes) != len(figures.rows):
             return figures
         if linear is not None:
@@ -218,6 +222,7 @@ class Published:
             strategy, terms = self._strategies[name]
             for step in strategy.steps:
                 self.steps.setdefault(step.name, _build_strategy_release(strategy, step))
+        # Integers times multiples of the last decimal need no rounding.
         exact = terms and all((t.factor / figures.unit).denominator == 1 for t in terms)
         rounding = Fraction(0) if exact else figures.unit / 2
         return figures._replace(terms=terms, rounding=rounding)
@@ -259,9 +264,16 @@ class Published:
         return {}
 
     def collect_noise(self, weighted: Weighted) -> tuple[Part, ...]:
-        """Give the noise of a weighted sum of cells.
+        """Return the noise of a weighted sum of cells, as independent draws with factors.
 
-        Raises ValueError where it is not known, or where too many integers enter.
+        Args:
+            weighted: Linear figures, each with weights by the place of its rows.
+
+        Returns:
+            One part for each law and absolute weight, with its number of draws.
+
+        Raises:
+            ValueError: The noise is not known, or too many released integers enter.
         """
         integers: dict[tuple[str, int], Any] = {}
         for figures, weights in weighted:
@@ -276,6 +288,7 @@ class Published:
                 integers[place] = spread
         parts: list[Part] = []
         for (step, _), entering in integers.items():
+            # All laws are symmetric, so that the sign of a weight does not matter.
             draws = Counter(abs(weight) for weight in entering.flat if weight)
             noise = self.steps[step].noise
             parts.extend(Part(noise, weight, number) for weight, number in draws.items())
@@ -348,11 +361,12 @@ def _build_array(figures: Figures, weights: Weights) -> Cells:
 
 
 def _spread(cells: Cells, names: Sequence[str], term: Term, step: Released) -> Cells:
-    """The weights of a step's integers in a weighted sum of cells, by one term."""
+    """Compute the weights of a step's integers in a weighted sum of cells, by one term."""
     import numpy as np
 
     if prod(size for _, size in step.groups) > MOST_INTEGERS:
         raise ValueError("too many integers")
+    # Groups that the term does not have: its integers enter all of their cells.
     free_places = tuple(place for place, name in enumerate(names) if name not in term.groups)
     summed = np.array(cells.sum(axis=free_places), dtype=object)
     remaining = [name for name in names if name in term.groups]

@@ -47,17 +47,25 @@ class Interval(NamedTuple):
         return max(self.high - self.value, self.value - self.low)
 
     def move_to(self, value: Fraction) -> Interval:
-        """The interval for another value, to which it reaches."""
+        """Move to another value, and stretch the interval to reach it."""
         return Interval(value, min(self.low, value), max(self.high, value))
 
 
 def compute_halfwidth(parts: Sequence[Part], alpha: Fraction) -> Fraction:
-    """An h that the sum of the noise exceeds with a chance of at most alpha."""
+    """Bound the noise of a sum.
+
+    Args:
+        parts: The independent draws of the sum.
+        alpha: Chance that the bound fails, between 0 and 1.
+
+    Returns:
+        An h with P(|noise| > h) <= alpha, in the unit of the figures.
+    """
     return compute_combined_halfwidth(tuple(parts), alpha)
 
 
 def compute_value(weighted: Weighted) -> Fraction:
-    """The weighted sum of published figures. Raises ValueError where one is suppressed."""
+    """Compute the weighted sum of published figures. Raises ValueError if one is suppressed."""
     total = Fraction(0)
     for figures, weights in weighted:
         for place, weight in weights.items():
@@ -69,7 +77,14 @@ def compute_value(weighted: Weighted) -> Fraction:
 
 
 def bound_rounding(weighted: Weighted) -> Fraction:
-    """How far the weighted sum may be off by rounding."""
+    """Bound what rounding adds to a weighted sum.
+
+    Args:
+        weighted: Figures with weights by the place of their rows.
+
+    Returns:
+        The sum of each figure's rounding times its absolute weights.
+    """
     return sum(
         (figures.rounding * sum(map(abs, weights.values())) for figures, weights in weighted),
         Fraction(0),
@@ -77,7 +92,7 @@ def bound_rounding(weighted: Weighted) -> Fraction:
 
 
 def sum_interval(published: Published, weighted: Weighted, alpha: Fraction) -> Interval:
-    """The interval of a weighted sum of linear figures."""
+    """Compute the interval of a weighted sum of linear figures."""
     half = compute_halfwidth(published.collect_noise(weighted), alpha) + bound_rounding(weighted)
     steps = [abs(w) * figures.unit for figures, weights in weighted for w in weights.values() if w]
     grid = Fraction(gcd(*(s.numerator for s in steps)), lcm(*(s.denominator for s in steps)))
@@ -87,7 +102,7 @@ def sum_interval(published: Published, weighted: Weighted, alpha: Fraction) -> I
 
 
 def compute_mean(figures: Figures, places: Sequence[int]) -> Fraction | None:
-    """The mean over cells together, by the numbers behind; None where nothing is known of one."""
+    """Compute the mean over cells, weighted by the numbers behind them; None if one is unknown."""
     total = weighed = Fraction(0)
     for place in places:
         mean, count = figures.values[place], figures.share and figures.share.behind.values[place]
@@ -100,9 +115,22 @@ def compute_mean(figures: Figures, places: Sequence[int]) -> Fraction | None:
 def mean_interval(
     published: Published, figures: Figures, places: Sequence[int], alpha: Fraction
 ) -> Interval | None:
-    """The interval of a mean or proportion over cells together, weighted by the numbers behind.
+    """Compute the interval of a mean or proportion over cells together.
 
-    None where nothing is known: where a number may be 0, or a mean of several is at its bounds.
+    The cells are weighted by the numbers behind them. Method: Fieller's argument, see the module.
+
+    Args:
+        published: The release; supplies the laws of the noise.
+        figures: Means or proportions with a share of two sums.
+        places: Places of the cells' rows.
+        alpha: Chance that the interval misses, between 0 and 1.
+
+    Returns:
+        The interval, cut to the bounds of the column; None if a number may be 0, or if a mean
+        among several lies at the bounds.
+
+    Raises:
+        ValueError: The figures have no share, or too many released integers enter.
     """
     share = figures.share
     if share is None:
@@ -124,12 +152,14 @@ def mean_interval(
             published.collect_noise([(share.contrast, once), (counts, behind)]), alpha
         )
 
+    # The published numbers are rounded: divide by the least that they can stand for.
     fewest = total - counts.rounding * len(places)
     slack = figures.rounding
     if len(places) > 1:
         slack += span * counts.rounding * len(places) / fewest
     centre = abs((value - share.low) / span - _HALF)
     off_centre = centre + bound(_HALF) / fewest
+    # Round the distance up to one of 64 knots, so that few laws are computed.
     knot = min(KNOTS, -(-(off_centre * 2 * KNOTS) // 1))
     half = span * bound(Fraction(knot, 2 * KNOTS)) / fewest + slack
     return Interval(value, max(share.low, value - half), min(share.high, value + half))
@@ -138,7 +168,7 @@ def mean_interval(
 def compute_quotient_interval(
     published: Published, above: Weighted, below: Weighted, alpha: Fraction
 ) -> Interval | None:
-    """The interval of a quotient of weighted sums; None where the lower one may be 0."""
+    """Compute the interval of a quotient of weighted sums; None if the divisor may be 0."""
     divisor = compute_value(below)
     wide = compute_halfwidth(published.collect_noise(below), alpha) + bound_rounding(below)
     if abs(divisor) <= wide:
@@ -146,6 +176,7 @@ def compute_quotient_interval(
     value = compute_value(above) / divisor
 
     def reach(at: Fraction) -> Fraction:
+        # Short fractions keep the weights short; `wide / _FINE` below makes up for the change.
         at = at.limit_denominator(_FINE)
         together = add_weighted(above, below, -at)
         half = compute_halfwidth(published.collect_noise(together), alpha) + bound_rounding(
@@ -153,6 +184,7 @@ def compute_quotient_interval(
         )
         return (half + wide / _FINE) / abs(divisor)
 
+    # The ends are fixed points of r = L/M +- q(r)/abs(M): iterate towards them from the value.
     low = high = value
     for _ in range(_ROUNDS):
         low, high = value - reach(low), value + reach(high)
@@ -161,7 +193,7 @@ def compute_quotient_interval(
 
 
 def add_weighted(left: Weighted, right: Weighted, factor: Fraction) -> Weighted:
-    """The first weighted sum and ``factor`` times the second."""
+    """Add ``factor`` times the second weighted sum to the first."""
     total: dict[tuple[str, str], tuple[Figures, dict[int, Fraction]]] = {}
     for weighted, times in ((left, Fraction(1)), (right, factor)):
         for figures, weights in weighted:

@@ -42,7 +42,7 @@ _TOKEN = re.compile(
 
 
 def build_refusal(code: str, problem: str, hint: str) -> Failure:
-    """Refuse to combine."""
+    """Build the failure of a combination."""
     return Failure(ExitCode.SPEC, Complaint(code, problem, hint))
 
 
@@ -56,7 +56,7 @@ class Sum(Struct, frozen=True):
 
     @property
     def cells(self) -> int:
-        """How many cells are in it."""
+        """The number of cells in the expression."""
         whole = (*self.weighted, *self.divisor)
         return sum(len(weights) for _, weights in whole) + sum(
             len(pooled.places) for pooled, _ in self.means
@@ -64,7 +64,19 @@ class Sum(Struct, frozen=True):
 
 
 def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Interval]:
-    """Evaluate an expression. Raises Failure where it can't be, or would mislead."""
+    """Evaluate an expression over published figures.
+
+    Args:
+        published: The release.
+        text: The expression; the module states its grammar.
+        alpha: Chance that the interval misses, between 0 and 1.
+
+    Returns:
+        The parsed sum, and its value with the noise interval.
+
+    Raises:
+        Failure: Exit code 2, if the expression can't be evaluated or would mislead.
+    """
     total = _Reader(published, text).read_whole()
     weighted = [pair for pair in total.weighted if pair[1]]
     if not weighted and not total.means:
@@ -102,6 +114,7 @@ def _compute_interval(
                 "E845", problem, "divide by a figure that is larger than its noise interval"
             )
         return quotient
+    # Bonferroni: each mean, and the linear part as a whole, gets an equal share of alpha.
     part = alpha / (len(total.means) + bool(weighted))
     start = sum_interval(published, weighted, part) if weighted else Interval(*[Fraction(0)] * 3)
     value, low, high = start
@@ -113,13 +126,14 @@ def _compute_interval(
                 f'the number behind "{name}" can\'t be told from 0, or a mean is at its bounds'
             )
             raise build_refusal("E845", problem, "leave out the cells with few records")
+        # A negative weight exchanges the ends.
         ends = sorted((weight * interval.low, weight * interval.high))
         value, low, high = value + weight * interval.value, low + ends[0], high + ends[1]
     return Interval(*(end + total.number for end in (value, low, high)))
 
 
 def _compute_published_value(total: Sum, before: Fraction) -> Fraction:
-    """The value of the figures as they were published; ``before`` is that before changes."""
+    """Compute the value of the figures as published; ``before`` is the value without changes."""
     members = [figures for figures, _ in (*total.weighted, *total.divisor)]
     members += [pooled.figures for pooled, _ in total.means]
     if all(figures.published is None for figures in members):
@@ -155,11 +169,12 @@ class _Reader:
         names = {figures.name for figures in published.figures}
         names |= {f"{figures.table}.{figures.name}" for figures in published.figures}
         groups = {group for figures in published.figures for group in figures.groups}
+        # The longest first: a name may begin like another one.
         self._names = sorted(names, key=len, reverse=True)
         self._groups = sorted(groups, key=len, reverse=True)
 
     def read_whole(self) -> Sum:
-        """Read all of it."""
+        """Read the whole expression."""
         if len(self._text) > MOST_CHARACTERS:
             raise self._build_unreadable_failure("it is too long")
         total = self._sum()
@@ -337,7 +352,7 @@ class _Reader:
     # --- tokens ----------------------------------------------------------------------------------
 
     def _find_known_name(self, names: Sequence[str]) -> str | None:
-        """The longest name that stands here; names may hold dots and hyphens."""
+        """Find the longest name that starts here; names may hold dots and hyphens."""
         start = (
             self._place + len(self._text[self._place :]) - len(self._text[self._place :].lstrip())
         )

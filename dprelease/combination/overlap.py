@@ -60,6 +60,7 @@ def build_overlap_failure(left: Figures, right: Figures, why: str) -> Failure:
 def _share_records(left: Cells, right: Cells) -> bool:
     if _identify_subject(left.figures) != _identify_subject(right.figures):
         return False
+    # Records of two conditions are not compared: a report can't tell what they share.
     conditions = {left.figures.query.where, right.figures.query.where}
     if len(conditions) > 1 and None not in conditions:
         return False
@@ -75,7 +76,7 @@ def _share_records(left: Cells, right: Cells) -> bool:
 
 
 def _identify_subject(figures: Figures) -> Sequence[object]:
-    """What is counted or added up: a count and the number behind a mean count the same records."""
+    """Identify what is counted or summed: a count and the number behind a mean count alike."""
     query = figures.query
     counts = bool(get_statistic(query.statistic).counts) or figures.name != query.name
     counted = query.name if get_statistic(query.statistic).overlaps else "records"

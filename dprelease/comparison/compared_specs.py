@@ -72,7 +72,7 @@ class Comparison(Struct, frozen=True):
 def diff(
     old: Spec, new: Spec, *, period: str | None = None, allow_outside_lists: bool = False
 ) -> Comparison:
-    """Do what the package's ``diff`` says."""
+    """Compare two specs; see ``dprelease.diff``, which takes the same arguments."""
     releases = (
         spec
         if isinstance(spec, Release)
@@ -83,14 +83,24 @@ def diff(
 
 
 def compare_plans(old: Plan, new: Plan) -> Comparison:
-    """Compare two plans."""
+    """Compare two plans.
+
+    Args:
+        old: The plan before the change.
+        new: The plan after the change.
+
+    Returns:
+        Every change, weaker ones first.
+    """
     pair = Pair(old, new)
     changed = [*find_guarantee_changes(pair), *find_figure_changes(pair)]
     changes = [change for kind in Kind for change in changed if change.kind is kind]
     weaker = any(change.kind is Kind.WEAKER for change in changes)
     again = run_id(old.release) == run_id(new.release)
-    if not again and not changes:  # whatever it is, it is not nothing
+    # The identity of a run covers more than the changes found above: never report "no change".
+    if not again and not changes:
         changes = [Change(Kind.OTHER, "the spec", "as it was", "as it is")]
+    # Another ledger does not know the run, and would charge it.
     again = again and all(change.what != "ledger" for change in changes)
     return Comparison(weaker, again, tuple(changes), pair)
 

@@ -30,7 +30,7 @@ _ADJACENCY = {
 
 
 def find_guarantee_changes(pair: Pair) -> Iterator[Change]:
-    """Every change that weakens the guarantee, strengthens it, or says otherwise what it is."""
+    """Find every change that weakens or strengthens the guarantee, or describes it differently."""
     yield from _compare_units(pair)
     yield from _compare_losses(pair)
     yield from _compare_caps(pair)
@@ -82,7 +82,7 @@ def _describe_unit(privacy: Privacy) -> str:
 
 
 def _compare_definitions(pair: Pair) -> Iterator[Change]:
-    """The unit has the same name: whether the same rows are one unit, as the ledger compares it."""
+    """Compare how units of the same name are defined, as the ledger does."""
     old, new = (describe_unit(release) for release in pair.releases)
     differences = list_unit_differences(old or {}, new or {})
     if len({release.privacy.adjacency for release in pair.releases}) > 1:
@@ -120,6 +120,7 @@ def _compare_losses(pair: Pair) -> Iterator[Change]:
     old, new = pair.old.loss, pair.new.loss
     yield from describe_figure_change("epsilon", old.epsilon, new.epsilon, "privacy.epsilon")
     yield from describe_figure_change("delta", old.delta, new.delta, "privacy.delta")
+    # Only a budget of rho makes rho a promise; else it says how the ledger may add losses up.
     if any(release.privacy.rho is not None for release in pair.releases):
         yield from describe_figure_change("rho", old.rho, new.rho, "privacy.rho")
     else:
@@ -131,7 +132,7 @@ def _compare_losses(pair: Pair) -> Iterator[Change]:
 
 
 def _compare_stated_total(pair: Pair) -> Iterator[Change]:
-    """What [privacy] says of the total: it can change while what is charged does not."""
+    """Compare the total that [privacy] states: it can change while the charge does not."""
     for name in ("epsilon", "delta", "rho", "accounting"):
         was, now = (getattr(release.privacy, name) for release in pair.releases)
         charged = (getattr(plan.loss, name, None) for plan in (pair.old, pair.new))
@@ -182,5 +183,5 @@ def _compare_private_keys(pair: Pair) -> Iterator[Change]:
 
 
 def _list_keys(queries: Sequence[Query]) -> dict[str, bool]:
-    """Each grouping column, and whether its keys are private: to all queries, or to none."""
+    """List the grouping columns; True for those with private keys, to all queries or to none."""
     return {group.column: group.private for query in queries for group in query.groups}

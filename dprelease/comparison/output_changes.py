@@ -40,7 +40,7 @@ from dprelease.statistics.statistic_registry import get_statistic
 
 
 def find_figure_changes(pair: Pair) -> Iterator[Change]:
-    """Every change that leaves the guarantee as it is, and of what record-level tables cost."""
+    """Find every change that keeps the guarantee, and changes of what record-level tables cost."""
     before, after = pair.releases
     yield from _compare_data(pair)
     yield from describe_item_changes(
@@ -48,6 +48,7 @@ def find_figure_changes(pair: Pair) -> Iterator[Change]:
     )
     queries = _list_queries(pair.old), _list_queries(pair.new)
     yield from describe_item_changes("query", "query", *queries)
+    # The order of queries that both specs have; those that come or go are reported above.
     orders = [[*filter(queries[1 - at].__contains__, names)] for at, names in enumerate(queries)]
     if orders[0] != orders[1]:
         was, now = (join_words(order, MOST) for order in orders)
@@ -82,7 +83,7 @@ def _compare_data(pair: Pair) -> Iterator[Change]:
 
 
 def _write_option(value: object) -> str | None:
-    """An option of CSV as TOML writes it, of a long list the beginning."""
+    """Write an option of CSV as TOML does; of a long list its beginning."""
     if isinstance(value, tuple):
         return f"[{join_words([_write_option(part) or '' for part in value], MOST)}]"
     return None if value is None else json.dumps(value, ensure_ascii=False)
@@ -131,7 +132,7 @@ def _name(name: StatedName | None) -> str | None:
 
 
 def _list_columns(release: Release) -> dict[str, Item]:
-    """The columns that the spec declares: those of a quality query's states are the tool's."""
+    """List the columns that the spec declares, without those that a quality query adds."""
     return {
         name: Item(f"columns.{name}", "declared", _describe_column(column))
         for name, column in release.columns.items()
@@ -174,7 +175,7 @@ def _list_queries(plan: Plan) -> dict[str, Item]:
 
 
 def _query(facts: Mapping[str, Any], query: Query, columns: Mapping[str, Column]) -> Facts:
-    """The facts that are compared, as texts and numbers, in the order of telling."""
+    """List the facts of a query that are compared, in the order in which they are shown."""
     sensitivity, threshold, candidates = (
         facts["sensitivity"],
         facts["threshold"],
@@ -226,7 +227,7 @@ def _query(facts: Mapping[str, Any], query: Query, columns: Mapping[str, Column]
 
 
 def _describe_finish(query: Query) -> Facts:
-    """What is done to figures after the noise, as far as it is not the default."""
+    """List what is done to figures after the noise, except defaults."""
     finish = query.finish
     deed_names = ", ".join(map(word, name_deeds(finish))) or None
     share = finish.flag_unreliable_at
@@ -241,7 +242,7 @@ def _describe_finish(query: Query) -> Facts:
 def _list_own_lists(
     query: Query, columns: Mapping[str, Column]
 ) -> dict[str, tuple[str, ...] | None]:
-    """The public lists that the query has for itself: candidates, bins, points of a curve."""
+    """List the public lists of the query itself: candidates, bins, points of a curve."""
     candidates: tuple[str, ...] | None = None
     if query.candidates is not None:
         candidates = query.candidates.texts
@@ -286,10 +287,10 @@ def _write_amounts(**amounts: Fraction | None) -> str:
 
 
 def find_perturb_changes(pair: Pair) -> Iterator[Change]:
-    """Every change of a record-level table; weaker where a unit's loss in the table grows.
+    """Find every change of a record-level table; weaker where a unit's loss in the table grows.
 
-    Another mechanism, other weights or other columns at the same epsilon change errors and what is
-    published, not the guarantee.
+    Another mechanism, other weights or other columns at the same epsilon change errors and
+    figures, not the guarantee.
     """
     old, new = ({table.name: table for table in release.perturbs} for release in pair.releases)
     items = _list_tables(old, new), _list_tables(new, old)
@@ -302,7 +303,7 @@ def find_perturb_changes(pair: Pair) -> Iterator[Change]:
 
 
 def _compare_tables(pair: Pair, old: Perturb, new: Perturb) -> Iterator[Change]:
-    """What a table costs, how often its answers are true, and which columns it has."""
+    """Compare the cost of a table, how often its answers are true, and its columns."""
     subject, key = f"table {new.name}", f"perturb[{new.number}]"
     losses = _compute_loss(pair.old, old), _compute_loss(pair.new, new)
     for part, was, now in zip(("epsilon", "delta"), *losses, strict=True):
@@ -317,9 +318,9 @@ def _compare_tables(pair: Pair, old: Perturb, new: Perturb) -> Iterator[Change]:
 
 
 def _compute_loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
-    """Epsilon and delta as the spec states them; of a chance of the truth, what that comes to.
+    """Return the epsilon and delta that the spec states, or that a chance of the truth implies.
 
-    The losses of the laws themselves are a hair smaller, by how their chances are rounded.
+    The certified losses are slightly smaller, because chances are rounded to the private side.
     """
     if perturb.truth is not None:
         loss = next(step.loss for step in plan.records if step.perturb.name == perturb.name)
@@ -335,10 +336,9 @@ def _list_weights(perturb: Perturb) -> dict[str, Fraction]:
 
 
 def _list_tables(tables: Mapping[str, Perturb], others: Mapping[str, Perturb]) -> dict[str, Item]:
-    """Tables, with what is stated of the columns that the other version of each has too.
+    """List tables with the facts of columns that both versions have.
 
-    Columns that come or go, and what is declared of them, are told elsewhere. Weights count by
-    their ratios alone.
+    Columns that come or go are reported elsewhere. Only the ratios of weights matter.
     """
     items = {}
     for name, table in tables.items():

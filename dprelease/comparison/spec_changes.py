@@ -67,9 +67,9 @@ class Item(NamedTuple):
 
 
 def compare_places(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
-    """Two absolute paths as the specs could write them; None if they lead to the same place.
+    """Return two absolute paths as each spec could write them; None if they are the same place.
 
-    That is the same path, or the same one as seen from each spec: the old spec is often a copy in
+    Paths that are equal as seen from each spec are the same: the old spec is often a copy in
     another directory.
     """
     paths = tuple(
@@ -82,7 +82,7 @@ def compare_places(pair: Pair, old: str, new: str) -> tuple[str, str] | None:
 def describe_change(  # noqa: PLR0913, PLR0917 - the fields of a change
     subject: str, old: Value, new: Value, why: str = "", key: str = "", kind: Kind = Kind.OTHER
 ) -> Iterator[Change]:
-    """The change of one fact, if it has changed."""
+    """Yield the change of a fact, if it has changed."""
     if old != new:
         yield Change(kind, subject, old, new, why, key)
 
@@ -90,7 +90,7 @@ def describe_change(  # noqa: PLR0913, PLR0917 - the fields of a change
 def describe_figure_change(
     subject: str, old: Fraction | None, new: Fraction | None, key: str, why: str = ""
 ) -> Iterator[Change]:
-    """The change of a figure that is the worse the larger it is; None is larger than all others."""
+    """Yield the change of a figure that is worse the larger it is; None is largest."""
     grown = new is None or (old is not None and new > old)
     yield from describe_change(subject, old, new, why, key, Kind.WEAKER if grown else Kind.STRONGER)
 
@@ -103,7 +103,7 @@ def describe_item_changes(  # noqa: PLR0913, PLR0917 - what is compared, and the
     added: str = "added",
     removed: str = "removed",
 ) -> Iterator[Change]:
-    """The items of a section of the spec that are gone or new, and the changes of the others."""
+    """Yield the items of a section that are gone or new, and the changes of the others."""
     for name in dict.fromkeys((*old, *new)):
         subject, was, now = f"{noun} {name}", old.get(name), new.get(name)
         if was is None or now is None:
@@ -119,7 +119,7 @@ def describe_item_changes(  # noqa: PLR0913, PLR0917 - what is compared, and the
 
 
 def _describe_fact_change(subject: str, old: Fact, new: Fact, key: str) -> Iterator[Change]:
-    """A public list by its length; of bins that says little, so by their edges."""
+    """Compare lists by length, but bins by their edges: their number says little."""
     if not isinstance(old, tuple) and not isinstance(new, tuple):
         yield from describe_change(
             subject, old, new, _WHY.get(subject.rpartition(": ")[2], ""), key
@@ -134,13 +134,13 @@ def _describe_fact_change(subject: str, old: Fact, new: Fact, key: str) -> Itera
 
 
 def join_words(words: Sequence[str], limit: int = 5) -> str:
-    """Some words, and how many more there are."""
+    """List some words, and how many more there are."""
     rest = f" and {len(words) - limit} more" if len(words) > limit else ""
     return f"{', '.join(words[:limit])}{rest}"
 
 
 def describe_moves(before: Sequence[str], after: Sequence[str], remark: str = "") -> str:
-    """What came to a list, with a remark, and what is gone; or that its order is another."""
+    """Say what is new in a list, with a remark, and what is gone; or that the order changed."""
     old, new = set(before), set(after)
     added = [word for word in after if word not in old]
     gone = [word for word in before if word not in new]

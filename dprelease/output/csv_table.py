@@ -23,7 +23,8 @@ _QUOTED = re.compile(r'[",\r\n]|^[ \t]|[ \t]$|^$')
 
 
 def write_csv(table: OutputTable) -> bytes:
-    """The table as CSV. None is an empty field, an empty text is a quoted empty field."""
+    """Write a table as CSV: None as an empty field, an empty text as a quoted empty field."""
+    # The header is text too: a spreadsheet would run a name that begins like a formula.
     header = ",".join(write_field(write_header_name(column)) for column in table.columns)
     # a blank line would be no record to many readers
     blank = '""' if len(table.columns) == 1 else ""
@@ -52,22 +53,36 @@ def _list_pieces(table: OutputTable, blank: str) -> list[list[str]]:
 
 
 def write_header_name(column: OutputColumn) -> str:
-    """The name of a column as the CSV header has it, escaped like any text."""
+    """Write the name of a column for the CSV header, escaped like any text."""
     return escape_formula(column.name)
 
 
 def escape_formula(text: str) -> str:
-    """The text, with an apostrophe before it if a spreadsheet would run it as a formula."""
+    """Put an apostrophe before a text that a spreadsheet would run as a formula.
+
+    Args:
+        text: A label, a text or the name of a column.
+
+    Returns:
+        The text, or the escaped text. ``unescape_formula`` inverts it for every text.
+    """
     return f"'{text}" if _FORMULA.match(text) else text
 
 
 def unescape_formula(text: str) -> str:
-    """The text of which ``escape_formula`` made this one."""
+    """Invert ``escape_formula``."""
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def is_escaped(column: OutputColumn) -> bool:
-    """Whether any cell of the column is written with an added apostrophe."""
+    """Check whether any cell of a column is written with an added apostrophe.
+
+    Args:
+        column: A published column. Numbers and keys that keep their type are never escaped.
+
+    Returns:
+        True if ``escape_formula`` changes one of its texts.
+    """
     if not _is_text(column):
         return False
     labels = {str(value) for value in dict.fromkeys(column.values) if value is not None}
@@ -84,7 +99,7 @@ def _is_text(column: OutputColumn) -> bool:
 def _write_texts(
     column: OutputColumn, values: Sequence[str | int | None], blank: str, end: str
 ) -> list[str]:
-    """The fields of the values, each with ``end`` after it; ``blank`` for a missing value."""
+    """Write the fields of the values, each followed by ``end``; ``blank`` for a missing value."""
     if column.kind in ("number", "integer", "edge"):
         kinds = set(map(type, values))
         if column.kind == "number" and str in kinds:
@@ -109,7 +124,7 @@ def _write_texts(
 
 
 def _write_numbers(values: Sequence[int], places: int, end: str) -> list[str]:
-    """``write_fixed_point`` for whole columns."""
+    """Apply ``write_fixed_point`` to a whole column."""
     if places == 0:
         return [f"{value}{end}" for value in values]
     unit = 10**places
@@ -130,7 +145,14 @@ def _write_numbers(values: Sequence[int], places: int, end: str) -> list[str]:
 
 
 def write_field(text: str) -> str:
-    """The text as a field, in quotes where it needs them."""
+    """Quote a text where RFC 4180, or a reader that strips blanks, needs it.
+
+    Args:
+        text: The content of one field.
+
+    Returns:
+        The field as it stands in the file.
+    """
     if _QUOTED.search(text):
         doubled = text.replace('"', '""')
         return f'"{doubled}"'

@@ -31,13 +31,21 @@ def write_datapackage(
     documents: Mapping[str, bytes],
     media_types: Mapping[str, str],
 ) -> bytes:
-    """The descriptor as JSON. ``others`` are the remaining files by name, such as reports.
+    """Write the descriptor of a release as JSON.
 
-    ``media_types`` are those of the others, by name.
+    It holds spec texts, descriptions and hashes of published bytes, and no time: the same release
+    has the same descriptor.
 
-    Holds nothing but spec texts, descriptions and hashes of published bytes; no time, so that
-    the same release has the same descriptor.
+    Args:
+        release: The release that is published.
+        tables: Its tables, as files.
+        documents: All other files by name, such as reports.
+        media_types: Media types of the documents, by name.
+
+    Returns:
+        The content of ``datapackage.json``.
     """
+    # No time is written, so that the same release has the same descriptor.
     names = _make_names_unique([*(table.table.name for table in tables), *documents])
     resources = [_describe_table(name, table) for name, table in zip(names, tables, strict=False)]
     rest = zip(names[len(tables) :], documents.items(), strict=True)
@@ -58,9 +66,9 @@ def write_datapackage(
 
 
 def write_marker(descriptor: bytes) -> bytes:
-    """The descriptor of a release whose files are being put in place of another's.
+    """Write the descriptor of a release that is under way.
 
-    It describes no file: nobody takes what is in the directory for a release.
+    It lists no file, so that nobody takes what is in the folder for a release.
     """
     content = json.loads(descriptor)
     identity = {key: content[key] for key in ("name", "generator", "rehearsal") if key in content}
@@ -128,13 +136,14 @@ def _describe_licences(licence: str | None) -> dict[str, object]:
 
 
 def make_slug(name: str) -> str:
-    """A name that the standard allows: lower-case letters, digits, dot, hyphen, underscore."""
+    """Turn a name into one of lower-case letters, digits, dots, hyphens and underscores."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "release"
 
 
 def _make_names_unique(names: Iterable[str]) -> list[str]:
     slugs: dict[str, None] = {}
     for name in names:
+        # Two names can have one slug, and names of resources must differ.
         unique, number = make_slug(name), 1
         while unique in slugs:
             number += 1

@@ -28,18 +28,34 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def choose_published_type(column: OutputColumn) -> ColumnType:
-    """INTEGER (64 bits), BOOLEAN, DATE or TIMESTAMP where all labels fit it, else STRING."""
+    """Choose the type of a published key column.
+
+    Args:
+        column: A column of labels. They are public, so the type does not depend on the data.
+
+    Returns:
+        The declared type if it is INTEGER (64 bits), BOOLEAN, DATE or TIMESTAMP and every label
+        fits it, else STRING.
+    """
     if column.type not in _READERS:
         return ColumnType.STRING
     return convert_labels(column)[0]
 
 
 def convert_labels(column: OutputColumn) -> tuple[ColumnType, dict[str, KeyValue]]:
-    """The published type, and the value of each distinct label (None left out)."""
+    """Convert the labels of a key column to its published type.
+
+    Args:
+        column: A column of labels.
+
+    Returns:
+        The published type, and the value of each distinct label other than None.
+    """
     distinct = dict.fromkeys(column.values)  # first: labels repeat, and there may be many rows
     labels = dict.fromkeys(str(value) for value in distinct if value is not None)
     if column.type is not None and column.type in _READERS:
         with suppress(ValueError):
+            # One label that does not fit makes the column text: a file has one type a column.
             return column.type, {label: _convert_label(label, column.type) for label in labels}
     return ColumnType.STRING, {label: label for label in labels}
 

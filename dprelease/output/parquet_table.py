@@ -21,14 +21,21 @@ from dprelease.output.table_schema import build_table_schema
 if TYPE_CHECKING:
     import pyarrow
 
-ROW_GROUP = 1 << 17
+ROW_GROUP = 1 << 17  # rows
 
 
 def to_arrow(table: OutputTable) -> pyarrow.Table:
-    """The table in Arrow: what the files hold, and what the Python calls return.
+    """Convert a table to Arrow, as Parquet files and the Python calls hold it.
 
-    Keys are int64, bool, date32, timestamp[us] or string; integers int64 (decimal128 or
-    decimal256 if one is larger); numbers float64, the double nearest to the printed decimal.
+    Args:
+        table: A published table.
+
+    Returns:
+        Keys as int64, bool, date32, timestamp[us] or string; integers as int64 (decimal128 or
+        decimal256 if one is larger); numbers as float64, the double nearest to the printed decimal.
+
+    Raises:
+        Failure: Exit code 5, if a number is too large for these types.
     """
     import pyarrow as pa
 
@@ -52,7 +59,7 @@ def to_arrow(table: OutputTable) -> pyarrow.Table:
 
 
 def write_parquet(table: OutputTable) -> bytes:
-    """The table as a Parquet file; the same table gives the same bytes."""
+    """Write a table as Parquet; the same table gives the same bytes."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -106,6 +113,7 @@ def _build_key_array(column: OutputColumn) -> pyarrow.Array:
 def _choose_integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:
     import pyarrow as pa
 
+    # The narrowest type that holds all values: a noisy figure can exceed 64 bits.
     largest = max((abs(int(value)) for value in values if value is not None), default=0)
     if largest < 2**63:
         return pa.int64()

@@ -27,11 +27,16 @@ ELSEWHERE = "choose another output.path, or move the existing files away"
 
 
 def check_target(directory: str, names: Iterable[str] = ()) -> None:
-    """Refuse, before anything is charged, a place that ``publish`` would refuse later.
+    """Refuse, before anything is charged, an output folder that ``publish`` would refuse later.
 
-    With exit code 2 where the spec is to be changed, with 6 where a disk has no room or fails.
-    ``names`` are the files to be published, as far as known. Tries a write in the directory, or
-    in its nearest existing parent; leaves nothing behind.
+    Tries a write in the folder, or in its nearest existing parent, and leaves nothing behind.
+
+    Args:
+        directory: The output folder.
+        names: Names of the files to be published, as far as known.
+
+    Raises:
+        Failure: Exit code 2 if the spec must change, 6 if a disk is full or fails.
     """
     files = list(names)
     complaint = find_bad_name(files) or place_problem(directory)
@@ -42,10 +47,15 @@ def check_target(directory: str, names: Iterable[str] = ()) -> None:
 
 
 def check_not_anothers(release: Release) -> None:
-    """Refuse, before anything is charged (exit 2), a place that another release has.
+    """Refuse, before anything is charged, an output folder that belongs to another release.
 
-    That is a folder with the files of one, which would be removed, or one inside of such a folder.
-    A release is another one by its name or its dataset.
+    That is a folder with its files, which would be removed, or one inside of such a folder.
+
+    Args:
+        release: The release to publish. Another one has another name or dataset.
+
+    Raises:
+        Failure: Exit code 2.
     """
     target = os.path.realpath(release.output.path)
     ours = release.about.name, release.ledger.dataset
@@ -70,9 +80,9 @@ def check_not_anothers(release: Release) -> None:
 
 
 def find_bad_name(paths: Iterable[str]) -> Complaint | None:
-    """A complaint about the first path that is not a plain visible file name.
+    """Return a complaint about the first path that is not a plain visible file name.
 
-    It may stand in the one folder for charts.
+    A path may lie in the one folder for charts.
     """
     for path in paths:
         name = path.removeprefix(f"{FOLDER}/")
@@ -87,7 +97,7 @@ def find_bad_name(paths: Iterable[str]) -> Complaint | None:
 
 
 def place_problem(directory: str) -> Complaint | None:
-    """A complaint when the directory is there as something else, or can't be written."""
+    """Return a complaint if the path is no folder or can't be written."""
     target = os.path.abspath(directory)
     if os.path.islink(target):
         return Complaint("E801", f"the output {target} is a symbolic link", ELSEWHERE)
@@ -97,6 +107,7 @@ def place_problem(directory: str) -> Complaint | None:
     if lengths[0] > LONGEST_PATH or max(lengths[1:]) > LONGEST_NAME:
         message = f"the output {target[:80]}... is too long for a path"
         return Complaint("E801", message, "choose a shorter output.path")
+    # The folder need not exist yet: its nearest existing parent must allow to make it.
     nearest = target
     while not os.path.lexists(nearest):
         nearest = os.path.dirname(nearest)
@@ -107,12 +118,12 @@ def place_problem(directory: str) -> Complaint | None:
 
 
 def name_prefix(target: str) -> str:
-    """How staging directories are named that stand beside a target that is not there yet."""
+    """Name the prefix of staging directories that stand beside a target that does not exist yet."""
     return f".{os.path.basename(target)}{PREFIX}"
 
 
 def list_our_names(directory: str) -> set[str]:
-    """The files in the directory that we published, or had begun to."""
+    """List the files in the folder that dprelease published, or had begun to publish."""
     if not os.path.isdir(directory):
         return set()
     names = _list_described_files(os.path.join(directory, NAME)) | read_noted_names(
@@ -124,10 +135,9 @@ def list_our_names(directory: str) -> set[str]:
 def list_foreign_names(
     directory: str, names: Iterable[str], same: Set[str] = frozenset()
 ) -> list[str]:
-    """Those of the names that are there and not ours, or not plain files.
+    """List the names that exist in the folder and are not ours, or are no plain files.
 
-    ``same`` are names whose content is known to be what would be written: no harm, whoever wrote
-    them.
+    ``same`` names files that already hold the content to be written: they are no obstacle.
     """
     folder = os.path.join(directory, FOLDER)
     if os.path.lexists(folder) and (os.path.islink(folder) or not os.path.isdir(folder)):
@@ -142,7 +152,7 @@ def list_foreign_names(
 
 
 def is_plain_file(path: str) -> bool:
-    """Whether it is a regular file, links not followed."""
+    """Check for a regular file; links are not followed."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (FileNotFoundError, NotADirectoryError):
@@ -150,13 +160,13 @@ def is_plain_file(path: str) -> bool:
 
 
 def build_foreign_complaint(directory: str, name: str) -> Complaint:
-    """A file in the way that is not ours to overwrite."""
+    """Complain about a file in the way that dprelease did not write."""
     message = f"{os.path.join(directory, name)} already exists, and dprelease did not write it"
     return Complaint("E805", message, ELSEWHERE)
 
 
 def _list_described_files(descriptor: str) -> set[str]:
-    """The files listed by a descriptor of ours, itself included; nothing for any other."""
+    """List the files that a descriptor of ours names, and itself; none for any other file."""
     try:
         content = _read_json(descriptor)
         if content["generator"] != GENERATOR:
@@ -168,9 +178,9 @@ def _list_described_files(descriptor: str) -> set[str]:
 
 
 def _read_published_name(folder: str) -> tuple[str | None, str | None]:
-    """The name of the release in a folder, and its dataset; None for none.
+    """Read name and dataset of the release in a folder; None for each that is unknown.
 
-    Where no report tells, it is the name as a data package has it, without a dataset.
+    Without a report it is the slug in the data package, and no dataset.
     """
     try:
         package = _read_json(os.path.join(folder, NAME))
@@ -190,7 +200,7 @@ def _read_published_name(folder: str) -> tuple[str | None, str | None]:
 
 
 def _read_json(path: str) -> Any:
-    """What a file of JSON holds; an empty object where no plain file is."""
+    """Read a JSON file; an empty object where there is no plain file."""
     if not is_plain_file(path):
         return {}
     with open(path, "rb") as source:
@@ -236,18 +246,28 @@ def publish(
     replace_other: bool = False,
     charged: bool = True,
 ) -> dict[str, str]:
-    """Makes the directory hold the files, and returns the SHA-256 (hex) of each by name.
+    """Make a folder hold the files of a release, durably and without a half-written state.
 
-    A new directory appears at once and whole. In an existing one a ``datapackage.json`` that says
-    that a release is under way comes first. Then files go that an earlier descriptor of ours lists
-    and that are not published any more, and each file is replaced whole, ``datapackage.json`` last.
-    Files that are the same already are left as they are; files of others are never touched: one in
-    the way is refused. So is the folder of another release, which one at the same time may just
-    have made, unless ``replace_other``. All is durable on return.
+    A new folder appears at once and whole. In an existing one a ``datapackage.json`` that marks
+    the release as under way comes first. Then files are removed that an earlier descriptor of ours
+    lists and that are no longer published, and each changed file is replaced whole,
+    ``datapackage.json`` last. If the process is killed, the folder holds the old release, the new
+    one, or one marked as under way; the next call removes leftovers.
 
-    Killed at any point it leaves the old release, the new one, or one that is said to be under way;
-    the next call removes its traces. Raises Failure when the place can't be written: with exit code
-    5, after which a retry is free, or where nothing was ``charged`` with those of ``check_target``.
+    Args:
+        directory: The output folder.
+        files: Contents by name.
+        replace_other: Replace the release of another name, which a run at the same time may just
+            have made.
+        charged: False if the run has charged nothing. It decides the exit code.
+
+    Returns:
+        SHA-256 of each file (hex), by name.
+
+    Raises:
+        Failure: The folder can't be written, or a file that dprelease did not write is in the way:
+            such files are never touched. Exit code 5 if charged, after which running again is
+            free; else as ``check_target``.
     """
     complaint = find_bad_name(files) or place_problem(directory)
     if complaint is not None:
@@ -271,6 +291,7 @@ def publish(
 
 def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
     """Raise Failure where the target holds a release of another name than the files."""
+    # check_not_anothers looked before the charge; another run may have published since.
     theirs, package = _read_published_name(target)[0], files.get(NAME)
     if theirs is None or not isinstance(package, bytes):
         return
@@ -282,7 +303,7 @@ def _check_name(target: str, files: Mapping[str, Content], *, charged: bool) -> 
 
 
 def _create_directory(target: str, files: Mapping[str, Content]) -> bool:
-    """Makes a new directory in one step; False when another process made it meanwhile."""
+    """Create a new folder in one step; return False if another process created it meanwhile."""
     parent, prefix = os.path.dirname(target), name_prefix(target)
     _make_directories(parent)
     remove_leftovers(parent, prefix)
@@ -333,6 +354,7 @@ def _update(target: str, files: Mapping[str, Content], *, charged: bool) -> None
 def _is_holding(target: str, name: str, content: Content) -> bool:
     path = os.path.join(target, name)
     size = len(content) if isinstance(content, bytes) else content.size
+    # The size is compared first: most changed files are told apart without reading them.
     if not is_plain_file(path) or os.path.getsize(path) != size:
         return False
     with open(path, "rb") as source:
@@ -361,7 +383,7 @@ def _sync(target: str) -> None:
 
 
 def _make_directories(path: str) -> None:
-    """Makes a directory and its missing parents, durably."""
+    """Create a folder and its missing parents, durably."""
     missing = []
     while not os.path.isdir(path):
         missing.append(path)
@@ -375,7 +397,7 @@ def _make_directories(path: str) -> None:
 
 
 def _build_failure(complaint: Complaint, *, charged: bool) -> Failure:
-    """The complaint with what it has cost, and the exit code of that."""
+    """Add to the complaint what was charged, and choose the exit code by that."""
     code = ExitCode.AFTER_CHARGE
     if not charged:
         code = ExitCode.LEDGER if complaint.code == "E802" else ExitCode.SPEC

@@ -19,9 +19,18 @@ _FIELD = re.compile(r'(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\n)')
 
 
 def read_table(content: bytes, format: str, facts: Facts) -> OutputTable:
-    """Read a published file; ``facts`` are those that the report states of the table.
+    """Read a published table back from its file: the inverse of the writers.
 
-    Raises ValueError where the file isn't one that the writers make of such a table.
+    Args:
+        content: The bytes of the file.
+        format: "csv" or "parquet".
+        facts: The facts of this table in report.json.
+
+    Returns:
+        The table with its values as fixed-point integers and texts.
+
+    Raises:
+        ValueError: The file is not one that the writers make of such a table.
     """
     read = _read_parquet if format == "parquet" else _read_csv
     values = read(content, facts["columns"])
@@ -79,6 +88,7 @@ def _read_value(quoted: str | None, plain: str, column: Facts) -> Value:
         return None
     text = plain if quoted is None else quoted.replace('""', '"')
     if column["kind"] in ("integer", "number", "edge"):
+        # A file has all decimals of its column, so that dropping the point gives the integer.
         return int(text.replace(".", "", 1)) if text else None
     return unescape_formula(text)
 
@@ -109,12 +119,20 @@ def _parse_value(value: Any, column: Facts) -> Value:
 
 
 def from_double(value: float, decimals: int) -> int:
-    """Read the double of a Parquet file as a fixed-point integer, by its shortest decimal."""
+    """Convert a double of Parquet to a fixed-point integer, by its shortest decimal."""
     return int(Decimal(repr(value)).scaleb(decimals).to_integral_value())
 
 
 def round_as_in_file(table: OutputTable, format: str) -> OutputTable:
-    """Give the table as its file holds it: doubles of Parquet hold no more than 17 digits."""
+    """Round a table as its file does: doubles in Parquet hold at most 17 digits.
+
+    Args:
+        table: A table to be published.
+        format: "csv" or "parquet".
+
+    Returns:
+        The table that ``read_table`` gives for its file.
+    """
     if format != "parquet":
         return table
     columns = (
@@ -130,6 +148,7 @@ def round_as_in_file(table: OutputTable, format: str) -> OutputTable:
 
 
 def _round_through_double(value: Value, decimals: int) -> Value:
+    # Decimals of at most 15 digits come back from a double unchanged.
     if not isinstance(value, int) or abs(value) < 10**15:
         return value
     return from_double(value / 10**decimals, decimals)

@@ -72,7 +72,14 @@ class Described(Struct, frozen=True):
 
 
 def check_whole(folder: str) -> None:
-    """Refuse a folder in which a release is under way. Raises Failure (exit code 2)."""
+    """Refuse a folder in which a release is under way.
+
+    Args:
+        folder: The output folder of a run.
+
+    Raises:
+        Failure: Exit code 2.
+    """
     content = _read_package(folder) or {}
     if content.get(UNDER_WAY) is not True:
         return
@@ -86,7 +93,17 @@ def check_whole(folder: str) -> None:
 
 
 def list_tables(folder: str) -> list[Described]:
-    """Every table of a release, or of a rehearsal. Raises Failure (exit code 2)."""
+    """List the tables of a release or a rehearsal.
+
+    Args:
+        folder: The output folder of a run.
+
+    Returns:
+        The tables as ``datapackage.json`` describes them.
+
+    Raises:
+        Failure: Exit code 2, if the folder holds no release or one under way.
+    """
     check_whole(folder)
     content = _read_package(folder)
     try:
@@ -101,13 +118,27 @@ def list_tables(folder: str) -> list[Described]:
 
 
 def is_rehearsal(folder: str) -> bool | None:
-    """Whether the folder holds a rehearsal; None where it holds no release either."""
+    """Check whether a folder holds a rehearsal.
+
+    Args:
+        folder: An output folder.
+
+    Returns:
+        True for a rehearsal, False for a release, None if there is neither.
+    """
     content = _read_package(folder)
     return None if content is None else content.get("rehearsal") is True
 
 
 def list_published_files(folder: str) -> frozenset[str]:
-    """The files of the release in a folder, by what describes them; none where there is none."""
+    """List the files of the release in a folder, as its descriptor names them.
+
+    Args:
+        folder: Any folder.
+
+    Returns:
+        Names relative to the folder; none if it holds no release.
+    """
     resources = (_read_package(folder) or {}).get("resources")
     listed = resources if isinstance(resources, list) else []
     paths = (resource.get("path") for resource in listed if isinstance(resource, dict))
@@ -115,7 +146,7 @@ def list_published_files(folder: str) -> frozenset[str]:
 
 
 def _read_package(folder: str) -> dict[str, Any] | None:
-    """What describes the files of a folder, if that is of ours."""
+    """Read the descriptor of a folder; None if there is none of ours."""
     try:
         with open_plain(Path(folder) / NAME) as stream:
             content = json.loads(stream.read(_LARGEST))
@@ -126,7 +157,7 @@ def _read_package(folder: str) -> dict[str, Any] | None:
 
 
 def build_unreadable_failure(file: Path, reason: str) -> Failure:
-    """Say that a released table can't be read."""
+    """Build the failure for a released table that can't be read."""
     hint = "running the release again, at no cost, restores it"
     return Failure(ExitCode.SPEC, Complaint("E013", f"{file} can't be read: {reason}", hint))
 
@@ -182,7 +213,14 @@ class Figure(NamedTuple):
 
 
 def list_figures(fields: Sequence[Field]) -> list[Figure]:
-    """Every column that stands for itself, with those that are about it, in order."""
+    """List the columns that stand for themselves, each with the columns about it.
+
+    Args:
+        fields: The columns of a table, in order.
+
+    Returns:
+        One figure for each key, label and published statistic, in order; no bin edges.
+    """
     fields = _add_roles(fields)
     places = place_columns([(field.name, field.query) for field in fields])
     return [
@@ -193,18 +231,25 @@ def list_figures(fields: Sequence[Field]) -> list[Figure]:
 
 
 def list_keys(fields: Sequence[Field], figures: Sequence[Figure]) -> list[Figure]:
-    """The grouping columns."""
+    """List the grouping columns.
+
+    Args:
+        fields: The columns of a table, in order.
+        figures: Those that ``list_figures`` gives for them.
+
+    Returns:
+        The figures whose column is a key.
+    """
     fields = _add_roles(fields)
     return [figure for figure in figures if fields[figure.value].role == "key"]
 
 
 def _add_roles(fields: Sequence[Field]) -> Sequence[Field]:
-    """Give the fields with their queries and roles, which earlier versions did not write.
-
-    There descriptions tell keys and edges, and what has columns beside it is named like its query.
-    """
+    """Add the queries and roles of fields, which earlier versions did not write."""
     if any(field.query is not None for field in fields):
         return fields
+    # Tables of earlier versions: descriptions tell keys and edges, and what has columns beside it
+    # is named like its query.
     names = {field.name for field in fields}
     owners = [name for name in names if any(f"{name}{end}" in names for end in _EXACT)]
     keys = len(list(takewhile(lambda field: field.description.startswith(_OF_BINS), fields)))
@@ -239,7 +284,18 @@ class Rows(NamedTuple):
 
 
 def read_rows(table: Described, limit: int | None) -> Rows:
-    """Read the first rows, all of them with None. Raises Failure (exit code 2)."""
+    """Read rows of a released table.
+
+    Args:
+        table: The table.
+        limit: Number of rows to read from the first on; None for all.
+
+    Returns:
+        The rows as texts, and how many rows the file has.
+
+    Raises:
+        Failure: Exit code 2, if the file can't be read or does not fit its description.
+    """
     read = _read_csv if table.format == "csv" else _read_parquet
     try:
         return read(table, limit)

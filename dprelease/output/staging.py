@@ -37,7 +37,7 @@ class Staging(Struct, frozen=True):
     content: str
 
     def write(self, files: Mapping[str, Content]) -> None:
-        """Writes the files, durably. Raises OSError; what is there then is no harm."""
+        """Write the files durably. Raises OSError; what was written by then is removed later."""
         folders = {os.path.dirname(name) for name in files} - {""}
         for folder in folders:
             os.mkdir(os.path.join(self.content, folder))
@@ -53,7 +53,7 @@ class Staging(Struct, frozen=True):
         sync_directory(self.content)
 
     def write_beside(self, name: str, content: bytes) -> str:
-        """Writes a file that is none of the release's, durably; returns its path."""
+        """Write a file that is not part of the release, durably, and return its path."""
         path = os.path.join(self.path, name)
         with open_new_file(path, 0o644) as sink:
             sink.write(content)
@@ -61,7 +61,7 @@ class Staging(Struct, frozen=True):
         return path
 
     def note(self, names: Iterable[str]) -> None:
-        """Writes the manifest, durably."""
+        """Write the manifest, durably."""
         with open_new_file(os.path.join(self.path, _MANIFEST)) as sink:
             sink.write(json.dumps(sorted(names)).encode("ascii"))
         sync_directory(self.path)
@@ -69,9 +69,17 @@ class Staging(Struct, frozen=True):
 
 @contextmanager
 def stage(directory: str, prefix: str) -> Iterator[Staging]:
-    """A new staging directory inside ``directory``, removed at the end.
+    """Create a staging directory inside a folder; remove it at the end.
 
-    After an error its manifest stays, if it has one: files may have been moved already.
+    Args:
+        directory: The folder; it must exist.
+        prefix: Prefix of the directory's name.
+
+    Yields:
+        The locked staging directory.
+
+    Raises:
+        OSError: It can't be created.
     """
     path, handle = _create_locked(directory, prefix)
     content = os.path.join(path, _CONTENT)
@@ -82,13 +90,14 @@ def stage(directory: str, prefix: str) -> Iterator[Staging]:
         is_done = True
     finally:
         noted = os.path.lexists(os.path.join(path, _MANIFEST))
-        # What can't be removed now is removed by the next run.
+        # After an error the manifest stays: files may have been moved into place already, and it
+        # says which are ours. What can't be removed now is removed by the next run.
         shutil.rmtree(content if noted and not is_done else path, ignore_errors=True)
         close_lock(handle, path)
 
 
 def read_noted_names(directory: str, prefix: str) -> set[str]:
-    """The files named by manifests of staging directories inside ``directory``."""
+    """Read the file names in manifests of staging directories inside a folder."""
     names: set[str] = set()
     for folder in _list_ours(directory, prefix):
         names.update(_read_manifest(os.path.join(folder, _MANIFEST)))
@@ -96,7 +105,12 @@ def read_noted_names(directory: str, prefix: str) -> set[str]:
 
 
 def remove_leftovers(directory: str, prefix: str) -> None:
-    """Removes staging directories whose process is gone; those in use stay."""
+    """Remove staging directories whose process is gone; those in use stay.
+
+    Args:
+        directory: The folder that holds them.
+        prefix: Prefix of their names.
+    """
     for folder in _list_ours(directory, prefix):
         try:
             handle = open_lock(folder)
@@ -112,7 +126,16 @@ def remove_leftovers(directory: str, prefix: str) -> None:
 
 
 def copy_file(stored: StoredTable, path: str, mode: int) -> None:
-    """A new file with the content of a stored table, durably; OSError if it isn't that."""
+    """Copy a stored table into a new file, durably.
+
+    Args:
+        stored: The stored table, with its path and SHA-256.
+        path: Path of the new file.
+        mode: Its permission bits.
+
+    Raises:
+        OSError: The copy failed, or the content has another SHA-256.
+    """
     digest = hashlib.sha256()
     with open(stored.path, "rb") as source, open_new_file(path, mode) as sink:
         while chunk := source.read(1 << 20):
@@ -123,7 +146,7 @@ def copy_file(stored: StoredTable, path: str, mode: int) -> None:
 
 
 def _create_locked(directory: str, prefix: str) -> tuple[str, int]:
-    """Path and locked handle of a new directory that only this user can read."""
+    """Create and lock a directory that only this user can read; return path and handle."""
     for _ in range(_TRIES):
         path = os.path.join(directory, f"{prefix}{os.getpid()}-{time.time_ns()}")
         os.mkdir(path, 0o700)
@@ -148,7 +171,7 @@ def _lock(handle: int) -> bool:
 
 
 def _list_ours(directory: str, prefix: str) -> list[str]:
-    """Directories in ``directory`` that begin with the prefix and belong to this user."""
+    """List folders in ``directory`` that begin with the prefix and belong to this user."""
     with os.scandir(directory) as entries:
         names = [entry for entry in entries if entry.name.startswith(prefix)]
     return [

@@ -56,12 +56,28 @@ class RecordFile(Struct, frozen=True):
 
 
 def write_table(table: OutputTable, format: str) -> WrittenTable:
-    """The table as a file of ``format``: "csv" or "parquet". The same table, the same bytes."""
+    """Write a table as a file; the same table gives the same bytes.
+
+    Args:
+        table: A published table.
+        format: "csv" or "parquet".
+
+    Returns:
+        The file with its name, content and SHA-256.
+    """
     content = WRITERS[format](table)
     digest = hashlib.sha256(content).hexdigest()
     return WrittenTable(table, format, name_table_file(table.name, format), content, digest)
 
 
 def name_table_file(table: str, format: str) -> str:
-    """The name of a table's file."""
+    """Name the file of a table.
+
+    Args:
+        table: The name of the table.
+        format: "csv" or "parquet".
+
+    Returns:
+        The name, relative to the output folder.
+    """
     return f"{table}.{format}"

@@ -28,9 +28,14 @@ _KEY_TYPES = {
 
 
 def build_table_schema(table: OutputTable, *, as_csv: bool) -> dict[str, object]:
-    """Names, types and descriptions of the columns, and which of them are the key.
+    """Build the Table Schema of a table: names, types, descriptions, primary key.
 
-    In CSV with the header's escapes, and with the text that stands for a missing value.
+    Args:
+        table: A published table.
+        as_csv: Describe the CSV file: with the header's escapes and the missing value.
+
+    Returns:
+        The schema as JSON values.
     """
     schema: dict[str, object] = {
         "fields": [_describe_field(column, as_csv=as_csv) for column in table.columns]
@@ -43,7 +48,7 @@ def build_table_schema(table: OutputTable, *, as_csv: bool) -> dict[str, object]
 
 
 def drop_empty_texts(**fields: str | None) -> dict[str, object]:
-    """Those of the texts that say something."""
+    """Keep the texts that are neither None nor empty."""
     return {name: text for name, text in fields.items() if text}
 
 
@@ -85,6 +90,7 @@ def _describe_type(column: OutputColumn) -> dict[str, object]:
     kind = choose_published_type(column)
     if kind is not ColumnType.TIMESTAMP:
         return {"type": _KEY_TYPES[kind]}
+    # A pattern of Table Schema has fractions of seconds in all values or in none.
     fractions = {"." in str(value) for value in column.values if value is not None}
     if fractions == {True, False}:
         return {"type": "datetime", "format": "any"}
