@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Stage(Struct, frozen=True):
-    """So many tasks, each of which gets all messages of its buckets, and those of no other task."""
+    """A number of tasks, each of which gets all messages of its buckets and no others."""
 
     partitions: int
     task: Callable[[Iterable[Message]], Iterator[Message]]
@@ -25,12 +25,16 @@ class ClusterError(Exception):
 
 
 class Cluster(Protocol):
-    """Runs tasks, each perhaps more than once, and hands on what one run of each has given."""
+    """Runs tasks, each perhaps more than once, and passes on the messages of one run of each."""
 
     def check(self, paths: Sequence[str]) -> None:
-        """Try that all executors have the same versions, and can open the files.
+        """Check that all executors have the same versions and can open the files.
 
-        Raises Failure(DATA). Nothing is read of the files but their first byte.
+        Args:
+            paths: Files of the source; only the first byte of any is read.
+
+        Raises:
+            Failure: Exit code 4.
         """
         ...
 
@@ -41,9 +45,22 @@ class Cluster(Protocol):
         later: Sequence[Stage],
         share: Share,
     ) -> Sequence[Message]:
-        """The messages of the last stage; ``first`` gets numbers from 0. Raises ClusterError."""
+        """Run a first stage of tasks and the stages after it.
+
+        Args:
+            tasks: Number of tasks of the first stage.
+            first: The first task; it gets numbers from 0.
+            later: Stages that get the messages of the one before.
+            share: Is told which part of the tasks is done.
+
+        Returns:
+            The messages of the last stage.
+
+        Raises:
+            ClusterError: The cluster failed for reasons that are not the tasks' own.
+        """
         ...
 
     def answers(self) -> bool:
-        """Whether it still runs the smallest of tasks."""
+        """Tell if the cluster still runs the smallest of tasks."""
         ...

@@ -35,7 +35,7 @@ class Answer:
             self.names = ["cell", "records", *self.wide, "j", *keys]
 
     def hand_on(self, sql: Sql, bucket: Sql) -> Sql:
-        """SQL of the rows of cells in the answer to a statement, to be sent somewhere."""
+        """Write SQL that reads the answer to a statement, cells only, for sending."""
         source = sql.subquery("answer", self.names)
         columns = [
             col(name).cast("VARCHAR").alias(name) if name in self.wide else col(name)
@@ -44,7 +44,7 @@ class Answer:
         return source.select([*columns, bucket], where=col("cell") >= 0)
 
     def add_up(self, source: Sql) -> Sql:
-        """SQL that adds up rows that were sent, to be sent to the driver."""
+        """Write SQL that adds up rows that were sent, for sending to the driver."""
         columns = []
         for name in self.names:
             if name in self.own:
@@ -57,7 +57,7 @@ class Answer:
         return source.select([*columns, literal(0).alias(BUCKET)], [col(name) for name in self.own])
 
     def read_received(self, relation: str) -> Sql:
-        """SQL of the rows that were sent, as ``measures`` writes them."""
+        """Write SQL that reads rows that were sent, as ``measures`` writes them."""
         return col(relation).select(
             [
                 col(name).cast("HUGEINT").alias(name) if name in self.wide else col(name)
@@ -67,7 +67,7 @@ class Answer:
 
 
 def build_exact_table(request: AggregateRequest, messages: Iterable[Message]) -> ExactTable:
-    """What the answers of all buckets add up to."""
+    """Add up the answers of all buckets."""
     tallies = build_tallies(request)
     with open_session((), threads=1) as connection:
         for message in messages:

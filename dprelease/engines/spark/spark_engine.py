@@ -54,19 +54,19 @@ class Spark:
         self._cluster = self._given = cluster
 
     def open_in(self, session: object) -> Spark:
-        """The engine in a Spark session of the caller's."""
+        """Return the engine in a Spark session of the caller's."""
         from dprelease.engines.spark.spark_session import SparkCluster
 
         return Spark(SparkCluster(session))
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
-        """Check names and types, and that all executors can do the work; raises Failure(DATA)."""
+        """See ``Engine``; also checks that all executors can do the work."""
         check_memory()
         check_zones(inputs)
         self._get_cluster().check(lay_out(source, inputs).paths)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
-        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        """See ``Engine``."""
         with translate_after_charge(request.source):
             table, cluster = lay_out(request.source, request.inputs), self._get_cluster()
             problem: Failure = build_memory_failure(TASK_MEMORY)
@@ -94,7 +94,7 @@ class Spark:
             raise problem
 
     def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
-        """No such table is read here: a spec with one is refused."""
+        """Raise InternalError: a spec with record-level tables is refused."""
         raise InternalError("records")
 
     def _get_cluster(self) -> Cluster:
@@ -110,7 +110,7 @@ ENGINE = Spark()
 
 
 def build_failure(codes: set[str]) -> Failure:
-    """What to raise for the codes of tasks that failed; raises InternalError for a bug of ours."""
+    """Build the failure for the codes of tasks; raises InternalError for an unknown code."""
     of_tasks = (build_memory_failure(TASK_MEMORY), build_lost_failure(), build_unended_failure())
     failures = {failure.complaints[0].code: failure for failure in of_tasks}
     failures["E416"] = build_cluster_failure()
@@ -126,9 +126,20 @@ def collect_messages(
     finer: int,
     share: Share,
 ) -> Sequence[Message]:
-    """The messages of the last stage; with a larger ``finer`` there are more and smaller tasks.
+    """Run the stages of a request.
 
-    Raises ClusterError, also for tasks that were not done, or were done twice.
+    Args:
+        cluster: Runs the tasks.
+        request: The request.
+        table: The laid-out source.
+        finer: Factor by which there are more and smaller tasks.
+        share: Is told which part of the tasks is done.
+
+    Returns:
+        The messages of the last stage, without the reports of tasks.
+
+    Raises:
+        ClusterError: The cluster failed, or a task was not done or done twice.
     """
     splits, size = plan_splits(table, finer)
     if not splits:
@@ -150,9 +161,14 @@ def collect_messages(
 
 
 def check_complete(messages: Sequence[Message], splits: int) -> None:
-    """Check that each split was read once, and that one task had all of a bucket.
+    """Check that every split was read once, and every message arrived once.
 
-    And that as many messages arrived as were sent. Raises ClusterError.
+    Args:
+        messages: All messages of the last stage.
+        splits: Number of splits.
+
+    Raises:
+        ClusterError: Something is missing or doubled.
     """
     reports = [json.loads(message.body) for message in messages if message.kind == DONE]
     places = Counter((task["stage"], place) for task in reports for place in task["places"])

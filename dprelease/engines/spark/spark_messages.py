@@ -22,7 +22,7 @@ BATCH = 1 << 17  # rows taken from DuckDB at a time
 
 
 class Message(NamedTuple):
-    """Something for whoever has the bucket; ``body`` is rows, or what was done, or a code."""
+    """A message to the task that has the bucket: rows, a report of work done, or a code."""
 
     bucket: int
     kind: int
@@ -30,7 +30,7 @@ class Message(NamedTuple):
 
 
 def deal_rows(tables: Iterable[pa.Table], kind: int) -> Iterator[Message]:
-    """The rows of tables, by the number in their column ``bucket``."""
+    """Pack the rows of tables into messages, by their column ``bucket``."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -62,7 +62,7 @@ def _iter_blobs(table: pa.Table) -> Iterator[bytes]:
 
 
 def read_rows(bodies: Iterable[bytes]) -> Any:
-    """The rows of blobs of one kind as one table."""
+    """Unpack blobs of one kind into one table."""
     import pyarrow as pa
 
     return pa.concat_tables(pa.ipc.open_stream(body).read_all() for body in bodies)

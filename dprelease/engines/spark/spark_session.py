@@ -69,7 +69,7 @@ _NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are sto
 
 
 def find_cluster() -> SparkCluster:
-    """That of the active session, or of a new one of the machine; raises Failure(DATA)."""
+    """Find the active session or begin one of the machine; raises Failure(DATA)."""
     since = time.monotonic()
     return SparkCluster(_open_session(since), since)
 
@@ -110,22 +110,22 @@ def _open_session(since: float) -> Any:
 
 
 def choose_first_settings(master: str) -> dict[str, str]:
-    """The settings of a session that we begin, by the master that the machine names."""
+    """Choose the settings of a session that we begin, by the machine's master."""
     return OWN_SETTINGS | (OF_ONE_MACHINE if is_one_machine(master) else {})
 
 
 def is_begun_here(remote: str) -> bool:
-    """Whether what ``SPARK_REMOTE`` names is no server, but a master of one that is begun here."""
+    """Tell if ``SPARK_REMOTE`` names a master to begin here, not a server."""
     return not remote.startswith("sc://")
 
 
 def is_one_machine(master: str) -> bool:
-    """Whether all tasks run in the driver's own process."""
+    """Tell if all tasks run in the driver's own process."""
     return re.match(r"local(\[|$)", master) is not None
 
 
 def _find_master() -> str:
-    """The master that Spark's own files and variables name; Java is begun, but no session."""
+    """Find the master that Spark's own files and variables name."""
     from pyspark import SparkConf, SparkContext
 
     own = SparkConf(loadDefaults=False).setAll(list(OWN_SETTINGS.items()))
@@ -142,7 +142,7 @@ def _build_missing_failure() -> Failure:
 
 
 def _is_over(session: Any) -> bool:
-    """Whether Spark has ended a session by itself, such as for want of a master."""
+    """Tell if Spark has ended a session by itself, such as for want of a master."""
     try:
         session.range(1)
     except Exception:
@@ -156,10 +156,9 @@ def _has_java() -> bool:
 
 
 def _call_in_time(call: Callable[[], T], since: float | None = None) -> T:
-    """What a call to the cluster gives; raises Failure(DATA) if it fails or takes too long.
+    """Call the cluster; raise Failure(DATA) if it fails or takes too long.
 
-    ``since`` is when the waiting began, if not now. The text of what the call raises is not shown:
-    it is long, and may name what is the machine's.
+    ``since`` is when the waiting began, if not now.
     """
     results: list[T] = []
     raised: list[Exception] = []
@@ -181,6 +180,7 @@ def _call_in_time(call: Callable[[], T], since: float | None = None) -> T:
             raise problem
         if isinstance(problem, ImportError):  # Spark Connect needs more packages
             raise _build_missing_failure()
+    # The text of the exception is not shown: it is long, and may name what is the machine's.
     reason = (
         f"it failed ({name_kind(raised[0])})" if raised else f"no answer in {PATIENCE:.0f} seconds"
     )
@@ -192,7 +192,7 @@ def _call_in_time(call: Callable[[], T], since: float | None = None) -> T:
 
 
 def _make_name() -> str:
-    """The name of jobs of one purpose, that no others have in this session."""
+    """Make a name for jobs of one purpose that no others have in this session."""
     return f"dprelease-{os.getpid()}-{next(_NUMBERS)}"
 
 
@@ -270,10 +270,9 @@ class SparkCluster:
             raise
 
     def _build_setting_lookup(self) -> Callable[[str], str]:
-        """What each setting is; one that is not of SQL is as the context was begun with.
-
-        A builder that is told such a setting of a session that is there notes it, and no more.
-        """
+        """Build a function that looks up a setting of the session."""
+        # A setting that is not of SQL is as the context was begun with: a builder that is told one
+        # for a session that is there notes it, and no more.
         context = getattr(self._spark, "_sc", None)
         begun_with = None if context is None else dict(context.getConf().getAll())
 

@@ -46,7 +46,7 @@ class DatabaseTable(Struct, frozen=True):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """None: a transaction sees to it that nothing changes."""
+        """Empty: a transaction keeps the table from changing."""
         return ()
 
     def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
@@ -67,10 +67,10 @@ class DatabaseTable(Struct, frozen=True):
         )
 
     def fast(self) -> None:
-        """One reader reads all tables."""
+        """Return None: one reader reads all tables."""
 
     def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
-        """None: a cluster reads no databases."""
+        """Raise InternalError: a cluster reads no databases."""
         raise InternalError("pieces")
 
 
@@ -109,7 +109,7 @@ class Snapshot:
     def open(
         self, _count: Callable[[int], None], only: Columns = None
     ) -> tuple[Any, Iterator[Any]]:
-        """A schema, and batches of it: see ``RecordStream``. Raises OSError."""
+        """Return a schema and its batches; see ``RecordStream``. Raises OSError."""
         import pyarrow as pa
 
         requested = {
@@ -122,7 +122,7 @@ class Snapshot:
         return schema, self._iter_batches(list(requested.values()), schema)
 
     def close(self) -> None:
-        """End the transaction. Whether the server hears of it changes nothing."""
+        """End the transaction; errors of the driver are ignored."""
         for context in (self._reading, self._transaction):
             with suppress(*list_driver_errors()):
                 context.close()
@@ -140,7 +140,8 @@ class Snapshot:
             yield pa.record_batch(columns or [pa.nulls(batch.num_rows)], schema=schema)
 
     def _read(self, statement: str) -> Iterator[Any]:
-        """Batches as the driver gives them. Its errors hold hosts and values: none is passed on."""
+        """Execute a statement and iterate over its batches. Raises OSError."""
+        # Errors of drivers hold hosts and values: none is passed on.
         try:
             self._reading.close()  # a statement that was not read to its end
             if self._connection is None:
@@ -181,7 +182,7 @@ def _choose_arrow_type(column: Selected) -> Any:
 
 
 def _import_driver(database: Database) -> Driver:
-    """The driver; raises Failure(DATA) where its packages are not installed."""
+    """Choose the driver; raises Failure(DATA) if its packages are not installed."""
     packages = ("adbc_driver_manager", f"adbc_driver_{database.driver}")
     if any(find_spec(package) is None for package in packages):
         message = f"the ADBC driver of {DRIVERS[database.driver]} is not installed"
@@ -192,7 +193,7 @@ def _import_driver(database: Database) -> Driver:
 
 @contextmanager
 def _connect(driver: Driver, database: Database) -> Iterator[Any]:
-    """A connection; raises Failure(DATA) where none comes about."""
+    """Connect to the database; raises Failure(DATA) if it can't be reached."""
     uri = os.environ.get(database.uri_env)
     if not uri:
         message = f"the environment variable {database.uri_env} is not set"

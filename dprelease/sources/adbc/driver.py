@@ -31,33 +31,65 @@ class Selected(Struct, frozen=True):
 
 
 class Driver(Protocol):
-    """One kind of database."""
+    """The statements and settings of one kind of database."""
 
     def connect(self, uri: str) -> Any:
-        """A connection that commits by itself; raises the driver's errors."""
+        """Open a connection that commits by itself.
+
+        Args:
+            uri: URI of the database; it may hold a password.
+
+        Raises:
+            Exception: One of ``list_driver_errors``.
+        """
         ...
 
     def open_cursor(self, connection: Any) -> Any:
-        """A cursor that gives records in batches of a few thousand."""
+        """Open a cursor that gives records in batches of a few thousand.
+
+        Args:
+            connection: What ``connect`` returned.
+        """
         ...
 
     def begin(self, cursor: Any) -> None:
-        """Begin a transaction that only reads, and that sees one state of all tables."""
+        """Begin a transaction that only reads and sees one state of all tables.
+
+        Args:
+            cursor: A cursor of the connection.
+        """
         ...
 
     def select(
         self, cursor: Any, database: Database, inputs: Sequence[InputColumn]
     ) -> dict[str, Selected]:
-        """How each declared column is read, by the catalogue; raises Failure(DATA)."""
+        """Choose the SQL that reads each declared column, by the database's catalogue.
+
+        Args:
+            cursor: A cursor in the transaction.
+            database: Names the table.
+            inputs: The columns to read.
+
+        Returns:
+            The parts of each column, by its name.
+
+        Raises:
+            Failure: Exit code 4 if the table or a column is missing, or has another type.
+        """
         ...
 
     def join_parts(self, parts: Sequence[Any], selected: Selected) -> Any:
-        """The Arrow column that is handed on, of those that the database gave for the parts."""
+        """Build the Arrow column that is handed on.
+
+        Args:
+            parts: Arrow columns that the database gave for the parts of a column, in order.
+            selected: The column.
+        """
         ...
 
 
 def list_driver_errors() -> tuple[type[Exception], ...]:
-    """What a driver raises, the reading of its batches and of its own messages included."""
+    """List the classes that drivers raise, also while batches are read."""
     import pyarrow as pa
     from adbc_driver_manager import Error
 
@@ -65,30 +97,31 @@ def list_driver_errors() -> tuple[type[Exception], ...]:
 
 
 def quote_name(name: str) -> str:
-    """A name as SQL, whatever is in it."""
+    """Quote a name of any content for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def select_table(database: Database, parts: Sequence[str], end: str = "") -> str:
-    """The statement that reads these parts of every record."""
+    """Write the statement that reads these parts of every record."""
     table = ".".join(map(quote_name, database.table))
     return f"SELECT {', '.join(parts)} FROM {table} AS t{end}"  # noqa: S608 - names in quotes
 
 
 def name_field(name: str) -> str:
-    """A column of the table: with the table's name, for else SQLite makes a text of a misspelt."""
+    """Quote a column of the table, with the table's alias before it."""
+    # Without the table's alias SQLite would take a misspelt name in quotes for a text.
     return f"t.{quote_name(name)}"
 
 
 def build_unreachable_failure(database: Database) -> Failure:
-    """The database can't be read; why, is between its user and it."""
+    """Report that the database can't be reached or read."""
     hint = "check the URI, the server, the user and the password with the database's own client"
     message = f"the database that {database.uri_env} names can't be reached or read"
     return build_data_failure("E428", message, hint, URI_KEY)
 
 
 def build_no_table_failure(database: Database) -> Failure:
-    """There is no such table or view, or its user may not read it."""
+    """Report that the table does not exist, or its user may not read it."""
     name = ".".join(database.table)
     message = f'the database has no table or view "{name}" that you may read'
     hint = "write its name exactly, including upper and lower case; and grant SELECT on it"
@@ -96,7 +129,7 @@ def build_no_table_failure(database: Database) -> Failure:
 
 
 def build_no_column_failure(database: Database, name: str, names: Iterable[str] = ()) -> Failure:
-    """The table has no such column among its ``names``."""
+    """Report a missing column; suggest one of ``names`` that is close."""
     message = f'{".".join(database.table)} has no column "{name}"'
     usual = "it must have exactly this name, including upper and lower case"
     hint = suggest_name(names, name, usual)
@@ -104,6 +137,6 @@ def build_no_column_failure(database: Database, name: str, names: Iterable[str] 
 
 
 def build_duplicate_failure(database: Database, name: str) -> Failure:
-    """The table has two such columns."""
+    """Report that the table has two columns of that name."""
     message = f'{".".join(database.table)} has several columns "{name}"'
     return build_data_failure("E406", message, "rename one of them", TABLE_KEY)

@@ -74,7 +74,7 @@ class SQLite:
 
 
 def read_only(uri: str) -> str:
-    """The URI of a file, with which it is opened for reading alone."""
+    """Build the URI that opens a file for reading only."""
     if not uri.startswith("file:"):
         return f"file:{quote(os.path.abspath(uri))}?{READ_ONLY}"
     place, _, options = uri.partition("#")[0].partition("?")
@@ -84,7 +84,7 @@ def read_only(uri: str) -> str:
 
 
 def _read_names(cursor: Any, database: Database) -> list[str]:
-    """The names of the table's columns; raises Failure(DATA)."""
+    """Read the names of the table's columns; raises Failure(DATA)."""
     try:
         cursor.execute("SELECT name FROM pragma_database_list LIMIT 1")
         cursor.fetchall()

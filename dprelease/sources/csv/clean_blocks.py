@@ -17,12 +17,18 @@ _FEED, _RETURN = b"\n\r"
 
 
 def clean_records(block: bytes, dialect: Dialect) -> int | None:
-    """How many records the lines of a block are; None if a careful look at each is needed.
+    """Count the records of a block of lines that every reader reads alike.
 
     Records are clean if none has too many bytes or lines, or holds a NUL, a byte order mark or a
-    carriage return other than at the end of a line, and if all quotes come in pairs about whole
-    fields, with nothing about them; or in pairs inside of such a field. Whether the fields are as
-    many as they should be is for the reader to say.
+    carriage return other than at the end of a line, and if all quotes come in pairs: around whole
+    fields, or doubled inside of such a field. The number of fields is not checked.
+
+    Args:
+        block: Whole lines.
+        dialect: How the file is written.
+
+    Returns:
+        The number of records; None if each line needs a careful look.
     """
     import numpy as np
 
@@ -53,14 +59,12 @@ def clean_records(block: bytes, dialect: Dialect) -> int | None:
 
 
 def _has_paired_quotes(content: Any, quotes: Places, dialect: Dialect) -> bool:
-    """Whether each quote begins or ends a whole field, or is one of two inside of one.
-
-    The first of a pair has a delimiter, or the beginning of a line, before it; the second has a
-    delimiter or the end of a line behind it. Or else the second of a pair touches the first of the
-    next one: the two are a quote in a field.
-    """
+    """Tell if each quote begins or ends a whole field, or is one of two inside of one."""
     import numpy as np
 
+    # The first of a pair has a delimiter, or the beginning of a line, before it; the second has a
+    # delimiter or the end of a line behind it. Or else the second of a pair touches the first of
+    # the next one: the two are a quote in a field.
     if len(quotes) % 2:
         return False
     first, second = quotes[::2], quotes[1::2]

@@ -42,11 +42,20 @@ def iter_blocks(
     *,
     must_end: bool = False,
 ) -> Iterator[tuple[bytes, int]]:
-    """The lines of a split, about ``CHUNK`` bytes at a time, without byte order mark and header.
+    """Read the lines of a split in blocks of about ``CHUNK`` bytes.
 
-    Beside each block: how many over-long lines were left out before it. ``count`` is told of
-    the bytes of a packed file. Raises Failure(AFTER_CHARGE) for a last line without a line feed, if
-    it ``must_end``.
+    Args:
+        split: The file, or a part of it.
+        header: The first line of the file is a header, which is left out.
+        count: Is told of the compressed bytes of a compressed file.
+        must_end: Refuse a last line without a line feed.
+
+    Yields:
+        A block without byte order mark, and the number of over-long lines left out before it.
+
+    Raises:
+        Failure: Exit code 5 for a last line without a line feed if it ``must_end``.
+        OSError: The file can't be read, or is shorter than when it was split.
     """
     with open_unpacked(split.path, count) as stream:
         begun, at = _seek_first_line(stream, split.start, header)
@@ -73,7 +82,7 @@ def iter_blocks(
 
 
 def _seek_first_line(stream: BufferedReader, start: int, header: bool) -> tuple[int, int]:
-    """Go to the first line that begins at ``start`` or after it: where it begins, and its text."""
+    """Go to the first line at or after ``start``; return where it begins, and its text."""
     if start:
         stream.seek(start - 1)
         _skip_line(stream)
@@ -93,10 +102,7 @@ def _skip_line(stream: BufferedReader) -> None:
 
 
 def _iter_chunks(stream: BufferedReader, at: int, end: int | None) -> Iterator[bytes]:
-    """The bytes from ``at`` to the end of the line that holds the last byte before ``end``.
-
-    Raises OSError where the file is shorter than it was when it was split.
-    """
+    """Read to the end of the line that holds the last byte before ``end``."""
     while end is None or at < end - 1:
         chunk = stream.read(CHUNK if end is None else min(CHUNK, end - 1 - at))
         if not chunk:
@@ -122,14 +128,21 @@ class Splitter:
         self.wanted = places
 
     def iter_columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
-        """The wanted fields of all records of some blocks, a list of columns at a time."""
+        """Split blocks into the wanted fields of all records, some columns at a time."""
         for block, overlong in blocks:
             yield from self.iter_tables(block, overlong)
 
     def iter_tables(self, block: bytes, broken: int) -> Iterator[list[pyarrow.Array]]:
-        """The wanted fields of a block's lines, a list of columns at a time.
+        """Split a block into the wanted fields of its lines.
 
-        ``broken`` more records are all null. The order of the records is not kept.
+        The order of the records is not kept.
+
+        Args:
+            block: Whole lines.
+            broken: Number of further records whose fields are all null.
+
+        Yields:
+            One Arrow array for each wanted field.
         """
         import pyarrow as pa
 
@@ -151,7 +164,7 @@ class Splitter:
         yield [pa.array(column, pa.string()) for column in columns]
 
     def clean_columns(self, block: bytes) -> list[pyarrow.Array] | None:
-        """The columns of a block that the Arrow reader may have as it is; None for any other."""
+        """Split a clean block by the Arrow reader; return None for any other block."""
         import pyarrow as pa
 
         records = clean_records(block, self.dialect)
@@ -169,7 +182,7 @@ class Splitter:
         return columns if len(columns[0]) == records else None
 
     def _sort(self, lines: list[str]) -> tuple[list[str], list[str]]:
-        """Lines that are nothing but fields and delimiters, and the others."""
+        """Sort lines into those of nothing but fields and delimiters, and all others."""
         between, delimiter = self.width - 1, self.dialect.delimiter
         text = "".join(lines)
         marks = [mark for mark in (self.dialect.quote, *_ODD) if mark and mark in text]
@@ -183,7 +196,7 @@ class Splitter:
         return plain, odd
 
     def _split_plain(self, lines: list[str]) -> list[pyarrow.Array]:
-        """The columns of lines in which there is nothing to misread."""
+        """Split lines in which nothing can be misread."""
         import pyarrow as pa
 
         if self.width == 1:
@@ -191,7 +204,7 @@ class Splitter:
         return self._read_by_arrow("\n".join(lines).encode(), "")
 
     def _read_by_arrow(self, data: bytes, quote: str) -> list[pyarrow.Array]:
-        """The columns by the Arrow reader; raises ArrowInvalid."""
+        """Split lines by the Arrow reader; raises ArrowInvalid."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -214,7 +227,7 @@ class Splitter:
         return [table.column(name).combine_chunks() for name in field_names]
 
     def decode_lines(self, block: bytes) -> tuple[list[str], int]:
-        """The decoded lines of a block, and the number of over-long ones left out."""
+        """Decode the lines of a block; return them and the number of over-long ones."""
         raw = block.split(b"\n")
         if not raw[-1]:
             raw.pop()  # what follows the last line feed is no line
@@ -233,9 +246,15 @@ class Splitter:
 def open_table(
     splitter: Splitter, splits: Iterable[Split], count: Callable[[int], None]
 ) -> tuple[pyarrow.Schema, Iterator[pyarrow.RecordBatch]]:
-    """The schema, and Arrow batches of it: the wanted fields as text, one row for each record.
+    """Open the records of CSV files as Arrow batches.
 
-    ``count`` is told of the bytes that were read, packed as they are.
+    Args:
+        splitter: Knows the dialect and the wanted fields.
+        splits: Files, or parts of them.
+        count: Is told of the bytes that were read, compressed ones if the file is compressed.
+
+    Returns:
+        The schema, of texts, and batches with one row for each record.
     """
     import pyarrow as pa
 

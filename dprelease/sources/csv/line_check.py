@@ -141,10 +141,7 @@ class _DoubtError(Exception):
 
 
 def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
-    """Whether DuckDB's reader knows the encoding, and takes each line for one record.
-
-    Blanks about quotes must not be delimiters, and all files be packed alike.
-    """
+    """Tell if DuckDB's reader knows the encoding, and takes each line for one record."""
     if len({find_packing(path) for path in layout.paths}) > 1:
         return False
     return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
@@ -157,10 +154,21 @@ def read_with_scan(
     read: Callable[[], T],
     share: ReadShare = UNTOLD,
 ) -> tuple[T | None, LineScan]:
-    """What the fast reader gives, with the scan of the same files that says whether it is right.
+    """Read by the fast reader while a scan of the same files checks it.
 
-    None where the reader is stopped by the scan, runs out of memory, or gives up by itself: the
-    careful one may do better. Raises duckdb.Error for the rest.
+    Args:
+        connection: The connection to DuckDB that ``read`` uses.
+        layout: The files and their columns.
+        dialect: How the files are written.
+        read: Runs the statement and returns its result.
+        share: Is told how much was read.
+
+    Returns:
+        The result, and the scan that tells if it is right. The result is None if the scan stopped
+        the reader, or it ran out of memory or gave up: the careful reader may do better.
+
+    Raises:
+        duckdb.Error: An error that the careful reader would run into too.
     """
     import duckdb
 

@@ -53,7 +53,7 @@ class MultilineSplitter(Splitter):
         self._single = Splitter(replace(dialect, max_lines=1), layout, places)
 
     def iter_columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
-        """The wanted fields of all records, a list of columns at a time."""
+        """Split blocks into the wanted fields of all records, some columns at a time."""
         waiting = b""  # from an odd line on whose record may go on
         for block, overlong in blocks:
             if overlong:  # a line longer than any record was left out
@@ -71,7 +71,7 @@ class MultilineSplitter(Splitter):
         yield from self._split_by_lines(waiting, ended=True)
 
     def _find_last_odd(self, block: bytes) -> int:
-        """Where the last odd line begins if the number of them is odd, else the end."""
+        """Find where the last odd line begins if their number is odd, else the end."""
         end = len(block)
         if block.count(self._quote) % 2 == 0:
             return end
@@ -81,15 +81,16 @@ class MultilineSplitter(Splitter):
         return start
 
     def _may_go_on(self, block: bytes) -> bool:
-        """Whether these lines and one more could be a record."""
+        """Tell if these lines and one more could be a record."""
         return block.count(b"\n") < self.dialect.max_lines and len(block) <= LINE_LIMIT
 
     def _split_by_lines(
         self, block: bytes, *, ended: bool
     ) -> Generator[list[pyarrow.Array], None, bytes]:
-        """The records of a block, and what is left of it: a record that may go on behind it.
+        """Split a block into records line by line; return the rest of it.
 
-        Nothing is left where the data has ``ended``, or the lines end that a record may have.
+        The rest is a record that may go on behind the block: nothing if the data has ``ended``, or
+        the record would be too long.
         """
         import pyarrow as pa
 
@@ -116,7 +117,7 @@ class MultilineSplitter(Splitter):
         return _join_lines(lines[end:])
 
     def _record(self, lines: Sequence[bytes]) -> list[str] | None:
-        """The fields of a record that has these lines; None if they are none."""
+        """Split lines into the fields of one record; None if they are not one."""
         if len(lines) > self.dialect.max_lines or len(_join_lines(lines)) > LINE_LIMIT + 1:
             return None
         text = b"\n".join(lines).removesuffix(b"\r").decode(self.encoding, "replace")

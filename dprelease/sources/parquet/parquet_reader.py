@@ -23,10 +23,17 @@ def open_table(
     count: Callable[[int], None],
     only: frozenset[str] | None = None,
 ) -> tuple[Any, Iterator[Any]]:
-    """The schema, and record batches of it, of all columns or ``only`` some.
+    """Open the records of Parquet files as Arrow batches.
 
-    Where no column is wanted, there is one of nulls, for the number of records. Taking a batch
-    raises OSError where a file can't be read. ``count`` is told of the records that were read.
+    Args:
+        layout: The files and their columns.
+        splits: Files, or row groups of them.
+        count: Is told of the records that were read.
+        only: Names of the columns to read; None reads all.
+
+    Returns:
+        The schema and its batches; without columns, one of nulls for the number of records.
+        Taking a batch raises OSError if a file can't be read.
     """
     if only is not None:
         layout = layout.select_columns(only)
@@ -44,7 +51,7 @@ def _iter_batches(
 
 
 def _read_batches(layout: ParquetLayout, split: Split) -> Iterator[Any]:
-    """Batches as the file has them; raises OSError where it is damaged."""
+    """Iterate over batches as the file has them; raises OSError if it is damaged."""
     import pyarrow as pa
 
     try:
@@ -68,11 +75,9 @@ def _read_batches(layout: ParquetLayout, split: Split) -> Iterator[Any]:
 
 
 def _merge_batches(batches: Iterable[Any], records: int) -> Iterator[Any]:
-    """The batches of a file, put together until they have so many records or ``ENOUGH``.
-
-    To look through a batch takes nearly as long for few records as for many; to put dictionaries of
-    several row groups together takes longer.
-    """
+    """Merge batches of a file until they have so many records or ``ENOUGH`` bytes."""
+    # To look through a batch takes nearly as long for few records as for many; to put
+    # dictionaries of several row groups together takes longer.
     waiting: list[Any] = []
     rows = size = 0
     for batch in batches:
@@ -98,11 +103,7 @@ def _join(batches: list[Any]) -> list[Any]:
 
 
 def _count_batch_records(layout: ParquetLayout, schema: Any) -> int:
-    """How many records are read at once, whatever their texts say.
-
-    A file may hold a long text once that many records have. It is held in memory once if it comes
-    as a place in a dictionary, else for each of these records.
-    """
+    """Choose how many records are read at once."""
     from pyarrow import types
 
     for name, kind in layout.types.items():

@@ -43,10 +43,18 @@ _DUCKDB_TYPES = {
 def choose_type(
     schema: Any, declared: InputColumn, pattern: str, *, enum: bool = False, inferred: bool = False
 ) -> Any:
-    """The type as which one file's column is read; raises Failure(DATA).
+    """Choose the type as which a column of one file is read.
 
-    Of types that are ``inferred`` of values, such as those of a table in memory, no inner names are
-    shown: they are values.
+    Args:
+        schema: Arrow schema of the file.
+        declared: The column of the spec.
+        pattern: Name of the source for messages.
+        enum: The column is annotated as an enumeration: its bytes are a text.
+        inferred: The type was inferred from values, as for a table in memory: inner names of it are
+            values, and are not shown.
+
+    Raises:
+        Failure: Exit code 4 if the column is missing or doubled, or has a type that is not read.
     """
     name = declared.name
     places = schema.get_all_field_indices(name)
@@ -85,7 +93,7 @@ def choose_type(
 
 
 def build_unknown_type_failure(pattern: str) -> Failure:
-    """A file whose schema names a type that Arrow's library doesn't have."""
+    """Report a file with a type that Arrow's library doesn't have."""
     return build_data_failure(
         "E412",
         f"{pattern} has a column of an unsupported type, such as integers of 128 bits",
@@ -94,7 +102,7 @@ def build_unknown_type_failure(pattern: str) -> Failure:
 
 
 def show_type(physical: Any, *, inferred: bool = False) -> str:
-    """The name of a type for a message."""
+    """Name a type for a message."""
     from pyarrow import types
 
     name, inner = str(physical), physical.value_type if types.is_dictionary(physical) else physical
@@ -104,9 +112,10 @@ def show_type(physical: Any, *, inferred: bool = False) -> str:
 
 
 def read_type(physical: Any, enum: bool = False) -> Any:
-    """The type as which all columns of a type are read, or None: the closed list.
+    """Map a stored type to the type that it is read as: the closed list.
 
-    Types that differ in how values are stored, but not in which there are, are read as one.
+    Returns:
+        One type for all that differ only in how values are stored; None for types not read.
     """
     import pyarrow as pa
     from pyarrow import types
@@ -133,7 +142,7 @@ def read_type(physical: Any, enum: bool = False) -> Any:
 
 
 def _get_stored_type(physical: Any) -> Any:
-    """The type of values, without encodings and extensions; lists stand for unknown extensions."""
+    """Strip encodings and extensions; unknown extensions become lists."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -146,17 +155,17 @@ def _get_stored_type(physical: Any) -> Any:
 
 
 def is_text(physical: Any) -> bool:
-    """Whether the type is one of texts, however they are stored."""
+    """Tell if values of the type are texts, however they are stored."""
     return str(physical) in _STRINGS
 
 
 def is_number(kind: Any) -> bool:
-    """Whether the type that is read is one of numbers."""
+    """Tell if the type that is read is one of numbers."""
     return _is(kind, _NUMBERS)
 
 
 def _is(kind: Any, names: Sequence[str]) -> bool:
-    """Whether the type is one of those that Arrow calls so."""
+    """Tell if the type is of one of Arrow's kinds with these names."""
     from pyarrow import types
 
     return any(getattr(types, f"is_{name}")(kind) for name in names)
@@ -177,15 +186,23 @@ _HELD = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
 
 
 def _can_hold(kind: Any, declared: InputColumn) -> bool:
-    """Whether values of the type that is read can be of the declared one."""
+    """Tell if values of the type that is read can be of the declared one."""
     return declared.opaque or _is(kind, ("null", *_HELD[declared.type]))
 
 
 def find_common_type(kinds: Sequence[Any], declared: InputColumn, pattern: str) -> Any:
-    """The type as which a column of several files is read; raises Failure(DATA).
+    """Choose the type as which a column of several files is read.
 
-    ``kinds`` has what ``choose_type`` gives for each file. The common type holds every value of
-    each file exactly; numbers of which some are floats and others are not become texts.
+    Args:
+        kinds: What ``choose_type`` returned for each file.
+        declared: The column of the spec.
+        pattern: Name of the source for messages.
+
+    Returns:
+        A type that holds every value of each file exactly; texts if only some are floats.
+
+    Raises:
+        Failure: Exit code 4 if there is no such type.
     """
     typed = list({str(kind): kind for kind in kinds if str(kind) != "null"}.values())
     if not typed:
@@ -205,7 +222,7 @@ def find_common_type(kinds: Sequence[Any], declared: InputColumn, pattern: str) 
 
 
 def _choose_null_type(declared: InputColumn) -> Any:
-    """A type for a column that has none in any file."""
+    """Choose a type for a column that has none in any file."""
     import pyarrow as pa
 
     if declared.zone is not None:
@@ -221,7 +238,7 @@ def _choose_null_type(declared: InputColumn) -> Any:
 
 
 def _join(left: Any, right: Any) -> Any:
-    """A type that holds all values of both for a declared column, or None."""
+    """Choose a type that holds all values of both for a declared column; None if none does."""
     import pyarrow as pa
 
     pair = (left, right)
@@ -237,7 +254,7 @@ def _join(left: Any, right: Any) -> Any:
 
 
 def _join_opaque(left: Any, right: Any) -> Any:
-    """A type in which equal values of both have equal texts, or None."""
+    """Choose a type in which equal values of both have equal texts; None if none does."""
     if not is_number(left) or not is_number(right):
         return None
     joined = _join_numbers(left, right)
@@ -246,7 +263,7 @@ def _join_opaque(left: Any, right: Any) -> Any:
 
 
 def _join_numbers(left: Any, right: Any) -> Any:
-    """The narrowest type of numbers that holds all values of both, or None."""
+    """Choose the narrowest type of numbers that holds all values of both; else None."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -266,7 +283,7 @@ def _join_numbers(left: Any, right: Any) -> Any:
 
 
 def _count_digits(kind: Any) -> tuple[int, int]:
-    """How many digits values may have before and after the point."""
+    """Count the digits that values may have before and after the point."""
     from pyarrow import types
 
     if types.is_decimal(kind):
@@ -275,10 +292,10 @@ def _count_digits(kind: Any) -> tuple[int, int]:
 
 
 def convert_type(kind: Any, declared: InputColumn) -> Any:
-    """The type that a reader hands on.
+    """Convert the type that is read to the one that a reader hands on.
 
-    Of moments that are only compared, it is that of the whole numbers as which they are stored;
-    seconds and nanoseconds become microseconds, and so do all moments with a zone.
+    Seconds and nanoseconds become microseconds, and so do moments with a zone. Dates and times that
+    are only compared become the integers that they are stored as.
     """
     import pyarrow as pa
     from pyarrow import types
@@ -291,7 +308,7 @@ def convert_type(kind: Any, declared: InputColumn) -> Any:
 
 
 def name_duckdb_type(kind: Any) -> str:
-    """DuckDB's name of a type that is handed on."""
+    """Name a type that is handed on as DuckDB does."""
     from pyarrow import types
 
     if types.is_decimal(kind):

@@ -17,7 +17,7 @@ from dprelease.sources.shared.files import CELL_LIMIT
 
 
 def convert_readable(values: Any, kind: Any) -> Any:
-    """The column as the type that is handed on, every value by itself."""
+    """Convert a column to the type that is handed on, every value by itself."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -35,7 +35,7 @@ def convert_readable(values: Any, kind: Any) -> Any:
 
 
 def _convert_values(values: Any, kind: Any) -> Any:
-    """Plain values as a plain type."""
+    """Convert plain values to a plain type."""
     from pyarrow import types
 
     if types.is_string(kind) and is_number(values.type):
@@ -52,7 +52,7 @@ def _convert_values(values: Any, kind: Any) -> Any:
 
 
 def _decode_runs(values: Any) -> Any:
-    """A run-end encoded column as places in a dictionary of its runs."""
+    """Convert a run-end encoded column to places in a dictionary of its runs."""
     import pyarrow as pa
 
     places = np.arange(values.offset, values.offset + len(values))
@@ -63,7 +63,7 @@ def _decode_runs(values: Any) -> Any:
 
 
 def number_texts(values: Any) -> Any:
-    """Each number as a text that means exactly that number; whole ones by their digits."""
+    """Write each number as a text that means exactly that number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -78,7 +78,7 @@ def number_texts(values: Any) -> Any:
 
 
 def _encode_dictionary(values: Any, kind: Any) -> Any:
-    """Texts as places in a dictionary."""
+    """Convert texts to places in a dictionary."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -32,13 +32,20 @@ CELL_LIMIT = LINE_LIMIT  # bytes; a longer cell of any other format is null
 
 
 def resolve(source: Source) -> tuple[str, ...]:
-    """The files, sorted by path; each is a readable regular file, with a header if one is declared.
+    """Find the files of a source and check that they can be read.
 
-    They are the file itself, what the glob matches, or the files in the directory and in those
-    below with a suffix of the format, but for hidden ones. Where a file may be packed, it must not
-    be there unpacked too: its records would count twice. A CSV file may be empty where no header
-    is declared: it has no records, and that must not be told from one that has some.
-    Raises Failure(DATA).
+    A folder gives the files in it and below that have a suffix of the format, hidden ones left out.
+    A file must not be there both compressed and not. A CSV file may be empty if no header is
+    declared.
+
+    Args:
+        source: Its pattern is a file, a glob, a folder, or a URI of one.
+
+    Returns:
+        Paths in order, one for each file.
+
+    Raises:
+        Failure: Exit code 4 if no file matches, or one can't be read or is empty.
     """
     pattern = source.pattern
     may_be_empty = source.format == "csv" and not source.dialect.header
@@ -74,7 +81,7 @@ def _list_matches(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
 
 
 def _iter_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
-    """The files in a folder and below, through links too, each folder once; raises OSError."""
+    """Iterate over the files in a folder and below, through links, each folder once."""
 
     def refuse(problem: OSError) -> None:
         raise problem
@@ -92,7 +99,7 @@ def _iter_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
 
 
 def _check_once(paths: Sequence[str], pattern: str) -> None:
-    """Refuse two files of which one may be the other, packed."""
+    """Refuse a file that is there compressed too."""
     if len(set(map(strip_packing_suffix, paths))) < len(set(paths)):
         message = (
             f"{pattern} holds a file both compressed and uncompressed, or compressed in two ways"
@@ -103,9 +110,17 @@ def _check_once(paths: Sequence[str], pattern: str) -> None:
 
 
 def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False) -> None:
-    """Follows links (a loop is an OSError); refuses what is not a plain file with content.
+    """Refuse a file that is not a plain one with content; links are followed.
 
-    Of one that is packed this means what it holds, as far as its beginning tells.
+    Args:
+        path: The file, or its URI.
+        pattern: Name of the source for messages.
+        may_be_empty: Accept an empty file.
+        unpack: Look at the content of a compressed file.
+
+    Raises:
+        Failure: Exit code 4.
+        OSError: The file can't be opened, as for a loop of links.
     """
     if any("\ud800" <= char <= "\udfff" for char in path):
         message = f"{pattern} holds a file or folder whose name is not UTF-8"
@@ -130,7 +145,8 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
 
 
 def _check_end(path: str, pattern: str) -> None:
-    """Refuse a file whose last line has no end: of an empty record it would not be there."""
+    """Refuse a file whose last line has no line feed."""
+    # An empty last record without a line feed would not be there.
     with open_binary(path) as stream:
         if not stream.seek(0, os.SEEK_END):
             return
@@ -171,7 +187,15 @@ class Layout(Struct, frozen=True):
 
 
 def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
-    """Read the header lines and find the columns; raises Failure(DATA)."""
+    """Read the header lines and find the columns.
+
+    Args:
+        source: A CSV source.
+        inputs: The columns that the request reads or computes.
+
+    Raises:
+        Failure: Exit code 4 if a header can't be read, or a column is missing or doubled.
+    """
     paths = resolve(source)
     dialect = source.dialect
     encoding = _find_encoding(dialect.encoding)
@@ -195,7 +219,7 @@ def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Layout:
 def _read_names(
     paths: Sequence[str], dialect: Dialect, encoding: str, pattern: str
 ) -> tuple[str, ...]:
-    """Column names in file order: the declared ones, or the one header all files share."""
+    """Read column names in file order: declared ones, or those of the common header."""
     names = dialect.names
     if dialect.header:
         headers = {_read_header(path, dialect, encoding, pattern) for path in paths}
@@ -236,7 +260,7 @@ def _read_header(path: str, dialect: Dialect, encoding: str, pattern: str) -> tu
 
 
 def _find_encoding(name: str) -> str:
-    """Python's name of the encoding, which must hold ASCII as it is (so that lines are lines)."""
+    """Find Python's name of the encoding; refuse one that changes ASCII."""
     try:
         codec = codecs.lookup(name).name
         text = bytes(range(256)).decode(codec, "replace")

@@ -31,7 +31,19 @@ Partitions = Mapping[str, Mapping[str, str | None]]
 def find_partitions(
     source: Source, paths: Sequence[str], columns: Sequence[InputColumn]
 ) -> Partitions:
-    """The wanted columns that folders give; raises Failure(DATA) where only some paths do."""
+    """Find the wanted columns whose values are names of folders.
+
+    Args:
+        source: The source that messages name.
+        paths: All files of the source.
+        columns: The wanted columns.
+
+    Returns:
+        For each column found, the text of each path.
+
+    Raises:
+        Failure: Exit code 4 if only some paths have a column, or one has it twice.
+    """
     pattern = source.pattern
     of_paths = {path: _list_pairs(path, pattern) for path in paths}
     partitions: dict[str, dict[str, str | None]] = {}
@@ -67,7 +79,7 @@ def check_apart(partitions: Partitions, names: Collection[str], pattern: str) ->
 
 
 def repeat_text(text: str | None, records: int) -> Any:
-    """The text for so many records, as places in a dictionary."""
+    """Repeat a text for so many records, as places in a dictionary."""
     import pyarrow as pa
 
     places = pa.nulls(records, pa.int32()) if text is None else pa.repeat(0, records).cast("int32")

@@ -16,11 +16,7 @@ _BEFORE_THE_END = 0.99
 
 
 class ReadShare:
-    """Makes one share, which never falls, of those of single readings; may be told of any thread.
-
-    How many readings are left is known better later: those that memory makes necessary come up on
-    the way. So each begins where the share is, and takes its part of what is left of it.
-    """
+    """Computes one share, which never falls, from those of single readings; thread-safe."""
 
     def __init__(self, share: Share | None = None) -> None:
         self._share = share
@@ -34,22 +30,24 @@ class ReadShare:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether anybody is told."""
+        """True if somebody waits for the share."""
         return self._share is not None
 
     @property
     def readings(self) -> int:
-        """How many readings are left, the present one included."""
+        """Number of readings left, the present one included."""
         return self._readings
 
     def begin(self, readings: int) -> None:
-        """A reading begins, and so many are left, itself included."""
+        """Begin a reading; so many are left, itself included."""
+        # Readings that memory makes necessary come up on the way, so each begins where the share is
+        # and takes its part of what is left of it.
         with self._lock:
             self._start, self._readings = self._highest, readings
             self._base = self._measured()
 
     def read(self, part: float) -> None:
-        """Take note how much of the present reading is done, from 0 to 1."""
+        """Note which part of the present reading is done, from 0 to 1."""
         if self._share is None or not self._readings:
             return
         with self._lock:
@@ -61,7 +59,7 @@ class ReadShare:
                 self._share(self._highest)
 
     def build_counter(self, size: Callable[[], int]) -> Callable[[int], None]:
-        """Told of each piece of a reading how large it is; all of it has this ``size``."""
+        """Build a function that is told the size of each piece; ``size`` gives the whole."""
         if not self.is_wanted:
             return lambda _piece: None
         whole, done = size(), 0
@@ -75,9 +73,11 @@ class ReadShare:
 
     @contextmanager
     def measure(self, size: int, percent: Callable[[], float]) -> Iterator[None]:
-        """Meanwhile look how many bytes this process reads, a reading being of ``size`` bytes.
+        """Measure the bytes that this process reads meanwhile.
 
-        Where the system doesn't count them, ``percent`` says how much of a reading is done.
+        Args:
+            size: Bytes of one reading.
+            percent: Gives the percentage done of a reading, where the system doesn't count bytes.
         """
 
         def measure() -> float:
@@ -100,17 +100,17 @@ class ReadShare:
             self._measured = lambda: 0.0
 
     def exclude(self, size: int) -> None:
-        """So many bytes were read by another thread, for another purpose."""
+        """Exclude bytes that another thread read for another purpose."""
         self._beside += size
 
     def finish(self) -> None:
-        """Everything is read, and the request answered."""
+        """Report that the request is answered."""
         if self._share is not None:
             self._share(1)
 
 
 def count_bytes_read() -> int | None:
-    """Bytes that this process has read since it began; None where the system doesn't say."""
+    """Count the bytes that this process has read; None where the system doesn't."""
     try:
         with open("/proc/self/io", "rb") as counts:
             return int(counts.readline().removeprefix(b"rchar: "))

@@ -54,7 +54,7 @@ class Content(Struct, frozen=True):
 
 
 def collect_content(request: AggregateRequest) -> Content:
-    """What the request reads of a row: of quantities, conditions and columns, each once."""
+    """Collect what the request reads of a row: quantities, conditions, columns, each once."""
     leading, measures = count_leading_groups(request), request.measures
     private = [place for place, group in enumerate(request.groups) if group.private]
     columns = [m.column for m in measures if m.kind is MeasureKind.DISTINCT]
@@ -84,20 +84,22 @@ def _remove_duplicates(values: Iterable[T | None]) -> tuple[T, ...]:
 
 
 def count_leading_groups(request: AggregateRequest) -> int:
-    """How many groups make the cells in which units are bounded."""
+    """Count the groups that make the cells in which units are bounded."""
     return len(request.groups) if request.bound is None else request.bound.leading
 
 
 def find_distinct_places(request: AggregateRequest) -> tuple[int, ...]:
-    """Which measures are numbers of distinct values: those don't add up over records."""
+    """Find the measures of distinct values, which don't add up over records."""
     places = enumerate(request.measures)
     return tuple(place for place, m in places if m.kind is MeasureKind.DISTINCT)
 
 
 def find_additive_places(request: AggregateRequest) -> tuple[int, ...] | None:
-    """Which measures are sums over records; None if nothing of that kind is asked for.
+    """Find the measures that are sums over records.
 
-    Of scores there is one sum; points have none of their own, and are added up all the same.
+    Returns:
+        Places of measures; for scores one sum, for points none. None if only distinct values are
+        counted.
     """
     if request.points is not None or request.scores is not None:
         return () if request.scores is None else (0,)
@@ -108,7 +110,7 @@ def find_additive_places(request: AggregateRequest) -> tuple[int, ...] | None:
 
 
 def count_held_integers(request: AggregateRequest) -> int:
-    """How many integers are counted at once: the number of each public cell, and all of its own."""
+    """Bound how many integers are counted at once."""
     cells = prod(len(group.labels) for group in request.groups if not group.private)
     candidates = 1 if request.scores is None else len(request.scores.texts)
     return cells * (len(request.measures) + 2) * candidates
@@ -119,9 +121,13 @@ NO_LABEL = -1
 
 
 def build_aggregate(request: RecordRequest) -> AggregateRequest:
-    """What reads the same of each record: its groups and quantities are the columns, each in order.
+    """Build the aggregate that reads the same of each record.
 
-    Raises ValueError, by what is asked alone, for what has no code in every record.
+    Args:
+        request: Its groups and quantities become those of the aggregate, in order.
+
+    Raises:
+        ValueError: A column has private keys, or a quantity has no value for nulls.
     """
     groups = tuple(column for column in request.columns if isinstance(column, Group))
     quantities = [column for column in request.columns if isinstance(column, Quantity)]
@@ -135,10 +141,13 @@ def build_aggregate(request: RecordRequest) -> AggregateRequest:
 
 
 def compute_scale(grid: Grid) -> tuple[float, float]:
-    """Give (q, p) of a step p/q, as doubles; raises Failure if they are beyond a double.
+    """Compute q and p of a grid step p/q, as doubles.
 
     A value x has the grid position ``x * q / p``, computed in this order in double precision, then
     rounded half to even and clamped to the bounds.
+
+    Raises:
+        Failure: Exit code 4 if q or p is beyond a double.
     """
     try:
         return float(grid.step.denominator), float(grid.step.numerator)

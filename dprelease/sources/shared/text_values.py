@@ -56,7 +56,7 @@ _TRUTHS = {0.0: False, 1.0: True}
 
 
 def parse_number(text: str) -> float | None:
-    """The double that a text means, or None; never NaN."""
+    """Parse a text to the double that it means; None for other texts and NaN."""
     body = text.strip(BLANKS)
     body = body.removeprefix("+")
     sign = -1.0 if body.startswith("-") else 1.0
@@ -68,7 +68,7 @@ def parse_number(text: str) -> float | None:
 
 
 def parse_integer(text: str) -> int | None:
-    """The 64-bit integer that a text means exactly, or None."""
+    """Parse a text to the 64-bit integer that it means exactly; None for other texts."""
     value = parse_number(text)
     if value is None or not value.is_integer():
         return None
@@ -88,7 +88,7 @@ def parse_integer(text: str) -> int | None:
 
 
 def parse_boolean(text: str) -> bool | None:
-    """The boolean that a text means, or None."""
+    """Parse a text to a boolean; None for other texts."""
     number = parse_number(text)
     if number is not None:
         return _TRUTHS.get(number)
@@ -96,7 +96,7 @@ def parse_boolean(text: str) -> bool | None:
 
 
 def parse_date(text: str) -> date | None:
-    """The day that a text means, or None."""
+    """Parse a text to a day; None for other texts."""
     day = text.strip(BLANKS)
     if not _DATE.fullmatch(day):
         moment = parse_timestamp(day)
@@ -108,7 +108,7 @@ def parse_date(text: str) -> date | None:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """The moment that a text means, to the microsecond, or None."""
+    """Parse a text to a moment, to the microsecond; None for other texts."""
     match = _TIMESTAMP.fullmatch(text.strip(BLANKS))
     if not match:
         return None
@@ -130,7 +130,7 @@ _PARSERS = {
 
 
 def parse_value(text: str | None, kind: ColumnType) -> Value:
-    """The typed value of a field, or None."""
+    """Parse a field to a value of the declared type; None if it has none."""
     if text is None:
         return None
     if kind is ColumnType.STRING:

@@ -65,7 +65,7 @@ class Parts(ZipFile):
     """The parts of a file. One that is too large by what the file says of it is a ValueError."""
 
     def read(self, name: Any, pwd: bytes | None = None) -> bytes:
-        """A small part as a whole."""
+        """Read a small part as a whole."""
         self.check(name, LARGEST_PART)
         return super().read(name, pwd)
 
@@ -78,13 +78,13 @@ class Parts(ZipFile):
 
 @contextmanager
 def open_workbook(path: str) -> Iterator[Parts]:
-    """The parts of a file; raises one of ``BROKEN``."""
+    """Open the parts of a file; raises one of ``BROKEN``."""
     with open_binary(path) as stream, Parts(stream) as parts:
         yield parts
 
 
 def list_sheets(parts: Parts) -> dict[str, Sheet]:
-    """The sheets with cells, by their names, in order; raises one of ``BROKEN``."""
+    """List the sheets with cells, by name, in order; raises one of ``BROKEN``."""
     reader = ExcelReader(parts.fp, read_only=True, data_only=True, keep_links=False)
     reader.archive = parts
     with warnings.catch_warnings():
@@ -117,14 +117,14 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
         self.most_shared = -1
 
     def __getitem__(self, place: int) -> str | None:
-        """The shared text at a place."""
+        """Return the shared text at a place."""
         self.most_shared = max(self.most_shared, place)
         if self._texts is None:
             return ""
         return self._texts[place] if place >= 0 else None
 
     def read_text(self, element: Any) -> tuple[int, str | None]:
-        """The column of a cell and its text; null where it has none or can't be understood."""
+        """Read the column of a cell and its text; null if it can't be understood."""
         before, inline = self.col_counter, element.find(INLINE_STRING)
         try:
             if inline is not None:  # of which openpyxl wants that its fonts are right
@@ -158,7 +158,7 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
 
 
 def unescape_text(text: str) -> str | None:
-    """A text with the escapes undone of what XML can't hold; null if it is too long."""
+    """Undo the escapes of what XML can't hold; null if the text is too long."""
     if len(text) > LONGEST:
         return None
     if "_x" in text:
@@ -174,10 +174,21 @@ def _iter_events(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
 def iter_rows(
     parts: Parts, sheet: Sheet, cells: Cells, places: Collection[int] | None = None
 ) -> Iterator[Row]:
-    """The rows with anything in any cell, of the wanted columns; raises one of ``BROKEN``.
+    """Iterate over the rows that have anything in any cell.
 
-    Whether that is understood is another matter. No more than these texts and one cell are held at
-    once.
+    No more than one row and one cell are held at once.
+
+    Args:
+        parts: The open file.
+        sheet: The sheet to read.
+        cells: Reads cells, with the shared texts.
+        places: Numbers of the wanted columns, from 1; None for all.
+
+    Yields:
+        The text of each wanted cell; null where the cell can't be understood.
+
+    Raises:
+        Exception: One of ``BROKEN``.
     """
     texts: Row = {}
     is_record = False
@@ -206,19 +217,19 @@ def iter_rows(
 
 
 def _is_filled(element: Any) -> bool:
-    """Whether a cell has a text of its own, or a value: an error too, but not an empty result."""
+    """Tell if a cell has a text of its own or a value; an empty result is none."""
     return element.find(INLINE_STRING) is not None or bool(element.findtext(VALUE_TAG))
 
 
 def _read_content(element: Any) -> str | None:
-    """A text as it stands, of all its runs, without how it is pronounced; null if too long."""
+    """Read a text of all its runs, without its pronunciation; null if it is too long."""
     runs = [element, *element.findall(_RUN_TAG)]
     text = "".join(run.findtext(_TEXT_TAG) or "" for run in runs)
     return text if len(text) <= LONGEST else None
 
 
 def read_shared_texts(parts: Parts, part: str | None, limit: int | None = None) -> list[str | None]:
-    """The texts that cells share, or the first ``most``; raises one of ``BROKEN``, MemoryError."""
+    """Read the shared texts, or the first ``limit``; raises ``BROKEN`` or MemoryError."""
     texts: list[str | None] = []
     if part is None or limit == 0:
         return texts
