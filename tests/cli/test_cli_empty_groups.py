@@ -55,6 +55,7 @@ by = ["region"]
 
 [output]
 path = "out"
+interval = 0.999999 # the noise of an empty group is within it
 """
 
 
