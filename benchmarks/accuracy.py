@@ -22,8 +22,8 @@ import duckdb
 import numpy as np
 
 import dprelease
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily, Plan
 from dprelease.postprocess.intervals.screened_counts import CHANCE
 

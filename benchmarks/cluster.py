@@ -48,7 +48,7 @@ from dprelease.engines.spark.spark_session import OWN_SETTINGS, SparkCluster
 from dprelease.engines.spark.splits import LARGEST, plan_splits
 from dprelease.model import AggregateRequest, Source
 from dprelease.sources.shared.read_share import ReadShare
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 
 ROWS, FITTED = 20_000_000, 5_000_000
 A_PERSON = Fraction(40, 3)  # rows

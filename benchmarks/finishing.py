@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from processes import verdict
 
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.finishing.agreement import Counts, Wanted, make_agree
 

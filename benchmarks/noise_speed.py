@@ -12,13 +12,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dprelease.kernel.noise.additive.sample import (
-    draw_discrete_gaussian,
-    draw_discrete_laplace,
-    sample,
-)
-from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.chapters.many_draws.vectorized import build_sampler, draw_lanes
+from dprelease.kernel.core.entropy import SystemEntropy
+from dprelease.kernel.core.sample import draw_discrete_gaussian, draw_discrete_laplace
 from dprelease.model import Noise, NoiseFamily
 
 LAWS = [

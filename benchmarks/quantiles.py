@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.noise.selection.quantiles import release
+from dprelease.kernel.chapters.choices.quantile_sampler import release
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import compute_loss, plan_levels, plan_levels_rho
 from dprelease.model.plans import QuantileScheme

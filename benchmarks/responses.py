@@ -12,8 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.noise.local.respond import prepare_responses, respond
+from dprelease.kernel.chapters.record_tables.respond import prepare_responses, respond
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.model import Grid
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw
 

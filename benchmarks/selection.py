@@ -18,15 +18,15 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.noise.selection.exponential import (
+from dprelease.kernel.chapters.choices.choice_sampler import (
     Draw,
     draw_exponential,
     draw_permute_and_flip,
     select_in_turn,
 )
-from dprelease.kernel.noise.selection.weights import WeightBuckets
+from dprelease.kernel.chapters.choices.weights import WeightBuckets
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.mechanisms import exponential
 from dprelease.mechanisms import largest_counts as top
 from dprelease.model import Noise, NoiseFamily

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.model import (
     Adjacency,
     Column,

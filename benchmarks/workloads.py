@@ -38,7 +38,7 @@ from typing import Any
 from processes import measure, verdict
 
 import dprelease
-from dprelease.kernel.noise.distributions.laws import compute_noise_variance
+from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.model import Plan, Read
 from dprelease.release.plan import plan_and_certify
 from dprelease.statistics.read_release import compute_figure_variance

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from dprelease.comparison.compared_specs import Comparison
-    from dprelease.kernel.noise.entropy import Entropy
+    from dprelease.kernel.core.entropy import Entropy
     from dprelease.model import Release
     from dprelease.release.budget_status import Budget, DatasetBudget
     from dprelease.release.plan import ReleasePlan

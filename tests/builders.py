@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dprelease import ExitCode, Failure, load
-from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certification import certify
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
 

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.verify.additive import bound_pure_rho
+from dprelease.kernel.core.additive_loss import bound_pure_rho
 from dprelease.model import (
     CENTRED,
     EACH,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import pairwise
 from math import floor, sqrt
 
-from dprelease.kernel.noise.distributions.laws import compute_noise_variance, sum_halfwidth
+from dprelease.kernel.distributions.laws import compute_noise_variance, sum_halfwidth
 from dprelease.local.randomizers.window_response import list_parts
 from dprelease.local.share_intervals import compute_cumulants
 from dprelease.model import Noise, NoiseFamily

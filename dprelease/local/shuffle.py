@@ -29,7 +29,7 @@ ROOM = 48 * 1024 * 1024
 
 
 class Bytes(Protocol):
-    """A source of random bytes, as ``noise.entropy`` has it."""
+    """A source of random bytes, as ``core.entropy`` has it."""
 
     def read(self, size: int) -> bytes:
         """Return exactly ``size`` fresh bytes."""

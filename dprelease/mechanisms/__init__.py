@@ -2,7 +2,7 @@
 
 One file for each, and one line of the registry: the planner knows a mechanism by ``Mechanism``
 alone. A mechanism whose noise follows a law that the kernel does not draw yet takes that law's
-sampler and its verifier too, in ``kernel.noise`` and ``kernel.verify``: what is drawn and what is
+sampler and its verifier too, in ``kernel.core`` and ``kernel.chapters``: what is drawn and what is
 proved of it are not a mechanism's to say.
 """
 

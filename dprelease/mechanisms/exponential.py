@@ -1,7 +1,7 @@
 """The exponential mechanism for integer scores: its loss, and how far its choices fall short.
 
 McSherry and Talwar 2007: a candidate is taken with probability proportional to exp(rate * score).
-It is drawn by ``dprelease.kernel.noise.selection.exponential`` with ``draw_exponential``.
+It is drawn by ``dprelease.kernel.chapters.choices.choice_sampler`` with ``draw_exponential``.
 ``sensitivity`` D is how far one person can move any one score; ``monotone`` says that for every
 pair of neighbours all scores that move do so in the same direction (counts, when a person is added
 or removed). Why the range of the loss, and so epsilon,
@@ -24,7 +24,7 @@ all but the best lie exactly t below it, and there it is, with p = exp(-rate t),
 
 The first by its definition. For the second: every candidate is accepted independently with p(its
 distance), the best one always, and one of the accepted is taken, all alike (McKenna and Sheldon
-2020; ``noise.selection.exponential``): with b bad and g good ones accepted a bad one is taken with
+2020; ``choices.choice_sampler``): with b bad and g good ones accepted a bad one is taken with
 probability b/(b+g), which rises in b and falls in g >= 1. No smaller bound holds for all scores.
 
 *Several picks.* One after the other, each among those that are left: given the picks before, each

@@ -2,7 +2,7 @@
 
 McKenna and Sheldon 2020: in a random order, a coin for each candidate with probability of heads
 p = exp(-rate (best score - score)); the first head wins. It is drawn by
-``dprelease.kernel.noise.selection.exponential`` with ``draw_permute_and_flip``.
+``dprelease.kernel.chapters.choices.choice_sampler`` with ``draw_permute_and_flip``.
 Same arguments as ``exponential``, whose ``calibrate`` gives the rate here too.
 
 The same law otherwise (Ding et al. 2021): add independent exponential noise, P(noise > z) =

@@ -18,7 +18,7 @@ above them as soon as its weight exp(-rate n/2) times the grid is large; the low
 one of all of these records, and goes astray by as much again.
 
 *What it leaves out.* Parts end at a 4096-th of a value's records
-(``noise.selection.quantiles``), or less finely on grids of 2^48 values and more. The bound
+(``chapters.choices.quantile_sampler``), or less finely on grids of 2^48 values and more. The bound
 allows 1 rank for that, and counts on a candidate for each rank where parts end; both cover values
 that up to 4096 records of a cell share. In larger heaps of m records add m/4096 for each end, and
 ln(m/4096) over the rate of each selection. Targets have denominators up to 10^6 (``quantiles``), so

@@ -112,7 +112,7 @@ def _build_stair_noise(scale: Fraction, stair: int) -> Noise:
 
 def _compute_variance(noise: Noise) -> float:
     # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.noise.distributions.laws import compute_noise_variance
+    from dprelease.kernel.distributions.laws import compute_noise_variance
 
     return compute_noise_variance(noise)
 

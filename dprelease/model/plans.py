@@ -57,7 +57,7 @@ class Step(Struct, frozen=True):
     ``unit[i]`` is the value of one integer step of released integer i. With ``threshold``, the
     step selects its table's private keys: those whose first released integer reaches it. These are
     the cells of all other steps of the table, whatever their form;
-    see ``dprelease.kernel.privatize.partition_selection``.
+    see ``kernel.chapters.private_keys.shown_keys``.
     With ``axes``, one for each group of the query and one for its axis, the cells are mixed along
     each of them before noise is added; without, every cell is released as it is.
     CHOICE: for each cell of the query's groups, ``query.picks`` candidates by the one score that

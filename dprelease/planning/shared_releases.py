@@ -38,8 +38,8 @@ from dprelease.statistics.shared.statistic import (
     may_be_outside,
     read_neighbours,
 )
-from dprelease.statistics.shared.three_sums import define_three_sums
 from dprelease.statistics.shared.two_sums import define_two_sums
+from dprelease.statistics.spread import define_three_sums
 from dprelease.statistics.statistic_registry import get_statistic
 
 SCREENED_FROM = Fraction(3, 8)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from operator import is_
 
 from msgspec import Struct, field
@@ -13,7 +14,9 @@ from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.mechanisms import NOTHING, Choice
 from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
 from dprelease.model import Loss, Reading, Release
-from dprelease.planning.accuracy_targets import choose_drafts, find_weakest_choice
+from dprelease.model.privacy_events import Approximate
+from dprelease.planning.accuracy_targets import choose_drafts, find_weakest, find_weakest_choice
+from dprelease.planning.budget_request import compute_root
 from dprelease.planning.budget_split import (
     Composed,
     Mix,
@@ -23,15 +26,15 @@ from dprelease.planning.budget_split import (
     iter_mixes,
 )
 from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
-from dprelease.planning.key_selection import choose_selections
 from dprelease.planning.shared_releases import add_up_counts, build_drafts, build_unmerged_drafts
 from dprelease.planning.stated_budgets import Choices, choose_own, complain, share_free_deltas
 from dprelease.planning.steps import Draft, switch_way
 from dprelease.planning.strategy_choice import WORTH, plan_together
-from dprelease.planning.total_budget import Total
+from dprelease.planning.total_budget import Total, get_selection_delta
 from dprelease.postprocess.intervals.number_text import number, write_budget
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BASIC, PLD, Cost
+from dprelease.privacy.sensitivity import Contribution
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
@@ -373,3 +376,61 @@ class _Solver(Struct, frozen=True):
             rho = zcdp.find_rho(total.epsilon or Fraction(1), total.delta)
         weights = sum((d.demand.weight ** Fraction(1, 2) for d in drafts), 0.0)
         return Fraction((2 * float(rho) / float(weights)) ** 0.5).limit_denominator(10**9)
+
+
+# --- the counts that select private keys: an epsilon each, before anything else is planned --------
+
+
+def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choices:
+    """Choose their noise and thresholds: by target, by what they state, or by weight.
+
+    Raises Failure where there is no epsilon for one.
+    """
+    paying = [draft for draft in drafts if not draft.free]
+    choosing = [draft for draft in paying if draft.selects]
+    choices = {
+        draft.name: find_weakest(release, draft, partial(choose_selection, draft))
+        for draft in choosing
+        if draft.demand.targeted
+    }
+    asking = [draft for draft in paying if not draft.demand.is_stated and not draft.demand.targeted]
+    whole = sum((compute_root(draft.demand.weight, 3) for draft in asking), Fraction(0))
+    owned = sum((draft.demand.epsilon or Fraction(0) for draft in paying), Fraction(0))
+    owned += sum((choice.loss.epsilon for choice in choices.values()), Fraction(0))
+    for draft in choosing:
+        demand = draft.demand
+        if demand.targeted:
+            continue
+        epsilon = demand.epsilon
+        if epsilon is None and total.epsilon is not None and demand.rho is None:
+            epsilon = (total.epsilon - owned) * compute_root(demand.weight, 3) / whole
+        if epsilon is None or epsilon <= 0:
+            raise complain(
+                release,
+                draft.query,
+                "E316",
+                f'"{draft.name}" selects private keys, but has no epsilon for it',
+                "give it an epsilon, or give [privacy] a larger epsilon",
+            )
+        choices[draft.name] = choose_selection(draft, epsilon)
+    return choices
+
+
+def choose_selection(draft: Draft, epsilon: Fraction) -> Choice:
+    """Noise and threshold of a count that selects its table's private keys.
+
+    Of the mechanisms that its spec leaves, the one that shows keys of fewer units.
+    """
+    # what one unit adds to the count: 1 to each of its keys
+    limits = draft.neighbours.contribution
+    keys = min(limits.groups, limits.rows)
+    counted, delta = Contribution(keys, keys, 1), get_selection_delta(draft.query)
+    noise, threshold = min(
+        (
+            mechanism.select(draft, counted, epsilon, delta)
+            for mechanism in dict.fromkeys(draft.mechanisms)
+        ),
+        key=lambda choice: choice[1],
+    )
+    event = Approximate(epsilon, delta)
+    return Choice(noise, Loss(epsilon, delta), ((event, 1),), threshold=threshold)

@@ -79,7 +79,8 @@ def compose(
 
     Returns:
         The composed loss and the name of the method that gave it. Basic composition, "zcdp" and
-        "mixed" are upper bounds; "pld" is a claim that ``kernel.verify`` has to confirm.
+        "mixed" are upper bounds; "pld" is a claim, which ``kernel.chapters.composition`` has
+        to confirm.
 
     Raises:
         ValueError: The accounting is unknown, delta is out of range, or no method applies.
@@ -120,7 +121,7 @@ def compose_numerically(
 
     Returns:
         The claimed epsilon, rounded up to 12 digits; None if the events have no epsilon at this
-        delta. It counts only after ``kernel.verify.composition`` has confirmed it.
+        delta. It counts only after ``kernel.chapters.composition`` has confirmed it.
     """
     # Imported here, because numpy takes a tenth of a second to load.
     from dprelease.privacy import loss_distributions

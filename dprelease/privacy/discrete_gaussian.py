@@ -17,7 +17,7 @@ kappa = d ln((1+eta)/(1-eta)), provided that eta < 1. Then
     delta_discrete(epsilon; v, s2) <= (1+eta)^d delta_continuous(epsilon - kappa; l2/(s2 - t)),
 
 so the lattice costs about t < 1 in sigma squared and nothing in the limit. Proof: steps 1 to 3 of
-"Merging, of any shifts" in ``kernel.verify.composition.gaussian``.
+"Merging, of any shifts" in ``kernel.chapters.composition.gaussian_events``.
 """
 
 from __future__ import annotations

@@ -5,11 +5,11 @@ Decimal's exp, ln and sqrt are correctly rounded (the General Decimal Arithmetic
 so that one step down and one step up from the result enclose the true value. Fractions in the
 answers have about ``DIGITS`` digits, whatever the argument.
 
-Why not by ``kernel.noise.distributions.interval_arithmetic``, which samplers use: its intervals
+Why not by ``dprelease.kernel.distributions.intervals``, which samplers use: its intervals
 are of absolute width 2^-bits, as comparisons with random bits need them, while losses and
 thresholds need digits of tiny deltas. Measured: with bits for the same digits its normal tail
 takes twice as long up to 16 standard deviations and a hundred times beyond, its exponential six
-times as long at e^-500. ``kernel.verify.numerics`` is independent of both on purpose.
+times as long at e^-500. ``kernel.core.numerics`` is independent of both on purpose.
 """
 
 from __future__ import annotations

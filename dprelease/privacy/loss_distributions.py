@@ -1,12 +1,12 @@
 r"""Composition of privacy losses by FFT: the epsilon of many events together, in floats.
 
-Each event has a law of its loss Z = ln P/Q under P; ``kernel.verify.composition`` proves for each
+Each event has a law of its loss Z = ln P/Q under P; ``kernel.chapters.composition`` proves for each
 kind that no pair of neighbours is worse. Independent losses add up, and
 
     delta(epsilon) = E (1 - e^(epsilon - Z))+ .
 
 *Not trusted.* Nothing here is rounded to the safe side: the figures are off by about a part in
-10^5, up or down. An epsilon counts only after ``kernel.verify.composition`` has confirmed it,
+10^5, up or down. An epsilon counts only after ``kernel.chapters.composition`` has confirmed it,
 which shares no code with this file and no method.
 
 *Tilt.* All laws are taken as e^(theta z) times themselves, with the theta at which the tilted sum
@@ -20,7 +20,7 @@ so that losses on a lattice of the grid's step are not moved at all.
 
 *Gaussian noise* of sigma^2 >= 2 on integers has, to a part in 10^16, the moments of the normal law.
 Where its lattice is fine beside all other losses it is one, and all such become one normal law.
-Moves of which little is known are bounded as in ``kernel.verify.composition.gaussian``.
+Moves of which little is known are bounded as in ``kernel.chapters.composition.gaussian_events``.
 
 Sources: Koskela, Jälkö, Honkela 2020, arXiv 1906.03049 (FFT); Doroshenko et al. 2022, arXiv
 2207.04380 (a curve from its values on a grid); Zhu, Dong, Wang 2022, arXiv 2106.08567 (dominating

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from dprelease.expressions import parse_tree
-from dprelease.kernel.privatize.engine_requests import list_all_inputs
+from dprelease.kernel.core.engine_requests import list_all_inputs
 from dprelease.model import Column, ColumnType, Expression, InputColumn, Release
 
 if TYPE_CHECKING:

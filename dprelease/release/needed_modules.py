@@ -18,7 +18,7 @@ _FOR_ALL = (
     "dprelease.sources.csv.multiline",
     "dprelease.sources.csv.csv_reader",
     "dprelease.engines.duckdb.execute",
-    "dprelease.kernel.noise.additive",
+    "dprelease.kernel.chapters.many_draws",
     "dprelease.reports.charts",
     "dprelease.combination",
     "dprelease.reports.metadata.dcat",
@@ -29,11 +29,11 @@ _FOR_ALL = (
     "statistics",
 )
 _FOR_CHOICES = (
-    "dprelease.kernel.noise.selection",
-    "dprelease.kernel.privatize.choices",
+    "dprelease.kernel.chapters.choices",
     "dprelease.mechanisms.quantile_error",
 )
-_FOR_MIXED_CELLS = ("dprelease.kernel.privatize.mixed_cells",)
+_FOR_PRIVATE_KEYS = ("dprelease.kernel.chapters.private_keys",)
+_FOR_MIXED_CELLS = ("dprelease.kernel.chapters.strategies.mixed_cells",)
 _FOR_ADJUSTED_FIGURES = (
     "dprelease.postprocess.finishing.agreement",
     "dprelease.postprocess.finishing.projection",
@@ -41,8 +41,7 @@ _FOR_ADJUSTED_FIGURES = (
 _FOR_RECORDS = (
     "dprelease.engines.duckdb.record_codes",
     "dprelease.files.prefetch",
-    "dprelease.kernel.noise.local",
-    "dprelease.kernel.privatize.record_tables",
+    "dprelease.kernel.chapters.record_tables",
     "dprelease.local.estimates",
     "dprelease.local.read_table",
     "dprelease.release.record_release",
@@ -64,6 +63,8 @@ def _iter_needed(plan: Plan) -> Iterator[str]:
     yield from _FOR_ALL
     if any(step.form is not Form.NUMBERS for step in plan.steps):
         yield from _FOR_CHOICES
+    if any(step.query.private for step in plan.steps):
+        yield from _FOR_PRIVATE_KEYS
     if any(step.axes for step in plan.steps):
         yield from _FOR_MIXED_CELLS
     if any(read.query.finish.is_adjusted for read in plan.reads):

@@ -15,7 +15,7 @@ from dprelease.reports.text.shown_numbers import Amount
 from dprelease.specfile import load
 
 if TYPE_CHECKING:
-    from dprelease.kernel.certify.certify import CertifiedPlan
+    from dprelease.kernel.core.certify import CertifiedPlan
 
 
 def plan_and_certify(
@@ -35,7 +35,7 @@ def plan_and_certify(
         Failure: No plan could be made or certified; it has every complaint.
     """
     # Imported here for start-up: to load a spec needs no planner.
-    from dprelease.kernel.certify.certify import certify
+    from dprelease.kernel.certification import certify
     from dprelease.planning.planner import make_plan
     from dprelease.privacy.composition import MARGINS, PLD
 
@@ -73,7 +73,7 @@ def plan_as_charged(
         The plan that fits the charge, claiming exactly the charged loss; the last one tried if none
         fits.
     """
-    from dprelease.kernel.certify.certify import certify
+    from dprelease.kernel.certification import certify
 
     for candidate in _iter_version_plans(certified, is_sealed=is_sealed):
         certified = candidate

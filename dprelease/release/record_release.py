@@ -14,9 +14,9 @@ from dprelease.errors import Failure
 from dprelease.files.atomic import open_new_file
 from dprelease.files.prefetch import read_ahead
 from dprelease.files.system import sync_directory
-from dprelease.kernel.noise.entropy import read_bits
-from dprelease.kernel.privatize.engine_requests import record_request
-from dprelease.kernel.privatize.record_tables import perturb, prepare
+from dprelease.kernel.chapters.record_tables.record_draws import perturb, prepare
+from dprelease.kernel.core.engine_requests import record_request
+from dprelease.kernel.core.entropy import read_bits
 from dprelease.local.answer_cells import describe_table
 from dprelease.local.read_table import read_columns
 from dprelease.local.shuffle import Shuffler

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from dprelease.engines import get
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.language import say, use_language
 from dprelease.model import (
     AggregateRequest,

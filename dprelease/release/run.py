@@ -20,10 +20,10 @@ from msgspec.structs import replace
 from dprelease.engines import get, open_for_table, open_in_session
 from dprelease.engines.engine_interface import Engine
 from dprelease.errors import REPORT, SYSTEM, Complaint, ExitCode, Failure, name_kind
-from dprelease.kernel.certify.certify import CertifiedPlan
-from dprelease.kernel.noise.entropy import Entropy, SystemEntropy, read_bits
-from dprelease.kernel.privatize.aggregates import prepare, privatize
-from dprelease.kernel.privatize.engine_requests import Job, build_jobs, list_all_inputs
+from dprelease.kernel.core.certify import CertifiedPlan
+from dprelease.kernel.core.engine_requests import Job, build_jobs, list_all_inputs
+from dprelease.kernel.core.entropy import Entropy, SystemEntropy, read_bits
+from dprelease.kernel.privatization import prepare, privatize
 from dprelease.ledger.entries import Run, State
 from dprelease.ledger.guarantee import describe_guarantee
 from dprelease.ledger.ledger_messages import used_up, warn_about_new_dataset

@@ -53,7 +53,7 @@ from dprelease.ledger.store import Ledger
 
 
 class Bytes(Protocol):
-    """A source of random bytes, as ``noise.entropy`` has it."""
+    """A source of random bytes, as ``core.entropy`` has it."""
 
     def read(self, size: int) -> bytes:
         """Return exactly ``size`` fresh bytes."""

@@ -49,7 +49,7 @@ SOURCES = {
         "dprelease.sources.parquet.parquet_source", "Parquet", (".parquet", ".pq"), (".parquet",)
     ),
     "arrow": Listed(
-        "dprelease.sources.arrow", "Arrow", (".arrow", ".feather", ".ipc"),
+        "dprelease.sources.arrow.arrow_source", "Arrow", (".arrow", ".feather", ".ipc"),
         (".arrow", ".feather", ".ipc"),
     ),
     "xlsx": Listed(
@@ -60,7 +60,9 @@ SOURCES = {
         "dprelease.sources.adbc.adbc_source", "in a database", (), (),
         place=("driver", "uri_env", "table"),
     ),
-    "frame": Listed("dprelease.sources.frame", "a table from Python", (), (), place=()),
+    "frame": Listed(
+        "dprelease.sources.frame.frame_source", "a table from Python", (), (), place=()
+    ),
 }  # fmt: skip
 
 SUFFIXES = {

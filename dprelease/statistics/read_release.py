@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from dprelease.kernel.noise.distributions.laws import find_halfwidth, sum_halfwidth
+from dprelease.kernel.distributions.laws import find_halfwidth, sum_halfwidth
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -44,7 +44,7 @@ from dprelease.postprocess.intervals.number_text import write_halfwidth
 from dprelease.postprocess.intervals.screened_counts import CHANCE, compute_screened_halfwidth
 from dprelease.statistics.quantile import bound_rank_error
 from dprelease.statistics.shared.statistic import choose_example_records, read_neighbours
-from dprelease.statistics.shared.three_sums import mean_columns, mean_half
+from dprelease.statistics.spread import mean_columns, mean_half
 from dprelease.statistics.statistic_registry import get_statistic
 
 Integers = Sequence[int]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from dprelease.model import Grid
 from dprelease.postprocess.intervals.moment_intervals import Estimates, compute_deviations
 from dprelease.statistics.shared.statistic import Sharing
-from dprelease.statistics.shared.three_sums import ThreeSums
+from dprelease.statistics.spread import ThreeSums
 
 
 class Stddev(ThreeSums):

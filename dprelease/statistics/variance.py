@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dprelease.statistics.shared.statistic import Sharing
-from dprelease.statistics.shared.three_sums import ThreeSums
+from dprelease.statistics.spread import ThreeSums
 
 
 class Variance(ThreeSums):

@@ -19,7 +19,7 @@ import pytest
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.pld.privacy_loss_distribution import PrivacyLossDistribution
 
-from dprelease.kernel.verify.composition.confirm import is_confirmed
+from dprelease.kernel.chapters.composition.confirm import is_confirmed
 from dprelease.model.privacy_events import Approximate, Counted, Event, Gaussian, Laplace, Pure
 from dprelease.model.shift import build_single_shift
 from dprelease.privacy import loss_distributions as ours

@@ -14,7 +14,7 @@ import pytest
 from tables import ENGINES, T, asked, written
 
 import dprelease
-from dprelease.kernel.privatize.engine_requests import Job, build_jobs
+from dprelease.kernel.core.engine_requests import Job, build_jobs
 from dprelease.model import Measure, MeasureKind
 from dprelease.planning.planner import make_plan
 

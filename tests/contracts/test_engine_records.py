@@ -37,7 +37,7 @@ from dprelease.model import (
     RecordRequest,
     Source,
 )
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 
 TYPES = {
     "p": T.STRING,

@@ -29,7 +29,7 @@ from dprelease.model import (
     Quantity,
     Source,
 )
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 
 KEYS = ("a", "", "1", 'a"', " a", "�")
 LABELS = (*KEYS, "other", "null")

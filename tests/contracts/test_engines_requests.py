@@ -38,7 +38,7 @@ from dprelease.model import (
     MeasureKind,
     Quantity,
 )
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 

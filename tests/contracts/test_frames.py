@@ -18,7 +18,7 @@ from msgspec.structs import replace
 import dprelease
 from dprelease.engines import get
 from dprelease.engines.duckdb.frame_engine import build_engine
-from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
+from dprelease.kernel.core.engine_requests import build_jobs, list_all_inputs
 from dprelease.model import Source
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")

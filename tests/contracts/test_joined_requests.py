@@ -13,9 +13,9 @@ from oracle.engine import get
 from tables import ENGINES, FORMS, T, written
 
 from dprelease import load
-from dprelease.kernel.privatize import joined_tables
-from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import build_jobs
+from dprelease.kernel.core import joined_tables
+from dprelease.kernel.core.engine_requests import build_jobs
+from dprelease.kernel.privatization import privatize
 from dprelease.model import Noise, NoiseFamily, Plan
 from dprelease.planning.planner import make_plan
 

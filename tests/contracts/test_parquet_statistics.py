@@ -33,7 +33,7 @@ from dprelease.model import (
     Quantity,
     Source,
 )
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 
 LOW, HIGH, RECORDS = 0x1112131415161718, 0x2122232425262728, 30
 INPUTS = (

@@ -21,7 +21,7 @@ from builders import spec
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certification import certify
 from dprelease.model import Form, NoiseFamily, Step
 from dprelease.planning.planner import make_plan
 

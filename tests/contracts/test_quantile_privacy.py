@@ -13,7 +13,7 @@ from fractions import Fraction as F
 import pytest
 from msgspec.structs import replace as with_
 
-from dprelease.kernel.noise.selection.quantiles import Grid, Mass, find_part, gather
+from dprelease.kernel.chapters.choices.quantile_sampler import Grid, Mass, find_part, gather
 from dprelease.mechanisms.quantiles import compute_loss, plan_levels
 from dprelease.model.plans import QuantileScheme
 

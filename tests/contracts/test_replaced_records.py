@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import workbooks
+from msgspec.structs import replace
 from oracle.engine import get
 from thorough import is_thorough
 
@@ -33,9 +34,10 @@ from dprelease.engines.duckdb.frame_engine import build_engine
 from dprelease.engines.engine_interface import Engine
 from dprelease.engines.engine_registry import WITHOUT_RECORDS
 from dprelease.errors import ExitCode, Failure
-from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.privatize import aggregates, choices
-from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
+from dprelease.kernel import privatization
+from dprelease.kernel.chapters.choices import choice_cells
+from dprelease.kernel.core.engine_requests import build_jobs, list_all_inputs
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.language import word
 from dprelease.model import (
     AggregateRequest,
@@ -301,7 +303,7 @@ class World:
         values: Figures = {}
         for job in build_jobs(release, self.plan.steps):
             exact = engine.aggregate(job.request)
-            values |= aggregates.privatize(exact, job, SystemEntropy(), {}).values
+            values |= privatization.privatize(exact, job, SystemEntropy(), {}).values
         return values
 
     def counted(self, table: Table) -> int:
@@ -321,10 +323,13 @@ class World:
 
 @pytest.fixture(autouse=True)
 def _no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aggregates, "sample", lambda _noise, number, _: np.zeros(number, int))
-    monkeypatch.setattr(choices, "choose_candidates", lambda _step, scores, *_: (tuple(scores),))
+    zeros = replace(privatization.CHAPTERS, sample=lambda _noise, number, _: np.zeros(number, int))
+    monkeypatch.setattr(privatization, "CHAPTERS", zeros)
     monkeypatch.setattr(
-        choices, "choose_quantiles", lambda _step, points, *_: tuple(map(tuple, points))
+        choice_cells, "choose_candidates", lambda _step, scores, *_: (tuple(scores),)
+    )
+    monkeypatch.setattr(
+        choice_cells, "choose_quantiles", lambda _step, points, *_: tuple(map(tuple, points))
     )
 
 

@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 from thorough import for_each
 
-from dprelease.kernel.certify.worst_change import bound_worst_change
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
 from dprelease.model import (
     Adjacency,
     Bounding,
@@ -482,7 +482,7 @@ def test_certification_bounds_whatever_neighbours_differ_in(
     privacy = Privacy("row", case.adjacency)
     if rule is not None:
         privacy = Privacy("column", case.adjacency, unit_column="p", bounding=Bounding(*rule))
-    worst = bound_worst_change(step_of(case, (1, 2)), privacy)
+    worst = bound_step_change(step_of(case, (1, 2)), privacy)
     stated = Sensitivity(worst.l1, worst.shift.l2_squared, worst.shift.coordinates)
     found = changes(case, (1, 2), Contribution(*(rule or (1, 1, 1))), people)
     largest = hold(found, replace(stated, shapes=worst.shift.shapes))

@@ -19,9 +19,9 @@ from oracle.engine import get
 from tables import ENGINES, T, written
 
 from dprelease import load
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
+from dprelease.kernel.certification import certify
+from dprelease.kernel.core.engine_requests import build_jobs, list_all_inputs
+from dprelease.kernel.privatization import privatize
 from dprelease.model import (
     AggregateRequest,
     Measure,

@@ -15,7 +15,8 @@ import pytest
 from strategy_plans import mixing
 from thorough import for_each, is_thorough
 
-from dprelease.kernel.certify.worst_change import Worst, bound_worst_change
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
+from dprelease.kernel.core.worst_change import Worst
 from dprelease.model import (
     CENTRED,
     EACH,
@@ -215,7 +216,7 @@ def test_the_worst_change_of_mixed_cells_by_one_row_is_attained(
     if closed and 1 in sizes:
         pytest.skip("a group has a label beside that of all other records")
     made = step(sizes, axes, closed=closed)
-    worst = bound_worst_change(made, privacy(None, replaced))
+    worst = bound_step_change(made, privacy(None, replaced))
     changed = changes(made, None, replaced)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert holds_all(worst, changed)
@@ -230,7 +231,7 @@ def test_the_worst_change_of_mixed_cells_by_a_row_that_may_be_missing(name: str)
     """Where what a record holds decides whether it is there."""
     sizes, axes = MIXED[name]
     made = step(sizes, axes, closed=1 not in sizes)
-    worst = bound_worst_change(made, privacy(None, True, fixed=False))
+    worst = bound_step_change(made, privacy(None, True, fixed=False))
     changed = changes(made, None, True, fixed=False)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert is_planned(worst, planned(made, None, True))
@@ -239,7 +240,7 @@ def test_the_worst_change_of_mixed_cells_by_a_row_that_may_be_missing(name: str)
 @pytest.mark.parametrize("conditions", [1, 2, 3])
 def test_the_worst_change_of_conditions_by_a_row_that_may_be_missing(conditions: int) -> None:
     made = step((), conditions=conditions)
-    worst = bound_worst_change(made, privacy(None, True, fixed=False))
+    worst = bound_step_change(made, privacy(None, True, fixed=False))
     changed = changes(made, None, True, fixed=False)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert is_planned(worst, planned(made, None, True))
@@ -256,7 +257,7 @@ def test_the_worst_change_of_mixed_cells_by_several_rows_is_bounded(
     if sizes == (5, 5) and limits[0] > 2 and not is_thorough():
         return  # half of the time of all cases
     made = step(sizes, axes)
-    worst = bound_worst_change(made, privacy(limits, replaced))
+    worst = bound_step_change(made, privacy(limits, replaced))
     changed = changes(made, limits, replaced)
     l1, l2_squared = norms(changed)
     assert l1 <= worst.l1
@@ -288,7 +289,7 @@ def test_all_pairs_of_axes_are_bounded(first: int, second: int, replaced: bool) 
     for limits in (None, (1, 1, 1), (2, 2, 2)):
         if limits == (2, 2, 2) and size * other_size > 9:
             continue
-        worst = bound_worst_change(made, privacy(limits, replaced))
+        worst = bound_step_change(made, privacy(limits, replaced))
         stated = planned(made, limits, replaced)
         l1, l2_squared = norms(changes(made, limits, replaced))
         assert l1 <= min(worst.l1, stated.l1)
@@ -302,7 +303,7 @@ def test_all_pairs_of_axes_are_bounded(first: int, second: int, replaced: bool) 
 def test_two_axes_of_any_matrices_are_bounded(replaced: bool) -> None:
     """By the triangle inequality, where one unit replaces another."""
     made = step((3, 3), (TREE, RISING))
-    worst = bound_worst_change(made, privacy(None, replaced))
+    worst = bound_step_change(made, privacy(None, replaced))
     l1, l2_squared = norms(changes(made, None, replaced))
     assert l1 <= worst.l1
     assert l2_squared <= worst.shift.l2_squared
@@ -315,9 +316,9 @@ def test_a_matrix_with_too_many_pairs_is_bounded() -> None:
     column = tuple(range(labels, 0, -1))
     made = step((labels,), (AxisMatrix(AxisKind.RUNNING, (column,)),))
     first = sum(column), sum(entry * entry for entry in column)
-    worst = bound_worst_change(made, privacy(None, True))
+    worst = bound_step_change(made, privacy(None, True))
     assert (worst.l1, worst.shift.l2_squared) == (2 * first[0], 4 * first[1])
-    worst = bound_worst_change(made, privacy(None, False))
+    worst = bound_step_change(made, privacy(None, False))
     assert (worst.l1, worst.shift.l2_squared) == first
 
 
@@ -336,7 +337,7 @@ def test_the_worst_change_of_conditions_is_attained(
     conditions: int, sizes: tuple[int, ...], limits: tuple[int, int, int] | None, replaced: bool
 ) -> None:
     made = step(sizes, conditions=conditions)
-    worst = bound_worst_change(made, privacy(limits, replaced))
+    worst = bound_step_change(made, privacy(limits, replaced))
     changed = changes(made, limits, replaced)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert holds_all(worst, changed)
@@ -376,7 +377,7 @@ def test_conditions_with_any_factors_are_bounded_by_what_a_row_adds(
 ) -> None:
     """Attained, as integers share no condition: also where a row can only add, or be missing."""
     made = step(sizes, conditions=len(factors[0]) - 1, closed=closed, factors=factors)
-    worst = bound_worst_change(made, privacy(limits, replaced))
+    worst = bound_step_change(made, privacy(limits, replaced))
     changed = changes(made, limits, replaced)
     assert norms(changed) == (worst.l1, worst.shift.l2_squared)
     assert holds_all(worst, changed)
@@ -384,7 +385,7 @@ def test_conditions_with_any_factors_are_bounded_by_what_a_row_adds(
 
 def test_a_thousand_conditions_are_counted() -> None:
     made = step((), conditions=1000)
-    worst = bound_worst_change(made, privacy(None, False))
+    worst = bound_step_change(made, privacy(None, False))
     assert (worst.l1, worst.shift.l2_squared, worst.shift.coordinates) == (1000, 1000, 1000)
-    worst = bound_worst_change(made, privacy(None, True))
+    worst = bound_step_change(made, privacy(None, True))
     assert (worst.l1, worst.shift.l2_squared, worst.shift.coordinates) == (2000, 4000, 1000)

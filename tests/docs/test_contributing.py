@@ -145,11 +145,11 @@ def test_the_statistic(site: Path, tmp_path: Path) -> None:
     assert "E702" in said  # it is not defined to certification
     assert '"description": "how many are in a pack"' in said
 
-    definitions = site / "dprelease" / "kernel" / "certify" / "definitions.py"
+    definitions = site.joinpath("dprelease", "kernel", "chapters", "figures", "definitions.py")
     add_text(
         definitions,
         "",
-        EXAMPLES["an entry of DEFINITIONS in dprelease/kernel/certify/definitions.py"],
+        EXAMPLES["an entry of DEFINITIONS in dprelease/kernel/chapters/figures/definitions.py"],
     )
     said = execute(
         site,

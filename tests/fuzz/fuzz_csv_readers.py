@@ -31,12 +31,14 @@ from oracle import engine as reference  # noqa: E402
 
 from dprelease.engines.duckdb.duckdb_errors import Stream  # noqa: E402
 from dprelease.engines.duckdb.duckdb_session import open_session  # noqa: E402
+from dprelease.engines.duckdb.field_reader import read_stream  # noqa: E402
 from dprelease.engines.duckdb.group_keys import put_labels  # noqa: E402
-from dprelease.engines.duckdb.typed_rows import Fields, build_rows  # noqa: E402
+from dprelease.engines.duckdb.typed_rows import build_rows  # noqa: E402
 from dprelease.expressions.sqltext import col, literal  # noqa: E402
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Source  # noqa: E402
 from dprelease.sources.csv.csv_source import SOURCE, CsvTable  # noqa: E402
 from dprelease.sources.shared.read_share import UNTOLD  # noqa: E402
+from dprelease.sources.shared.record_stream import Fields  # noqa: E402
 
 # Lines of a file, and how many of them are damaged.
 SIZES = ((4000, 0.0), (4000, 0.0), (400, 0.01), (30, 0.5))
@@ -111,7 +113,7 @@ def by_care(connection: Any, asked: Asked) -> Found:
     """The records by the careful reader."""
     records = asked.table.stream()
     with closing(connection.cursor()) as cursor:
-        records.read_by(cursor, Stream()).renew({}, None)
+        read_stream(records, cursor, Stream()).renew({}, None)
         return by_statement(cursor, asked, records.fields)
 
 

@@ -29,7 +29,7 @@ from dprelease.model import (
     RecordRequest,
     Source,
 )
-from dprelease.sources import source_format
+from dprelease.sources.shared import source_format
 from dprelease.sources.shared.data_failures import (
     Share,
     build_lost_failure,

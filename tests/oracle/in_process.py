@@ -13,7 +13,7 @@ from dprelease.engines.spark.spark_messages import Message
 from dprelease.model import AggregateRequest, ExactTable
 from dprelease.sources.shared.data_failures import Share
 from dprelease.sources.shared.files import Split
-from dprelease.sources.source_format import Table
+from dprelease.sources.shared.source_format import Table
 
 
 class InProcess:

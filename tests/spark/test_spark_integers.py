@@ -44,7 +44,7 @@ from dprelease.model import (
 from dprelease.output.csv_table import write_csv
 from dprelease.sources.shared.data_failures import Share
 from dprelease.sources.shared.files import Split
-from dprelease.sources.source_format import Table
+from dprelease.sources.shared.source_format import Table
 
 ROOT = Path(__file__).resolve().parents[2]
 

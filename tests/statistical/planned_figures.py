@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import binom
 
-from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.mechanisms import Choice, gaussian
 from dprelease.model import (
     Adjacency,

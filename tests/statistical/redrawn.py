@@ -9,9 +9,9 @@ from typing import Any
 
 from dprelease import load
 from dprelease.engines import get
-from dprelease.kernel.noise.entropy import Entropy
-from dprelease.kernel.privatize.aggregates import prepare, privatize
-from dprelease.kernel.privatize.engine_requests import build_jobs
+from dprelease.kernel.core.engine_requests import build_jobs
+from dprelease.kernel.core.entropy import Entropy
+from dprelease.kernel.privatization import prepare, privatize
 from dprelease.ledger.entries import Account, Run, State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation, build_terms

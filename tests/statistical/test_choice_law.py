@@ -16,14 +16,14 @@ from itertools import permutations
 import pytest
 from scipy.stats import binom, chi2
 
-from dprelease.kernel.noise.selection.exponential import (
+from dprelease.kernel.chapters.choices.choice_sampler import (
     Draw,
     choose,
     draw_exponential,
     draw_permute_and_flip,
     select_in_turn,
 )
-from dprelease.kernel.noise.selection.weights import WeightBuckets
+from dprelease.kernel.chapters.choices.weights import WeightBuckets
 
 ALARM = 1e-6
 DRAWS = 5000

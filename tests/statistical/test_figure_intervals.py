@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.model import (
     Adjacency,
     Column,

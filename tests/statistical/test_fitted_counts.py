@@ -15,7 +15,7 @@ from scipy.stats import binom
 
 from dprelease.combination.combined_figures import Published
 from dprelease.combination.combined_intervals import mean_interval
-from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.intervals.combined_noise import (
     Part,

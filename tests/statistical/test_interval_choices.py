@@ -24,7 +24,7 @@ from planned_figures import (
     step_of,
 )
 
-from dprelease.kernel.noise.selection.exponential import (
+from dprelease.kernel.chapters.choices.choice_sampler import (
     draw_exponential,
     draw_permute_and_flip,
     select_in_turn,

@@ -12,8 +12,8 @@ from builders import spec
 from planned_figures import law_of
 
 import dprelease
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.privatize.mixed_cells import mix_cells
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.chapters.strategies.mixed_cells import mix_cells
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.intervals.long_sums import bound_quantile_per_length
 from dprelease.statistics.statistic_registry import get_statistic

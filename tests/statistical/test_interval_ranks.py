@@ -22,7 +22,7 @@ from planned_figures import (
     step_of,
 )
 
-from dprelease.kernel.noise.selection.quantiles import count_slots
+from dprelease.kernel.chapters.choices.quantile_sampler import count_slots
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model import NoiseFamily, QuantileScheme, QuantileStep, Step

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_name
 
-from dprelease.kernel.noise.distributions.laws import find_halfwidth
+from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
-from dprelease.planning.key_selection import choose_selection
+from dprelease.planning.solve import choose_selection
 from dprelease.planning.steps import Draft
 from dprelease.statistics.shared.statistic import Neighbours
 from dprelease.statistics.statistic_registry import get_statistic

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.model import (
     Adjacency,
     Column,

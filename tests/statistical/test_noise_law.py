@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dprelease.kernel.noise.additive.sample import draw_discrete_gaussian, draw_discrete_laplace
-from dprelease.kernel.noise.additive.vectorized import draw_lanes
+from dprelease.kernel.chapters.many_draws.vectorized import draw_lanes
+from dprelease.kernel.core.sample import draw_discrete_gaussian, draw_discrete_laplace
 from dprelease.model import Noise, NoiseFamily
 
 CAUGHT = 1e-9
@@ -222,7 +222,7 @@ def test_a_wrong_digit_is_caught(noise: Noise, wrong: str, monkeypatch: pytest.M
     """The decomposition of wide laws with one thing wrong each."""
     if wrong == "no thinning":
         monkeypatch.setattr(
-            "dprelease.kernel.noise.additive.vectorized.keep_lanes",
+            "dprelease.kernel.chapters.many_draws.vectorized.keep_lanes",
             lambda low, high, exponent, entropy: np.ones(low.size, dtype=bool),
         )
     drawn = draw_lanes(noise, 4_000_000, Hashed(f"digit {noise}"))

@@ -21,9 +21,9 @@ from scipy.stats import binom, chi2
 
 from dprelease import load
 from dprelease.engines import get
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import Job, build_jobs
+from dprelease.kernel.certification import certify
+from dprelease.kernel.core.engine_requests import Job, build_jobs
+from dprelease.kernel.privatization import privatize
 from dprelease.model import ExactTable, Step
 from dprelease.planning.planner import make_plan
 

@@ -19,8 +19,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dprelease.kernel.noise.selection import weights as buckets
-from dprelease.kernel.noise.selection.quantiles import Grid, cut, find_part, gather, release, select
+from dprelease.kernel.chapters.choices import weights as buckets
+from dprelease.kernel.chapters.choices.quantile_sampler import (
+    Grid,
+    cut,
+    find_part,
+    gather,
+    release,
+    select,
+)
 from dprelease.mechanisms.quantile_error import rank_halfwidth
 from dprelease.mechanisms.quantiles import plan_levels
 from dprelease.model.plans import QuantileScheme

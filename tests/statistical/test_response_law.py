@@ -17,8 +17,8 @@ import pytest
 from record_laws import window_of_ratio
 from scipy.stats import chi2
 
-from dprelease.kernel.noise.local import subset_selection as subsets
-from dprelease.kernel.noise.local.respond import respond
+from dprelease.kernel.chapters.record_tables import subset_selection as subsets
+from dprelease.kernel.chapters.record_tables.respond import respond
 from dprelease.model import Grid
 from dprelease.model.record_tables import LaplaceLaw, SubsetLaw, Window, WindowLaw
 

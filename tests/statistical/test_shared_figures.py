@@ -16,7 +16,7 @@ from planned_figures import ALARM, Floats
 from scipy.stats import binom
 
 import dprelease
-from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.model import MeasureKind, NoisyTable, Step
 from dprelease.release.plan import ReleasePlan
 from dprelease.statistics.read_release import build_columns

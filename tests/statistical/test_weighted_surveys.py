@@ -19,9 +19,9 @@ import numpy.typing as npt
 import pytest
 
 from dprelease import engines, load
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.privatize.aggregates import privatize
-from dprelease.kernel.privatize.engine_requests import build_jobs
+from dprelease.kernel.certification import certify
+from dprelease.kernel.core.engine_requests import build_jobs
+from dprelease.kernel.privatization import privatize
 from dprelease.model import NoisyTable, Plan
 from dprelease.planning.planner import make_plan
 from dprelease.statistics.read_release import build_columns
@@ -128,7 +128,7 @@ def released(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Plan, dict[str, Floats], list[Truth]]:
     """The plan, every published column of each run and region, and the truth."""
-    from dprelease.kernel.noise.entropy import SystemEntropy
+    from dprelease.kernel.core.entropy import SystemEntropy
 
     path = tmp_path_factory.mktemp("survey") / "survey.csv"
     people = survey(path)

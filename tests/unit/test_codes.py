@@ -35,7 +35,7 @@ RANGES = {
     "E4": ("engines", "sources"),
     "E5": ("engines", "sources", "cli.run_command", "release.single_draw", "release.run"),
     "E6": ("ledger", "release.payload", "local.table_store"),
-    "E7": ("cli.guard", "kernel.certify"),
+    "E7": ("cli.guard", "kernel.core.certify"),
     "E8": (
         "output",
         "release.rehearse",

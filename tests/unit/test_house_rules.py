@@ -33,15 +33,17 @@ from dprelease.sources.source_registry import SOURCES
 # compute a record's value before it is put on the grid; the calibration in privacy/ and planning/,
 # which searches with floats and then proves what it found with exact bounds.
 EXACT = (
-    "kernel/certify",
-    "kernel/privatize",
-    "kernel/noise/additive",
-    "kernel/noise/distributions/interval_arithmetic.py",
-    "kernel/noise/distributions/tails.py",
-    "kernel/noise/entropy.py",
-    "kernel/noise/local",
-    "kernel/noise/selection",
-    "kernel/noise/uniforms.py",
+    "kernel/certification.py",
+    "kernel/chapters/choices",
+    "kernel/chapters/figures",
+    "kernel/chapters/many_draws",
+    "kernel/chapters/private_keys",
+    "kernel/chapters/record_tables",
+    "kernel/chapters/strategies",
+    "kernel/core",
+    "kernel/distributions/intervals.py",
+    "kernel/distributions/tails.py",
+    "kernel/privatization.py",
     "ledger",
     "mechanisms",
     "model",
@@ -52,9 +54,16 @@ EXACT = (
 FOR_PEOPLE = {
     "ledger/store.py:WAIT",
     "statistics/ratio.py:compute_halfwidth_at",
-    "statistics/shared/three_sums.py:compute_halfwidth_at",
-    "statistics/shared/three_sums.py:mean_half",
+    "statistics/spread.py:compute_halfwidth_at",
+    "statistics/spread.py:mean_half",
     "statistics/shared/two_sums.py:compute_halfwidth_at",
+}
+# A float picks where a bound is taken; the bound itself is exact.
+PICKED_BY_FLOATS = {
+    "kernel/core/additive_loss.py:_log",
+    "kernel/core/additive_loss.py:find_stationary_order",
+    "kernel/core/additive_loss.py:bound_zcdp_delta",
+    "kernel/core/numerics.py:enclose_ln",
 }
 FLOAT_FUNCTIONS = {"exp", "log", "log1p", "expm1", "sqrt", "pow", "fsum", "erf", "erfc"}
 
@@ -126,7 +135,7 @@ def test_only_the_lazy_doors_import_by_name() -> None:
         "__init__.py",
         "cli/app.py",
         "engines/__init__.py",
-        "sources/source_format.py",
+        "sources/shared/source_format.py",
         "release/needed_modules.py",
         "reports/report_formats.py",
     }
@@ -147,8 +156,7 @@ def test_no_float_on_the_privacy_path() -> None:
         if any(name_of(file) == path or name_of(file).startswith(f"{path}/") for path in EXACT)
     ]
     used = {complaint.rsplit(": ", 1)[0] for complaint in found(floats, exact)}
-    assert used - FOR_PEOPLE == set()
-    assert FOR_PEOPLE - used == set()
+    assert used == FOR_PEOPLE | PICKED_BY_FLOATS
 
 
 def test_nothing_is_left_to_do() -> None:

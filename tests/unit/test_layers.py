@@ -6,13 +6,17 @@ randomness, and ``certify`` shares no code with the planner that it checks.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 
 import pytest
-from product_source import modules, nodes, parsed
+from product_source import FILES, modules, nodes, parsed
+
+import dprelease
 
 API = "dprelease"
+CORE, CERTIFIER = "dprelease.kernel.core", "dprelease.kernel.certification"
 
 MODEL, ERRORS = "dprelease.model", "dprelease.errors"
 LANGUAGE = "dprelease.language"
@@ -20,7 +24,7 @@ REPORT_FORMAT = "dprelease.report_format"
 VOCABULARY = (MODEL, ERRORS, REPORT_FORMAT)
 
 # Layer -> what it may import of the package besides itself. A module belongs to the layer with
-# the longest name that fits, so "dprelease.kernel.noise.distributions.laws" has a rule of its own.
+# the longest name that fits, so "dprelease.kernel.distributions.laws" has a rule of its own.
 # An import is allowed when its target is one of the names listed, or lies below one. The bare
 # package is the public API, and allowed only where it is listed.
 LAYERS: dict[str, tuple[str, ...]] = {
@@ -32,14 +36,49 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # Sentences of reports, and their catalogues.
     LANGUAGE: (MODEL,),
     # What a privacy reviewer must trust. It imports the vocabulary and a stream in a thread.
-    "dprelease.kernel.noise.distributions": VOCABULARY,
-    "dprelease.kernel.noise": (*VOCABULARY, "dprelease.kernel.noise.distributions"),
-    "dprelease.kernel.verify": VOCABULARY,
-    "dprelease.kernel.certify": (*VOCABULARY, "dprelease.kernel.verify"),
-    "dprelease.kernel.privatize": (
+    "dprelease.kernel.core": VOCABULARY,
+    "dprelease.kernel.distributions": VOCABULARY,
+    "dprelease.kernel.chapters.many_draws": (
+        *VOCABULARY,
+        "dprelease.kernel.core",
+        "dprelease.kernel.distributions",
+    ),
+    "dprelease.kernel.chapters.strategies": (*VOCABULARY, "dprelease.kernel.core"),
+    "dprelease.kernel.chapters.private_keys": (*VOCABULARY, "dprelease.kernel.core"),
+    "dprelease.kernel.chapters.figures": (
+        *VOCABULARY,
+        "dprelease.kernel.chapters.strategies",
+        "dprelease.kernel.core",
+    ),
+    "dprelease.kernel.chapters.choices": (
+        *VOCABULARY,
+        "dprelease.kernel.chapters.many_draws.uniforms",
+        "dprelease.kernel.core",
+        "dprelease.kernel.distributions",
+    ),
+    "dprelease.kernel.chapters.record_tables": (
         *VOCABULARY,
         "dprelease.files.prefetch",
-        "dprelease.kernel.noise",
+        "dprelease.kernel.chapters.many_draws",
+        "dprelease.kernel.core",
+    ),
+    "dprelease.kernel.chapters.composition": (
+        *VOCABULARY,
+        "dprelease.kernel.chapters.choices.choice_rules",
+        "dprelease.kernel.chapters.strategies",
+        "dprelease.kernel.core",
+    ),
+    "dprelease.kernel.chapters": (),
+    # The core with all chapters: of a plan, and of exact figures.
+    "dprelease.kernel.certification": (
+        *VOCABULARY,
+        "dprelease.kernel.chapters",
+        "dprelease.kernel.core",
+    ),
+    "dprelease.kernel.privatization": (
+        *VOCABULARY,
+        "dprelease.kernel.chapters",
+        "dprelease.kernel.core",
     ),
     "dprelease.kernel": (),
     # What never sees a row, an exact figure or randomness.
@@ -47,16 +86,16 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.privacy": VOCABULARY,
     "dprelease.mechanisms": (
         *VOCABULARY,
-        "dprelease.kernel.noise.distributions",
+        "dprelease.kernel.distributions",
         "dprelease.privacy",
     ),
     "dprelease.postprocess.intervals": (
         *VOCABULARY,
-        "dprelease.kernel.noise.distributions",
+        "dprelease.kernel.distributions",
     ),
     "dprelease.statistics": (
         *VOCABULARY,
-        "dprelease.kernel.noise.distributions",
+        "dprelease.kernel.distributions",
         "dprelease.mechanisms",
         "dprelease.postprocess.intervals",
         "dprelease.privacy.curve_matrices",
@@ -100,14 +139,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.atomic",
         "dprelease.files.prefetch",
         "dprelease.files.system",
-        "dprelease.kernel.noise.distributions",
+        "dprelease.kernel.distributions",
         "dprelease.output",
         "dprelease.postprocess.intervals.fixed_point",
         "dprelease.privacy",
     ),
     "dprelease.planning": (
         *VOCABULARY,
-        "dprelease.kernel.noise.distributions",
+        "dprelease.kernel.distributions",
         "dprelease.local.calibrate",
         "dprelease.local.answer_cells",  # whether answers can be written
         "dprelease.mechanisms",
@@ -200,7 +239,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
     # A plan with its second opinion; no engine, no randomness.
     "dprelease.release.plan": (
         *VOCABULARY,
-        "dprelease.kernel.certify.certify",
+        "dprelease.kernel.certification",
+        "dprelease.kernel.core.certify",
         "dprelease.planning",
         "dprelease.privacy.composition",
         "dprelease.reports",
@@ -247,9 +287,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.atomic",
         "dprelease.files.prefetch",
         "dprelease.files.system",
-        "dprelease.kernel.noise.entropy",
-        "dprelease.kernel.privatize.engine_requests",
-        "dprelease.kernel.privatize.record_tables",
+        "dprelease.kernel.core.entropy",
+        "dprelease.kernel.core.engine_requests",
+        "dprelease.kernel.chapters.record_tables.record_draws",
         "dprelease.local",
         "dprelease.output",
         "dprelease.release.payload",
@@ -258,9 +298,9 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.run": (
         *VOCABULARY,
         "dprelease.engines",
-        "dprelease.kernel.certify.certify",
-        "dprelease.kernel.noise.entropy",
-        "dprelease.kernel.privatize",
+        "dprelease.kernel.certification",
+        "dprelease.kernel.core",
+        "dprelease.kernel.privatization",
         "dprelease.ledger",
         "dprelease.local.table_store",
         "dprelease.output",
@@ -272,13 +312,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.release.made_up_table": (
         *VOCABULARY,
         "dprelease.expressions",
-        "dprelease.kernel.privatize.engine_requests",
+        "dprelease.kernel.core.engine_requests",
     ),
     "dprelease.release.rehearse": (
         *VOCABULARY,
         LANGUAGE,
         "dprelease.engines",
-        "dprelease.kernel.noise.entropy",
+        "dprelease.kernel.core.entropy",
         "dprelease.output.released_tables",
         "dprelease.release",
         "dprelease.sources.shared.data_failures",
@@ -329,7 +369,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     API: (
         *VOCABULARY,
         "dprelease.comparison.compared_specs",
-        "dprelease.kernel.noise.entropy",  # the type of what tests hand over
+        "dprelease.kernel.core.entropy",  # the type of what tests hand over
         "dprelease.release.budget_status",
         "dprelease.release.plan",
         "dprelease.release.progress",
@@ -368,7 +408,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "dprelease.__main__": ("dprelease.cli",),
 }
 
-SAMPLERS = ("dprelease.kernel.noise.entropy", "dprelease.kernel.noise.additive.sample")
+SAMPLERS = ("dprelease.kernel.core.entropy", "dprelease.kernel.core.sample")
 # The command line imports its commands by name, one when it is asked for: see test_house_rules.
 PIPELINE = {
     "dprelease.release.run",
@@ -383,8 +423,12 @@ ROOMS_WITH_ROWS = ("dprelease.engines", "dprelease.sources")
 MAY_REACH_ROWS = {*PIPELINE, *ROOMS_WITH_ROWS}
 MAY_REACH_SAMPLERS = {
     *PIPELINE,
-    "dprelease.kernel.noise",
-    "dprelease.kernel.privatize",
+    "dprelease.kernel.chapters.choices",
+    "dprelease.kernel.chapters.many_draws",
+    "dprelease.kernel.chapters.private_keys",
+    "dprelease.kernel.chapters.record_tables",
+    "dprelease.kernel.core",
+    "dprelease.kernel.privatization",
     "dprelease.release.record_release",
 }
 
@@ -482,6 +526,24 @@ def circles(modules: Mapping[str, str]) -> list[set[str]]:
     return [set(circle & set(modules)) for circle in found]
 
 
+def folder_of(module: str, modules: Mapping[str, str]) -> str:
+    """The folder that a module's file is in; a file beside ``__init__`` at the top is its own."""
+    is_package = any(name.startswith(f"{module}.") for name in modules)
+    folder = module if is_package else module.rpartition(".")[0]
+    return module if folder == API else folder
+
+
+def mutual_folders(modules: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Pairs of folders of which each imports the other. The public API belongs to none."""
+    pairs = {
+        (folder_of(module, modules), folder_of(target, modules))
+        for module, source in modules.items()
+        for target in imports(module, source, modules)
+        if API not in {module, target}
+    }
+    return {(one, other) for one, other in pairs if one < other and (other, one) in pairs}
+
+
 def in_layer(layer: str, modules: Mapping[str, str]) -> list[str]:
     return [module for module in modules if layer_of(module) == layer]
 
@@ -533,23 +595,67 @@ def test_only_privatize_and_the_pipeline_reach_randomness() -> None:
     assert reaching == MAY_REACH_SAMPLERS
 
 
+def test_certification_reaches_no_randomness() -> None:
+    modules = sources()
+    reached = reach(CERTIFIER, modules)
+    assert reached & {*SAMPLERS, "dprelease.kernel.privatization"} == set()
+
+
 def test_planner_and_certifier_share_no_code() -> None:
     modules = sources()
-    planner, certifier = (
-        set().union(*(reach(module, modules) for module in in_layer(layer, modules)))
-        for layer in ("dprelease.planning", "dprelease.kernel.certify")
+    planner = set().union(
+        *(reach(module, modules) for module in in_layer("dprelease.planning", modules))
     )
+    certifier = reach(CERTIFIER, modules)
     common = {module for module in planner & certifier if not below(module, MODEL)}
     assert common <= COMMON_TO_PLANNER_AND_CERTIFIER
     assert planner
     assert certifier
 
 
+def test_the_core_of_the_kernel_imports_the_vocabulary_and_itself_only() -> None:
+    """It can be read by itself: not even through others does it reach anything else."""
+    modules = sources()
+    core = [module for module in modules if below(module, CORE)]
+    reached = set().union(*(reach(module, modules) for module in core))
+    assert len(core) > 10
+    assert {
+        name for name in reached if not any(below(name, x) for x in (CORE, *VOCABULARY))
+    } == set()
+
+
+def test_no_two_folders_import_each_other() -> None:
+    assert mutual_folders(sources()) == set()
+
+
+def test_folders_that_import_each_other_are_seen() -> None:
+    modules = {
+        "dprelease.a": "",
+        "dprelease.a.one": "from dprelease.b.two import x",
+        "dprelease.b": "",
+        "dprelease.b.two": "",
+        "dprelease.b.three": "def late():\n    from dprelease.a import one",
+    }
+    assert mutual_folders(modules) == {("dprelease.a", "dprelease.b")}
+
+
+def test_no_two_files_have_one_name() -> None:
+    """A search by file name finds one."""
+    names = Counter(file.name for file in FILES if file.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_folder_has_the_name_of_a_public_function() -> None:
+    """Or the folder would take the function's place when it is imported."""
+    folders = {name.split(".")[1] for name in sources() if name.count(".") > 1}
+    assert folders & set(dprelease.__all__) == set()
+
+
 def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
     modules = sources()
     taken = {
         alias.name
-        for module in reach("dprelease.kernel.certify.certify", modules)
+        for module in reach(CERTIFIER, modules)
         for node in nodes(parsed(modules[module]))
         if isinstance(node, ast.ImportFrom) and node.module == "dprelease.model.shift"
         for alias in node.names
@@ -563,8 +669,8 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
     [
         (
             "dprelease.engines.late",
-            "def draw():\n    from dprelease.kernel.noise import entropy\n",
-            "dprelease.engines.late imports dprelease.kernel.noise.entropy",
+            "def draw():\n    from dprelease.kernel.core import entropy\n",
+            "dprelease.engines.late imports dprelease.kernel.core.entropy",
         ),
         (
             "dprelease.reports.facts.release_facts",
@@ -572,15 +678,14 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
             "dprelease.reports.facts.release_facts imports dprelease.engines",
         ),
         (
-            "dprelease.kernel.noise.distributions.laws",
-            "from ..additive.sample import sample",
-            "dprelease.kernel.noise.distributions.laws imports "
-            "dprelease.kernel.noise.additive.sample",
+            "dprelease.kernel.distributions.laws",
+            "from ..core.sample import draw_each",
+            "dprelease.kernel.distributions.laws imports dprelease.kernel.core.sample",
         ),
         (
-            "dprelease.kernel.certify.certify",
+            "dprelease.kernel.core.certify",
             "from dprelease.statistics.statistic_registry import statistic_of",
-            "dprelease.kernel.certify.certify imports dprelease.statistics.statistic_registry",
+            "dprelease.kernel.core.certify imports dprelease.statistics.statistic_registry",
         ),
         ("dprelease.model", "import dprelease", "dprelease.model imports dprelease"),
         ("dprelease.utils", "", "dprelease.utils is in no layer"),
@@ -588,7 +693,7 @@ def test_the_certifier_takes_only_the_type_of_a_shift() -> None:
 )
 def test_a_bad_import_is_caught(module: str, source: str, complaint: str) -> None:
     others = dict.fromkeys(
-        ("dprelease.kernel.noise.entropy", "dprelease.kernel.noise.additive.sample",
+        ("dprelease.kernel.core.entropy", "dprelease.kernel.core.sample",
          "dprelease.engines", "dprelease.statistics.statistic_registry"), "",
     )  # fmt: skip
     assert violations({**others, module: source}) == [complaint]

@@ -25,7 +25,7 @@ from dprelease.model import (
 from dprelease.sources.shared.data_failures import Share
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
 from dprelease.sources.shared.request_content import count_held_integers
-from dprelease.sources.source_format import LaidOut, Table, lay_out
+from dprelease.sources.shared.source_format import LaidOut, Table, lay_out
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -109,6 +109,7 @@ def read_fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD
 def read_carefully(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer:
     """The answer from a stream of records, which is opened anew for each statement."""
     from dprelease.engines.duckdb.execute import compute_exact_answer
+    from dprelease.engines.duckdb.field_reader import read_stream
 
     stream = Stream()
     with (
@@ -116,4 +117,4 @@ def read_carefully(request: AggregateRequest, table: Table, share: ReadShare = U
         _open_session(request, ()) as connection,
         stream.raise_cause(),
     ):
-        return compute_exact_answer(request, records.read_by(connection, stream, share))
+        return compute_exact_answer(request, read_stream(records, connection, stream, share))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dprelease.engines.duckdb.duckdb_engine import DuckDB
-from dprelease.sources.frame import HandedOver
+from dprelease.sources.frame.frame_source import HandedOver
 
 
 def build_engine(table: object) -> DuckDB:

@@ -18,9 +18,10 @@ from dprelease.engines.duckdb.bound_by_arrays import Packing
 from dprelease.engines.duckdb.duckdb_session import get_memory_limit
 from dprelease.engines.duckdb.field_reader import FieldReader
 from dprelease.engines.duckdb.record_cells import locate
-from dprelease.engines.duckdb.typed_rows import Fields, Rows, read_unit
+from dprelease.engines.duckdb.typed_rows import Rows, read_unit
 from dprelease.expressions.sqltext import COUNT_ALL, STAR, Sql, call, col
 from dprelease.model import AggregateRequest
+from dprelease.sources.shared.record_stream import Fields
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from dprelease.engines.duckdb.bound_by_arrays import plan_packing
 from dprelease.engines.duckdb.duckdb_errors import Stream, translate_after_charge
 from dprelease.engines.duckdb.duckdb_session import ROOM_FOR_UNITS, open_session
 from dprelease.engines.duckdb.execute import BOUNDED, sample_units
-from dprelease.engines.duckdb.field_reader import RECORDS, FieldReader, measure_progress
+from dprelease.engines.duckdb.field_reader import FieldReader, measure_progress, read_stream
 from dprelease.engines.duckdb.group_keys import find_label, look_up, put_labels
 from dprelease.engines.duckdb.hash_parts import (
     Part,
@@ -34,13 +34,14 @@ from dprelease.engines.duckdb.hash_parts import (
 )
 from dprelease.engines.duckdb.measures import count_joined_at_once
 from dprelease.engines.duckdb.record_cells import locate
-from dprelease.engines.duckdb.typed_rows import Fields, Rows, build_rows
+from dprelease.engines.duckdb.typed_rows import Rows, build_rows
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, col, drop
 from dprelease.model import Grid, Group, Quantity, RecordRequest
 from dprelease.sources.shared.data_failures import build_lost_failure, build_memory_failure
 from dprelease.sources.shared.read_share import UNTOLD, ReadShare
+from dprelease.sources.shared.record_stream import RECORDS, Fields
 from dprelease.sources.shared.request_content import NO_LABEL, build_aggregate
-from dprelease.sources.source_format import LaidOut, Table, lay_out
+from dprelease.sources.shared.source_format import LaidOut, Table, lay_out
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -118,7 +119,7 @@ def read_carefully(
         put_labels(connection, build_aggregate(request).groups)
         if bounded:
             yield from BoundedCodes(
-                request, source.read_by(connection, stream, share)
+                request, read_stream(source, connection, stream, share)
             ).iter_batches()
             return
         query = select_codes(request, encode_records(request, source.fields).relation)

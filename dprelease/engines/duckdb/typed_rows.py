@@ -57,6 +57,7 @@ from dprelease.model import (
     Quantity,
 )
 from dprelease.sources.shared.data_failures import list_derived_columns, list_read_columns
+from dprelease.sources.shared.record_stream import Fields
 from dprelease.sources.shared.request_content import collect_content, compute_scale
 from dprelease.sources.shared.text_values import parse_number, parse_value
 
@@ -180,22 +181,6 @@ def format_unit(column: InputColumn, physical: str | None) -> Sql:
 def format_bits(value: Sql) -> Sql:
     """The text of a number as a DOUBLE."""
     return value.cast("DOUBLE").cast("BIT").cast("VARCHAR")
-
-
-class Fields(Struct, frozen=True):
-    """A table of raw columns: what to select from, the SQL of each column, and its DuckDB type.
-
-    Columns without a type are texts of a CSV file in the ``dialect``. By those of texts that are
-    wanted ``as_they_stand`` rows are grouped before they become keys. Typed texts of more bytes
-    than the ``longest`` mean null, unless the reader has seen to that.
-    """
-
-    relation: Sql
-    columns: Mapping[str, Sql]
-    types: Mapping[str, str]
-    dialect: Dialect = field(default_factory=Dialect)
-    as_they_stand: frozenset[str] = frozenset()
-    longest: int | None = None
 
 
 class Rows(Struct, frozen=True):

@@ -36,7 +36,7 @@ from dprelease.sources.shared.data_failures import (
 )
 from dprelease.sources.shared.read_share import ReadShare
 from dprelease.sources.shared.request_content import count_held_integers, find_distinct_places
-from dprelease.sources.source_format import Table, lay_out
+from dprelease.sources.shared.source_format import Table, lay_out
 
 PARTITION = 1 << 26  # bytes of the table for each partition of a shuffle
 BUCKETS = 4  # for each partition: a hash deals them, and would deal few unevenly

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dprelease.sources.shared.files import Split
-from dprelease.sources.source_format import Table
+from dprelease.sources.shared.source_format import Table
 
 SMALLEST, LARGEST = 1 << 25, 1 << 27  # bytes of a split; a task costs some 60 ms by itself
 WANTED = 64  # splits of a table that is neither small nor large

@@ -26,7 +26,7 @@ from msgspec.structs import replace
 from dprelease.engines.duckdb.duckdb_errors import Stream, translate_after_charge
 from dprelease.engines.duckdb.duckdb_session import open_session
 from dprelease.engines.duckdb.execute import Execution
-from dprelease.engines.duckdb.field_reader import RECORDS, FieldReader, RecordStream
+from dprelease.engines.duckdb.field_reader import FieldReader, read_stream
 from dprelease.engines.duckdb.group_keys import put_labels
 from dprelease.engines.duckdb.hash_parts import Part, run_in_parts
 from dprelease.engines.duckdb.measures import count_joined_at_once, merge_alike_rows, sum_measures
@@ -49,12 +49,13 @@ from dprelease.expressions.sqltext import STAR, Sql, call, col, literal
 from dprelease.model import AggregateRequest, Measure
 from dprelease.sources.shared.data_failures import build_data_failure, build_memory_failure
 from dprelease.sources.shared.files import Split
+from dprelease.sources.shared.record_stream import RECORDS, RecordStream
 from dprelease.sources.shared.request_content import (
     count_held_integers,
     find_additive_places,
     find_distinct_places,
 )
-from dprelease.sources.source_format import Table
+from dprelease.sources.shared.source_format import Table
 
 LARGEST = 1 << 30  # bytes of rows that a task holds; with more there must be more buckets
 
@@ -266,7 +267,7 @@ def _open_reader(work: Work, records: RecordStream) -> Iterator[FieldReader]:
     stream = Stream()
     integers, joined = count_held_integers(work.request), count_joined_at_once(work.request)
     with open_session((), integers, threads=1, joined=joined) as connection, stream.raise_cause():
-        yield records.read_by(connection, stream)
+        yield read_stream(records, connection, stream)
 
 
 def _iter_batches(reader: FieldReader, query: Sql) -> Iterator[Any]:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dprelease.kernel.noise.distributions.laws import compute_noise_variance
+from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.model import Group, Noise, NoiseFamily, NoisyTable, OutputColumn, Plan, Read, Step
 from dprelease.model.sentences import Text, sentence
 from dprelease.postprocess.intervals.combined_noise import (

@@ -110,7 +110,7 @@ class RecordsHalfwidth(Fact, frozen=True, kw_only=True):
 
 
 class AnswerError(Fact, frozen=True, kw_only=True):
-    """What an answer errs; see ``record_tables.answer_error``."""
+    """What an answer errs; see ``table_facts.answer_error``."""
 
     of: Annotated[str, extend_schema(enum=["chance", "distance"])]
     expected: Annotated[Number, extend_schema(minimum=0)]

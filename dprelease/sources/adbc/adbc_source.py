@@ -14,8 +14,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from dprelease.engines.duckdb.field_reader import RECORDS, Columns, RecordStream
-from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.errors import Failure, InternalError
 from dprelease.expressions.sqltext import col
 from dprelease.model import Database, Dialect, InputColumn, Source
@@ -31,6 +29,7 @@ from dprelease.sources.adbc.postgresql import PostgreSQL
 from dprelease.sources.adbc.sqlite import SQLite
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split
+from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
 from dprelease.sources.source_registry import DRIVERS
 
 OF_DRIVERS: dict[str, Driver] = {"postgresql": PostgreSQL(), "sqlite": SQLite()}

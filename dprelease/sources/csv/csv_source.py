@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from dprelease.engines.duckdb.duckdb_session import escape_path
-from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
-from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import Sql, Value, array, call, col, option, struct
 from dprelease.files.packed import PACKED
 from dprelease.model import Dialect, InputColumn, Source
@@ -18,6 +16,7 @@ from dprelease.sources.shared.data_failures import list_read_columns
 from dprelease.sources.shared.files import Layout, Split, lay_out
 from dprelease.sources.shared.locations import find_packing, get_size
 from dprelease.sources.shared.read_share import ReadShare
+from dprelease.sources.shared.record_stream import RECORDS, Fields, RecordStream
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -9,14 +9,13 @@ from msgspec import Struct
 
 from dprelease.engines.duckdb.duckdb_errors import PARQUET_VALUES, is_of_class
 from dprelease.engines.duckdb.duckdb_session import escape_path
-from dprelease.engines.duckdb.field_reader import RECORDS, RecordStream
-from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import COUNT_ALL, Sql, array, call, col, is_in, literal, option
 from dprelease.model import InputColumn, Source
 from dprelease.sources.parquet.parquet_reader import open_table
 from dprelease.sources.parquet.parquet_schema import ParquetLayout, lay_out_parquet
 from dprelease.sources.shared.files import CELL_LIMIT, Split
 from dprelease.sources.shared.read_share import ReadShare
+from dprelease.sources.shared.record_stream import RECORDS, Fields, RecordStream
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

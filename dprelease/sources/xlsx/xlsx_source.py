@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
-from dprelease.engines.duckdb.field_reader import RECORDS, Columns, RecordStream
-from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.expressions.sqltext import col
 from dprelease.model import Dialect, InputColumn, Source
 from dprelease.sources.shared.column_names import find_places, suggest_name
 from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
 from dprelease.sources.shared.files import Split, resolve
 from dprelease.sources.shared.locations import get_size
+from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
 
 if TYPE_CHECKING:
     from dprelease.sources.xlsx.workbook import Parts, Row, Sheet

@@ -139,7 +139,7 @@ def _is_possible(noise: Noise, threshold: int, count: int, n: int, alpha: Fracti
 def _bound_tail(noise: Noise, value: int) -> tuple[Fraction, Fraction]:
     """Bound P(X >= value) from below and above."""
     # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.noise.distributions.laws import bound_tail
+    from dprelease.kernel.distributions.laws import bound_tail
 
     if value >= 1:
         return bound_tail(noise, value, _BITS)

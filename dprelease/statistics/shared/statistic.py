@@ -679,6 +679,6 @@ def bound_change(query: Query, neighbours: Neighbours, row: Row, *, outside: boo
 def compute_noise_halfwidth(noise: Noise, alpha: Fraction, draws: int | None = None) -> int:
     """Compute the half-width that noise, or a sum of draws, exceeds with at most chance alpha."""
     # Imported here for start-up: to load a spec needs no law.
-    from dprelease.kernel.noise.distributions.laws import find_halfwidth, sum_halfwidth
+    from dprelease.kernel.distributions.laws import find_halfwidth, sum_halfwidth
 
     return find_halfwidth(noise, alpha) if draws is None else sum_halfwidth(noise, draws, alpha)

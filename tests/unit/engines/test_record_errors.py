@@ -17,7 +17,6 @@ import pytest
 from oracle.engine import get
 
 from dprelease.engines.duckdb import hash_parts, record_codes
-from dprelease.engines.duckdb.typed_rows import Fields
 from dprelease.errors import ExitCode, Failure, InternalError
 from dprelease.expressions.sqltext import Sql
 from dprelease.model import (
@@ -33,6 +32,7 @@ from dprelease.model import (
 from dprelease.sources.csv import csv_reader, csv_source
 from dprelease.sources.csv import line_check as csv_scan
 from dprelease.sources.parquet import parquet_source
+from dprelease.sources.shared.record_stream import Fields
 
 SECRET = "canary-81c5"
 RIGHT, BUG = "right", "bug"

@@ -249,7 +249,7 @@ def test_the_versions_of_all_that_a_task_loads_are_compared(tmp_path: Path) -> N
     program = """
 import sys
 from dprelease.sources.shared.files import Split
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 from dprelease.engines.spark.spark_messages import DONE
 from dprelease.engines.spark.tasks import Work, read, list_versions
 from dprelease.model import AggregateRequest, ColumnType, InputColumn, Measure, MeasureKind, Source

@@ -8,7 +8,7 @@ import duckdb
 import pytest
 from oracle.values import text_record
 
-from dprelease.engines.duckdb.typed_rows import Fields, read_unit
+from dprelease.engines.duckdb.typed_rows import read_unit
 from dprelease.expressions.sqltext import col
 from dprelease.model import (
     AggregateRequest,
@@ -20,6 +20,7 @@ from dprelease.model import (
     Source,
 )
 from dprelease.model import ColumnType as T
+from dprelease.sources.shared.record_stream import Fields
 
 DEFAULT, COUNT = Dialect(), Measure(MeasureKind.RECORDS)
 MARKS = [(",", ""), (",", "."), (",", " "), (",", "\u202f"), (",", "_"), (".", ","), (".", "'")]

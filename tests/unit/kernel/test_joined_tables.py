@@ -8,9 +8,9 @@ import pytest
 import strategy_plans as plans
 from msgspec.structs import replace
 
-from dprelease.kernel.privatize import joined_tables
-from dprelease.kernel.privatize.engine_requests import build_jobs
-from dprelease.kernel.privatize.joined_tables import plan_joined_groups
+from dprelease.kernel.core import joined_tables
+from dprelease.kernel.core.engine_requests import build_jobs
+from dprelease.kernel.core.joined_tables import plan_joined_groups
 from dprelease.model import Form, Group, Measure, MeasureKind, Part, Plan, Step
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.kernel.privatize.joined_tables import add_up_cells
-from dprelease.kernel.privatize.mixed_cells import mix_cells
+from dprelease.kernel.chapters.strategies.mixed_cells import mix_cells
+from dprelease.kernel.core.joined_tables import add_up_cells
 from dprelease.model import CENTRED, EACH, AxisKind, AxisMatrix
 
 LARGE = 10**30

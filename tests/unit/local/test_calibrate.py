@@ -5,7 +5,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.kernel.verify.local_randomizers import is_law_confirmed
+from dprelease.kernel.chapters.record_tables.response_loss import is_law_confirmed
 from dprelease.local.calibrate import calibrate_response
 from dprelease.local.randomizers import window_response
 from dprelease.model import Grid

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease import Failure, load
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.total_loss import collect_events
-from dprelease.kernel.noise.distributions.laws import compute_noise_variance, find_halfwidth
+from dprelease.kernel.certification import certify
+from dprelease.kernel.chapters.composition.confirm import collect_events
+from dprelease.kernel.distributions.laws import compute_noise_variance, find_halfwidth
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.mechanisms.staircase import STAIRCASE, choose_staircase, iter_stairs
 from dprelease.model import Noise, NoiseFamily, Plan, Sensitivity

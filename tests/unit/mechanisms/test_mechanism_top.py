@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.selection.exponential import (
+from dprelease.kernel.chapters.choices.choice_sampler import (
     draw_exponential,
     draw_permute_and_flip,
     select_in_turn,
 )
+from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.mechanisms import exponential, laplace
 from dprelease.mechanisms import largest_counts as top
 

@@ -6,8 +6,8 @@ from fractions import Fraction as F
 import pytest
 from thorough import for_each
 
-from dprelease.kernel.noise.selection.quantiles import count_slots
-from dprelease.kernel.verify import quantiles as verifier
+from dprelease.kernel.chapters.choices import quantile_loss as verifier
+from dprelease.kernel.chapters.choices.quantile_sampler import count_slots
 from dprelease.mechanisms import quantile_error as errors
 from dprelease.mechanisms.quantiles import compute_cost, compute_loss, plan_levels, plan_levels_rho
 from dprelease.model.plans import QuantileScheme, QuantileStep

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dprelease.kernel.verify import quantiles as quantile_verifier
+from dprelease.kernel.chapters.choices import quantile_loss as quantile_verifier
 from dprelease.mechanisms.quantiles import compute_loss, compute_spans, plan_levels
 
 QUANTILES = st.lists(

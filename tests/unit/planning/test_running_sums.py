@@ -14,7 +14,7 @@ from msgspec.structs import replace
 import dprelease
 from dprelease import load
 from dprelease.errors import Failure
-from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certification import certify
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisKind, AxisMatrix, NoiseFamily, Plan, Release, Step
 from dprelease.planning.planner import make_plan

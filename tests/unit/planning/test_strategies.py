@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from thorough import examples
 
 from dprelease import load
-from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certification import certify
 from dprelease.model import CENTRED, EACH, Release
 from dprelease.planning import figure_errors, solve, strategy_candidates
 from dprelease.planning.planner import make_plan

@@ -10,7 +10,7 @@ import pytest
 
 import dprelease
 from dprelease import Failure
-from dprelease.kernel.noise.distributions.laws import find_halfwidth
+from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import Accuracy, NoiseFamily
 from dprelease.planning.accuracy_targets import compute_error
 from dprelease.release.plan import ReleasePlan

@@ -16,7 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.noise.additive.sample import sample
+from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.model import AxisKind, Group, NoiseFamily, NoisyTable, Plan, Read, Reading, Step
 from dprelease.planning.planner import make_plan
 from dprelease.postprocess.intervals.combined_figure import (

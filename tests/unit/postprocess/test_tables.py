@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dprelease.kernel.noise.distributions.laws import compute_noise_variance, find_halfwidth
+from dprelease.kernel.distributions.laws import compute_noise_variance, find_halfwidth
 from dprelease.language import word
 from dprelease.model import (
     ColumnType,

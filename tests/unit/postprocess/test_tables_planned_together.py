@@ -20,7 +20,7 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.noise.distributions.laws import compute_noise_variance
+from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.language import word
 from dprelease.model import (
     AxisKind,

@@ -13,7 +13,7 @@ import mpmath
 import pytest
 from oracle import residual_planner
 
-from dprelease.kernel.noise.distributions import laws
+from dprelease.kernel.distributions import laws
 from dprelease.local.randomizers import subset_response
 from dprelease.mechanisms import exponential, permute_and_flip
 from dprelease.model import Loss, Noise, NoiseFamily

@@ -1,7 +1,7 @@
 """What events cost together: golden numbers, exact composition, and what must not matter.
 
 The figures are estimates: each is held against exact ones, and what is claimed of it has to be
-confirmed by ``kernel.verify.composition``.
+confirmed by ``kernel.chapters.composition``.
 """
 
 import itertools
@@ -15,7 +15,7 @@ import mpmath as mp
 import pytest
 from thorough import for_each
 
-from dprelease.kernel.verify.composition.confirm import is_confirmed
+from dprelease.kernel.chapters.composition.confirm import is_confirmed
 from dprelease.model import Loss
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (

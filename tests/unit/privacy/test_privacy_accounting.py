@@ -182,7 +182,7 @@ def test_what_is_not_confirmed_is_claimed_with_a_larger_margin_and_at_last_by_su
             raise Failure(ExitCode.SPEC, Complaint("E311", "not confirmed", "none"))
         return plan
 
-    monkeypatch.setattr("dprelease.kernel.certify.certify.certify", check)
+    monkeypatch.setattr("dprelease.kernel.certification.certify", check)
     release = dprelease.load(spec)
     if refused == len(accounting.MARGINS) and stated == "pld":
         with pytest.raises(Failure):

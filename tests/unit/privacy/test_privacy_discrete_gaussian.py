@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.signal import fftconvolve
 from thorough import examples
 
-from dprelease.kernel.verify import additive as verifier
+from dprelease.kernel.core import additive_loss as verifier
 from dprelease.model import shift as shifts
 from dprelease.privacy import discrete_gaussian, lattice_sums
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
-from dprelease.kernel.verify import numerics as verifier_numbers
+from dprelease.kernel.core import numerics as verifier_numbers
 from dprelease.privacy import interval_arithmetic as enclosure
 
 REALS = st.fractions(min_value=-60, max_value=60, max_denominator=10**9)

@@ -13,9 +13,9 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.verify import partition_selection as threshold_verifier
-from dprelease.kernel.verify.partition_selection import Selection, is_confirmed
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.chapters.private_keys import key_loss as threshold_verifier
+from dprelease.kernel.chapters.private_keys.key_loss import Selection, is_confirmed
 from dprelease.model import Adjacency, Noise, NoiseFamily
 from dprelease.privacy.partition_selection import (
     NewKeys,

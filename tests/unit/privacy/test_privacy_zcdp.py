@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from thorough import examples
 
-from dprelease.kernel.verify import additive as verifier
+from dprelease.kernel.core import additive_loss as verifier
 from dprelease.privacy import zcdp
 
 SMALL = F("1e-6")

@@ -9,7 +9,7 @@ import pytest
 from oracle.engine import get
 
 import dprelease
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.core.entropy import SystemEntropy
 
 
 class Listening:

@@ -14,8 +14,8 @@ from oracle.engine import get
 import dprelease
 from dprelease.engines.engine_interface import Engine
 from dprelease.errors import Failure
-from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.privatize.engine_requests import build_jobs
+from dprelease.kernel.core.engine_requests import build_jobs
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.ledger.entries import State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation

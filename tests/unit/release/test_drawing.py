@@ -20,7 +20,7 @@ from oracle.engine import get
 
 import dprelease
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.ledger.ledger_messages import build_disk_failure, busy
 from dprelease.ledger.store import Ledger, read_account
 from dprelease.release.payload import to_bytes
@@ -150,7 +150,9 @@ def reading(number: int) -> Break:
 BURNING: dict[str, Break] = {
     "after the first bytes": reading(1),
     "after some more bytes": reading(3),
-    "while keys are selected": stage("dprelease.kernel.privatize.aggregates.select_keys"),
+    "while keys are selected": stage(
+        "dprelease.kernel.chapters.private_keys.shown_keys.select_keys"
+    ),
     "after the first request": stage("dprelease.release.run.privatize"),
     "after the last request": stage("dprelease.release.run.privatize", 4),
     "while bytes are made": stage("dprelease.release.run.to_bytes"),

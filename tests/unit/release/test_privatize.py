@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from dprelease.kernel.privatize.aggregates import Drawn, privatize
-from dprelease.kernel.privatize.engine_requests import Job
-from dprelease.kernel.privatize.partition_selection import select_keys
+from dprelease.kernel.chapters.private_keys.shown_keys import select_keys
+from dprelease.kernel.core.aggregates import Drawn
+from dprelease.kernel.core.engine_requests import Job
+from dprelease.kernel.privatization import privatize
 from dprelease.model import (
     AggregateRequest,
     Candidates,

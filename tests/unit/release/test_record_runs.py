@@ -14,7 +14,7 @@ from oracle.engine import get
 import dprelease
 from dprelease.errors import Failure
 from dprelease.files.system import NoMoreThreads
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.local import table_store
 from dprelease.release import record_release as recording
 

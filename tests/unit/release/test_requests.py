@@ -5,7 +5,7 @@ from __future__ import annotations
 from builders import spec
 
 from dprelease import load
-from dprelease.kernel.privatize.engine_requests import build_jobs, list_all_inputs
+from dprelease.kernel.core.engine_requests import build_jobs, list_all_inputs
 from dprelease.planning.planner import make_plan
 
 SPEC = spec(

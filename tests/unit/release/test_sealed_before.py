@@ -12,8 +12,9 @@ from msgspec.structs import replace
 import dprelease
 from dprelease.engines import get
 from dprelease.errors import Failure
-from dprelease.kernel.certify.certify import CertifiedPlan, certify
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.certification import certify
+from dprelease.kernel.core.certify import CertifiedPlan
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.release.plan import plan_and_certify, plan_as_charged
 from dprelease.release.progress import Stages
 from dprelease.release.run import release_plan

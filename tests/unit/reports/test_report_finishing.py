@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import dprelease
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.distributions.laws import bound_tail, compute_noise_variance
-from dprelease.kernel.noise.entropy import SystemEntropy
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.core.entropy import SystemEntropy
+from dprelease.kernel.distributions.laws import bound_tail, compute_noise_variance
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.finishing.agreement import (
     Counts,

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 import dprelease
-from dprelease.kernel.noise.distributions.laws import compute_noise_variance
+from dprelease.kernel.distributions.laws import compute_noise_variance
 from dprelease.model import Noise, NoiseFamily
 from dprelease.reports.model.json_form import build_report_schema, from_json, to_json
 from dprelease.reports.model.strategy_model import StrategyFacts, compute_saving

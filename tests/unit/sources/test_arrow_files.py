@@ -22,8 +22,8 @@ from dprelease.model import (
     MeasureKind,
     Source,
 )
-from dprelease.sources import arrow as arrow_source
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.arrow import arrow_source
+from dprelease.sources.shared.source_format import lay_out
 
 pytestmark = pytest.mark.usefixtures("kept_sessions")
 
@@ -195,7 +195,7 @@ def test_what_is_cut_short_behind_the_look_fails_after_the_charge(tmp_path: Path
 
 DAMAGE = """
 import sys, random, pathlib, pyarrow as pa
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 from dprelease.engines.duckdb.duckdb_engine import ENGINE
 from dprelease.errors import Failure
 from dprelease.model import *

@@ -21,7 +21,7 @@ from dprelease.files.csv_line import split_line
 from dprelease.model import Dialect
 from dprelease.sources.csv import csv_reader as csv_records
 from dprelease.sources.csv import line_check as csv_scan
-from dprelease.sources.csv.clean_blocks import clean_records
+from dprelease.sources.csv.csv_reader import clean_records
 from dprelease.sources.csv.line_check import LineScan, read_with_scan
 from dprelease.sources.shared.files import Layout, Split
 

@@ -14,7 +14,7 @@ from thorough import examples
 
 from dprelease.model import Dialect
 from dprelease.sources.csv import csv_reader
-from dprelease.sources.csv.clean_blocks import clean_records
+from dprelease.sources.csv.csv_reader import clean_records
 from dprelease.sources.csv.multiline import MultilineSplitter
 from dprelease.sources.shared.files import LINE_LIMIT, Layout, Split
 
@@ -84,7 +84,7 @@ def test_limits_of_bytes_hold_wherever_blocks_end(file: Path, content: bytes, ch
         for module in (
             "sources.csv.csv_reader",
             "sources.csv.multiline",
-            "sources.csv.clean_blocks",
+            "sources.csv.csv_reader",
         ):
             patch.setattr(f"dprelease.{module}.LINE_LIMIT", 8)
         patch.setattr("oracle.engine.LINE_LIMIT", 8)

@@ -33,7 +33,7 @@ from dprelease.model import (
 from dprelease.sources.csv.csv_reader import iter_blocks
 from dprelease.sources.csv.line_check import LineScan
 from dprelease.sources.shared.files import LINE_LIMIT, Split, resolve
-from dprelease.sources.source_format import lay_out
+from dprelease.sources.shared.source_format import lay_out
 from dprelease.sources.source_registry import SOURCES
 
 PACK: dict[str, Callable[[bytes], bytes]] = {

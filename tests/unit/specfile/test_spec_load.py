@@ -263,9 +263,9 @@ def test_loading_imports_nothing_that_only_planning_or_mistakes_need(simple, tmp
     file.write_text(simple)
     program = (
         "import sys; before = set(sys.modules); import dprelease; dprelease.load(sys.argv[1]); "
-        "late = {'dprelease.planning', 'dprelease.kernel.certify.certify', "
+        "late = {'dprelease.planning', 'dprelease.kernel.core', "
         "'dprelease.reports.facts', 'dprelease.reports.sections', "
-        "'dprelease.kernel.noise', "
+        "'dprelease.kernel.certification', 'dprelease.kernel.privatization', "
         "'difflib', 'json', 'statistics', 'email', 'importlib.metadata', 'sqlite3'}; "
         "print(*sorted(late & (set(sys.modules) - before)))"
     )

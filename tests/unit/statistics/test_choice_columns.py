@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.kernel.noise.distributions.laws import sum_halfwidth
+from dprelease.kernel.distributions.laws import sum_halfwidth
 from dprelease.language import word
 from dprelease.mechanisms.exponential import find_shortfall
 from dprelease.mechanisms.quantile_error import rank_halfwidth

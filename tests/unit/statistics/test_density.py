@@ -12,8 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 import dprelease
-from dprelease.kernel.certify.worst_change import bound_worst_change
-from dprelease.kernel.privatize.mixed_cells import mix_cells
+from dprelease.kernel.chapters.strategies.mixed_cells import mix_cells
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
 from dprelease.model import Adjacency, CurveAxis, NoiseFamily, Plan, Step
 from dprelease.postprocess.intervals.curves import build_reader
 from dprelease.privacy.curve_matrices import FINENESS, build_bins, build_waves
@@ -94,7 +94,7 @@ def test_no_record_moves_it_further(
     if len(every) == cells:
         assert (l1, l2_squared) == (step.sensitivity.l1, step.sensitivity.l2_squared)
     privacy = plan_of(shape, adjacency=adjacency.value).release.privacy
-    assert bound_worst_change(step, privacy).l1 <= step.sensitivity.l1
+    assert bound_step_change(step, privacy).l1 <= step.sensitivity.l1
 
 
 def exact_curve(step: Step, values: list[float]) -> list[float]:

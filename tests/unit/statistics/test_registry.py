@@ -12,8 +12,13 @@ import pytest
 from product_source import FILES, dotted, name_of, nodes, tree_of
 
 import dprelease
-from dprelease.kernel.certify.definitions import DEFINITIONS, OF_COLUMN, Content, Definition
-from dprelease.kernel.noise.distributions.laws import find_halfwidth
+from dprelease.kernel.chapters.figures.definitions import (
+    DEFINITIONS,
+    OF_COLUMN,
+    Content,
+    Definition,
+)
+from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.language import load_catalogue
 from dprelease.model import Form, Measure, MeasureKind, OutputColumn, Query, Sensitivity, Step
 from dprelease.model.sentences import Sentence
@@ -34,7 +39,12 @@ from dprelease.statistics.statistic_registry import STATISTICS
 
 # The certifier derives a loss from what a statistic is by its definition. Expressions over
 # published figures have functions sum and mean.
-MAY_NAME_STATISTICS = ("statistics/", "kernel/certify/", "combination/expression.py")
+MAY_NAME_STATISTICS = (
+    "statistics/",
+    "kernel/chapters/figures/",
+    "kernel/chapters/strategies/",
+    "combination/expression.py",
+)
 # Names that are no other words of the product's: found anywhere, they are a statistic's.
 PLAIN = {"count_units", "count_distinct", "variance", "stddev", "proportion", "histogram", "top_k"}
 LOOKUPS = {"get_statistic", "STATISTICS"}

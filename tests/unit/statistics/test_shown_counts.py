@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from dprelease.kernel.noise.distributions.laws import find_halfwidth
+from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.language import word
 from dprelease.model import Noise, NoiseFamily, Query, Step
 from dprelease.statistics.shared.one_integer import compute_shown_halfwidth

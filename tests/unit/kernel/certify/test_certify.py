@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from thorough import examples
 
 from dprelease import load
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.worst_change import bound_worst_change
+from dprelease.kernel.certification import certify
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
 from dprelease.model import (
     Loss,
     Noise,
@@ -96,7 +96,7 @@ def test_every_plan_is_certified(
 
 def test_the_enumeration_finds_the_sensitivities_by_itself() -> None:
     made = make("mean", "replace-one", {"epsilon": 1})
-    worst = bound_worst_change(made.steps[0], made.release.privacy)
+    worst = bound_step_change(made.steps[0], made.release.privacy)
     assert (worst.l1, worst.shift.l2_squared) == (86, 2 * 43**2)
 
 

@@ -12,8 +12,9 @@ import pytest
 from msgspec.structs import replace
 from thorough import for_each
 
-from dprelease.kernel.certify.unit_limits import derive_coarse_limits
-from dprelease.kernel.certify.worst_change import Worst, bound_worst_change
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
+from dprelease.kernel.core.unit_limits import derive_coarse_limits
+from dprelease.kernel.core.worst_change import Worst
 from dprelease.model import (
     Adjacency,
     Bounding,
@@ -279,7 +280,7 @@ def test_the_worst_change_is_that_of_all_units(
     name: str, cells: int, limits: tuple[int, int, int], replaced: bool
 ) -> None:
     made = TINY[name](cells)
-    worst = bound_worst_change(made, privacy(limits, replaced))
+    worst = bound_step_change(made, privacy(limits, replaced))
     found = changes(made, cells, limits, replaced, certain=False)
     assert holds_all(worst, found)
     assert norms(found) == (worst.l1, worst.shift.l2_squared)
@@ -293,7 +294,7 @@ def test_squares_stay_in_their_triangle(
 ) -> None:
     """A corner of the triangle is no value, so the bounds need not be attained; the ends are."""
     made = variance(-1, width - 1)(2)
-    worst = bound_worst_change(made, privacy(limits, replaced))
+    worst = bound_step_change(made, privacy(limits, replaced))
     found = changes(made, 2, limits, replaced, certain=False)
     assert holds_all(worst, found)
     assert norms(found) == (worst.l1, worst.shift.l2_squared)
@@ -309,8 +310,8 @@ def test_conditions_that_only_look_known_are_taken_as_independent() -> None:
         Expression("(a) IS NULL", ("a",)),
     ):
         made = step([replace(known, where=where), fulfilled], transform, query(1))
-        assert bound_worst_change(made, privacy(None, False)).l1 == 2
-    assert bound_worst_change(share_of_known(1), privacy(None, False)).l1 == 1
+        assert bound_step_change(made, privacy(None, False)).l1 == 2
+    assert bound_step_change(share_of_known(1), privacy(None, False)).l1 == 1
 
 
 def test_squares_with_another_transform_are_not_underestimated() -> None:
@@ -318,7 +319,7 @@ def test_squares_with_another_transform_are_not_underestimated() -> None:
     wanted = number(0, 7)
     measures = [Measure(MeasureKind.SUM, wanted), Measure(MeasureKind.SQUARES, wanted)]
     made = step(measures, ((7, -1),), query(1))
-    worst = bound_worst_change(made, privacy(None, False))
+    worst = bound_step_change(made, privacy(None, False))
     assert norms(changes(made, 1, (1, 1, 1), False, False))[0] == 12 <= worst.l1
 
 
@@ -326,7 +327,7 @@ def test_squares_with_another_transform_are_not_underestimated() -> None:
 @pytest.mark.parametrize("name", TINY)
 def test_a_row_that_is_in_the_only_cell_for_certain(name: str, replaced: bool) -> None:
     made = TINY[name](1)
-    worst = bound_worst_change(made, privacy(None, replaced))
+    worst = bound_step_change(made, privacy(None, replaced))
     # add/remove has nobody on one side
     found = changes(made, 1, (1, 1, 1), replaced, certain=replaced)
     assert holds_all(worst, found)
@@ -337,7 +338,7 @@ def test_a_row_that_is_in_the_only_cell_for_certain(name: str, replaced: bool) -
 def test_a_row_that_may_be_missing(name: str) -> None:
     """Where what a record holds decides whether it is there."""
     made = TINY[name](1)
-    worst = bound_worst_change(made, privacy(None, True, fixed=False))
+    worst = bound_step_change(made, privacy(None, True, fixed=False))
     found = changes(made, 1, (1, 1, 1), replaced=True, certain=False)
     assert holds_all(worst, found)
     assert norms(found) == (worst.l1, worst.shift.l2_squared)
@@ -345,7 +346,7 @@ def test_a_row_that_may_be_missing(name: str) -> None:
 
 def test_what_makes_a_row_certain() -> None:
     row = privacy(None, True)
-    assert bound_worst_change(RECORDS(1), row).l1 == 0
+    assert bound_step_change(RECORDS(1), row).l1 == 0
     assert derive_coarse_limits(query(1, closed=True), row).certain
     closed = Query("q", "any", "t", (group(1, closed=True),))
     assert derive_coarse_limits(closed, row).certain
@@ -354,7 +355,7 @@ def test_what_makes_a_row_certain() -> None:
         # a null, or a value that isn't listed, has no cell: then the row is in none
         asked = replace(closed, groups=(group_,))
         assert not derive_coarse_limits(asked, row).certain
-        assert bound_worst_change(step([Measure(MeasureKind.RECORDS)], ((1,),), asked), row).l1 == 1
+        assert bound_step_change(step([Measure(MeasureKind.RECORDS)], ((1,),), asked), row).l1 == 1
     for asked, setting in [
         (query(1), privacy((1, 1, 1), True)),
         (query(1), privacy(None, True, fixed=False)),
@@ -373,12 +374,12 @@ def test_private_keys_are_as_many_as_units_can_reach() -> None:
     made = step([Measure(MeasureKind.RECORDS)], ((1,),), asked)
     for limits in LIMITS:
         for replaced in (False, True):
-            known = bound_worst_change(RECORDS(1), privacy(limits, replaced))
+            known = bound_step_change(RECORDS(1), privacy(limits, replaced))
             wide = step([Measure(MeasureKind.RECORDS)], ((1,),), query(4))
-            open_ended = bound_worst_change(made, privacy(limits, replaced))
+            open_ended = bound_step_change(made, privacy(limits, replaced))
             assert open_ended.l1 >= known.l1
             if 2 * limits[1] <= 4:
-                assert open_ended == bound_worst_change(wide, privacy(limits, replaced))
+                assert open_ended == bound_step_change(wide, privacy(limits, replaced))
 
 
 @pytest.mark.parametrize("replaced", [False, True])
@@ -391,7 +392,7 @@ def test_labels_of_an_axis_share_the_bound_of_their_cell(
     axis = group(2)
     made = step([Measure(MeasureKind.RECORDS)], ((1,),), query(cells, axis=axis))
     fine = step([Measure(MeasureKind.RECORDS)], ((1,),), query(2 * cells))
-    worst = bound_worst_change(made, privacy(limits, replaced))
+    worst = bound_step_change(made, privacy(limits, replaced))
     most, groups, per_cell = limits
     allowed = [
         unit
@@ -411,7 +412,6 @@ def test_more_rows_never_do_less() -> None:
         made = make(4)
         for replaced in (False, True):
             found = [
-                bound_worst_change(made, privacy((rows, 3, 5), replaced)).l1
-                for rows in range(1, 16)
+                bound_step_change(made, privacy((rows, 3, 5), replaced)).l1 for rows in range(1, 16)
             ]
             assert all(low <= high for low, high in pairwise(found))

@@ -13,9 +13,9 @@ from builders import is_refused, with_step
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.certify.step_loss import bound_score_span
-from dprelease.kernel.certify.total_loss import collect_events
-from dprelease.kernel.verify import additive as verifier
+from dprelease.kernel.chapters.choices.choice_rules import bound_score_span
+from dprelease.kernel.chapters.composition.confirm import collect_events
+from dprelease.kernel.core import additive_loss as verifier
 from dprelease.model import (
     Adjacency,
     Bounding,

@@ -20,8 +20,8 @@ from plan_changes import Difference, Parts, changes, differences
 from thorough import in_diagonal, is_thorough
 
 from dprelease import Failure, load
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.strategy_steps import is_of_strategy
+from dprelease.kernel.certification import certify
+from dprelease.kernel.core.chapters import is_of_strategy
 from dprelease.model import Adjacency, Form, Group, Plan, Query
 from dprelease.release.plan import plan_and_certify
 

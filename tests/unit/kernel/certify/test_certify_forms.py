@@ -11,9 +11,10 @@ from builders import is_refused, with_step
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.certify.total_loss import collect_events
-from dprelease.kernel.certify.well_formed import find_meaning_breaches
-from dprelease.kernel.certify.worst_change import bound_worst_change
+from dprelease.kernel.certification import CHAPTERS
+from dprelease.kernel.chapters.composition.confirm import collect_events
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
+from dprelease.kernel.core.well_formed import find_meaning_breaches
 from dprelease.model import (
     Expression,
     Grid,
@@ -48,7 +49,7 @@ def plan(statistic: str, adjacency: str = "add-remove", by: bool = True, **query
 
 def meaningless(made: Plan) -> bool:
     """Whether a plan is refused whatever it costs."""
-    return next(find_meaning_breaches(made), None) is not None and is_refused(made)
+    return next(find_meaning_breaches(made, CHAPTERS), None) is not None and is_refused(made)
 
 
 # --- quantiles ----------------------------------------------------------------------------------
@@ -154,10 +155,10 @@ def test_one_filter_for_both_parts_does_not_come_apart() -> None:
     )
     step, privacy = made.steps[0], made.release.privacy
     split = ((1, -1), (0, 1))  # the first is always 0, if the filter is one
-    assert bound_worst_change(replace(step, transform=split), privacy).l1 == 1
+    assert bound_step_change(replace(step, transform=split), privacy).l1 == 1
     # else the difference moves by 1 where the second count moves by 1 as well
     unequal = replace(step, transform=split, measures=of(step, 1, where=None))
-    assert bound_worst_change(unequal, privacy).l1 == 2
+    assert bound_step_change(unequal, privacy).l1 == 2
 
 
 def test_filters_of_parts_come_apart_beside_the_query_s_own() -> None:
@@ -169,4 +170,4 @@ def test_filters_of_parts_come_apart_beside_the_query_s_own() -> None:
         where="z > 1",
     )
     step = replace(made.steps[0], transform=((1, -1), (0, 1)))
-    assert bound_worst_change(step, made.release.privacy).l1 == 2
+    assert bound_step_change(step, made.release.privacy).l1 == 2

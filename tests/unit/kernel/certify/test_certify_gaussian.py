@@ -9,7 +9,7 @@ import pytest
 from thorough import for_each
 
 from dprelease import load
-from dprelease.kernel.certify.worst_change import bound_worst_change
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
 from dprelease.model import Plan
 from dprelease.release.plan import plan_and_certify
 
@@ -72,7 +72,7 @@ def test_every_statistic_is_certified_on_every_grid(
     """And no more integers are taken to change than the planner states."""
     made = plan(name, budget, steps, adjacency, *by)
     for step in made.steps:
-        worst = bound_worst_change(step, made.release.privacy)
+        worst = bound_step_change(step, made.release.privacy)
         assert worst.shift.coordinates <= step.sensitivity.coordinates
 
 
@@ -81,5 +81,5 @@ def test_every_statistic_is_certified_on_every_grid(
 def test_a_count_of_all_records_is_not_taken_to_change(budget: str, steps: int) -> None:
     """Of a ratio by it only the numerator does, where one record replaces another."""
     made = plan("ratio", budget, steps, "replace-one")
-    shift = bound_worst_change(made.steps[0], made.release.privacy).shift
+    shift = bound_step_change(made.steps[0], made.release.privacy).shift
     assert (shift.coordinates, len(shift.shapes)) == (1, 1)

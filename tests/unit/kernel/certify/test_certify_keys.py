@@ -10,9 +10,11 @@ from builders import is_refused, spec, with_step
 from msgspec.structs import replace
 
 from dprelease import load
-from dprelease.kernel.certify.record_tables import add_losses
-from dprelease.kernel.certify.step_loss import step_loss_breaches
-from dprelease.kernel.certify.total_loss import find_total_loss_breaches
+from dprelease.kernel.certification import CHAPTERS
+from dprelease.kernel.chapters.choices.choice_rules import find_choice_loss_breaches
+from dprelease.kernel.chapters.private_keys.key_loss import find_key_loss_breaches
+from dprelease.kernel.core.step_loss import find_step_loss_breaches
+from dprelease.kernel.core.total_loss import add_losses, find_total_loss_breaches
 from dprelease.model import (
     Form,
     Loss,
@@ -205,8 +207,11 @@ def test_a_lower_bound_than_that_of_the_spec_is_seen(what: str, adjacency: str) 
     steps = made.steps
     # not for the selecting count: that is paid for two keys a person, which still holds
     bad = replace(made, release=replace(made.release, privacy=wider))
-    assert not any(step_loss_breaches(steps[0], wider, "q"))
-    assert any(step_loss_breaches(steps[1], wider, "o"))
+    assert not any(find_step_loss_breaches(steps[0], wider, CHAPTERS, "q"))
+    assert not any(find_key_loss_breaches(bad))
+    assert any(
+        [*find_step_loss_breaches(steps[1], wider, CHAPTERS, "o"), *find_choice_loss_breaches(bad)]
+    )
     assert is_refused(bad)
 
 
@@ -225,7 +230,7 @@ def total(losses: list[tuple[Loss, bool]], claimed: Loss, **privacy: Any) -> boo
     basic = add_losses(loss for loss, _ in losses)
     method = "basic" if basic.epsilon <= claimed.epsilon else "zcdp"
     whole = replace(made, release=release, steps=steps, loss=claimed, basic=basic, method=method)
-    return next(find_total_loss_breaches(whole), None) is None
+    return next(find_total_loss_breaches(whole, CHAPTERS), None) is None
 
 
 HALF, TINY = Fraction(1, 2), Fraction(1, 10**6)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from thorough import examples, for_each
 
 from dprelease import load
-from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certification import certify
 from dprelease.model import Bounding, Form, Loss, NoiseFamily, Plan, Sensitivity
 from dprelease.planning.planner import make_plan
 

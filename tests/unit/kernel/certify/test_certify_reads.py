@@ -10,7 +10,7 @@ from builders import spec
 from msgspec.structs import replace
 
 import dprelease
-from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certification import certify
 from dprelease.model import Plan, Read, Reading
 from dprelease.planning.planner import make_plan
 

@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from dprelease import Failure, load
-from dprelease.kernel.certify.certify import certify
+from dprelease.kernel.certification import certify
 from dprelease.model import (
     LaplaceLaw,
     Loss,

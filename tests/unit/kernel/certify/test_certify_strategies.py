@@ -11,8 +11,8 @@ import strategy_plans as plans
 from msgspec.structs import replace
 
 from dprelease import Failure
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.step_forms import is_group
+from dprelease.kernel.certification import certify
+from dprelease.kernel.core.step_forms import is_group
 from dprelease.model import (
     CENTRED,
     EACH,

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from thorough import for_each
 
 from dprelease import ExitCode, Failure, load
-from dprelease.kernel.certify.certify import certify
-from dprelease.kernel.certify.step_loss import bound_quantile_spans
-from dprelease.kernel.certify.worst_change import bound_worst_change
+from dprelease.kernel.certification import certify
+from dprelease.kernel.chapters.choices.choice_rules import bound_quantile_spans
+from dprelease.kernel.chapters.strategies.strategy_change import bound_step_change
 from dprelease.model import Bounding, Column, Grid, Measure, Plan, Quantity, Step
 from dprelease.planning.planner import make_plan
 
@@ -243,7 +243,7 @@ def test_a_replaced_record_moves_one_weighted_count_by_the_width_of_its_bounds(
     by: bool, weight: dict[str, Any], l1: int
 ) -> None:
     made = plan("count", "replace-one", by=by, weight=weight)
-    worst = bound_worst_change(made.steps[0], made.release.privacy)
+    worst = bound_step_change(made.steps[0], made.release.privacy)
     assert worst.l1 == made.steps[0].sensitivity.l1 == l1
 
 
@@ -260,7 +260,7 @@ def test_a_column_weighted_by_itself_is_taken_as_two() -> None:
     measures = tuple(replace(measure, quantity=weight) for measure in step.measures)
     transform = ((-10, 1), (500, -1))
     same = replace(step, query=squared, measures=measures, transform=transform)
-    worst = bound_worst_change(same, made.release.privacy)
+    worst = bound_step_change(same, made.release.privacy)
     pairs = [(w * (w - 10), w * (500 - w)) for w in range(10, 501)]
     assert worst.l1 >= max(a + b for a, b in pairs)
     assert worst.shift.l2_squared >= max(a * a + b * b for a, b in pairs)

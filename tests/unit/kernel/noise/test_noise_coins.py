@@ -6,12 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.uniforms import (
-    ONE,
-    bound_draws,
-    keep_exactly,
-    keep_lanes,
-)
+from dprelease.kernel.chapters.many_draws.uniforms import ONE, bound_draws, keep_exactly, keep_lanes
 
 SCALE = 1 << 32
 

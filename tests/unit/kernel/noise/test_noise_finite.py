@@ -10,7 +10,7 @@ from math import lcm
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.local.finite import MOST_OUTCOMES, build_finite
+from dprelease.kernel.chapters.record_tables.finite import MOST_OUTCOMES, build_finite
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 TINY = F(1, 1 << 70)

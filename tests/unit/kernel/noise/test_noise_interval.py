@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dprelease.kernel.noise.distributions.interval_arithmetic import (
+from dprelease.kernel.distributions.intervals import (
     Interval,
     divide,
     enclose,

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from thorough import for_each, some
 
-from dprelease.kernel.noise.additive.inversion import (
+from dprelease.kernel.chapters.many_draws.inversion import (
     UNDECIDED,
     build_table,
     decide_exactly,
     settle,
 )
-from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
-from dprelease.kernel.noise.distributions.tails import (
+from dprelease.kernel.distributions.intervals import Interval
+from dprelease.kernel.distributions.tails import (
     SignedGaussian,
     SignedGeometric,
     SignedStairs,

@@ -8,7 +8,7 @@ import mpmath
 import pytest
 from thorough import for_each
 
-from dprelease.kernel.noise.distributions.laws import (
+from dprelease.kernel.distributions.laws import (
     bound_tail,
     compute_noise_variance,
     find_halfwidth,

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from thorough import examples
 
-from dprelease.kernel.noise.entropy import SystemEntropy
-from dprelease.kernel.noise.selection.quantiles import (
+from dprelease.kernel.chapters.choices.quantile_sampler import (
     Grid,
     Listed,
     Mass,
@@ -24,6 +23,7 @@ from dprelease.kernel.noise.selection.quantiles import (
     gather,
     release,
 )
+from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.mechanisms.quantiles import plan_levels
 
 DECILES = tuple(F(k, 10) for k in range(1, 10))
@@ -148,17 +148,17 @@ def test_blocks_hold_every_unit_once_and_bound_its_distance(case: tuple[Mass, Pa
 
 def test_near_the_target_most_places_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also deep within a heap of equal values, where slots differ by far."""
-    from dprelease.kernel.noise.selection import quantiles
+    from dprelease.kernel.chapters.choices import quantile_sampler
 
     tries = 0
-    choose = quantiles.choose
+    choose = quantile_sampler.choose
 
     def counted(*arguments: object) -> tuple[int, int]:
         nonlocal tries
         tries += 1
         return choose(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(quantiles, "choose", counted)
+    monkeypatch.setattr(quantile_sampler, "choose", counted)
     scheme = plan_levels(QUARTILES, F(2), 1, False)
     for _ in range(10):
         release([7], [10**9], 0, 10, scheme, SystemEntropy())

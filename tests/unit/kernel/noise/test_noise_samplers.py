@@ -10,14 +10,14 @@ from itertools import product
 import mpmath
 import pytest
 
-from dprelease.kernel.noise.additive.sample import (
+from dprelease.kernel.core.entropy import Entropy
+from dprelease.kernel.core.sample import (
     draw_bernoulli,
     draw_bernoulli_exp,
     draw_discrete_gaussian,
     draw_discrete_laplace,
     draw_uniform_below,
 )
-from dprelease.kernel.noise.entropy import Entropy
 
 
 class Exhausted(Exception):

@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 from mpmath import mp
 
-from dprelease.kernel.noise.distributions.interval_arithmetic import Interval
-from dprelease.kernel.noise.selection import exponential as choice
-from dprelease.kernel.noise.selection.exponential import (
+from dprelease.kernel.chapters.choices import choice_sampler as choice
+from dprelease.kernel.chapters.choices.choice_sampler import (
     choose,
     compute_distances,
     draw_exponential,
     draw_permute_and_flip,
     select_in_turn,
 )
-from dprelease.kernel.noise.selection.weights import (
+from dprelease.kernel.chapters.choices.weights import (
     WeightBuckets,
     cast_to_integers,
     locate,
     sum_exactly,
 )
+from dprelease.kernel.distributions.intervals import Interval
 
 
 def flip(distances: Any, rate: F, entropy: Any, sizes: Any = None) -> tuple[int, int]:

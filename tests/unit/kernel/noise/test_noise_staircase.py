@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from dprelease.kernel.noise.additive import staircase
-from dprelease.kernel.noise.additive.sample import prepare_sample, sample
+from dprelease.kernel.chapters.many_draws import vectorized as staircase
+from dprelease.kernel.chapters.many_draws.sampler import prepare_sample, sample
 from dprelease.model import Noise, NoiseFamily
 
 REACH = 3000

@@ -10,9 +10,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.local import subset_selection as subsets
-from dprelease.kernel.noise.local.respond import prepare_responses, respond
-from dprelease.kernel.noise.local.subset_selection import (
+from dprelease.kernel.chapters.record_tables import subset_selection as subsets
+from dprelease.kernel.chapters.record_tables.respond import prepare_responses, respond
+from dprelease.kernel.chapters.record_tables.subset_selection import (
     build_set_law,
     draw_label,
     draw_set,

@@ -7,14 +7,14 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.entropy import EntropyError
-from dprelease.kernel.noise.uniforms import (
+from dprelease.kernel.chapters.many_draws.uniforms import (
     compare_digits,
     draw_coins,
     draw_integers_below,
     draw_shares,
     propose,
 )
+from dprelease.kernel.core.entropy import EntropyError
 
 ALL16 = np.arange(1 << 16, dtype="<u2").tobytes()
 

@@ -6,11 +6,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dprelease.kernel.noise.additive.sample import sample
-from dprelease.kernel.noise.additive.vectorized import build_sampler, draw_lanes
-from dprelease.kernel.noise.distributions.tails import decode
-from dprelease.kernel.noise.entropy import EntropyError
-from dprelease.kernel.noise.uniforms import ONE
+from dprelease.kernel.chapters.many_draws.sampler import sample
+from dprelease.kernel.chapters.many_draws.uniforms import ONE
+from dprelease.kernel.chapters.many_draws.vectorized import build_sampler, draw_lanes
+from dprelease.kernel.core.entropy import EntropyError
+from dprelease.kernel.distributions.tails import decode
 from dprelease.model import Noise, NoiseFamily
 
 SCALE = 1 << 32

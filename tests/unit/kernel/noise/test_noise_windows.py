@@ -10,8 +10,8 @@ import pytest
 from record_laws import window_of_ratio
 from thorough import for_each
 
-from dprelease.kernel.noise.local.piecewise import build_windows
-from dprelease.kernel.noise.local.respond import prepare_responses, respond
+from dprelease.kernel.chapters.record_tables.piecewise import build_windows
+from dprelease.kernel.chapters.record_tables.respond import prepare_responses, respond
 from dprelease.model import Grid
 from dprelease.model.record_tables import Window, WindowLaw
 

@@ -7,7 +7,7 @@ import mpmath
 import pytest
 from thorough import for_each
 
-from dprelease.kernel.verify import additive as verifier
+from dprelease.kernel.core import additive_loss as verifier
 from dprelease.mechanisms import gaussian, laplace
 from dprelease.model import Noise, NoiseFamily
 from dprelease.model import shift as shifts

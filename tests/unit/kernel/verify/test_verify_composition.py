@@ -15,9 +15,9 @@ import pytest
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from dprelease.kernel.verify.composition import search
-from dprelease.kernel.verify.composition.confirm import is_confirmed
-from dprelease.kernel.verify.composition.grid import Law
+from dprelease.kernel.chapters.composition import search
+from dprelease.kernel.chapters.composition.confirm import is_confirmed
+from dprelease.kernel.chapters.composition.grid import Law
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (
     Approximate,

@@ -4,7 +4,7 @@ from fractions import Fraction as F
 
 import pytest
 
-from dprelease.kernel.verify.composition.confirm import is_confirmed
+from dprelease.kernel.chapters.composition.confirm import is_confirmed
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import (
     Approximate,

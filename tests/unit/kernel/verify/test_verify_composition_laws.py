@@ -9,22 +9,18 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from dprelease.kernel.verify.composition import float_bounds as floats
-from dprelease.kernel.verify.composition import gaussian as normal
-from dprelease.kernel.verify.composition import grid, search
-from dprelease.kernel.verify.composition.gaussian import AnyOf, Lattice
-from dprelease.kernel.verify.composition.grid import (
+from dprelease.kernel.chapters.composition import float_bounds as floats
+from dprelease.kernel.chapters.composition import gaussian_events as normal
+from dprelease.kernel.chapters.composition import grid, search
+from dprelease.kernel.chapters.composition.gaussian_events import AnyOf, Lattice
+from dprelease.kernel.chapters.composition.grid import (
     Law,
     Scale,
     compose_all,
     count_convolutions,
     find_common_unit,
 )
-from dprelease.kernel.verify.composition.loss_distributions import (
-    Single,
-    build_largest_law,
-    build_law,
-)
+from dprelease.kernel.chapters.composition.worst_pairs import Single, build_largest_law, build_law
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import Gaussian, Laplace, Pure, Range
 

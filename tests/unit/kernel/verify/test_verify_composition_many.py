@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dprelease.kernel.verify.composition.confirm import is_confirmed
+from dprelease.kernel.chapters.composition.confirm import is_confirmed
 from dprelease.model import shift as shifts
 from dprelease.model.privacy_events import Counted, Event, Gaussian, Laplace, Pure, Range
 

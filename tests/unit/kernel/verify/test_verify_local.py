@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 from oracle.local_deltas import delta_of as window_delta
 
-from dprelease.kernel.verify import local_randomizers as local_verifier
-from dprelease.kernel.verify.local_randomizers import is_law_confirmed
+from dprelease.kernel.chapters.record_tables import response_loss as local_verifier
+from dprelease.kernel.chapters.record_tables.response_loss import is_law_confirmed
 from dprelease.local.randomizers import local_laplace, subset_response, window_response
 from dprelease.model.plans import Loss
 from dprelease.model.record_tables import LaplaceLaw, Law, SubsetLaw, Window, WindowLaw

@@ -1,1 +1,0 @@
-"""What must hold of a plan: its meaning, what one unit can change, and what that costs."""

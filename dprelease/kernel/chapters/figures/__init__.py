@@ -1,0 +1,1 @@
+"""A step releases what its query asks for, and a figure is of it."""

@@ -1,0 +1,1 @@
+"""Many draws at once, on arrays."""

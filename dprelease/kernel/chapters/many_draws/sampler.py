@@ -1,0 +1,49 @@
+"""Draws of any number: one by one a few, on arrays many, and so any number of a staircase."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dprelease.kernel.core.entropy import Entropy
+from dprelease.kernel.core.sample import draw_each
+from dprelease.model import Noise, NoiseFamily
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+_FEW = 100  # below this the tables cost more than they save
+
+
+def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
+    """``size`` independent draws of ``noise``, a fresh one for every element.
+
+    Shape (size,), in grid integers: int64, or dtype object (Python integers) for laws wide enough
+    that a draw might leave 64 bits. NONE gives zeros and reads no entropy. The law is exact for
+    all samplers: one by one for a few draws (``core.sample``), on arrays for many (``vectorized``)
+    and for any number of draws of a staircase (``vectorized``).
+    Raises ValueError for a negative size or a parameter that isn't positive, EntropyError if the
+    source fails.
+    """
+    if size >= 0 and noise.family is NoiseFamily.STAIRCASE:
+        from dprelease.kernel.chapters.many_draws.vectorized import draw_stairs
+
+        return draw_stairs(noise, size, entropy)
+    if size > _FEW and noise.family is not NoiseFamily.NONE:
+        from dprelease.kernel.chapters.many_draws.vectorized import draw_lanes
+
+        return draw_lanes(noise, size, entropy)
+    return draw_each(noise, size, entropy)
+
+
+def prepare_sample(noise: Noise, size: int) -> None:
+    """Import and tabulate what ``sample`` will need for these draws; draws nothing."""
+    import numpy as np  # noqa: F401
+
+    if noise.family is NoiseFamily.STAIRCASE:
+        from dprelease.kernel.chapters.many_draws.vectorized import build_stair_table
+
+        build_stair_table(noise)
+    elif noise.family is not NoiseFamily.NONE and size > _FEW:
+        from dprelease.kernel.chapters.many_draws.vectorized import build_sampler
+
+        build_sampler(noise)

@@ -1,0 +1,1 @@
+"""Keys that are shown only if enough units have them."""

@@ -1,0 +1,308 @@
+"""A second opinion on keys taken from the data: what a threshold costs at most.
+
+Used by certification only; computes with the verifier's own numbers and shares with calibration the
+proof (in ``dprelease.privacy.partition_selection``) but no code. Where calibration searches, this
+walks through every number of new keys; where it sums a table of weights, this adds up the tail that
+is asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import accumulate
+
+from msgspec import Struct
+
+from dprelease.kernel.core import additive_loss
+from dprelease.kernel.core import numerics as numbers
+from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.kernel.core.unit_limits import derive_limits
+from dprelease.model import Adjacency, MeasureKind, Noise, NoiseFamily, Plan, Privacy, Query, Step
+from dprelease.model.shift import MAX_SHAPES, Shift
+
+_SUMMED = 10_000  # the largest sigma squared whose tail is added up
+_DEEP = 160  # terms below e^-80 of the first are bounded by a geometric series
+_NARROW = 4  # up to this sigma squared Poisson's bound of the total is not near enough
+
+
+class Selection(Struct, frozen=True):
+    """What is to be executed: a key is shown if its count with this noise is >= ``threshold``.
+
+    A unit has at most ``rows`` rows, in at most ``groups`` keys, ``per_key`` in one.
+    """
+
+    noise: Noise
+    threshold: int
+    rows: int
+    groups: int
+    per_key: int
+    adjacency: Adjacency
+
+
+def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether showing keys and their noisy counts is certainly (epsilon, delta)-DP."""
+    noise, row_limit = selection.noise, min(selection.per_key, selection.rows)
+    groups = min(selection.groups, selection.rows)
+    rows = min(selection.rows, groups * row_limit)
+    if noise.family is NoiseFamily.NONE or noise.parameter <= 0 or epsilon < 0:
+        return False
+    if min(rows, groups, row_limit) < 1 or selection.threshold <= row_limit or not 0 < delta < 1:
+        return False
+    is_replaced = selection.adjacency is Adjacency.REPLACE_ONE
+    # least_hidden[m]: at most m new keys all stay hidden with at least this chance.
+    hidden = [
+        _bound_hidden(noise, selection.threshold, rows, new, row_limit)
+        for new in range(1, groups + 1)
+    ]
+    least_hidden = list(accumulate(hidden, min, initial=Fraction(1)))
+    if noise.family is NoiseFamily.LAPLACE:
+        l1 = 2 * rows if is_replaced else rows
+        return (
+            additive_loss.compute_laplace_epsilon(noise.parameter, l1) <= epsilon
+            and least_hidden[-1] >= 1 - delta
+        )
+
+    @cache
+    def bound_noisy(new: int) -> Fraction:
+        remaining = _bound_counts_shift(rows - new, groups - new, row_limit)
+        shift = (
+            _bound_apart(remaining, _bound_counts_shift(rows, groups, row_limit))
+            if is_replaced
+            else remaining
+        )
+        return additive_loss.bound_gaussian_delta(noise.parameter, shift, epsilon)
+
+    return _is_every_number_confirmed(bound_noisy, least_hidden, 1 - delta)
+
+
+# --- new keys -----------------------------------------------------------------------------------
+
+
+def _bound_hidden(noise: Noise, threshold: int, rows: int, new: int, row_limit: int) -> Fraction:
+    """Lower bound of the chance that ``new`` keys of one unit all stay hidden.
+
+    At the worst as many as possible are full, while one row is left for every other.
+    """
+    remaining, chance = rows, numbers.ONE
+    full = new
+    if row_limit > 1:
+        full = min(new, (rows - new) // (row_limit - 1))
+    chance = _bound_power(noise, threshold - row_limit, full)
+    remaining -= full * row_limit + (new - full)
+    if full < new:
+        chance = chance * _bound_power(noise, threshold - 1 - remaining, 1) >> numbers.BITS
+        chance = chance * _bound_power(noise, threshold - 1, new - full - 1) >> numbers.BITS
+    return Fraction(chance, numbers.ONE)
+
+
+def _bound_power(noise: Noise, start: int, times: int) -> int:
+    """P(Z < start)^times from below, times 2^512, by squaring."""
+    square = max(0, math.floor((1 - bound_noise_tail(noise, start)) * numbers.ONE))
+    product = numbers.ONE
+    while times:
+        if times % 2:
+            product = product * square >> numbers.BITS
+        square = square * square >> numbers.BITS
+        times //= 2
+    return product
+
+
+@cache
+def bound_noise_tail(noise: Noise, start: int) -> Fraction:
+    """Upper bound of P(Z >= start), start >= 1."""
+    if noise.family is NoiseFamily.LAPLACE:
+        high = numbers.enclose_exp_minus(start / noise.parameter)[1]
+        return Fraction(high, numbers.ONE + numbers.enclose_exp_minus(1 / noise.parameter)[0])
+    sigma2 = noise.parameter
+    if sigma2 <= _SUMMED:
+        return _weight(sigma2, start) / _bound_total(sigma2)
+    # The weights are convex beyond sigma, where each is at most its mean over a unit around it.
+    inner = Fraction(2 * start - 1, 2)
+    if inner * inner < sigma2:
+        inner = Fraction(start - 1)
+    scaled = math.floor(inner / numbers.enclose_sqrt(sigma2)[1] * numbers.ONE)
+    return numbers.enclose_normal_tail(Fraction(scaled, numbers.ONE))[1]
+
+
+def _weight(sigma2: Fraction, start: int) -> Fraction:
+    """The sum of e^(-k^2/(2 sigma2)) over k >= start, from above."""
+    total, k = 0, start
+    while k * k - start * start < _DEEP * sigma2 or k < start + 2:
+        total += numbers.enclose_exp_minus(k * k / (2 * sigma2))[1]
+        k += 1
+    ratio = numbers.enclose_exp(-(2 * k + 1) / (2 * sigma2))[1]
+    beyond = numbers.enclose_exp_minus(k * k / (2 * sigma2))[1] / (1 - ratio)
+    return (total + beyond) / numbers.ONE
+
+
+def _bound_total(sigma2: Fraction) -> Fraction:
+    """The sum over all integers, from below: at least sqrt(2 pi sigma2), by Poisson's formula."""
+    if sigma2 > _NARROW:
+        return numbers.enclose_sqrt(numbers.TWO_PI[0] * sigma2)[0]
+    last = math.isqrt(int(_DEEP * sigma2)) + 2
+    sides = sum(numbers.enclose_exp_minus(k * k / (2 * sigma2))[0] for k in range(1, last))
+    return Fraction(max(0, 2 * sides) + numbers.ONE, numbers.ONE)
+
+
+# --- keys that others have too ------------------------------------------------------------------
+
+
+def _bound_counts_shift(rows: int, groups: int, row_limit: int) -> Shift:
+    """How far counts move when one unit comes or goes."""
+    if rows < 1 or groups < 1:
+        return Shift(0, 0)
+    groups, row_limit = min(groups, rows), min(row_limit, rows)
+    rows = min(rows, groups * row_limit)
+    full, rest = divmod(rows, row_limit)
+    shapes: Sequence[tuple[int, ...]] = ()
+    if groups == 1:
+        shapes = [(rows,)]
+    elif groups == 2 and row_limit - rows // 2 <= MAX_SHAPES:
+        shapes = [(n, rows - n) for n in range(rows - rows // 2, row_limit + 1)]
+    return Shift(full * row_limit * row_limit + rest * rest, groups, tuple(shapes))
+
+
+def _bound_apart(left: Shift, right: Shift) -> Shift:
+    """How far counts move when the two units share no key, which is the worst."""
+    if left.l2_squared == 0:
+        return right
+    shapes = [a + b for a in left.shapes for b in right.shapes if len(a + b) == 2]
+    return Shift(
+        left.l2_squared + right.l2_squared, left.coordinates + right.coordinates, tuple(shapes)
+    )
+
+
+def _is_every_number_confirmed(
+    noisy: Callable[[int], Fraction], least_hidden: Sequence[Fraction], minimum: Fraction
+) -> bool:
+    """Whether (1 - noisy(m)) kept[m] >= least for every m.
+
+    Both factors are monotone in m (one rises, the other falls), so a stretch holds if its first
+    noise goes with its last keys; stretches are halved until they hold or are a single number.
+    """
+    first, last = 0, len(least_hidden) - 1
+    while first < len(least_hidden):
+        if (1 - noisy(first)) * least_hidden[last] >= minimum:
+            first, last = last + 1, len(least_hidden) - 1
+        elif last == first:
+            return False
+        else:
+            last = (first + last) // 2
+    return True
+
+
+# --- what selects keys ----------------------------------------------------------------------------
+
+# What selects private keys, what all other steps of their table must have, and what that costs.
+
+
+class _Keys(Struct, frozen=True):
+    """All steps of a table whose keys are private or selected, and those that select them."""
+
+    steps: list[Step]
+    selecting: list[Step]
+
+
+class _Selection(Struct, frozen=True):
+    """The step that selects, of units that are the values of a column or else rows."""
+
+    step: Step
+    units_are_values: bool
+
+
+def find_key_breaches(plan: Plan) -> Iterator[Breach]:
+    """One step selects the keys of a table; all others release the cells of these very keys.
+
+    They may do so in any form: as with public keys, cells are independent, and what a unit can do
+    in all of them together is bounded, however many there are (``unit_limits``).
+    """
+    units_are_values = plan.release.privacy.bounding is not None
+    numbers = {step.query.name: number for number, step in enumerate(plan.steps, start=1)}
+    chosen = [step for step in plan.steps if step.query.private or step.threshold is not None]
+    for table in dict.fromkeys(step.query.table for step in chosen):
+        steps = [step for step in plan.steps if step.query.table == table]
+        selecting = [step for step in steps if step.threshold is not None]
+        yield from find_breaches(KEYS, _Keys(steps, selecting), f'table "{table}"')
+        for step in selecting:
+            name = name_step(step, numbers[step.query.name])
+            yield from find_breaches(SELECTION, _Selection(step, units_are_values), name)
+
+
+KEYS: Rules[_Keys] = (
+    Rule(
+        "all queries of a table with private keys have the same groups",
+        lambda keys: all(step.query.groups == keys.steps[0].query.groups for step in keys.steps),
+    ),
+    Rule("one step selects its keys", lambda keys: len(keys.selecting) == 1),
+)
+
+
+def _is_counting_units(selection: _Selection) -> bool:
+    kinds = {measure.kind for measure in selection.step.measures}
+    units = {MeasureKind.UNITS}
+    return kinds == units or (kinds == {MeasureKind.RECORDS} and not selection.units_are_values)
+
+
+def _compute_allowed_delta(query: Query) -> Fraction:
+    """What the spec allows for showing keys; nothing without a selection."""
+    return query.key_selection.delta if query.key_selection is not None else Fraction(0)
+
+
+# A key is shown for its number of units alone, which no unit moves by more than 1. That a
+# threshold is one of numbers with noise follows from the rules of forms and of no noise.
+SELECTION: Rules[_Selection] = (
+    Rule("keys that are selected are private", lambda it: it.step.query.private),
+    Rule("keys are not selected by an axis", lambda it: it.step.query.axis is None),
+    Rule("keys are selected by a count of units", _is_counting_units),
+    Rule(
+        "keys are selected by records that count once",
+        lambda it: all(measure.survey_weight is None for measure in it.step.measures),
+    ),
+    Rule("keys are selected by the count itself", lambda it: it.step.transform == ((1,),)),
+    Rule(
+        "the threshold of keys is an integer of at least 2",
+        lambda it: type(it.step.threshold) is int and it.step.threshold >= 2,
+    ),
+    Rule("the selection of keys claims a delta", lambda it: it.step.loss.delta > 0),
+    Rule(
+        "the spec allows the delta of the selection of keys",
+        lambda it: _compute_allowed_delta(it.step.query) >= it.step.loss.delta,
+    ),
+)
+
+# --- loss ----------------------------------------------------------------------------------------
+
+
+def find_key_loss_breaches(plan: Plan) -> Iterator[Breach]:
+    """Give what the selections of keys lose beyond their claims."""
+    for number, step in enumerate(plan.steps, start=1):
+        if step.threshold is not None:
+            yield from find_breaches(
+                KEY_LOSS, (step, plan.release.privacy), name_step(step, number)
+            )
+
+
+def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
+    """Keys and their counts: what is new may not be shown, what isn't may not be told apart."""
+    limits = derive_limits(step, privacy)
+    selection = Selection(
+        step.noise,
+        step.threshold or 0,
+        rows=limits.rows,
+        groups=limits.groups,
+        per_key=limits.per_cell,
+        adjacency=privacy.adjacency,
+    )
+    return is_confirmed(selection, step.loss.epsilon, step.loss.delta)
+
+
+KEY_LOSS: Rules[tuple[Step, Privacy]] = (
+    Rule("keys that are shown or not have no rho", lambda it: it[0].loss.rho is None),
+    Rule(
+        "the selection of keys costs no more epsilon and delta than it claims",
+        lambda it: _is_key_loss_confirmed(*it),
+    ),
+)

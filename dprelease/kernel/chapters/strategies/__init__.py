@@ -1,0 +1,1 @@
+"""Counts planned together, and figures made of several steps."""

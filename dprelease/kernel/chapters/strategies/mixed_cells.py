@@ -1,0 +1,43 @@
+"""Cells mixed along axes by integer matrices, before noise is added.
+
+All of it is exact: Python integers in NumPy's arrays of objects, of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dprelease.kernel.core.joined_tables import Cells, shape_cells
+from dprelease.model import AxisKind, AxisMatrix
+
+
+def mix_cells(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMatrix]) -> list[int]:
+    """Apply to exact cells, row-major over axes of these sizes, the matrix of each axis.
+
+    ``axes`` has one matrix for each size. Raises ValueError where cells are missing or spare, or
+    a matrix does not fit its axis.
+    """
+    cells = shape_cells(exact, sizes)
+    for place, (size, axis) in enumerate(zip(sizes, axes, strict=True)):
+        front = np.moveaxis(cells, place, 0)
+        cells = np.moveaxis(_apply_along(front, size, axis), 0, place)
+    return [int(cell) for cell in cells.reshape(-1)]
+
+
+def _apply_along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:
+    """The matrix of one axis, applied to the first axis of the cells."""
+    if axis.kind is AxisKind.EACH:
+        return cells
+    if axis.kind is AxisKind.CENTRED:
+        centred: Cells = size * cells - cells.sum(axis=0)
+        return centred
+    rows = list(axis.entries)
+    if any(len(row) != size for row in rows):
+        raise ValueError("a matrix that does not fit its axis mixes no cells")
+    if axis.kind is AxisKind.RUNNING:
+        (column,) = rows
+        rows = [(*column[place::-1], *((0,) * (size - place - 1))) for place in range(size)]
+    mixed_cells: Cells = np.tensordot(np.array(rows, dtype=object), cells, axes=(1, 0))
+    return mixed_cells

@@ -1,0 +1,233 @@
+"""The worst that one unit can do to the integers of a strategy, counted from its matrices.
+
+*Cells mixed along axes.* A record in cell p adds the column c_p of the whole matrix: the tensor
+product of one column of each axis. Both norms, L1 and squared L2, of such a product are the
+products of the norms of its parts, so they are largest where each part is.
+
+If a record of cell p is put in the place of one of cell q, the integers change by c_p - c_q. Where
+p and q differ in an axis released as it is (EACH), no integer holds an entry of both columns: the
+norms add up. Elsewhere an integer holds a pair of entries, (a, b), and changes by a - b; in a
+tensor product the pairs of the parts are multiplied, place by place. So it is enough to count how
+often which pair occurs in each part, its *tally*, and to multiply tallies.
+
+- EACH, the same label: (1, 1) once, and (0, 0), which changes nothing in any product.
+- CENTRED, n labels: (n-1, n-1) once and (-1, -1) n-1 times, if the label is the same; (n-1, -1)
+  and (-1, n-1) once each and (-1, -1) n-2 times, if not. All labels are alike, so that is all.
+- RUNNING: the columns p and p+d hold the pairs of the columns 0 and d without the last p of them.
+  Fewer pairs do no more, so p = 0 is the worst.
+- BASIS: every two columns.
+
+Of the last two kinds one axis at most is counted so, and only while it takes ``MOST_PAIRS`` pairs;
+else the triangle inequality bounds c_p - c_q by twice the largest column, in squares by four times.
+A record can also be in no cell on one side, unless all are in one for certain: then it changes by
+one column. With up to R rows a unit does R such changes one after the other: R times the L1 norm
+and R^2 times the squared L2 norm bound them.
+
+*Conditions.* A row adds to each released integer i what its filters say, a number in [l_i, h_i],
+whatever it adds to the others; or nothing to any, being in no cell. That holds all that it can add,
+and is just that where no two integers share a filter. If v rows enter a cell and u leave,
+integer i moves by at least v l_i - u h_i and at most v h_i - u l_i, and all of them can do so at
+once. As norms are convex, mixtures of rows that are in the cell and rows that are in none are no
+worse than the worst of (v, u), (v, 0) and (0, u). That is a maximum of convex functions, convex
+itself, as ``bound_worst_change`` needs it over cells.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache, lru_cache, reduce
+from itertools import combinations_with_replacement, compress
+from math import floor, prod
+from typing import NamedTuple
+
+from dprelease.kernel.chapters.strategies.strategy_steps import has_conditions
+from dprelease.kernel.core import worst_change as core
+from dprelease.kernel.core.unit_limits import (
+    Limits,
+    derive_limits,
+    is_always_there,
+    is_counting_every_record,
+)
+from dprelease.kernel.core.worst_change import Moved, Worst, maximize_over_cells
+from dprelease.model import Adjacency, AxisKind, AxisMatrix, Expression, Privacy, Step
+from dprelease.model.shift import Shift
+
+MOST_PAIRS = 1 << 22
+"""So many pairs of entries are counted for a step, some seconds' work."""
+
+Tally = Counter[tuple[int, int]]
+"""How often which two entries of two columns stand at one place."""
+
+
+@lru_cache(maxsize=4096)
+def bound_step_change(step: Step, privacy: Privacy) -> Worst:
+    """Bound what neighbours can do to the released integers of any step that is executable."""
+    if step.axes:
+        return _bound_by_norms(*bound_mixed_norms(step, privacy), step.draws)
+    if not has_conditions(step):
+        return core.bound_worst_change(step, privacy)
+    limits = derive_limits(step, privacy)
+    largest = bound_condition_norms(step, limits)
+    l1, l2_squared = (floor(maximize_over_cells(limits, moved)) for moved in largest)
+    return _bound_by_norms(l1, l2_squared, len(step.transform) * limits.touched_cells)
+
+
+def _bound_by_norms(l1: int, l2_squared: int, integers: int) -> Worst:
+    """What is known of so many integers by norms alone; those that change at all do so by 1."""
+    if l1 == 0:
+        return Worst(0, Shift(0, 0))
+    coordinates = min(integers, l1)
+    return Worst(l1, Shift(l2_squared, coordinates, ((l1,),) if coordinates == 1 else ()))
+
+
+class Norms(NamedTuple):
+    """The largest L1 norm and the largest squared L2 norm of a set of changes."""
+
+    l1: int
+    l2_squared: int
+
+
+# --- cells mixed along axes ----------------------------------------------------------------------
+
+
+def bound_mixed_norms(step: Step, privacy: Privacy) -> Norms:
+    """Bound what neighbours can do to a count of records that is mixed along axes."""
+    query = step.query
+    groups = query.groups if query.axis is None else (*query.groups, query.axis)
+    parts = [(axis, len(group.labels)) for axis, group in zip(step.axes, groups, strict=True)]
+    norms = [_bound_column(*part) for part in parts]
+    change = Norms(prod(part.l1 for part in norms), prod(part.l2_squared for part in norms))
+    if privacy.adjacency is Adjacency.REPLACE_ONE:
+        certain = is_always_there(privacy) and is_counting_every_record(query)
+        absent = Norms(0, 0) if certain else change
+        change = _join_norms(absent, _bound_replacement(parts, change))
+    rows = derive_limits(step, privacy).rows
+    return Norms(rows * change.l1, rows * rows * change.l2_squared)
+
+
+def _join_norms(left: Norms, right: Norms) -> Norms:
+    return Norms(max(left.l1, right.l1), max(left.l2_squared, right.l2_squared))
+
+
+def _bound_column(axis: AxisMatrix, labels: int) -> Norms:
+    if axis.kind is AxisKind.EACH:
+        return Norms(1, 1)
+    if axis.kind is AxisKind.CENTRED:
+        return _compute_norms(_tally_centred(labels, differ=False), alone=True)
+    columns = axis.entries if axis.kind is AxisKind.RUNNING else zip(*axis.entries, strict=True)
+    return reduce(
+        _join_norms, (Norms(sum(map(abs, c)), sum(entry * entry for entry in c)) for c in columns)
+    )
+
+
+def _bound_replacement(parts: list[tuple[AxisMatrix, int]], column: Norms) -> Norms:
+    """Bound c_p - c_q over all cells; ``column`` bounds each of the two."""
+    several = any(axis.kind is AxisKind.EACH and labels > 1 for axis, labels in parts)
+    disjoint = Norms(2 * column.l1, 2 * column.l2_squared) if several else Norms(0, 0)
+    sizes = Counter(labels for axis, labels in parts if axis.kind is AxisKind.CENTRED)
+    others = [part for part in parts if part[0].kind in {AxisKind.RUNNING, AxisKind.BASIS}]
+    pairs = 5 ** sizes.total() * prod(_estimate_pairs(*part) for part in others)
+    if len(others) > 1 or pairs > MOST_PAIRS:
+        return Norms(2 * column.l1, 4 * column.l2_squared)
+    centred = [Counter({(1, 1): 1})]
+    for labels, number in sizes.items():
+        same, different = _tally_centred(labels, differ=False), _tally_centred(labels, differ=True)
+        axis_limit = number if labels > 1 else 0  # so many of these axes can differ
+        centred = [
+            reduce(
+                _multiply_tallies, [different] * differing + [same] * (number - differing), tally
+            )
+            for tally in centred
+            for differing in range(axis_limit + 1)
+        ]
+    tallies = _iter_tallies(*others[0]) if others else [Counter({(1, 1): 1})]
+    return reduce(
+        _join_norms,
+        (
+            _compute_norms(_multiply_tallies(tally, second))
+            for tally in tallies
+            for second in centred
+        ),
+        disjoint,
+    )
+
+
+def _estimate_pairs(axis: AxisMatrix, labels: int) -> int:
+    """About how many pairs of entries ``_iter_tallies`` counts."""
+    return labels * (labels + 1) // 2 * (len(axis.entries) if axis.kind is AxisKind.BASIS else 1)
+
+
+def _tally_centred(labels: int, *, differ: bool) -> Tally:
+    """The pairs of two columns n e_p - 1 and n e_q - 1."""
+    high, low = labels - 1, -1
+    if differ:
+        return Counter({(high, low): 1, (low, high): 1, (low, low): labels - 2})
+    return Counter({(high, high): 1, (low, low): labels - 1})
+
+
+def _iter_tallies(axis: AxisMatrix, labels: int) -> Iterator[Tally]:
+    """Give the pairs of every two columns that can be the worst, in one of their two orders."""
+    if axis.kind is AxisKind.RUNNING:
+        (column,) = axis.entries
+        for distance in range(labels):
+            yield Counter(zip(column, (0,) * distance + column, strict=False))
+    else:
+        columns = list(zip(*axis.entries, strict=True))
+        for first, second in combinations_with_replacement(columns, 2):
+            yield Counter(zip(first, second, strict=True))
+
+
+def _multiply_tallies(left: Tally, right: Tally) -> Tally:
+    """The pairs of a tensor product."""
+    product: Tally = Counter()
+    for (a, b), left_count in left.items():
+        for (c, d), right_count in right.items():
+            product[a * c, b * d] += left_count * right_count
+    return product
+
+
+def _compute_norms(tally: Tally, *, alone: bool = False) -> Norms:
+    """The norms of the difference of two columns, or of the first one alone."""
+    amounts = [(a if alone else a - b, number) for (a, b), number in tally.items()]
+    return Norms(
+        sum(abs(amount) * number for amount, number in amounts),
+        sum(amount * amount * number for amount, number in amounts),
+    )
+
+
+# --- conditions ----------------------------------------------------------------------------------
+
+
+def bound_condition_norms(step: Step, limits: Limits) -> tuple[Moved, Moved]:
+    """Give f for the L1 norm and for the squared L2 norm, of a step that counts by conditions."""
+    ranges = Counter(_bound_row(step, row) for row in step.transform)
+    return _bound_moves(ranges, limits, 1), _bound_moves(ranges, limits, 2)
+
+
+def _bound_moves(ranges: Counter[tuple[int, int]], limits: Limits, power: int) -> Moved:
+    def bound_together(entering: int, leaving: int) -> int:
+        return sum(
+            number
+            * max(entering * upper - leaving * lower, leaving * upper - entering * lower) ** power
+            for (lower, upper), number in ranges.items()
+        )
+
+    @cache
+    def bound_move(entering: int, leaving: int) -> int:
+        joint = bound_together(entering, leaving)
+        if limits.certain:
+            return joint
+        return max(joint, bound_together(entering, 0), bound_together(0, leaving))
+
+    return bound_move
+
+
+def _bound_row(step: Step, row: tuple[int, ...]) -> tuple[int, int]:
+    """What a row of the table that is in the cell can add to a released integer."""
+    amounts: Counter[Expression | None] = Counter()
+    for place in compress(range(len(row)), row):
+        amounts[step.measures[place].where] += row[place]
+    always = amounts.pop(step.query.where, 0)
+    lowest = sum(amount for amount in amounts.values() if amount < 0)
+    return always + lowest, always + sum(amount for amount in amounts.values() if amount > 0)

@@ -1,0 +1,196 @@
+"""Steps of a strategy, and steps whose cells are mixed along axes: what each must have.
+
+A strategy's step is of no query of the spec. So nothing that it filters or groups by was checked
+with one: its filters and groups must be those of queries of the release. It is also a part of a
+table with more groups than its own (``joined_tables``), in whose cells rows of a unit are counted
+off; only where these limit nothing but the number of rows is a unit bounded in the step's as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from msgspec import Struct
+
+from dprelease.kernel.core.chapters import is_of_strategy
+from dprelease.kernel.core.rules import Breach, Rule, Rules, find_breaches, name_step
+from dprelease.model import (
+    AxisKind,
+    AxisMatrix,
+    Bounding,
+    Expression,
+    Form,
+    Group,
+    Measure,
+    MeasureKind,
+    Plan,
+    Query,
+    Release,
+    Step,
+)
+
+
+def has_conditions(step: Step) -> bool:
+    """Whether a strategy's step counts the records of each cell by several filters."""
+    return is_of_strategy(step) and not step.axes and len(step.measures) > 1
+
+
+class Stated(Struct, frozen=True):
+    """What the queries of a release filter and group by, and how rows of a unit are bounded.
+
+    Of groups those with a label for every record.
+    """
+
+    filters: frozenset[Expression | None]
+    groups: frozenset[Group]
+    bounding: Bounding | None
+    tables: frozenset[str]
+
+
+def collect_stated(release: Release) -> Stated:
+    """Gather what a strategy may filter and group by, of which rows."""
+    queries = release.queries
+    filters = frozenset({None, *(query.where for query in queries)})
+    groups = frozenset(group.complete() for query in queries for group in query.groups)
+    tables = frozenset(query.table for query in queries)
+    return Stated(filters, groups, release.privacy.bounding, tables)
+
+
+def find_steps_breaches(plan: Plan) -> Iterator[Breach]:
+    """Give what the steps of a plan have or lack against their strategies or axes."""
+    stated = collect_stated(plan.release)
+    for number, step in enumerate(plan.steps, start=1):
+        yield from find_strategy_breaches(step, stated, name_step(step, number))
+
+
+def find_strategy_breaches(step: Step, declared: Stated, name: str) -> Iterator[Breach]:
+    """Give what a step of a known form has or lacks against its strategy or its axes."""
+    if is_of_strategy(step):
+        yield from find_breaches(STRATEGY, (step, declared), name)
+    if step.axes:
+        yield from find_breaches(MIXED, step, name)
+
+
+# --- strategies ----------------------------------------------------------------------------------
+
+
+def _collect_filters(step: Step) -> set[Expression | None]:
+    return {step.query.where, *(measure.where for measure in step.measures)}
+
+
+def _has_own_filter(step: Step) -> bool:
+    """Conditions are over all records: an engine might count more than pass a common filter."""
+    if len(step.measures) > 1:
+        return step.query.where is None
+    return step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
+
+
+def _is_plain_count(planned: tuple[Step, Stated]) -> bool:
+    """Whether its query has nothing beside, in a table of the release."""
+    query = planned[0].query
+    return query.table in planned[1].tables and query == Query(
+        query.name,
+        "count",
+        query.table,
+        query.groups,
+        where=query.where,
+        mechanism=query.mechanism,
+        number=query.number,
+        implied=True,
+    )
+
+
+def _is_bounding_rows_alone(bounding: Bounding | None) -> bool:
+    if bounding is None:
+        return True
+    rows = min(bounding.rows, bounding.groups * bounding.per_group)
+    return rows <= min(bounding.groups, bounding.per_group)
+
+
+def _has_stated_groups(step: Step, declared: Stated) -> bool:
+    groups = step.query.groups
+    return len(set(groups)) == len(groups) and declared.groups.issuperset(groups)
+
+
+STRATEGY: Rules[tuple[Step, Stated]] = (
+    Rule("a strategy releases numbers", lambda case: case[0].form is Form.NUMBERS),
+    Rule(
+        "a strategy counts records",
+        lambda case: (
+            case[0].query.statistic == "count"
+            and all(measure.kind is MeasureKind.RECORDS for measure in case[0].measures)
+        ),
+    ),
+    Rule(
+        "integers of a strategy are counts themselves",
+        lambda case: all(unit == Fraction(1) for unit in case[0].unit),
+    ),
+    Rule("a strategy asks for counts by groups and a filter alone", _is_plain_count),
+    Rule(
+        "groups of a strategy are public, with a label for every record",
+        lambda case: all(group.total and not group.private for group in case[0].query.groups),
+    ),
+    Rule(
+        "groups of a strategy are those of queries of the release, each once",
+        lambda case: _has_stated_groups(*case),
+    ),
+    Rule(
+        "filters of a strategy are those of queries of the release",
+        lambda case: case[1].filters.issuperset(_collect_filters(case[0])),
+    ),
+    Rule(
+        "a strategy counts by its own filter, or by several over all rows",
+        lambda case: _has_own_filter(case[0]),
+    ),
+    Rule(
+        "rows of a unit that a strategy counts are limited by their number alone",
+        lambda case: _is_bounding_rows_alone(case[1].bounding),
+    ),
+)
+
+# --- cells mixed along axes ----------------------------------------------------------------------
+
+
+def _list_axis_groups(step: Step) -> tuple[Group, ...]:
+    axis = step.query.axis
+    return step.query.groups if axis is None else (*step.query.groups, axis)
+
+
+def _is_known_matrix(axis: AxisMatrix, labels: int) -> bool:
+    """Whether a matrix is of a known kind, and has integers for all labels, and no other."""
+    rows = axis.entries
+    if axis.kind in {AxisKind.EACH, AxisKind.CENTRED}:
+        return rows == ()
+    whole = all(len(row) == labels and all(type(entry) is int for entry in row) for row in rows)
+    if axis.kind is AxisKind.RUNNING:
+        return whole and len(rows) == 1 and rows[0][0] > 0
+    return whole and axis.kind is AxisKind.BASIS and len(rows) > 0
+
+
+MIXED: Rules[Step] = (
+    Rule("what is mixed along axes is noisy numbers", lambda step: step.form is Form.NUMBERS),
+    Rule("keys are not selected by what is mixed along axes", lambda step: step.threshold is None),
+    Rule(
+        "what is mixed along axes is one count of the records of each cell",
+        lambda step: (
+            step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
+            and step.transform == ((1,),)
+        ),
+    ),
+    Rule(
+        "groups that are mixed are public",
+        lambda step: not any(group.private for group in _list_axis_groups(step)),
+    ),
+    Rule(
+        "there is a matrix for each group and for the axis, or none",
+        lambda step: len(step.axes) == len(_list_axis_groups(step)),
+    ),
+    Rule(
+        "each matrix has integers for all labels of its axis, and what its kind has",
+        lambda step: all(
+            _is_known_matrix(axis, len(group.labels))
+            for axis, group in zip(step.axes, _list_axis_groups(step), strict=True)
+        ),
+    ),
+)

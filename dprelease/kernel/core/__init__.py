@@ -1,0 +1,1 @@
+"""What noisy counts and sums rest on. Imports the model and itself only."""

@@ -1,0 +1,203 @@
+"""From planned steps to what an engine is asked.
+
+Steps that read the same rows in the same cells share a request. Where a unit has many rows, what is
+kept of them depends on the filter and the groups, so that steps with other filters ask anew.
+Choices and quantiles ask for themselves. Steps that add up are parts of few tables
+(``joined_tables``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from dprelease.kernel.core.joined_tables import plan_joined_groups
+from dprelease.model import (
+    AggregateRequest,
+    Bound,
+    ColumnType,
+    Expression,
+    Form,
+    Group,
+    InputColumn,
+    Measure,
+    Quantity,
+    Query,
+    RecordRequest,
+    RecordStep,
+    Release,
+    Step,
+)
+
+
+class Job(Struct, frozen=True):
+    """A request and the steps it serves; ``positions[i]`` are step i's measures in the request.
+
+    ``places[i]`` are step i's groups, completed, in the request's: over the others its cells are
+    added up, and labels that it has not itself are left out. None: it has the request's cells.
+    """
+
+    request: AggregateRequest
+    steps: tuple[Step, ...]
+    positions: tuple[tuple[int, ...], ...]
+    places: tuple[tuple[int, ...] | None, ...]
+
+
+class _Rows(Struct, frozen=True):
+    """Which rows a step reads, and in which cells they are counted."""
+
+    table: str | None  # of private keys: each table selects its own
+    groups: tuple[Group, ...]
+    leading: int
+    where: Expression | None
+    alone: str | None  # the name of a step that asks for itself
+
+
+def build_jobs(release: Release, steps: Iterable[Step], salt: int = 0) -> list[Job]:
+    """Gather the steps that share their rows, each measure asked once.
+
+    ``salt`` picks the rows that are kept of a unit with too many. Of each table the job with the
+    step that selects private keys comes first.
+    """
+    people = release.privacy.bounding is not None
+    ordered = sorted(steps, key=lambda step: step.threshold is None)
+    joined = plan_joined_groups(ordered, people=people)
+    by_rows: dict[_Rows, list[Step]] = {}
+    for step in ordered:
+        by_rows.setdefault(_identify_rows(step, joined, people=people), []).append(step)
+    return [_build_job(release, rows, members, salt) for rows, members in by_rows.items()]
+
+
+def _identify_rows(step: Step, joined: Mapping[str, tuple[Group, ...]], *, people: bool) -> _Rows:
+    query = step.query
+    alone = step.form is Form.QUANTILES or query.candidates is not None
+    groups = joined.get(query.name, _list_groups(query))
+    filtered = people or alone or query.numerator is not None or query.axis is not None
+    return _Rows(
+        query.table if query.private else None,
+        groups,
+        len(groups) if query.name in joined else len(query.groups),
+        query.where if filtered else None,
+        query.name if alone else None,
+    )
+
+
+def _list_groups(query: Query) -> tuple[Group, ...]:
+    return query.groups if query.axis is None else (*query.groups, query.axis)
+
+
+def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> Job:
+    measures: dict[Measure, int] = {}
+    positions = tuple(
+        tuple(
+            measures.setdefault(_drop_common_filter(measure, rows.where), len(measures))
+            for measure in step.measures
+        )
+        for step in steps
+    )
+    alone = steps[0] if rows.alone is not None else None
+    request = AggregateRequest(
+        source=release.data.source,
+        inputs=(),
+        groups=rows.groups,
+        measures=() if alone else tuple(measures),
+        where=rows.where,
+        bound=_bound(release, rows.leading, salt),
+        scores=alone.query.candidates if alone else None,
+        points=alone.points if alone else None,
+        survey_weight=alone.survey_weight if alone else None,
+    )
+    request = replace(request, inputs=list_inputs(release, request))
+    places = tuple(_find_places(_list_groups(step.query), rows.groups) for step in steps)
+    return Job(request, tuple(steps), positions, places)
+
+
+def _find_places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...] | None:
+    """Where groups are in a table's that has them completed; None if they are the table's."""
+    return None if groups == table else tuple(table.index(group.complete()) for group in groups)
+
+
+def _drop_common_filter(measure: Measure, where: Expression | None) -> Measure:
+    """Leave out the filter that the rows have passed already."""
+    return replace(measure, where=None) if measure.where == where else measure
+
+
+def _bound(release: Release, leading: int, salt: int) -> Bound | None:
+    privacy = release.privacy
+    if privacy.bounding is None or privacy.unit_column is None:
+        return None
+    column = release.columns.get(privacy.unit_column)
+    return Bound(
+        privacy.unit_column,
+        privacy.bounding.rows,
+        privacy.bounding.groups,
+        privacy.bounding.per_group,
+        leading,
+        null_unit=column is not None and column.null_value is not None,
+        salt=salt,
+    )
+
+
+def record_request(release: Release, step: RecordStep, salt: int = 0) -> RecordRequest:
+    """Ask for the codes of all records that a record-level table is made of."""
+    domains = [entry.column.group or entry.column.quantity for entry in step.responses]
+    bound = _bound(release, 0, salt)
+    if bound is not None:  # all records lie in one cell, and only their number is bounded
+        bound = replace(bound, groups=1, per_group=bound.rows)
+    column_names = {entry.column.name for entry in step.responses}
+    return RecordRequest(
+        release.data.source,
+        _read(release, column_names if bound is None else column_names | {bound.column}),
+        tuple(entry for entry in domains if entry is not None),
+        bound,
+    )
+
+
+def list_inputs(release: Release, request: AggregateRequest) -> tuple[InputColumn, ...]:
+    """List the columns that are read, those that expressions read included, in declared order."""
+    column_names = {group.column for group in request.groups}
+    expressions = [request.where, *(measure.where for measure in request.measures)]
+    for measure in request.measures:
+        if measure.column is not None:
+            column_names.add(measure.column)
+    quantities = [part for measure in request.measures for part in _list_quantities(measure)]
+    for quantity in (*quantities, request.points, request.survey_weight):
+        if quantity is not None:
+            column_names.add(quantity.column)
+    if request.scores is not None:
+        expressions.append(request.scores.score)
+    if request.bound is not None:
+        column_names.add(request.bound.column)
+    for expression in expressions:
+        if expression is not None:
+            column_names.update(expression.columns)
+    return _read(release, column_names)
+
+
+def _list_quantities(measure: Measure) -> tuple[Quantity | None, Quantity | None]:
+    return measure.quantity, measure.survey_weight
+
+
+def _read(release: Release, column_names: set[str]) -> tuple[InputColumn, ...]:
+    """The wanted columns, those that their expressions read, and what these are computed of."""
+    needed_names, waiting = set(column_names), list(column_names)
+    while waiting:
+        column = release.columns.get(waiting.pop())
+        if column is not None and column.expression is not None:
+            waiting += set(column.expression.columns) - needed_names
+            needed_names.update(column.expression.columns)
+    return tuple(entry for entry in list_all_inputs(release) if entry.name in needed_names)
+
+
+def list_all_inputs(release: Release) -> tuple[InputColumn, ...]:
+    """List every declared column and the unit's: the structure check wants them all."""
+    declared = tuple(
+        InputColumn(column.name, column.type, column.expression, False, column.format, column.zone)
+        for column in release.columns.values()
+    )
+    unit = release.privacy.unit_column
+    if unit is None or unit in release.columns:
+        return declared
+    return (*declared, InputColumn(unit, ColumnType.STRING, opaque=True))

@@ -1,1 +1,0 @@
-"""Samplers of integer noise that is added: discrete Laplace and discrete Gaussian."""

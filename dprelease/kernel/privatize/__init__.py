@@ -1,1 +1,0 @@
-"""The one way from exact to noisy."""

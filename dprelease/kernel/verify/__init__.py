@@ -1,1 +1,0 @@
-"""Independent numbers that certify relies on: nothing here is shared with the planner."""

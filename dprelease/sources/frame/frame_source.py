@@ -1,0 +1,436 @@
+"""Tables in memory that a program hands over: of pyarrow, pandas and polars.
+
+None of these libraries but pyarrow is imported: a table of one is known by its type. The types of
+columns are found without a look at values, and what becomes of a cell depends on that cell alone.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from msgspec import Struct
+
+from dprelease.errors import Failure, InternalError
+from dprelease.expressions.sqltext import col
+from dprelease.model import NUMERIC_TYPES, ColumnType, InputColumn, Source
+from dprelease.sources.shared.arrow_types import (
+    choose_type,
+    convert_type,
+    find_common_type,
+    is_number,
+    name_duckdb_type,
+)
+from dprelease.sources.shared.arrow_values import convert_readable
+from dprelease.sources.shared.data_failures import build_data_failure, list_read_columns
+from dprelease.sources.shared.files import Split
+from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
+
+ROWS = 1 << 16  # of a batch
+LARGEST_BITS = 1100  # of a whole number: with more it is beyond all doubles
+KEY = "data.format"
+WHAT = "the table from the program"
+
+
+class Frame(Protocol):
+    """A table in memory."""
+
+    records: int
+
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
+        """Build the Arrow schema of the wanted columns, without a look at values.
+
+        Args:
+            inputs: The wanted columns.
+
+        Returns:
+            A schema that has every wanted column that is in the table; it may have others.
+        """
+        ...
+
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """Iterate over all records in order, as Arrow record batches.
+
+        Args:
+            names: Columns of the schema, in the order of the batches' columns.
+            schema: What ``build_schema`` returned.
+        """
+        ...
+
+    def has_number_texts(self, name: str) -> bool:
+        """Tell if the numbers of a column arrive as texts that mean them.
+
+        Args:
+            name: A column of the schema.
+        """
+        ...
+
+
+def recognize_frame(table: object) -> Frame:
+    """Wrap a table that a program handed over.
+
+    Args:
+        table: A pyarrow Table or RecordBatch, or a DataFrame of pandas or polars.
+
+    Raises:
+        Failure: Exit code 4 for any other object, which is not read.
+    """
+    import pyarrow as pa
+
+    home = type(table).__module__.partition(".")[0]
+    if isinstance(table, pa.RecordBatch):
+        return ArrowFrame(pa.Table.from_batches([table]))
+    if isinstance(table, pa.Table):
+        return ArrowFrame(table)
+    if home == "polars" and type(table).__name__ == "DataFrame":
+        return PolarsFrame(table)
+    if home == "pandas" and type(table).__name__ == "DataFrame":
+        return PandasFrame(table)
+    kind = f"{type(table).__module__}.{type(table).__qualname__}"
+    hint = (
+        "pass a pyarrow Table or RecordBatch, or a DataFrame of pandas or polars: what can be "
+        "read once only, or is yet to be computed, is made one of these first"
+    )
+    raise build_data_failure("E431", f"a {kind} is not a table that can be read", hint, KEY)
+
+
+class ArrowFrame:
+    """A pyarrow Table. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+        self.records: int = table.num_rows
+
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
+        """See ``Frame``."""
+        return self._table.schema
+
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        yield from self._table.select(list(names)).to_batches(max_chunksize=ROWS)
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``."""
+        return False
+
+
+class PolarsFrame:
+    """A polars DataFrame, of which wanted columns alone become Arrow's. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table.clone()
+        self.records: int = table.height
+
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
+        """See ``Frame``; raises Failure(DATA)."""
+        import pyarrow as pa
+
+        columns = {column.name: column for column in inputs}
+        fields = [
+            self._build_field(columns[name]) if name in columns else pa.field(name, pa.null())
+            for name in self._table.columns
+        ]
+        return pa.schema(fields)
+
+    def _build_field(self, column: InputColumn) -> Any:
+        import pyarrow as pa
+
+        stored = self._table.schema[column.name]
+        if str(stored) == "Object":  # Arrow would get addresses in memory
+            raise _build_unreadable_failure(column, "Object")
+        try:
+            return pa.table(self._table.select(column.name).clear()).schema.field(0)
+        except (pa.ArrowException, TypeError, ValueError, RuntimeError):
+            raise _build_unreadable_failure(column, str(stored)) from None
+
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        yield from pa.table(self._table.select(list(names))).to_batches(max_chunksize=ROWS)
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``."""
+        return False
+
+
+def _build_unreadable_failure(column: InputColumn, stored: str) -> Failure:
+    """Refuse a column of a type that Arrow doesn't have."""
+    type_text = "one value" if column.opaque else column.type.value
+    # Inner names of types, such as those of a struct's fields, can be values: they are not shown.
+    name = re.split(r"[\[(<{]", stored)[0]
+    return build_data_failure(
+        "E412",
+        f'column "{column.name}" of {WHAT} can\'t be read as {type_text}: its type is {name}',
+        "convert the column to a type of the table in the documentation",
+        KEY,
+    )
+
+
+_OBJECTS = "object"  # of pandas, which may be any Python objects
+_TEXTS = frozenset({"str", "string"})  # of pandas: Python's, or what Arrow has
+
+
+class PandasFrame:
+    """A pandas DataFrame, whose index is left out. See ``Frame``."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table.copy(deep=False)  # with its columns, whatever the program drops later
+        self._places: dict[str, list[int]] = {}
+        for place, name in enumerate(table.columns):
+            self._places.setdefault(name if isinstance(name, str) else "", []).append(place)
+        self.records: int = len(table)
+
+    def build_schema(self, inputs: Sequence[InputColumn]) -> Any:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        fields = []
+        for column in inputs:
+            for place in self._places.get(column.name, ()):
+                kind = self._choose_type(self._table.iloc[:0, place], column)
+                fields.append(pa.field(column.name, kind))
+        return pa.schema(fields)
+
+    def iter_batches(self, names: Sequence[str], schema: Any) -> Iterator[Any]:
+        """See ``Frame``."""
+        import pyarrow as pa
+
+        fields = [schema.field(name) for name in names]
+        for start in range(0, self.records, ROWS):
+            columns = [
+                self._convert(self._table.iloc[start : start + ROWS, self._places[field.name][0]],
+                             field.type)
+                for field in fields
+            ]  # fmt: skip
+            yield pa.record_batch(columns, list(names))
+
+    def has_number_texts(self, name: str) -> bool:
+        """See ``Frame``."""
+        # Objects are read cell by cell, and Python has several kinds of numbers.
+        stored = self._table.iloc[:0, self._places[name][0]]
+        return _name_stored_type(stored) == _OBJECTS
+
+    def _choose_type(self, empty: Any, column: InputColumn) -> Any:
+        import pyarrow as pa
+
+        stored = _name_stored_type(empty)
+        if stored in _TEXTS:
+            return pa.string()
+        if stored == _OBJECTS:
+            return pa.large_string() if column.opaque else _list_object_types()[column.type]
+        try:
+            kind = pa.array(_make_dense(empty), from_pandas=True).type
+        except (pa.ArrowException, TypeError, ValueError):
+            raise _build_unreadable_failure(column, str(empty.dtype)) from None
+        return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+    def _convert(self, values: Any, kind: Any) -> Any:
+        import pyarrow as pa
+
+        if not _name_stored_type(values):
+            array = pa.array(_make_dense(values), from_pandas=True)
+            if isinstance(array, pa.ChunkedArray):
+                array = array.combine_chunks()
+            return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+        read = _READ[str(kind)]
+        array = pa.string() if kind == pa.float64() else kind
+        return pa.array([read(value) for value in values.astype(object)], array)
+
+
+def _list_object_types() -> dict[ColumnType, Any]:
+    """Map each declared type to the Arrow type that Python objects are read as."""
+    import pyarrow as pa
+
+    return dict.fromkeys(NUMERIC_TYPES, pa.float64()) | {
+        ColumnType.STRING: pa.string(),
+        ColumnType.BOOLEAN: pa.bool_(),
+        ColumnType.DATE: pa.date32(),
+        ColumnType.TIMESTAMP: pa.timestamp("us"),
+    }
+
+
+def _make_dense(values: Any) -> Any:
+    """Return the column with all values of a sparse one."""
+    return values.sparse.to_dense() if type(values.dtype).__name__ == "SparseDtype" else values
+
+
+def _name_stored_type(values: Any) -> str:
+    """Name the type of a column of objects or texts; "" for any other column."""
+    kind = values.dtype
+    if str(kind) == "category":
+        kind = kind.categories.dtype
+    name = str(kind).partition("[")[0]
+    return name if name in {_OBJECTS, *_TEXTS} and "pyarrow" not in str(kind) else ""
+
+
+def _read_text(value: object) -> str | None:
+    """Return the text with unpaired surrogates replaced by U+FFFD; None for any other value."""
+    if not isinstance(value, str):
+        return None
+    text = str.__str__(value)  # a member of an enumeration shows itself as another one
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+    return text
+
+
+def _read_moment(value: object) -> datetime | None:
+    """Return the moment as a plain datetime; None for other values, or one with a zone."""
+    # A moment with a zone is null: other cells may have none, so no clock is common to all.
+    if not isinstance(value, datetime) or value.tzinfo is not None or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return datetime(*value.timetuple()[:6], value.microsecond)
+
+
+def _read_day(value: object) -> date | None:
+    if not isinstance(value, date) or value != value:  # noqa: PLR0124 - NaT
+        return None
+    return date(value.year, value.month, value.day)
+
+
+def _read_truth(value: object) -> bool | None:
+    """Read True, False or a number equal to 1 or 0; None for any other value."""
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None  # one that signals can't be compared
+    numbers = bool | int | float | Decimal | np.bool_ | np.number
+    return bool(value) if isinstance(value, numbers) and value in (0, 1) else None
+
+
+def _number(value: object) -> str | None:
+    """Write a number so that equal numbers have equal texts; None for any other value."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    if isinstance(value, int):
+        is_large = value.bit_length() > LARGEST_BITS
+        return ("-inf" if value < 0 else "inf") if is_large else int.__repr__(value)
+    if value.is_nan() if isinstance(value, Decimal) else math.isnan(value):
+        return None
+    if -(2**63) <= value < 2**63 and value == int(value):
+        return int.__repr__(int(value))
+    return float.__repr__(value) if isinstance(value, float) else Decimal.__str__(value)
+
+
+def _read_text_or_number(value: object) -> str | None:
+    return _number(value) if _read_text(value) is None else _read_text(value)
+
+
+_READ: dict[str, Callable[[object], object]] = {
+    "string": _read_text,
+    "large_string": _read_text_or_number,  # of a unit that is only compared
+    "double": _number,
+    "bool": _read_truth,
+    "date32[day]": _read_day,
+    "timestamp[us]": _read_moment,
+}
+
+
+class FrameTable(Struct, frozen=True):
+    """See ``Table``."""
+
+    frame: Frame
+    schema: Any
+    types: dict[str, Any]  # as handed on
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Empty: the table is in memory."""
+        return ()
+
+    def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
+        """See ``Table``."""
+        if splits:
+            raise InternalError("splits")
+        places = {name: f"f{place}" for place, name in enumerate(self.types)}
+        return RecordStream(
+            Fields(
+                col(RECORDS),
+                {name: col(place) for name, place in places.items()},
+                {name: name_duckdb_type(kind) for name, kind in self.types.items()},
+            ),
+            self._open,
+            lambda: self.frame.records,
+            cheap=True,
+            record_count=self.frame.records,
+        )
+
+    def _open(
+        self, count: Callable[[int], None], only: Columns = None
+    ) -> tuple[Any, Iterator[Any]]:
+        import pyarrow as pa
+
+        fields = {
+            name: pa.field(f"f{place}", kind)
+            for place, (name, kind) in enumerate(self.types.items())
+            if only is None or name in only
+        }
+        schema = pa.schema(list(fields.values()) or [("f0", pa.null())])
+        return schema, self._iter_batches(tuple(fields), schema, count)
+
+    def _iter_batches(
+        self, names: Sequence[str], schema: Any, count: Callable[[int], None]
+    ) -> Iterator[Any]:
+        import pyarrow as pa
+
+        if not names:  # of tables without columns libraries don't tell how many rows there are
+            for start in range(0, self.frame.records, ROWS):
+                size = min(ROWS, self.frame.records - start)
+                count(size)
+                yield pa.record_batch([pa.nulls(size)], schema=schema)
+            return
+        for batch in self.frame.iter_batches(names, self.schema):
+            count(batch.num_rows)
+            columns = [
+                convert_readable(batch.column(place), self.types[name])
+                for place, name in enumerate(names)
+            ]
+            yield pa.record_batch(columns, schema=schema)
+
+    def fast(self) -> None:
+        """Return None: one reader reads all tables."""
+
+    def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
+        """Raise InternalError: a cluster reads no table of this process."""
+        raise InternalError("pieces")
+
+
+class HandedOver:
+    """See ``SourceFormat``: the format of one table that was handed over."""
+
+    def __init__(self, table: object) -> None:
+        self._frame = recognize_frame(table)
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> FrameTable:
+        """See ``SourceFormat``; raises Failure(DATA)."""
+        import pyarrow as pa
+
+        columns = list_read_columns(inputs)
+        schema = self._frame.build_schema(columns)
+        types = {}
+        for column in columns:
+            kind = choose_type(schema, column, WHAT, inferred=True)
+            if is_number(kind) and self._frame.has_number_texts(column.name):
+                kind = pa.string()
+            types[column.name] = convert_type(find_common_type([kind], column, WHAT), column)
+        return FrameTable(self._frame, schema, types)
+
+
+class Missing:
+    """See ``SourceFormat``: the format where no table was handed over."""
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> NoReturn:
+        """Raise Failure(DATA)."""
+        hint = 'in Python: dprelease.run(spec, data=table); else name a file by path, not "frame"'
+        message = "the spec expects a table from a program, and none was passed"
+        raise build_data_failure("E430", message, hint, KEY)
+
+
+SOURCE = Missing()

@@ -1,0 +1,129 @@
+"""What a source of records is: a registered format, and a table that is laid out in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from dprelease.model import InputColumn, Source
+from dprelease.sources.shared.files import Split
+from dprelease.sources.shared.read_share import ReadShare
+from dprelease.sources.shared.record_stream import Fields, RecordStream
+from dprelease.sources.source_registry import SOURCES
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+T = TypeVar("T")
+
+
+class FastReader(Protocol):
+    """A reader of DuckDB's own, whose results are used only if they are shown to be right."""
+
+    @property
+    def fields(self) -> Fields:
+        """SQL of the columns that a statement selects from."""
+        ...
+
+    @property
+    def record_count(self) -> int | None:
+        """Number of records if the footers state it, else None.
+
+        It decides only in how many parts the data is read.
+        """
+        ...
+
+    def read_checked(
+        self, connection: DuckDBPyConnection, read: Callable[[], T], share: ReadShare
+    ) -> tuple[T | None, Callable[[int], bool]]:
+        """Read by this reader and check the result.
+
+        Args:
+            connection: The connection to DuckDB that ``read`` uses.
+            read: Runs the statement and returns its result.
+            share: Is told how much was read.
+
+        Returns:
+            The result, and a function that tells if the result is right, given the number of
+            records found. The result is None if this reader gives up: then the careful reader may
+            do better.
+
+        Raises:
+            duckdb.Error: An error that the careful reader would run into too.
+        """
+        ...
+
+
+class Table(Protocol):
+    """The declared columns, found in the files or the place that a source names.
+
+    Tables are values of frozen classes: tasks of a cluster are sent them.
+    """
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Files that must not change while they are read; empty for a database."""
+        ...
+
+    def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
+        """Read records by the careful reader, to which no value is an error.
+
+        Args:
+            splits: Parts of the files to read; none given reads all records.
+        """
+        ...
+
+    def fast(self) -> FastReader | None:
+        """Return a faster reader, or None if there is none.
+
+        The faster reader makes the same of every record as the careful one, or gives up.
+        """
+        ...
+
+    def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
+        """List the files with their sizes, for a cluster to split.
+
+        Returns:
+            Each path with its size in bytes if a split may begin at any byte, else with the size of
+            each part. A split's ``start`` and ``end`` are bytes or numbers of parts accordingly.
+
+        Raises:
+            OSError: A file can't be read.
+        """
+        ...
+
+
+class SourceFormat(Protocol):
+    """A way in which records are stored; the value ``SOURCE`` of its module."""
+
+    def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> Table:
+        """Find the declared columns by name and type; read no value.
+
+        Args:
+            source: Where the table is and how it is written.
+            inputs: The columns that the request reads or computes.
+
+        Raises:
+            Failure: Exit code 4 if a column is missing or has another type, or a file can't be
+                read.
+        """
+        ...
+
+
+LaidOut = Callable[[Source, Sequence[InputColumn]], Table]
+"""Finds the table of a source; raises Failure(DATA)."""
+
+
+def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Table:
+    """Lay out the table of a source of any registered format.
+
+    Args:
+        source: Where the table is; its ``format`` is registered.
+        inputs: The columns that the request reads or computes.
+
+    Raises:
+        Failure: Exit code 4, as ``SourceFormat.lay_out``.
+    """
+    form: SourceFormat = import_module(SOURCES[source.format].module).SOURCE
+    return form.lay_out(source, inputs)
