@@ -191,14 +191,15 @@ def test_the_scan_counts_what_it_sees_whatever_the_chunks(
 @pytest.mark.parametrize("when", ["it begins", "it is waited for"])
 def test_an_interruption_ends_the_scan(when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """If it went on, it would ask a closed connection to stop, and print that it has doubts."""
-    stopped, ended, told = threading.Event(), threading.Event(), []
-    start, run, stop = LineScan.start, LineScan.run, LineScan.stop
+    awaited, stopped, ended, told = (*(threading.Event() for _ in range(3)), [])
+    start, run, stop, join = LineScan.start, LineScan.run, LineScan.stop, LineScan.join
 
     class Held(io.BytesIO):
         """A line that no fast reader reads, once the scan is stopped."""
 
         def readinto(self, buffer: Any) -> int:
             if when == "it is waited for":
+                awaited.wait(30)
                 time.sleep(0.1)
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             stopped.wait(30)
@@ -212,6 +213,7 @@ def test_an_interruption_ends_the_scan(when: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(csv_scan, "open_unpacked", lambda *_: Held(b"\0"))
     monkeypatch.setattr(LineScan, "start", started)
     monkeypatch.setattr(LineScan, "run", lambda scan: (run(scan), ended.set()))
+    monkeypatch.setattr(LineScan, "join", lambda scan, *limit: (awaited.set(), join(scan, *limit)))
     monkeypatch.setattr(LineScan, "stop", lambda scan: (stop(scan), stopped.set()))
     layout = Layout(("t.csv.gz",), 1, {}, "utf-8")
     connection = SimpleNamespace(interrupt=lambda: told.append("doubt"))
