@@ -28,11 +28,11 @@ class LazyGroup(click.Group):
     """A group that imports a command's module when the command is asked for, not before."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Every command, in the order of use."""
+        """List every command, in the order of use."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name, or None."""
+        """Import the command of that name; None if there is none."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = getattr(
@@ -43,7 +43,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As in click, but a command that doesn't exist is answered with the nearest ones."""
+        """Resolve as click does, but suggest the nearest names for an unknown command."""
         name = args[0]
         mistaken = not name.startswith("-") and name not in COMMANDS
         if mistaken and not ctx.resilient_parsing:  # in which a shell asks for completions

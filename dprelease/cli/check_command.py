@@ -65,7 +65,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     findings = [_examine(spec, period, outside) for spec in _list_files(specs)]
     if any(finding.plan is not None and finding.plan.release.period for finding in findings):
-        # A period that one spec takes is not a mistake beside the others.
+        # --period may be meant for some of the specs: no warning if one of them takes it.
         from dprelease.specfile.checks.data_source import USELESS_PERIOD
 
         findings = [
@@ -84,7 +84,7 @@ def check(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
 
 def _list_files(specs: Sequence[str]) -> list[str]:
-    """The specs that are named, each once, and those in folders that are."""
+    """List the named specs and those in named folders, each once."""
     files: list[str] = []
     for spec in specs:
         if spec != STDIN and os.path.isdir(spec):

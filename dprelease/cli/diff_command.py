@@ -98,7 +98,7 @@ def _summarize(new: Plan, changes: Sequence[Change], weaker: bool, again: bool) 
 
 
 def _tell_text(changes: Sequence[Change]) -> None:
-    """A line for each change, and one table for the errors of all queries."""
+    """Write a line for each change, and one table for the errors of all queries."""
     from dprelease.comparison.spec_changes import EXPECTED_ERROR
 
     errors = [change for change in changes if change.what.endswith(f": {EXPECTED_ERROR}")]
@@ -118,13 +118,13 @@ def _tell_text(changes: Sequence[Change]) -> None:
 
 
 def _count_changes(changes: Sequence[Change]) -> str:
-    """How many changes there are of each kind, as the last line."""
+    """Count the changes of each kind, for the last line."""
     kinds = [{"+": "added", "-": "removed"}.get(change.mark, change.kind) for change in changes]
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
 
 
 def _describe_change(change: Change) -> str:
-    """What was and is, and why it matters; of a thing that is new or gone what it is."""
+    """Write the old and new value and the reason; of an added or removed item only one value."""
     was, now = _format(change.old), _format(change.new)
     if was == now:  # a figure differs in a digit that is not shown
         was, now = (_format(value, format_spent) for value in (change.old, change.new))

@@ -33,7 +33,7 @@ class Group(NamedTuple):
 
 
 def list_groups() -> list[Group]:
-    """Every group of codes, in order."""
+    """List every group of codes, in order."""
     import tomllib
 
     text = files("dprelease.cli").joinpath("codes.toml").read_text("utf-8")
@@ -99,6 +99,6 @@ def _format_code(code: str, group: Group) -> str:
 
 
 def _strip_link(link: re.Match[str]) -> str:
-    """A link as words and a place in the documentation: ``Choose bounds (how-to/bounds.md)``."""
+    """Write a link as its words and a place in the documentation."""
     place = link[2].removeprefix("../")
     return f"{link[1]} (docs/{place if place != link[2] else f'reference/{place}'})"

@@ -60,7 +60,14 @@ class Manner(NamedTuple):
 
 
 def execute(arguments: Sequence[str]) -> int:
-    """Run a command line and return its exit code; nothing escapes."""
+    """Run a command line. No exception escapes.
+
+    Args:
+        arguments: The command line without the name of the program.
+
+    Returns:
+        The exit code of the process.
+    """
     prepare_streams()
     _silence_hooks()
     _keep_to_one_thread()
@@ -132,7 +139,7 @@ def _tell(code: int, complaints: Sequence[Complaint], manner: Manner) -> int:
 
 
 def _tell_usage(error: click.UsageError, manner: Manner) -> int:
-    """The command line itself is wrong: what was wrong, and where to read more."""
+    """Report a command line that is wrong, and where to read more."""
     path = error.ctx.command_path if error.ctx is not None else "dprelease"
     message = error.format_message()
     if manner.json:
@@ -148,7 +155,7 @@ def _tell_usage(error: click.UsageError, manner: Manner) -> int:
 
 
 def _heed_termination() -> None:
-    """Let SIGTERM be told of, unless somebody has decided otherwise."""
+    """Report SIGTERM as an interruption, unless somebody has set another handler."""
     import signal
     import threading
 
@@ -162,16 +169,14 @@ def _heed_termination() -> None:
 
 
 def _keep_to_one_thread() -> None:
-    """Have NumPy's linear algebra start no threads.
-
-    They spin when they start, which is most of what it costs to import NumPy, and no matrix here is
-    large enough for them. The last digits no longer depend on the number of cores either.
-    """
+    """Keep NumPy's linear algebra to one thread."""
+    # Its threads spin when they start, which is most of the cost of importing NumPy, and no matrix
+    # here is large enough for them. With one, the last digits do not depend on the cores either.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _silence_hooks() -> None:
-    """Python's own last resorts print exception texts; ours name the class and nothing else."""
+    """Replace Python's hooks, which print exception texts, by ones that name the class alone."""
     import threading
 
     def report(kind: type[BaseException] | None) -> None:

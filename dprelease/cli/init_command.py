@@ -108,7 +108,7 @@ def _choose_delimiter(option: str | None, suffix: str) -> str:
 
 
 def _name(data: str, suffix: str) -> str:
-    """A file-safe name after the data."""
+    """Derive a file-safe name from the name of the data file."""
     stem = os.path.basename(data)
     stem = stem[: len(stem) - len(suffix)]
     name = re.sub(r"[^A-Za-z0-9_-]+", "-", stem)[:100].strip("-_")

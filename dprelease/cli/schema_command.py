@@ -42,7 +42,7 @@ def schema(out: str | None, *, report: bool) -> int:
 
 
 def _is_ours(text: str) -> bool:
-    """Whether a text is a schema of ours, of whatever version: nothing else is replaced."""
+    """Check for a schema that dprelease wrote, of any version: nothing else is replaced."""
     import json
 
     from dprelease.reports.model.json_form import TITLE as REPORT_TITLE

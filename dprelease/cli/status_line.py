@@ -84,12 +84,13 @@ class StatusLine:
 
 
 def format_status(stage: Stage, seconds: int, width: int) -> str:
-    """A line such as ``[4/7] read the data for visits: 42 %, 12 s``, narrower than ``width``."""
+    """Format a line such as ``[4/7] read the data for visits: 42 %, 12 s``, narrower than ``width``."""
     place = "" if stage.steps is None else f"[{stage.number}/{stage.steps}] "
     share = "" if stage.share is None else f"{int(100 * stage.share)} %, "
     minutes, rest = divmod(seconds, 60)
     passed = f"{minutes} min {rest} s" if seconds >= _MINUTES_FROM else f"{seconds} s"
     numbers = f": {share}{passed}"
+    # Narrower than the terminal: a line that it breaks can't be overwritten.
     room = width - 1 - len(place) - len(numbers)
     step = stage.step if len(stage.step) <= room else f"{stage.step[: max(0, room - 1)]}…"
     return f"{place}{step}{numbers}"[: width - 1]

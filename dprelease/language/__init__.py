@@ -41,7 +41,14 @@ _spoken: ContextVar[str] = ContextVar("spoken", default=ENGLISH)
 
 @contextmanager
 def use_language(language: str) -> Iterator[None]:
-    """Let ``say`` speak a language of ``LANGUAGES`` inside the block."""
+    """Make ``say`` use a language inside the block.
+
+    Args:
+        language: A key of ``LANGUAGES``.
+
+    Yields:
+        Nothing.
+    """
     before = _spoken.set(language)
     try:
         yield
@@ -50,7 +57,11 @@ def use_language(language: str) -> Iterator[None]:
 
 
 def get_language() -> str:
-    """The language that ``say`` speaks now, as a key of ``LANGUAGES``."""
+    """Return the language that ``say`` uses now.
+
+    Returns:
+        A key of ``LANGUAGES``.
+    """
     return _spoken.get()
 
 
@@ -79,7 +90,14 @@ def say(sentence: str, /, **values: object) -> str:
 
 
 def word(text: Text) -> str:
-    """Word a sentence, or a number, that was named without a language; other texts stay."""
+    """Word a sentence or number in the language used now.
+
+    Args:
+        text: A sentence or number that was named without a language, or any other text.
+
+    Returns:
+        The text for people; other texts unchanged.
+    """
     if isinstance(text, Sentence):
         if text.count is None:
             return say(text.key, **dict(text.values))
@@ -88,20 +106,43 @@ def word(text: Text) -> str:
 
 
 def say_count(n: int, sentence: str, /, **values: object) -> str:
-    """Word a sentence on ``n`` things: its form ``one`` or ``many``, which names them ``{n}``."""
+    """Word a sentence about ``n`` things in its singular or plural form.
+
+    Args:
+        n: The number; the sentence shows it as ``{n}``.
+        sentence: Id of the sentence, without ``.one`` or ``.many``.
+        values: As for ``say``.
+
+    Returns:
+        The sentence.
+    """
     form = "one" if n in LANGUAGES[get_language()].singular else "many"
     return say(f"{sentence}.{form}", n=n, **values)
 
 
 def number_text(english: str) -> str:
-    """Give a number as English writes it, such as 1,234.5, the separators of the language."""
+    """Put the separators of the language into a number.
+
+    Args:
+        english: A number as English writes it, such as "1,234.5".
+
+    Returns:
+        The number as the language writes it.
+    """
     language = LANGUAGES[get_language()]
     return english.translate({ord(","): language.thousands, ord("."): language.decimal})
 
 
 @cache
 def load_catalogue(language: str) -> dict[str, str]:
-    """Read the sentences of a language by their ids, once."""
+    """Read the sentences of a language, once.
+
+    Args:
+        language: A key of ``LANGUAGES``.
+
+    Returns:
+        The sentences by id.
+    """
     import tomli
 
     file = Path(__file__).parent / f"{language}.toml"

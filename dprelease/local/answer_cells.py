@@ -45,17 +45,17 @@ class LabelCells(Struct, frozen=True):
 
     @property
     def is_numbered(self) -> bool:
-        """Whether cells are the numbers of labels."""
+        """True if a cell holds the numbers of labels."""
         return self.size > 1 and self.separator is None
 
     @property
     def wide(self) -> int:
-        """How many digits the number of a label has."""
+        """The number of digits in the number of a label."""
         return len(str(len(self.labels)))
 
     @property
     def csv_labels(self) -> tuple[str, ...]:
-        """The labels as they begin a cell of a CSV file: none that a spreadsheet would run."""
+        """The labels as they begin a CSV cell, escaped if a spreadsheet would run them."""
         if self.type is not ColumnType.STRING:
             return self.labels
         return tuple(map(escape_formula, self.labels))
@@ -75,7 +75,7 @@ class NumberCells(Struct, frozen=True):
     parquet: str
 
     def write_number(self, scaled: int) -> str:
-        """The decimal of m."""
+        """Write the decimal of m."""
         return write_fixed_point(scaled, self.places)
 
 
@@ -83,7 +83,17 @@ Cells = LabelCells | NumberCells
 
 
 def choose_cells(response: Response) -> Cells:
-    """How the cells of a column are written. Raises ValueError where they can't be."""
+    """Choose how the cells of a column are written.
+
+    Args:
+        response: The column with its law.
+
+    Returns:
+        Cells of labels, or of decimals with their number of places.
+
+    Raises:
+        ValueError: The law does not fit the column, or its numbers are too large for a table.
+    """
     law = response.law
     if isinstance(law, SubsetLaw):
         return _choose_label_cells(response, law)
@@ -94,14 +104,24 @@ def choose_cells(response: Response) -> Cells:
 
 
 def get_grid(response: Response) -> Grid:
-    """The grid of a numeric column. Raises ValueError where there is none."""
+    """Return the grid of a numeric column.
+
+    Args:
+        response: The column with its law.
+
+    Returns:
+        The grid of its values.
+
+    Raises:
+        ValueError: The column has no bounds, and so no grid.
+    """
     if response.column.quantity is None:
         raise ValueError("the law of numbers for a column without bounds")
     return response.column.quantity.grid
 
 
 def choose_separator(labels: Sequence[str]) -> str:
-    """A character that stands in no label, and that no spreadsheet takes for a formula's first.
+    """Choose a character that no label holds and with which no formula begins.
 
     Raises ValueError where every character is taken.
     """
@@ -113,7 +133,7 @@ def choose_separator(labels: Sequence[str]) -> str:
 
 
 def _iter_other_characters() -> Iterator[str]:
-    """Symbols and punctuation beyond ASCII, which stay as they are however accents are encoded."""
+    """Iterate over symbols beyond ASCII that Unicode normalization leaves as they are."""
     for point in range(0xA1, 0x3000):
         char = chr(point)
         stable = all(unicodedata.normalize(form, char) == char for form in ("NFC", "NFKC"))
@@ -122,7 +142,7 @@ def _iter_other_characters() -> Iterator[str]:
 
 
 def list_level_values(law: WindowLaw, grid: Grid) -> tuple[Fraction, ...]:
-    """What each level stands for, in grid integers: those of the first window, then the other's."""
+    """List what each level stands for, in grid integers: the first window's, then the second's."""
     windows = [law.first] if law.second is None else [law.first, law.second]
     return tuple(value for window in windows for value in _iter_levels(window, grid))
 
@@ -139,6 +159,7 @@ def _choose_label_cells(response: Response, law: SubsetLaw) -> LabelCells:
     if group is None or len(group.labels) != law.labels:
         raise ValueError("the law of labels for a column that has not so many")
     if law.size > 1:
+        # With very many sets, a table of all of them would be too large to look cells up in.
         numbered = comb(law.labels, law.size) > MOST_SETS
         between = None if numbered else choose_separator(group.labels)
         return LabelCells(group.labels, law.size, between, ColumnType.STRING, group.labels)
@@ -161,6 +182,7 @@ def _choose_level_cells(values: Sequence[Fraction], step: Fraction) -> NumberCel
 def _choose_grid_cells(law: LaplaceLaw, grid: Grid) -> NumberCells:
     places = count_decimals(grid.step)
     factor = int(grid.step * 10**places)
+    # The type holds every draw but those with a chance of e^-64: a table has one type a column.
     reach = grid.magnitude + int(REACH * law.scale) + REACH
     return NumberCells(places, factor, None, _choose_parquet_type(reach * factor, places))
 
@@ -176,7 +198,16 @@ def _choose_parquet_type(reach: int, places: int) -> str:
 
 
 def describe_table(step: RecordStep, about: About) -> OutputTable:
-    """Describe the table: its columns, and for values the labels that they can hold."""
+    """Describe a record-level table.
+
+    Args:
+        step: The table's columns with their laws.
+        about: The release; gives the title.
+
+    Returns:
+        The table without rows: for each column its description and, for labels, the values that
+        it can hold.
+    """
     columns = tuple(_describe_column(response) for response in step.responses)
     return OutputTable(step.perturb.name, columns, about.title or about.name)
 

@@ -17,12 +17,12 @@ FEW = 3
 
 
 def bound_laplace_noise(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> float:
-    """How far the noise of all records adds up to, in grid steps; ``z`` is the normal quantile.
+    """Bound the sum of the Laplace noise of all records, in grid steps.
 
-    The exact law for up to three records; then a normal quantile with half a step and, where that
-    is longer, the term of Cornish and Fisher for the fourth cumulant. With a = exp(-1/s) the
-    variance is v = 2 a/(1 - a)^2, and the fourth moment 2 a (1 + 10 a + a^2)/(1 - a)^4 =
-    v (1 + 6 v): so the excess kurtosis is 3 + 1/v.
+    ``z`` is the normal quantile. Exact for up to three records. Beyond, a normal quantile with half
+    a step and, where it is longer, the Cornish-Fisher term of the fourth cumulant. With
+    a = exp(-1/s) the variance is v = 2 a/(1 - a)^2, and the fourth moment
+    2 a (1 + 10 a + a^2)/(1 - a)^4 = v (1 + 6 v), so the excess kurtosis is 3 + 1/v.
     """
     noise = Noise(NoiseFamily.LAPLACE, law.scale)
     if rows <= FEW:
@@ -35,10 +35,10 @@ def bound_laplace_noise(law: LaplaceLaw, rows: int, z: float, interval: Fraction
 
 @lru_cache(maxsize=64)
 def compute_window_variance(law: WindowLaw) -> Fraction:
-    """The largest variance of an answer over all values, exactly, in squared half ranges.
+    """Compute the largest variance of an answer over all values, exactly, in squared half ranges.
 
-    The mean square of an answer is linear in the value between the places where a window moves on
-    by a whole level; on each such piece, less the square of the value, it is a parabola.
+    The mean square of an answer is linear in the value between the places where a window moves by
+    a whole level. Less the square of the value, it is a parabola on each such piece.
     """
     breaks = _list_breaks(law)
     squares = [_compute_moment(law, at, 2) for at in breaks]
@@ -69,7 +69,7 @@ def compute_window_tails(law: WindowLaw) -> tuple[float, float, float]:
 
 
 def _list_breaks(law: WindowLaw) -> list[Fraction]:
-    """The values, from -1 to 1, for which a window starts at a level."""
+    """List the values, from -1 to 1, for which a window starts at a level."""
     values = {
         Fraction(2 * place, window.levels - window.width) - 1
         for _, window in list_parts(law)
@@ -79,7 +79,7 @@ def _list_breaks(law: WindowLaw) -> list[Fraction]:
 
 
 def _compute_moment(law: WindowLaw, at: Fraction, power: int) -> Fraction:
-    """The mean power of what an answer stands for, for a value at -1 <= at <= 1."""
+    """Compute the mean power of what an answer stands for, for a value at -1 <= at <= 1."""
     return sum(
         (share * _compute_window_moment(window, at, power) for share, window in list_parts(law)),
         Fraction(0),
@@ -96,7 +96,7 @@ def _compute_window_moment(window: Window, at: Fraction, power: int) -> Fraction
 
 
 def _integrate_from(window: Window, start: int, power: int) -> Fraction:
-    """The mean power for a window that starts at that level."""
+    """Compute the mean power for a window that starts at that level."""
     total = Fraction(0)
     for level in range(window.levels):
         stands = Fraction(2 * level - (window.levels - 1), 2) * window.gap

@@ -31,11 +31,24 @@ NOTHING = Loss(_ZERO, _ZERO, _ZERO)
 def calibrate_response(
     column: PerturbedColumn, epsilon: Fraction, delta: Fraction, truth: Fraction | None = None
 ) -> Response:
-    """The response of one cell of a column, whose loss is at most (epsilon, delta).
+    """Choose and calibrate the randomizer of one cell of a column.
 
-    With ``truth``, the chance of the true answer, epsilon and delta are not looked at: the loss is
-    what such answers cost. A column with one label costs nothing. ValueError, with a sentence for
-    people, where the column can't be had in this way.
+    The law is (epsilon, delta)-DP for one cell in the local model, by exact bounds. Randomized
+    response: Warner 1965, Kairouz et al. 2016; subset selection: Ye and Barg 2018; windows: Duchi
+    et al. 2018, Wang et al. 2019.
+
+    Args:
+        column: The column, with its labels or grid and the mechanism asked for.
+        epsilon: Loss that the cell may have, above 0.
+        delta: At least 0 and below 1.
+        truth: Chance of the true answer. Then epsilon and delta are not used: the loss is what
+            such answers cost.
+
+    Returns:
+        The law with the least variance, and its loss. A column with one label costs nothing.
+
+    Raises:
+        ValueError: The column can't be perturbed in this way; the message is for users.
     """
     if truth is None:
         _check_budget(epsilon, delta)
@@ -72,7 +85,7 @@ def _build_loss(epsilon: Fraction, delta: Fraction) -> Loss:
 
 
 def _calibrate_truth(column: PerturbedColumn, labels: int, truth: Fraction) -> Response:
-    """Randomised response with this chance of the true answer, to 2^-64, on the private side."""
+    """Calibrate randomized response with this chance of the truth, rounded to the private side."""
     if column.mechanism is Mechanism.SUBSET_SELECTION:
         raise ValueError("the chance of a true answer is for randomized-response only")
     if not 0 < truth < 1:

@@ -76,7 +76,18 @@ class Estimates(Struct, frozen=True):
 
 
 def estimate_all(step: RecordStep, tally: Tally, interval: Fraction) -> Estimates:
-    """Estimate everything that was counted; ``interval`` is the coverage, between 0 and 1."""
+    """Estimate shares, means and cross tables from a tally.
+
+    Estimates are unbiased; their intervals are about the noise alone.
+
+    Args:
+        step: The table's columns with their laws.
+        tally: Counts over the published table.
+        interval: Coverage of the intervals, between 0 and 1.
+
+    Returns:
+        The estimates of everything that was counted; none for a table without records.
+    """
     if tally.rows == 0:
         return Estimates(0, interval)
     responses = {response.column.name: response for response in step.responses}
@@ -97,9 +108,16 @@ def estimate_all(step: RecordStep, tally: Tally, interval: Fraction) -> Estimate
 
 
 def compute_chances(law: SubsetLaw) -> tuple[Fraction, Fraction]:
-    """The chance that an answer holds the true label, and that it holds a given wrong one.
+    """Compute the chances that an answer holds the true label, and a given wrong one.
 
-    Raises ValueError where they are equal: such answers tell nothing.
+    Args:
+        law: A law of ``size`` of ``labels`` labels.
+
+    Returns:
+        p and q of the module's formulas, exactly.
+
+    Raises:
+        ValueError: p and q are equal, so that answers carry no information.
     """
     if law.labels == law.size == law.keep == 1:
         return Fraction(1), Fraction(0)
@@ -112,7 +130,7 @@ def compute_chances(law: SubsetLaw) -> tuple[Fraction, Fraction]:
 
 
 def estimate_shares(response: Response, tally: Tally, interval: Fraction) -> Shares:
-    """The share of each label of a column."""
+    """Estimate the share of each label of a column."""
     law, labels = _get_subset_law(response)
     p, q = compute_chances(law)
     absent, present = map(compute_cumulants, _compute_moments(law))
@@ -129,12 +147,13 @@ def estimate_shares(response: Response, tally: Tally, interval: Fraction) -> Sha
         )
 
     counts = tally.labels[response.column.name]
+    # Labels with the same count have the same figure: compute each one once.
     figures = {count: estimate_share(count) for count in set(counts)}
     return Shares(response.column.name, labels, tuple(figures[count] for count in counts))
 
 
 def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
-    """The mean of a numeric column, in values."""
+    """Estimate the mean of a numeric column, in its unit."""
     step, z = get_grid(response).step, compute_quantile(interval)
     if isinstance(response.law, LaplaceLaw):
         half = bound_laplace_noise(response.law, tally.rows, z, interval)
@@ -148,7 +167,7 @@ def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
 
 
 def _bound_level_noise(law: WindowLaw, rows: int, z: float) -> float:
-    """How far the noise of levels adds up to, in half ranges: at the largest variance there is."""
+    """Bound the sum of the noise of levels, in half ranges, at the largest variance."""
     third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
     gap, skew, tails = compute_window_tails(law)
     half = z * sqrt(rows * float(compute_window_variance(law))) + gap / 2
@@ -156,20 +175,18 @@ def _bound_level_noise(law: WindowLaw, rows: int, z: float) -> float:
 
 
 def cross(first: Response, second: Response, tally: Tally, interval: Fraction) -> Cross:
-    """The share of each pair of labels.
-
-    How many records have one of the labels is estimated: that end of its interval is taken with
-    which the variance is larger.
-    """
+    """Estimate the share of each pair of labels."""
     (law, labels), (second_law, second_labels) = _get_subset_law(first), _get_subset_law(second)
     names = (first.column.name, second.column.name)
     (p, q), (r, s) = compute_chances(law), compute_chances(second_law)
     rows, scale = tally.rows, (p - q) * (r - s)
     neither, alone, only, having = (
-        _multiply_cumulants(one, two)
-        for one in _compute_moments(law)
-        for two in _compute_moments(second_law)
+        _multiply_cumulants(first_moments, second_moments)
+        for first_moments in _compute_moments(law)
+        for second_moments in _compute_moments(second_law)
     )
+    # How many records have a label is estimated too: use the end of its interval with which the
+    # variance is larger.
     wide = only[0] > neither[0], alone[0] > neither[0]
     ends = tuple(
         [
@@ -213,7 +230,7 @@ Raw = tuple[Fraction, Fraction, Fraction, Fraction]
 
 
 def _compute_moments(law: SubsetLaw) -> tuple[Raw, Raw]:
-    """The first four moments of a, of a record without the label and of one with it."""
+    """Compute the first four moments of a, for a record without the label and for one with it."""
     p, q = compute_chances(law)
     present, absent = (1 - q) / (p - q), -q / (p - q)
 
@@ -227,13 +244,13 @@ def _compute_moments(law: SubsetLaw) -> tuple[Raw, Raw]:
 
 
 def _multiply_cumulants(first: Raw, second: Raw) -> Cumulants:
-    """Cumulants of the product of two independent numbers."""
+    """Compute the cumulants of the product of two independent numbers."""
     one, two, three, four = (x * y for x, y in zip(first, second, strict=True))
     return compute_cumulants((one, two, three, four))
 
 
 def _average_cumulants(parts: Sequence[tuple[float, Cumulants]]) -> Cumulants:
-    """Cumulants of one record on average, of parts of all records."""
+    """Average the cumulants of a record over parts of all records."""
     second = third = fourth = 0.0
     for part, (second_cumulant, two, three) in parts:
         second, third, fourth = (
@@ -252,7 +269,14 @@ DIGITS = 12
 
 
 def estimate_facts(estimated: Estimates) -> dict[str, object]:
-    """Everything that was estimated; ``number`` is the share times the number of records."""
+    """Convert estimates to JSON values.
+
+    Args:
+        estimated: The estimates.
+
+    Returns:
+        What ``dprelease estimate --json`` prints; ``number`` is the share times the records.
+    """
     return {
         "rows": estimated.rows,
         "interval": round_figure(float(estimated.interval)),
@@ -263,7 +287,14 @@ def estimate_facts(estimated: Estimates) -> dict[str, object]:
 
 
 def round_figure(value: float) -> float:
-    """The number in twelve digits: the last ones of a float differ between machines."""
+    """Round to twelve digits: the last ones of a float differ between machines.
+
+    Args:
+        value: Any finite number.
+
+    Returns:
+        The nearest float with twelve significant digits.
+    """
     return float(f"{value:.{DIGITS}g}")
 
 

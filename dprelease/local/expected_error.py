@@ -62,7 +62,17 @@ class Expected(Struct, frozen=True):
 
 
 def compute_expected(response: Response) -> Expected:
-    """The figures of one response. ValueError if its law doesn't fit its column."""
+    """Compute the expected error of one answer, its lower bound and the variance of estimates.
+
+    Args:
+        response: A column with its law and loss.
+
+    Returns:
+        Public figures, in the unit of the column; the module derives the bounds.
+
+    Raises:
+        ValueError: The law does not fit the column.
+    """
     law, column, loss = response.law, response.column, response.loss
     if isinstance(law, SubsetLaw):
         floor = bound_wrong_label(law.labels, loss.epsilon, loss.delta)
@@ -86,13 +96,13 @@ def compute_expected(response: Response) -> Expected:
             float(classical),
         )
     half = float(diameter) / 2
-    every = np.linspace(-1, 1, min(grid.width, _MANY) + 1)
+    numbers = np.linspace(-1, 1, min(grid.width, _MANY) + 1)
     return Expected(
         _find_worst(law, grid, lambda places: _compute_distances(law, places)) * half,
         float(floor),
         _find_worst(law, grid, lambda places: window_response.compute_variances(law, places))
         * half**2,
-        float(window_response.compute_variances(law, every).mean()) * half**2,
+        float(window_response.compute_variances(law, numbers).mean()) * half**2,
         None,
         float(classical),
     )
@@ -114,10 +124,7 @@ def _compute_label_error(law: SubsetLaw, floor: float) -> Expected:
 
 
 def _find_worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -> float:
-    """The largest value on the grid of a curve that is quadratic between the law's bends.
-
-    There it is largest at a bend, or where its derivative is 0, or next to that on the grid.
-    """
+    """Find the largest value, on the grid, of a curve that is quadratic between the law's bends."""
     bends = _list_bends(law)
     marks = list(bends)
     middles = [(a + b) / 2 for a, b in pairwise(bends)]
@@ -138,7 +145,7 @@ def _find_worst(law: WindowLaw, grid: Grid, curve: Callable[[Floats], Floats]) -
 
 
 def _list_bends(law: WindowLaw) -> list[float]:
-    """Where a window starts at a level, and what levels stand for, in half ranges from -1 to 1."""
+    """List where a window starts at a level, and what levels stand for, in [-1, 1] half ranges."""
     bends: set[float] = set()
     for _, window in window_response.list_parts(law):
         starts = window.levels - window.width
@@ -148,13 +155,13 @@ def _list_bends(law: WindowLaw) -> list[float]:
 
 
 def _list_values(window: Window) -> Floats:
-    """What levels stand for, in half ranges from the middle."""
+    """List what levels stand for, in half ranges from the middle."""
     gap, middle = float(window.gap), (window.levels - 1) / 2
     return np.array([(level - middle) * gap for level in range(window.levels)])
 
 
 def _compute_distances(law: WindowLaw, places: Floats) -> Floats:
-    """The mean distance of answers from the numbers x."""
+    """Compute the mean distance of answers from the numbers x."""
     total: Floats = np.zeros(len(places))
     for share, window in window_response.list_parts(law):
         distances = np.abs(_list_values(window)[None, :] - places[:, None])
@@ -165,7 +172,7 @@ def _compute_distances(law: WindowLaw, places: Floats) -> Floats:
 
 
 def _compute_level_chances(window: Window, places: Floats) -> Floats:
-    """The chance of each level (columns) for each number x (rows)."""
+    """Compute the chance of each level (columns) for each number x (rows)."""
     starts, above = window.levels - window.width, float(window.ratio - 1)
     place = (places + 1) / 2 * starts
     start = np.minimum(np.floor(place), starts - 1)
@@ -180,14 +187,14 @@ def _compute_level_chances(window: Window, places: Floats) -> Floats:
 
 
 def bound_wrong_label(labels: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
-    """Lower bound of the chance of a wrong answer, the worst of ``labels`` labels."""
+    """Bound from below the chance of a wrong answer, for the worst of ``labels`` labels."""
     _check(labels >= 1, epsilon, delta)
     others, rate = labels - 1, bound_exp(-epsilon)[0]
     return round_down((1 - delta) * others * rate / (1 + others * rate))
 
 
 def bound_distance(diameter: Fraction, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
-    """Lower bound of the mean distance from the truth, the worst of numbers ``diameter`` apart."""
+    """Bound from below the mean distance from the truth, over numbers ``diameter`` apart."""
     _check(diameter >= 0, epsilon, delta)
     rate = bound_exp(-epsilon)[0]
     return round_down((1 - delta) * diameter / 2 * rate / (1 + rate))

@@ -44,9 +44,19 @@ Decode = Callable[[pa.Array], "npt.NDArray[Any]"]
 
 
 def read_columns(source: BinaryIO, path: str, form: str, step: RecordStep) -> Iterator[Columns]:
-    """Read the table's noisy columns, in batches. ``path`` is for complaints.
+    """Read the noisy columns of a published table, in constant memory.
 
-    Raises Failure (exit code 2), naming the row, where the file is not such a table.
+    Args:
+        source: The open file.
+        path: Its name, for complaints.
+        form: "csv" or "parquet".
+        step: The table's columns with their laws.
+
+    Yields:
+        Batches with one array for each column, as ``Tallier.add`` takes them.
+
+    Raises:
+        Failure: Exit code 2, naming the row, if the file is not such a table.
     """
     responses = step.responses
     as_csv = form == "csv"
@@ -67,7 +77,7 @@ def read_columns(source: BinaryIO, path: str, form: str, step: RecordStep) -> It
 
 
 def _read_csv(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[pa.Array]]:
-    """The fields of the file as texts."""
+    """Read the fields of the file as texts."""
     expected = [escape_formula(name) for name in names]
     reader = pyarrow.csv.open_csv(
         source,
@@ -92,7 +102,7 @@ def _read_parquet(source: BinaryIO, names: Sequence[str]) -> Iterator[Sequence[p
 
 
 def _cut(batches: Iterator[pa.RecordBatch]) -> Iterator[Sequence[pa.Array]]:
-    """The columns in batches of at most so many rows."""
+    """Cut batches to at most ``BATCH`` rows."""
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH):
             yield batch.slice(start, BATCH).columns
@@ -117,7 +127,7 @@ def _decode_batch(
 
 
 def _find_first_bad(column: pa.Array, decode: Decode) -> int:
-    """The place of the first cell that can't be read, by halving."""
+    """Find the place of the first cell that can't be read, by bisection."""
     good, bad = 0, len(column)  # all before `good` can be read, not all before `bad`
     while bad - good > 1:
         middle = (good + bad) // 2
@@ -143,10 +153,7 @@ class Unreadable(ValueError):
 
 
 def _build_decoder(cells: Cells, *, as_csv: bool) -> Decode:
-    """What turns a column of the file into a noisy column; it raises ``Unreadable``.
-
-    Of CSV the columns are texts.
-    """
+    """Build a function from a column of the file to a noisy column; it raises ``Unreadable``."""
     table = build_value_table(cells, as_csv=as_csv)
     if isinstance(cells, LabelCells):
         return (
@@ -160,7 +167,7 @@ def _build_decoder(cells: Cells, *, as_csv: bool) -> Decode:
 
 
 def _build_lookup_decoder(table: pa.Array, codes: Noisy) -> Decode:
-    """Cells that are all in a table, to the codes at their places there."""
+    """Build a decoder that looks cells up in a table and returns the codes at their places."""
 
     def decode(column: pa.Array) -> Noisy:
         column = _cast_column(column, table.type)
@@ -184,7 +191,7 @@ def _cast_column(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _build_number_decoder(cells: LabelCells) -> Callable[[pa.Array], Noisy]:
-    """Texts of equally wide numbers with blanks between, as labels counted from 0."""
+    """Build a decoder of equally wide numbers with blanks between, to labels counted from 0."""
     wide, size = cells.wide + 1, cells.size
     length = size * wide - 1
     powers = 10 ** np.arange(cells.wide - 1, -1, -1, dtype=np.int64)
@@ -255,7 +262,7 @@ def _build_grid_decoder(cells: NumberCells) -> Decode:
 
 
 def _convert_steps(scaled: Noisy, factor: int) -> Noisy:
-    """Grid integers of which these are the multiples by ``factor``."""
+    """Divide multiples of ``factor`` to grid integers."""
     if factor > np.iinfo(np.int64).max:
         scaled = scaled.astype(object)
     steps = scaled // factor
@@ -268,7 +275,18 @@ def _convert_steps(scaled: Noisy, factor: int) -> Noisy:
 
 
 def read_arrow_table(file: RecordFile, steps: Mapping[str, RecordStep]) -> pa.Table:
-    """A published table of records as one Arrow table, all in memory."""
+    """Read a published table of records into memory.
+
+    Args:
+        file: The table's file.
+        steps: Columns and laws of record-level tables, by table.
+
+    Returns:
+        All rows, with the types of the Parquet file.
+
+    Raises:
+        Failure: Exit code 2, if the file is not such a table.
+    """
     step = steps[file.table.name]
     with open(file.stored.path, "rb") as source:
         rows = read_columns(source, file.stored.path, file.format, step)

@@ -29,12 +29,22 @@ class Figure(Struct, frozen=True):
     upper: float
 
     def scale(self, factor: int) -> Figure:
-        """The same of a sum of so many."""
+        """Multiply the estimate and the ends of its interval."""
         return Figure(self.value * factor, self.lower * factor, self.upper * factor)
 
 
 def compute_quantile(interval: Fraction) -> float:
-    """How many standard deviations a normal variable stays within, with that chance."""
+    """Compute the normal quantile of a two-sided interval.
+
+    Args:
+        interval: Coverage, between 0 and 1.
+
+    Returns:
+        The z with P(|Z| <= z) = interval; never beyond a tail of 1e-300.
+
+    Raises:
+        ValueError: ``interval`` is not between 0 and 1.
+    """
     # Imported here for start-up: it brings much along that only it needs.
     from statistics import NormalDist
 
@@ -81,7 +91,7 @@ def _end(excess: Callable[[float], float], at: float, wide: float, sign: int) ->
 
 
 def _find_crossing(excess: Callable[[float], float], inner: float, outer: float) -> float:
-    """Where it turns positive, from the side where it is: regula falsi, as in Illinois."""
+    """Find where the excess turns positive, by the Illinois variant of regula falsi."""
     low, high = excess(inner), excess(outer)
     side = 0
     for _ in range(_STEPS):
@@ -99,15 +109,15 @@ def _find_crossing(excess: Callable[[float], float], inner: float, outer: float)
 
 
 def _find_least(excess: Callable[[float], float], low: float, right: float) -> float:
-    """Where it is least, by thirds."""
+    """Find where the excess is least, by ternary search."""
     for _ in range(60):
-        one, other = low + (right - low) / 3, right - (right - low) / 3
-        low, right = (low, other) if excess(one) <= excess(other) else (one, right)
+        lower, upper = low + (right - low) / 3, right - (right - low) / 3
+        low, right = (low, upper) if excess(lower) <= excess(upper) else (lower, right)
     return low
 
 
 def compute_cumulants(raw: tuple[Fraction, Fraction, Fraction, Fraction]) -> Cumulants:
-    """The second to fourth cumulant, of the first four moments."""
+    """Compute the second to fourth cumulant from the first four moments."""
     m1, m2, m3, m4 = raw
     return (
         float(m2 - m1**2),

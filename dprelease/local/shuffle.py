@@ -37,9 +37,9 @@ class Bytes(Protocol):
 
 
 class Shuffler:
-    """Takes batches of columns, and gives them back in a random order, once.
+    """Shuffle rows uniformly, on disk where they do not fit into memory.
 
-    All batches have the same types; a column has one number for each row, or several.
+    All batches have the same types. A column has one number for each row, or several.
     """
 
     def __init__(self, entropy: Bytes, directory: str, room: int = ROOM) -> None:
@@ -69,14 +69,14 @@ class Shuffler:
             self._spill()
 
     def drain(self) -> Iterator[Columns]:
-        """All rows, in batches."""
+        """Yield all rows in random order, in batches; once."""
         for parts in self._iter_heaps():
             rows = self._shuffle(parts)
             if len(rows):
                 yield tuple(np.ascontiguousarray(rows[name]) for name in rows.dtype.names or ())
 
     def _iter_heaps(self) -> Iterator[Sequence[Rows]]:
-        """Each heap, in the parts that it waits in."""
+        """Iterate over the heaps, each in the parts in which it is held."""
         if self._file is not None:
             self._spill()
             with self._file:
@@ -90,7 +90,7 @@ class Shuffler:
             yield self._waiting
 
     def _split_heaps(self) -> tuple[Rows, npt.NDArray[np.int64]]:
-        """What waits, heap by heap, and at which row each heap begins."""
+        """Sort the held rows by heap; return them and the row at which each heap begins."""
         rows = np.concatenate(self._waiting)
         heaps = self._read_words(np.uint8, len(rows))
         self._waiting, self._held = [], 0
@@ -98,7 +98,7 @@ class Shuffler:
         return rows.take(np.argsort(heaps, kind="stable")), begins
 
     def _spill(self) -> None:
-        """Write what waits, heap by heap."""
+        """Write the held rows to disk, heap by heap."""
         if not self._waiting:
             return
         rows, begins = self._split_heaps()
@@ -121,9 +121,10 @@ class Shuffler:
         return np.frombuffer(content, dtype=self._row)
 
     def _shuffle(self, parts: Sequence[Rows]) -> Rows:
-        """The rows of all parts in a uniformly random order: sorted by keys that all differ."""
+        """Put the rows of all parts into a uniformly random order."""
         rows = np.concatenate(parts)
         while True:
+            # Sorted by keys that all differ, every order is equally likely; draw again at a tie.
             keys = self._read_words(np.uint64, len(rows))
             order = np.argsort(keys)
             ranked = keys[order]
@@ -131,6 +132,6 @@ class Shuffler:
                 return rows.take(order)
 
     def _read_words(self, kind: type[np.unsignedinteger[Any]], count: int) -> npt.NDArray[Any]:
-        """So many random words. Raises ValueError for fewer: rows would be lost without them."""
+        """Read random words. Raises ValueError for too few: rows would be lost."""
         data = self._entropy.read(count * np.dtype(kind).itemsize)
         return np.frombuffer(data, dtype=kind, count=count)

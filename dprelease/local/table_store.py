@@ -34,19 +34,34 @@ _CHUNK = 1 << 20
 
 
 def get_directory(ledger: str) -> str:
-    """The folder that keeps the record-level tables of a ledger's runs."""
+    """Name the folder of the record-level tables of a ledger's runs.
+
+    Args:
+        ledger: Path of the ledger.
+
+    Returns:
+        A path beside the ledger.
+    """
     return f"{ledger}.records"
 
 
 def make_directory(ledger: str) -> str:
-    """Make the folder, for this user alone. Raises Failure (exit code 2); nothing was charged.
+    """Create that folder, for this user alone, before anything is charged.
 
-    The ledger's own folder is never made: without it the ledger is refused, for one that is
-    mistyped, or not mounted, must not begin another ledger.
+    Args:
+        ledger: Path of the ledger.
+
+    Returns:
+        The folder.
+
+    Raises:
+        Failure: Exit code 2, if it can't be used.
     """
     directory = get_directory(ledger)
     try:
         with suppress(FileExistsError):
+            # The ledger's own folder is never made: a path that is mistyped or not mounted must
+            # not begin another ledger.
             os.mkdir(directory, 0o700)
             sync_directory(os.path.dirname(os.path.abspath(directory)))
         if not os.path.isdir(directory):
@@ -63,7 +78,16 @@ def make_directory(ledger: str) -> str:
 
 
 def set_path(ledger: str, run_id: str, stored: StoredTable) -> StoredTable:
-    """The stored table with the place where it is kept."""
+    """Set the path at which a table is kept.
+
+    Args:
+        ledger: Path of the ledger.
+        run_id: Identity of the run.
+        stored: The table, with its SHA-256.
+
+    Returns:
+        The table with the path set.
+    """
     name = f"{run_id}-{stored.sha256}.{stored.format}"
     return replace(stored, path=os.path.join(get_directory(ledger), name))
 
@@ -100,12 +124,18 @@ class Unsealed:
         replace_file(draft, path)
 
     def settle(self) -> None:
-        """From now on they may be sealed, whatever is raised."""
+        """Keep the tables whatever is raised from now on: they may be sealed."""
         self._settled = True
 
 
 def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
-    """Remove the tables of a run that was never sealed, and that no living process can seal."""
+    """Remove the tables of a run that was never sealed and that no living process can seal.
+
+    Args:
+        ledger: Path of the ledger.
+        run_id: Identity of the run.
+        is_sealed: Returns True if the run is sealed; called while the tables are locked.
+    """
     directory = get_directory(ledger)
     with ExitStack() as handles:
         orphans = []
@@ -122,9 +152,9 @@ def clear(ledger: str, run_id: str, is_sealed: Callable[[], bool]) -> None:
 
 
 def _lock(path: str, name: str, handles: ExitStack) -> bool:
-    """Whether a file that has the name, or will have it, is ours until the handles are closed.
+    """Lock a file under a name until the handles are closed; return False if it is in use.
 
-    Without locks on its file system nobody can tell.
+    It also returns False where the file system has no locks: then nobody can tell.
     """
     handle = open_lock(path, name)
     handles.callback(close_lock, handle, name)
@@ -136,7 +166,13 @@ def _lock(path: str, name: str, handles: ExitStack) -> bool:
 
 
 def remove_run_leftovers(ledger: str, run_id: str, sealed: Iterable[StoredTable]) -> None:
-    """Remove what killed or overtaken processes have left of this run."""
+    """Remove what killed or overtaken processes have left of a run.
+
+    Args:
+        ledger: Path of the ledger.
+        run_id: Identity of the run.
+        sealed: The run's tables, which stay.
+    """
     directory = get_directory(ledger)
     names = {os.path.basename(table.path) for table in sealed}
     for name in os.listdir(directory):
@@ -145,7 +181,7 @@ def remove_run_leftovers(ledger: str, run_id: str, sealed: Iterable[StoredTable]
 
 
 def compute_digest(path: str) -> str | None:
-    """The SHA-256 of a plain file in hex; None if there is none."""
+    """Compute the SHA-256 of a plain file in hex; None if there is none."""
     digest = hashlib.sha256()
     try:
         with open_plain(path, follow=False) as source:
@@ -157,9 +193,17 @@ def compute_digest(path: str) -> str | None:
 
 
 def find_whole_table(stored: StoredTable, published: str) -> StoredTable:
-    """The table where it is whole: in the store, or where it was published before.
+    """Find an unchanged copy of a table, in the store or where it was published.
 
-    Raises Failure (exit code 6) if both are gone or were changed.
+    Args:
+        stored: The table, with its path and SHA-256.
+        published: Path of the published file.
+
+    Returns:
+        The table with the path of the copy.
+
+    Raises:
+        Failure: Exit code 6, if both are missing or changed.
     """
     for path in (stored.path, published):
         if compute_digest(path) == stored.sha256:

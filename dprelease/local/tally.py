@@ -35,7 +35,14 @@ Marks = npt.NDArray[np.float32]
 
 
 def choose_pairs(step: RecordStep) -> tuple[tuple[str, str], ...]:
-    """The pairs of columns with labels whose cross table is small; the first few of them."""
+    """Choose the pairs of labelled columns whose cross tables are counted.
+
+    Args:
+        step: The table's columns with their laws.
+
+    Returns:
+        The first 10 pairs of names whose cross table has at most 100 cells.
+    """
     labelled = [response for response in step.responses if isinstance(response.law, SubsetLaw)]
     pairs = [
         (first.column.name, second.column.name)
@@ -90,7 +97,7 @@ class Tallier:
                 self._add_pairs([column[start : start + _BLOCK] for column in columns])
 
     def tally(self) -> Tally:
-        """What was counted so far."""
+        """Return the counts so far."""
         labels: dict[str, tuple[int, ...]] = {}
         sums = {}
         for place, response in enumerate(self._responses):
@@ -113,6 +120,7 @@ class Tallier:
         for pair, (first_name, second_name) in self._pairs.items():
             table = self._tables[pair]
             first, second = columns[first_name], columns[second_name]
+            # Small sets are counted label by label; for large ones a product of matrices is faster.
             if first.shape[1] * second.shape[1] <= _PAIRINGS:
                 table += _count_pairs(first, second, table.shape)
                 continue
@@ -123,7 +131,7 @@ class Tallier:
 
 
 def _count_width(law: object) -> int:
-    """How many labels or levels are counted."""
+    """Return how many labels or levels are counted."""
     if isinstance(law, SubsetLaw):
         return law.labels
     if isinstance(law, WindowLaw):
@@ -132,23 +140,24 @@ def _count_width(law: object) -> int:
 
 
 def _sum(values: Noisy) -> int:
-    """The exact sum of integers of 64 bits: high and low halves can't overflow in a batch."""
+    """Sum 64-bit integers exactly."""
+    # The high and low halves are summed apart: neither can overflow 64 bits in a batch.
     return (int((values >> 32).sum()) << 32) + int((values & _LOW).sum())
 
 
 def _count_pairs(first: Noisy, second: Noisy, shape: tuple[int, ...]) -> Counts:
-    """How often each label of the first stands with each of the second."""
+    """Count how often each label of the first stands with each of the second."""
     total: Counts = np.zeros(shape, dtype=np.int64)
-    for one in range(first.shape[1]):
-        scaled = first[:, one].astype(np.int64) * shape[1]
-        for other in range(second.shape[1]):
-            joint = np.bincount(scaled + second[:, other], minlength=shape[0] * shape[1])
+    for first_place in range(first.shape[1]):
+        scaled = first[:, first_place].astype(np.int64) * shape[1]
+        for second_place in range(second.shape[1]):
+            joint = np.bincount(scaled + second[:, second_place], minlength=shape[0] * shape[1])
             total += joint.reshape(shape)
     return total
 
 
 def _mark_labels(codes: Noisy, width: int) -> Marks:
-    """One row for each record, 1 at its labels."""
+    """Build a 0/1 matrix: a row for each record, a column for each label."""
     marks: Marks = np.zeros((len(codes), width), dtype=np.float32)
     starts = np.arange(0, len(codes) * width, width, dtype=np.int64)[:, None]
     marks.reshape(-1)[(starts + codes).ravel()] = 1

@@ -37,9 +37,14 @@ _LEAST = 1 << 10
 def write_records(
     sink: BinaryIO, step: RecordStep, described: OutputTable, batches: Iterable[Columns], form: str
 ) -> None:
-    """Write the rows in the order they come: "csv" or "parquet". The same rows, the same bytes.
+    """Write rows in their order; the same rows give the same bytes.
 
-    ``described`` has the columns' names and descriptions, and no values.
+    Args:
+        sink: The open file.
+        step: The table's columns with their laws.
+        described: The table without values: names and descriptions of its columns.
+        batches: The noisy columns, in batches.
+        form: "csv" or "parquet".
     """
     if form == "csv":
         makers = [_build_maker(choose_cells(response), as_csv=True) for response in step.responses]
@@ -66,7 +71,7 @@ def write_records(
 def to_arrow(
     step: RecordStep, described: OutputTable, batches: Iterable[Columns]
 ) -> Iterator[pa.Table]:
-    """The rows as Arrow tables, as Parquet holds them."""
+    """Convert rows to Arrow tables with the types of the Parquet file."""
     schema = _build_schema(step, described)
     makers = [_build_maker(choose_cells(response), as_csv=False) for response in step.responses]
     for batch in _even_out(batches, _choose_row_count(step)):
@@ -75,13 +80,13 @@ def to_arrow(
 
 
 def _choose_row_count(step: RecordStep) -> int:
-    """As many rows as make a row group, fewer where their texts are long."""
+    """Choose the rows of a row group: fewer where texts are long."""
     width = 1 + sum(map(_compute_width, map(choose_cells, step.responses)))
     return max(_LEAST, min(ROW_GROUP, _MOST_TEXT // width))
 
 
 def _compute_width(cells: Cells) -> int:
-    """Bytes of the longest text of a column of labels."""
+    """Compute the bytes of the longest text of a labelled column."""
     if not isinstance(cells, LabelCells):
         return 0
     if cells.is_numbered:
@@ -91,7 +96,7 @@ def _compute_width(cells: Cells) -> int:
 
 
 def build_empty_table(step: RecordStep, described: OutputTable) -> pa.Table:
-    """The table of no rows."""
+    """Build the table without rows."""
     return _build_schema(step, described).empty_table()
 
 
@@ -127,7 +132,7 @@ def _write_csv(
 
 
 def _even_out(batches: Iterable[Columns], rows: int) -> Iterable[Columns]:
-    """Batches of at most so many rows, small ones put together: what is written is the same."""
+    """Join or cut batches to ``rows`` rows: what is written does not depend on their sizes."""
     waiting: list[Columns] = []
     total = 0
     for batch in batches:
@@ -157,7 +162,7 @@ _PLAIN = 6  # Arrow writes decimals of more places with an exponent where they a
 
 
 def choose_parquet_type(cells: Cells) -> pa.DataType:
-    """The Arrow type of a column in Parquet."""
+    """Choose the Arrow type of a column in Parquet."""
     if isinstance(cells, LabelCells):
         return _TYPES[cells.type] if cells.size == 1 else pa.string()
     if cells.parquet == "int64":
@@ -166,15 +171,15 @@ def choose_parquet_type(cells: Cells) -> pa.DataType:
 
 
 def list_sets(cells: LabelCells) -> npt.NDArray[np.uint32]:
-    """The sets of so many labels, one in a row, in colexicographic order."""
+    """List the sets of labels, one in a row, in colexicographic order."""
     sets = combinations(range(len(cells.labels)), cells.size)
     return np.array(sorted(sets, key=lambda labels: labels[::-1]), dtype=np.uint32)
 
 
 def build_value_table(cells: Cells, *, as_csv: bool) -> pa.Array | None:
-    """What a file holds for each level, or for each of ``list_sets``; texts of CSV are not quoted.
+    """List what a file holds for each level or set; None if there are too many of them.
 
-    None for the many values of a grid and for numbered sets.
+    Fields of CSV are not quoted yet.
     """
     if isinstance(cells, NumberCells):
         if cells.levels is None or not as_csv:
@@ -193,7 +198,7 @@ def build_value_table(cells: Cells, *, as_csv: bool) -> pa.Array | None:
 
 
 def _build_maker(cells: Cells, *, as_csv: bool) -> Maker:
-    """What turns a noisy column into what a file holds; fields of CSV are quoted where needed."""
+    """Build a function from a noisy column to what a file holds; fields of CSV are quoted."""
     table = build_value_table(cells, as_csv=as_csv)
     if table is None:
         if isinstance(cells, LabelCells):
@@ -211,7 +216,7 @@ def _build_maker(cells: Cells, *, as_csv: bool) -> Maker:
 
 
 def number_array(cells: NumberCells, scaled: Iterable[int]) -> pa.Array:
-    """Cells of a numeric column as Parquet has them, one by one."""
+    """Convert the cells of a numeric column to Parquet values, one by one."""
     return pa.array(
         [_convert_value(cells, value) for value in scaled], type=choose_parquet_type(cells)
     )
@@ -226,7 +231,7 @@ def _convert_value(cells: NumberCells, scaled: int) -> int | float | Decimal:
 
 
 def _build_number_maker(cells: LabelCells) -> Maker:
-    """The numbers of the labels, a blank between; all texts are equally long."""
+    """Build a function that writes label numbers, all equally wide, with a blank between."""
     wide = cells.wide + 1
     words = "".join(f"{number:0{cells.wide}d} " for number in range(1, len(cells.labels) + 1))
     items = np.frombuffer(words.encode(), dtype=np.dtype((np.void, wide)))
@@ -265,6 +270,6 @@ def _build_text_maker(cells: NumberCells) -> Maker:
 
 
 def _build_decimals(scaled: Noisy, kind: pa.Decimal128Type) -> pa.Array:
-    """Whole numbers of the last place as decimals, which have the same bytes."""
+    """Reinterpret integers of the last place as decimals, which have the same bytes."""
     whole = pa.array(scaled).cast(pa.decimal128(19, 0))
     return pa.Array.from_buffers(kind, len(whole), whole.buffers())

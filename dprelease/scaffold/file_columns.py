@@ -44,7 +44,18 @@ class Csv(NamedTuple):
 
 
 def read_csv_columns(file: str, form: Csv) -> list[Named]:
-    """The columns that the first line names. Raises Failure (exit code 2)."""
+    """Read the names of columns from the first line of a CSV file.
+
+    Args:
+        file: Path, also of a packed file.
+        form: Delimiter and encoding.
+
+    Returns:
+        The columns, without types.
+
+    Raises:
+        Failure: Exit code 2, if the line can't be read or is no header; shows nothing of it.
+    """
     try:
         descriptor = open_plain_file(file)
         try:
@@ -65,10 +76,10 @@ def read_csv_columns(file: str, form: Csv) -> list[Named]:
 
 
 def read_first_line(read: Callable[[], bytes]) -> bytes | None:
-    """The first line without its end, by reading byte by byte; None if it is no header's length.
+    """Read the first line byte by byte; None if it is longer than any header.
 
-    It ends with the first line feed or carriage return, between quotes too: a header in two lines
-    is read by no run, and a lone quote must not draw the records after it in here.
+    It ends with the first line feed or carriage return, also between quotes: no run reads a header
+    of two lines, and an unmatched quote must not read the records after it.
     """
     line = bytearray()
     while (byte := read()) not in {b"", b"\n", b"\r"}:
@@ -79,7 +90,16 @@ def read_first_line(read: Callable[[], bytes]) -> bytes | None:
 
 
 def build_unreadable_failure(file: str, reason: str, hint: str = "") -> Failure:
-    """Say that the columns of a file can't be read."""
+    """Build the failure for a file whose columns can't be read.
+
+    Args:
+        file: Path of the file.
+        reason: Why, without anything that the file holds.
+        hint: What to do; by default to name another file.
+
+    Returns:
+        A failure with exit code 2.
+    """
     usual = "name one CSV, Parquet or Arrow file; its path can become a glob or a folder afterwards"
     complaint = Complaint("E015", f"the columns of {file} can't be read: {reason}", hint or usual)
     return Failure(ExitCode.SPEC, complaint)
@@ -114,7 +134,7 @@ def _read_names(file: str, line: bytes, form: Csv) -> Sequence[str]:
 
 
 def explain_no_name(name: str, seen: set[str]) -> str:
-    """Why no column of a spec can have the name, after those ``seen`` (casefolded); or nothing."""
+    """Explain why no column can have the name, after those ``seen`` (casefolded); "" if it can."""
     if not name.strip():
         return "is empty"
     if "\t" in name:
@@ -127,7 +147,7 @@ def explain_no_name(name: str, seen: set[str]) -> str:
 
 
 def _build_header_failure(file: str, place: int, why: str) -> Failure:
-    """Say that the first line is no header, and nothing of what it holds: it may be a record."""
+    """Build the failure for a first line that is no header, without showing it."""
     message = f"the first line of {file} is not a header: field {place} {why}"
     hint = (
         "--no-header opens no data, and writes a spec in which you name the columns; if the line "
@@ -137,7 +157,18 @@ def _build_header_failure(file: str, place: int, why: str) -> Failure:
 
 
 def read_typed_columns(file: str, form: str) -> list[Named]:
-    """The columns that the schema declares; no record is read. Raises Failure (exit code 2)."""
+    """Read names and types of columns from a schema; reads no record.
+
+    Args:
+        file: Path of the file.
+        form: "parquet" or "arrow".
+
+    Returns:
+        The columns, with the reason for each that no spec can read.
+
+    Raises:
+        Failure: Exit code 2, if the file has no readable schema.
+    """
     if os.path.exists(file) and not os.path.isfile(file):
         raise build_unreadable_failure(file, "it is not a regular file")
     try:

@@ -94,7 +94,14 @@ class NewSpec(NamedTuple):
 
 
 def check_path(path: str) -> None:
-    """Refuse a path that no spec can hold as it is. Raises Failure (exit code 2)."""
+    """Refuse a path that no spec can hold as it is.
+
+    Args:
+        path: Path of the data, relative to the spec.
+
+    Raises:
+        Failure: Exit code 2.
+    """
     why = ""
     if "{period}" in path:
         why = "its path holds {period}, which a spec fills in"
@@ -108,13 +115,21 @@ def check_path(path: str) -> None:
 
 
 def write_spec(new_spec: NewSpec) -> str:
-    """The whole spec. It is TOML as it stands, and sound when its marked places are filled in."""
+    """Write the text of a new spec.
+
+    Args:
+        new_spec: What is known of the data.
+
+    Returns:
+        Valid TOML. It is a sound spec when its marked places are filled in.
+    """
     fields = {"name": quote(new_spec.name), "mark": MARK, "output": quote(f"out/{new_spec.name}")}
     read = "the first line, for the names of its columns"
     if new_spec.columns is None:
         read = "nothing"
     elif new_spec.format != "csv":
         read = "the schema, for the names and types of its columns"
+    # Without a header, the names of the columns are to be filled in as well.
     marks = 7 if new_spec.columns is None else 6
     head = _HEAD.format(
         path=_format(new_spec.path), read=read, spec=_format(new_spec.spec), marks=marks,
@@ -131,7 +146,7 @@ def write_spec(new_spec: NewSpec) -> str:
 
 
 def quote(text: str) -> str:
-    """The text as a TOML string."""
+    """Write a text as a TOML string."""
     return "".join(
         char if char.isprintable() else f"\\U{ord(char):08x}"
         for char in json.dumps(text, ensure_ascii=False)
@@ -143,7 +158,7 @@ def _format(text: str) -> str:
 
 
 def write_key(name: str) -> str:
-    """A key as TOML takes it: bare where it may be, else quoted."""
+    """Write a TOML key: bare where possible, else quoted."""
     return name if _BARE.fullmatch(name) else quote(name)
 
 

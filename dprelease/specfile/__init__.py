@@ -22,7 +22,7 @@ def load(
     base: str | None = None,
     allow_outside_lists: bool = False,
 ) -> Release:
-    """Do what the package's ``load`` says."""
+    """Read and check a spec; see ``dprelease.load``, which takes the same arguments."""
     # Imported here for start-up: the checks are the larger part of the package.
     from dprelease.specfile.complaints.reporter import Reporter
     from dprelease.specfile.resolve import resolve

@@ -200,7 +200,7 @@ def _describe_account(dataset: Facts) -> Iterator[str]:
 
 
 def _draw_bar(cap: float, remaining: float) -> str:
-    """How much of a cap is used up; any use is seen, and a bar is full where nothing remains."""
+    """Draw how much of a cap is used: any use shows, and the bar is full where nothing remains."""
     share = 1 - Fraction(str(remaining)) / Fraction(str(cap)) if cap else Fraction(1)
     filled = ceil(share * _BAR)
     return f"{'█' * filled}{'░' * (_BAR - filled)} {ceil(100 * share)}% used"
@@ -235,7 +235,7 @@ def _describe_entries(unit: Facts, limit: int = 5) -> str:
 
 
 def format_lines(chain: Sequence[Entry]) -> list[str]:
-    """Entries in order, one JSON object each."""
+    """Write entries in order, one JSON object each."""
     return [json.dumps(asdict(entry)) for entry in chain]
 
 

@@ -39,13 +39,11 @@ def complain(
 
 
 def _group_by_cause(complaints: Iterable[Complaint]) -> list[list[Complaint]]:
-    """Complaints that say one thing of several places, or several things of one place.
-
-    Each has the same code and remedy.
-    """
+    """Group complaints with the same code and remedy, and the same words or the same place."""
     groups: dict[tuple[object, ...], list[Complaint]] = {}
     for complaint in complaints:
         place = complaint.place
+        # Two keys for each group: one thing in several places, or several things in one place.
         same_words = (complaint.code, complaint.hint, complaint.message, place and place.file)
         same_place = (complaint.code, complaint.hint, place or complaint.message)
         group = groups.get(same_words) or groups.get(same_place) or []
@@ -81,7 +79,7 @@ def _fold(text: str) -> str:
 
 
 def _format_source(complaint: Complaint, style: str, lines: dict[str, list[str]]) -> Iterator[str]:
-    """The line of the spec and a mark below the place; nothing where it can't be read again."""
+    """Format the line of the spec and a mark below the place; nothing if it can't be read again."""
     place = complaint.place
     if place is None:
         return
@@ -111,7 +109,7 @@ def _format_source(complaint: Complaint, style: str, lines: dict[str, list[str]]
 
 
 def _read_lines(file: str) -> list[str]:
-    """The lines of a file; none of what is no plain file any more, or is too large."""
+    """Read the lines of a file; none if it is no plain file any more, or too large."""
     try:
         status = os.stat(file)
         if not S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
@@ -127,7 +125,7 @@ def _format_text(text: str) -> str:
 
 
 def _cut(before: str, marked: str, after: str, room: int) -> tuple[str, str, str]:
-    """The three parts of a line, cut to a width: what is marked stays, then what is around it."""
+    """Cut the three parts of a line to a width: the marked part stays, then what is around it."""
     room = max(room, 12)
     if count_columns(before + marked + after) <= room:
         return before, marked, after
@@ -140,7 +138,7 @@ def _cut(before: str, marked: str, after: str, room: int) -> tuple[str, str, str
 
 
 def _cut_text(text: str, width: int) -> str:
-    """The text, cut to so many columns; where it is cut stands a mark."""
+    """Cut a text to a number of columns, with a mark where it is cut."""
     if count_columns(text) <= width:
         return text
     cut = text[: max(0, width)]
@@ -150,7 +148,7 @@ def _cut_text(text: str, width: int) -> str:
 
 
 def count_errors(by_file: Mapping[str, Sequence[Complaint]]) -> str:
-    """How many errors there are, and in how many of the files: ``11 errors in 1 file``."""
+    """Count the errors and the files that have them, as in ``11 errors in 1 file``."""
     from dprelease.specfile.complaints.reporter import MORE
 
     bad = {file: complaints for file, complaints in by_file.items() if complaints}

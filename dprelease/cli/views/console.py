@@ -36,7 +36,7 @@ def abandon_stdout() -> None:
 
 
 def is_terminal(stream: TextIO) -> bool:
-    """Whether a person watches the stream, on a terminal that can move its cursor."""
+    """Check for a terminal that can move its cursor."""
     able = (
         os.name == "posix" or "WT_SESSION" in os.environ
     )  # others of Windows want to be asked for it
@@ -44,17 +44,17 @@ def is_terminal(stream: TextIO) -> bool:
 
 
 def is_coloured(stream: TextIO) -> bool:
-    """Whether the stream may carry colour."""
+    """Check whether the stream may carry colour."""
     return is_terminal(stream) and not os.environ.get("NO_COLOR")
 
 
 def paint(text: str, style: str, stream: TextIO) -> str:
-    """The text in a style of ``_STYLES``, where the stream may carry colour."""
+    """Put a text into a style of ``_STYLES``, if the stream may carry colour."""
     return f"\x1b[{_STYLES[style]}m{text}\x1b[0m" if is_coloured(stream) else text
 
 
 def get_width(stream: TextIO) -> int | None:
-    """How many columns a person sees of the stream; None where nobody watches."""
+    """Return the columns of a terminal; None for any other stream."""
     if not is_terminal(stream):
         return None
     setting = os.environ.get("COLUMNS", "")
@@ -68,7 +68,7 @@ def get_width(stream: TextIO) -> int | None:
 
 
 def count_columns(text: str) -> int:
-    """How many columns of a terminal a text takes: many characters take two, some take none."""
+    """Count the columns that a text takes on a terminal: many characters take two, some none."""
     if text.isascii():
         return len(text)
     from unicodedata import category, east_asian_width
@@ -80,7 +80,7 @@ def count_columns(text: str) -> int:
 
 
 def fold_line(text: str, stream: TextIO, indent: int) -> str:
-    """Fold a line between words where a person would see it broken; whole elsewhere."""
+    """Fold a line between words at the width of a terminal; leave it whole elsewhere."""
     width = get_width(stream)
     if width is None or count_columns(text) <= width:
         return text
@@ -125,7 +125,7 @@ def answer_json(value: object) -> None:
 
 
 def make_printable(text: str) -> str:
-    """The text without what could move a terminal's cursor or colour it.
+    """Replace characters that could move a terminal's cursor or colour it.
 
     Blanks of every width stay, as French has them before colons, and joiners, with which emoji and
     several scripts are written.

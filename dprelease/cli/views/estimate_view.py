@@ -27,7 +27,7 @@ MOST_LABELS = 200
 
 
 def build_heading(facts: Stated, estimates: Estimates) -> str:
-    """Which table, and what each of its cells was worth."""
+    """Write the name of the table, its records and the loss of each."""
     loss = f"epsilon {round_up(to_json_number(facts.step.loss.epsilon))}"
     if facts.step.loss.delta:
         loss += f", delta {round_up(to_json_number(facts.step.loss.delta))}"
@@ -38,7 +38,7 @@ def build_heading(facts: Stated, estimates: Estimates) -> str:
 def build_sections(
     estimates: Estimates, crosses: Sequence[Cross], *, only_crosses: bool = False
 ) -> Iterator[str]:
-    """The tables of all estimates, or of cross tables alone."""
+    """Write the tables of all estimates, or of cross tables alone."""
     level = _format_percent(estimates.interval)
     if not only_crosses:
         for shares in estimates.shares:
@@ -50,7 +50,7 @@ def build_sections(
 
 
 def build_notes(step: RecordStep, estimates: Estimates, *, only_crosses: bool = False) -> str:
-    """What the figures are, and what they are not."""
+    """Write how the figures are to be understood."""
     level = _format_percent(estimates.interval)
     sentences = [
         f"{level} interval: noise only, for the records of this table",
@@ -113,7 +113,7 @@ def _format_counts(figure: Figure, rows: int) -> tuple[str, ...]:
 
 
 def _format_estimate(figure: Figure, unit: str = "") -> tuple[str, str]:
-    """The estimate and its interval, with two digits of what the noise leaves open."""
+    """Format an estimate and its interval, with two digits of the half-width."""
     half = (figure.upper - figure.lower) / 2
     places = min(max(1 - floor(log10(half)), 0), MOST_PLACES) if half > 0 else MOST_PLACES
     value = Decimal(figure.value.numerator) / Decimal(figure.value.denominator)

@@ -107,7 +107,7 @@ def _describe_unit(plan: Facts) -> list[str]:
 
 
 def _build_query_table(steps: Sequence[Facts]) -> Table:
-    """The queries of each table, below its name and number of cells."""
+    """Build the table of queries, grouped by published table."""
     table = build_table("What is published", ("table and query", "statistic", "expected error"))
     for name in dict.fromkeys(step["table"] for step in steps):
         members = [step for step in steps if step["table"] == name]
@@ -123,7 +123,7 @@ def _build_query_table(steps: Sequence[Facts]) -> Table:
 
 
 def _name_statistic(step: Facts) -> str:
-    """The statistic; of a minimum and maximum the quantile that stands for it."""
+    """Name the statistic; for a minimum or maximum with the quantile that stands for it."""
     text = str(step["statistic"])
     if step.get("survey_weight"):
         text = f"weighted {text}"
@@ -132,7 +132,7 @@ def _name_statistic(step: Facts) -> str:
 
 
 def _format_error(step: Facts) -> str:
-    """The expected error, without what the caption says; of choices in fewer words."""
+    """Format the expected error, without what the caption says."""
     if step["candidates"] is None or step["form"] == "quantiles":
         needed = step["meaningful_from"]
         note = f"; for {needed:,} values or more" if needed is not None else ""
@@ -186,7 +186,7 @@ def _describe_unjudged(steps: Sequence[Facts]) -> str:
 
 
 def _build_strategy_table(strategies: Sequence[Facts]) -> Table:
-    """How much less figures err that are planned together."""
+    """Build the table of errors of queries that are planned together, and alone."""
     numbers = ("planned together", "alone", "less")
     table = build_table("Planned together", ("query",), numbers)
     for query in (query for strategy in strategies for query in strategy["queries"]):
@@ -200,7 +200,7 @@ def _build_strategy_table(strategies: Sequence[Facts]) -> Table:
 def _build_alternatives_table(
     options: Sequence[Facts], steps: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Table:
-    """The expected errors at other totals: one column for each."""
+    """Build the table of expected errors at other totals, one column for each."""
     kind = str(options[0]["total"]).split()[0]
     totals = [
         option["total"].split()[1] + (" (planned)" if option["times"] == "1" else "")
@@ -224,13 +224,13 @@ def _build_alternatives_table(
 
 
 def _describe_sensitivities(steps: Sequence[Facts]) -> list[str]:
-    """How the sensitivities follow from the spec: each derivation once."""
+    """List the derivations of sensitivities, each once."""
     derivations = [(step["name"], (step["sensitivity"]["derivation"],)) for step in steps]
     return [f"{names}: {why}" for names, (why,) in _fold_rows(derivations)]
 
 
 def _fold_rows(rows: Iterable[Row]) -> list[Row]:
-    """What is said of queries, each once with the names of all that it is said of."""
+    """Join rows with the same cells into one with the names of all their queries."""
     queries: dict[tuple[str, ...], dict[str, list[str]]] = {}
     for name, cells in rows:
         names = queries.setdefault(cells, {})
@@ -241,12 +241,12 @@ def _fold_rows(rows: Iterable[Row]) -> list[Row]:
 
 
 def _name_query(query: str, tables: Sequence[str]) -> str:
-    """A query by its name; one of many tables with their number."""
+    """Name a query; one in several tables with their number."""
     return tables[0] if len(tables) == 1 else f"{query} ({len(tables)} tables)"
 
 
 def _describe_finishing(steps: Sequence[Facts]) -> list[str]:
-    """What is done to the figures of each query."""
+    """List what is done to the figures of each query after the noise."""
     sentences = [
         (step["name"], (sentence,))
         for step in steps
@@ -256,13 +256,13 @@ def _describe_finishing(steps: Sequence[Facts]) -> list[str]:
 
 
 def _shorten_error(error: str) -> str:
-    """The number of an error alone: what it is about stands in the first table."""
+    """Keep the number of an error: the first table says what it is about."""
     words = error.removeprefix("within ").removeprefix("± ").removeprefix("at most ").split()
     return "none" if words[0] == "no" else words[0].rstrip(";,")
 
 
 def _format_loss(step: Facts, loss: str) -> str:
-    """What a query costs; of a shared release that is told once, with the one that lends it."""
+    """Format what a query costs; a shared release is charged once, to the query that lends it."""
     shares = step["shares"]
     lender = step.get("together") or (step["name"] if shares is None else shares["release"])
     if lender == step["name"]:
@@ -271,7 +271,7 @@ def _format_loss(step: Facts, loss: str) -> str:
 
 
 def _format_sensitivity(step: Facts) -> str:
-    """What moves: figures (L1 or L2), the scores of a choice, or the number of rows in order."""
+    """Format the sensitivity: of figures (L1 or L2), of scores, of rows or of weight."""
     sensitivity = step["sensitivity"]
     if sensitivity["of"] == "rows":
         return format_count(sensitivity["l1"], "row")
@@ -333,7 +333,7 @@ _CAPTION = (
 def _record_tables(
     perturbs: Sequence[RecordTable], percent_kept: float
 ) -> Iterator[tuple[Table, str]]:
-    """What is published of each record, how it is protected, and what estimates will be worth."""
+    """Build the tables about record-level tables: contents, protection, precision."""
     yield _build_answer_table(perturbs), _CAPTION
     yield _record_protection(perturbs), ""
     yield (
@@ -405,7 +405,7 @@ def _estimate_widths(perturbs: Sequence[RecordTable]) -> Table:
 def _record_errors(
     options: Sequence[Facts], perturbs: Sequence[RecordTable]
 ) -> Iterator[tuple[str, list[str]]]:
-    """What an answer errs at other totals: a row for each column."""
+    """List the error of an answer at other totals, a row for each column."""
     from dprelease.reports.record_level.column_facts import format_amount
 
     for part in perturbs:

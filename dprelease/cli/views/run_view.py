@@ -69,19 +69,19 @@ def _build_lines(result: Result) -> list[str]:
 
 
 def describe_files(result: Result) -> list[str]:
-    """Where the output is, and what is in it."""
+    """List the output folder and what is in it."""
     names = dict.fromkeys(map(_format_file, result.files))
     return [f"output   {_shorten_path(result.output)}", *(f"         {name}" for name in names)]
 
 
 def _format_file(file: str) -> str:
-    """A file, or the folder that holds it."""
+    """Return a file, or the folder that holds it."""
     folder, slash, _ = file.partition("/")
     return folder + slash
 
 
 def _describe_records(result: Result) -> list[str]:
-    """How many records there are, and what says what they tell."""
+    """List the records of each record-level table, and the command that estimates from it."""
     return [
         f"records  {table.stored.tally.rows:,}, and estimates: dprelease estimate "
         + os.path.join(_shorten_path(result.output), table.file)
@@ -90,13 +90,13 @@ def _describe_records(result: Result) -> list[str]:
 
 
 def _shorten_path(path: str) -> str:
-    """The path from here, unless it is far away."""
+    """Shorten a path to a relative one, if that is shorter."""
     near = os.path.relpath(path)
     return near if len(near) < len(path) else path
 
 
 def _describe_left(result: Result) -> str:
-    """What is left for the dataset now. The release is out already, so no ledger stops us here."""
+    """Describe what is left for the dataset; the release is out, so an unreadable ledger is no failure."""
     dataset = result.plan.release.ledger.dataset
     try:
         ledger, _, _ = read_standing(result.plan)
@@ -116,7 +116,7 @@ def _describe_left(result: Result) -> str:
 
 
 def describe_loss(result: Result) -> str:
-    """What the release costs, and how that adds up."""
+    """Describe the loss of the release and how it was composed."""
     loss = result.plan.loss
     delta = f", delta {round_up(to_json_number(loss.delta))}" if loss.delta else ""
     total_rho = loss.rho if result.plan.release.privacy.rho is not None else None

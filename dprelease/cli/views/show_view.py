@@ -48,7 +48,7 @@ _LEVEL = re.compile(r"([0-9]+)(?:[.,]([0-9]+))?\s?%")
 
 
 def build_page(table: Described, read: Rows) -> str:
-    """The table with its heading, and below it what its marks mean."""
+    """Write a table with its heading and, below it, the meaning of its marks."""
     figures = list_figures(table.fields)
     keys = list_keys(table.fields, figures)
     table, read = _translate_keys(table, read)
@@ -85,7 +85,7 @@ def build_page(table: Described, read: Rows) -> str:
 def _iter_parts(
     keys: list[list[str]], columns: list[list[str]], width: int
 ) -> Iterator[list[list[str]]]:
-    """Columns that fit side by side; at least one besides the keys."""
+    """Split columns into parts that fit the width; each has at least one besides the keys."""
     from rich.cells import cell_len
 
     start = sum(cell_len(column[0]) + len(GAP) for column in keys)
@@ -104,7 +104,7 @@ def _iter_parts(
 def _format_key_column(
     fields: Sequence[Field], figure: Figure, rows: Sequence[Row], limit: int
 ) -> list[str]:
-    """Keys as they are written: a year is no number to be grouped."""
+    """Format keys as they are written: a year has no thousands separator."""
     field = fields[figure.value]
     texts = [_label(row[figure.value], limit) for row in rows]
     return pad_cells([_shorten(field.name, limit), *texts], number=_is_number(field))
@@ -114,6 +114,7 @@ def _format_column(
     fields: Sequence[Field], figure: Figure, rows: Sequence[Row], flags: dict[str, str], limit: int
 ) -> list[str]:
     field = fields[figure.value]
+    # Half-widths decide how many digits of the figures are worth showing.
     halves = [] if figure.moe is None else [_parse_scaled(row[figure.moe]) for row in rows]
     decimals = max((half.decimals for half in halves if half is not None), default=0)
     scaled = [half.value * 10 ** (decimals - half.decimals) for half in halves if half is not None]
@@ -132,7 +133,7 @@ def _format_column(
 def _format_cell(
     fields: Sequence[Field], figure: Figure, row: Row, limit: int, places: int | None
 ) -> str:
-    """A label may be cut, a figure and how exact it is never."""
+    """Format a cell: a label may be cut, a figure and its precision never."""
     field, value = fields[figure.value], row[figure.value]
     moe, ranks, low, high = (
         None if place is None else row[place]
@@ -154,7 +155,7 @@ def _format_cell(
 
 
 def _format_ranks(text: str, limit: int) -> str:
-    """Ranks as they are; of weight, which has decimals, two digits."""
+    """Format ranks as they are; ranks of weight, which have decimals, with two digits."""
     scaled = _parse_scaled(text)
     places = None
     if scaled is not None and scaled.decimals:
@@ -163,7 +164,7 @@ def _format_ranks(text: str, limit: int) -> str:
 
 
 def _has_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:
-    """Whether a cell has the ends of its interval in place of a half-width."""
+    """Check whether a cell shows the ends of its interval in place of a half-width."""
     value, moe, low, high = (
         None if place is None else row[place]
         for place in (figure.value, figure.moe, figure.low, figure.high)
@@ -174,7 +175,7 @@ def _has_ends(fields: Sequence[Field], figure: Figure, row: Row) -> bool:
 
 
 def _is_even(value: str | None, moe: str | None, low: str | None, high: str | None) -> bool:
-    """Whether an interval reaches as far below the figure as above it."""
+    """Check whether an interval reaches as far below the figure as above it."""
     numbers = [part for part in (value, moe, low, high) if part and NUMBER.fullmatch(part)]
     if len(numbers) < 4:
         return False
@@ -192,7 +193,7 @@ class _Scaled(NamedTuple):
 
 
 def _parse_scaled(text: str | None) -> _Scaled | None:
-    """A number of the files as a fixed-point integer."""
+    """Parse a number of the files as a fixed-point integer."""
     if text is None or not NUMBER.fullmatch(text):
         return None
     whole, _, rest = text.partition(".")
@@ -202,7 +203,7 @@ def _parse_scaled(text: str | None) -> _Scaled | None:
 def _number(
     text: str | None, limit: int, places: int | None, rounding: Rounding = Rounding.NEAREST
 ) -> str:
-    """A number with no more than so many decimals, None for all that it has."""
+    """Format a number with at most ``places`` decimals; None keeps all of them."""
     number = _parse_scaled(text)
     if number is None:  # not what was released: say what is there
         return _label(text, limit)
@@ -224,12 +225,12 @@ def _is_bounded(figure: Figure, rows: Sequence[Row]) -> bool:
 
 
 def _mark(flag: str | None) -> str:
-    """What is marked of a flag: all but that it is ok, or that limits cut the whole column."""
+    """Join the flags to mark: all but ``ok``, and ``bounded``, which holds for the whole column."""
     return " ".join(sorted(split_flag(flag) - {OK, BOUNDED}))
 
 
 def _number_flags(figures: Sequence[Figure], rows: Sequence[Row]) -> dict[str, str]:
-    """The flags other than ok that occur, each with its mark."""
+    """Assign a mark to each combination of flags that occurs."""
     flags = dict.fromkeys(
         flag
         for figure in figures
@@ -262,7 +263,7 @@ def _iter_notes(
 
 
 def _translate_keys(table: Described, read: Rows) -> tuple[Described, Rows]:
-    """The table with titles for names, labels for keys, and bins in words."""
+    """Replace names by titles, keys by labels and bins by words."""
     fields = tuple(replace(field, name=_title(field)) for field in table.fields)
     worded = {
         place: field.words

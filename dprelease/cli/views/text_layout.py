@@ -123,14 +123,14 @@ WITHIN_RANKS = "within n ranks: nearest to a value up to n places (or weight n) 
 
 
 def shorten_text(text: str, width: int) -> str:
-    """The text, cut to so many columns of a terminal; many characters take two."""
+    """Cut a text to a number of terminal columns; many characters take two."""
     from rich.cells import cell_len, chop_cells
 
     return text if cell_len(text) <= width else chop_cells(text, width - 1)[0] + "…"
 
 
 def pad_cells(cells: Sequence[str], *, number: bool) -> list[str]:
-    """The cells of a column, its heading first, all of one width; numbers stand at the right."""
+    """Pad the cells of a column, heading first, to one width; numbers to the right."""
     from rich.cells import cell_len, set_cell_size
 
     width = max(map(cell_len, cells))
@@ -141,7 +141,7 @@ def pad_cells(cells: Sequence[str], *, number: bool) -> list[str]:
 
 
 def rule_lines(columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of a table of padded columns, with a rule below the headings."""
+    """Join padded columns to lines, with a rule below the headings."""
     from rich.cells import cell_len
 
     heading, *rows = zip(*columns, strict=True)
@@ -154,7 +154,7 @@ def rule_lines(columns: Sequence[Sequence[str]]) -> Iterator[str]:
 def build_annotation(
     kind: str, file: str, title: str, message: str, place: Place | None = None
 ) -> str:
-    """One mark, with its escapes; ``kind`` is error, warning or notice."""
+    """Build a GitHub annotation, escaped; ``kind`` is error, warning or notice."""
     properties = {"file": place.file if place else file}
     if place:
         properties |= {"line": str(place.line), "col": str(place.column)}
@@ -164,7 +164,7 @@ def build_annotation(
 
 
 def format_mark(kind: str, file: str, complaint: Complaint) -> str:
-    """A complaint as a mark."""
+    """Format a complaint as an annotation."""
     hint = f" (hint: {complaint.hint})" if complaint.hint else ""
     return build_annotation(kind, file, complaint.code, complaint.message + hint, complaint.place)
 

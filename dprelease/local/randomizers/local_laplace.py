@@ -69,7 +69,7 @@ def find_least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> F
 
 
 def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """About the least scale, in floats: where the search begins, and how fine it is."""
+    """Approximate the least scale in floats: the exact search starts there."""
     pure = width / epsilon
     continuous = width / (epsilon - 2 * bound_ln(1 - delta)[0])
     if width > _WIDE or epsilon > _LARGE:
@@ -86,17 +86,17 @@ def _guess(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def compute_variance(scale: Fraction) -> float:
-    """Of the noise, in squared grid steps: 2 a/(1-a)^2 = 1/(2 sinh(1/(2 s))^2)."""
+    """Compute the variance in squared grid steps: 2 a/(1-a)^2 = 1/(2 sinh(1/(2 s))^2)."""
     half = float(1 / (2 * scale))
     return 0.0 if half > 350 else 1 / (2 * math.sinh(half) ** 2)
 
 
 def mean_distance(scale: Fraction) -> float:
-    """E|X| in grid steps: 2 a/(1-a^2) = 1/sinh(1/s)."""
+    """Compute E|X| in grid steps: 2 a/(1-a^2) = 1/sinh(1/s)."""
     rate = float(1 / scale)
     return 0.0 if rate > 700 else 1 / math.sinh(rate)
 
 
 def compute_classical_scale(width: int, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """K/(epsilon - ln(1 - delta)), a sufficient scale that is often quoted; rounded up."""
+    """Compute K/(epsilon - ln(1 - delta)), a sufficient scale that is often quoted; rounded up."""
     return width / (epsilon - bound_ln(1 - delta)[1]) if epsilon or delta else ZERO

@@ -53,7 +53,7 @@ _FACTOR_DIGITS = 30
 
 @lru_cache(maxsize=64)
 def _bound_factor(epsilon: Fraction) -> Fraction:
-    """A lower bound of e^epsilon, which may be large."""
+    """Bound e^epsilon from below."""
     return round_down(1 / bound_exp(-epsilon)[1], _FACTOR_DIGITS)
 
 
@@ -126,14 +126,14 @@ def _find_best(
 
 
 def list_parts(law: WindowLaw) -> list[tuple[Fraction, Window]]:
-    """The windows of a law, each with its share."""
+    """List the windows of a law, each with its share."""
     if law.second is None:
         return [(law.share, law.first)]
     return [(law.share, law.first), (1 - law.share, law.second)]
 
 
 def compute_variances(law: WindowLaw, places: Floats) -> Floats:
-    """The variance of an answer, in squared half ranges, about numbers x of [-1, 1]."""
+    """Compute the variance of an answer for numbers x in [-1, 1], in squared half ranges."""
     curve = _compute_curve(law.first, places)
     if law.second is not None:
         share = float(law.share)
@@ -142,7 +142,7 @@ def compute_variances(law: WindowLaw, places: Floats) -> Floats:
 
 
 def find_worst_variance(law: WindowLaw, width: int) -> float:
-    """The largest of them over the numbers of a grid, as far as its search looks at them."""
+    """Find the largest variance over the grid's numbers that the search examines."""
     return float(compute_variances(law, _list_places(width)).max())
 
 
@@ -179,7 +179,7 @@ def _compute_curve(window: Window, places: Floats) -> Floats:
 
 
 def _find_undominated(curves: Floats) -> list[int]:
-    """Windows, the best first, than which no better one is better everywhere."""
+    """Drop windows that a better one beats everywhere; the best first."""
     best: list[int] = []
     for i in np.argsort(curves.max(axis=1), kind="stable"):
         if not any((curves[j] <= curves[i]).all() for j in best):
@@ -215,5 +215,5 @@ def _choose_shares(curves: Floats, firsts: Any, seconds: Any) -> Floats:
 
 
 def _find_first_least(values: Floats) -> int:
-    """Of those that are least up to a hair the first: the same on every machine."""
+    """Return the first value that is least up to 1e-9, the same on every machine."""
     return int(np.flatnonzero(values <= values.min() * (1 + 1e-9))[0])

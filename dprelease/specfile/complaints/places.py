@@ -16,7 +16,14 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def format_path(path: Path) -> str:
-    """Write a key path as ``query[2].by[0]``; names that TOML must quote are quoted."""
+    """Write a key path as in ``query[2].by[0]``.
+
+    Args:
+        path: Keys and indices from the root.
+
+    Returns:
+        The path; names that TOML must quote are quoted.
+    """
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -48,12 +55,12 @@ class Marks(dict[Path, Mark]):
         self.rest: dict[Path, list[int]] = {}  # of an array the offsets of what has no mark
 
     def find_spot(self, offset: int) -> Spot:
-        """Line and column of an offset."""
+        """Return line and column of an offset."""
         line = bisect_right(self.starts, offset)
         return line, offset - self.starts[line - 1] + 1
 
     def find(self, path: Path) -> Mark | None:
-        """The mark of a path, or None if it is nowhere in the text."""
+        """Return the mark of a path, or None if it is nowhere in the text."""
         mark = self.get(path)
         if mark is None and path and isinstance(path[-1], int):
             offsets, number = self.rest.get(path[:-1], []), path[-1] - MARKED

@@ -42,7 +42,15 @@ def get_fixed_part(pattern: str) -> str:
 
 
 def is_same(left: str, right: str) -> bool:
-    """Say whether two paths lead to the same place, links followed."""
+    """Check whether two paths lead to the same place.
+
+    Args:
+        left: A path; links are followed.
+        right: Another path.
+
+    Returns:
+        True if both resolve to the same path.
+    """
     return os.path.realpath(left) == os.path.realpath(right)
 
 
@@ -130,9 +138,18 @@ def relocate(
     ledger: str | os.PathLike[str] | None,
     output: str | os.PathLike[str] | None,
 ) -> Release:
-    """Give the release with another ledger or output path; None leaves it as it is.
+    """Change the ledger or output path of a release.
 
-    Raises Failure (exit code 2) when a new place collides with the data, the spec or the other.
+    Args:
+        release: The release.
+        ledger: New path of the ledger; None keeps it.
+        output: New output folder; None keeps it.
+
+    Returns:
+        The release with the new places.
+
+    Raises:
+        Failure: Exit code 2, if a new place collides with the data, the spec or the other one.
     """
     moved = release
     if ledger is not None:
@@ -153,9 +170,17 @@ def relocate(
 
 
 def fill_revision(release: Release, revision: int) -> Release:
-    """Give the release with ``{revision}`` filled in the path of its output.
+    """Fill ``{revision}`` in the output path of a release.
 
-    What the spec writes stays as it is. Raises Failure (exit code 2) when the place collides.
+    Args:
+        release: The release.
+        revision: The number of the revision.
+
+    Returns:
+        The release with the path filled in; what the spec writes stays as it is.
+
+    Raises:
+        Failure: Exit code 2, if the place collides with another one.
     """
     path = release.output.path.replace(REVISION, str(revision))
     if path == release.output.path:

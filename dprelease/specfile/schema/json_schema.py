@@ -186,7 +186,11 @@ def _build_table_array(section: type[Section]) -> Fragment:
 
 
 def schema_text() -> str:
-    """The schema as it is committed and printed."""
+    """Write the JSON Schema of specs.
+
+    Returns:
+        The text that ``dprelease schema`` prints.
+    """
     return json.dumps(build_spec_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
