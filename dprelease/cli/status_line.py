@@ -84,7 +84,7 @@ class StatusLine:
 
 
 def format_status(stage: Stage, seconds: int, width: int) -> str:
-    """Format a line such as ``[4/7] read the data for visits: 42 %, 12 s``, narrower than ``width``."""
+    """Format a line such as ``[4/7] read the data: 42 %, 12 s``, narrower than ``width``."""
     place = "" if stage.steps is None else f"[{stage.number}/{stage.steps}] "
     share = "" if stage.share is None else f"{int(100 * stage.share)} %, "
     minutes, rest = divmod(seconds, 60)

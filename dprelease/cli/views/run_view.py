@@ -96,7 +96,7 @@ def _shorten_path(path: str) -> str:
 
 
 def _describe_left(result: Result) -> str:
-    """Describe what is left for the dataset; the release is out, so an unreadable ledger is no failure."""
+    """Describe what is left for the dataset; an unreadable ledger undoes no release."""
     dataset = result.plan.release.ledger.dataset
     try:
         ledger, _, _ = read_standing(result.plan)
