@@ -56,7 +56,18 @@ MOST_PLACES = 15
 def build_combined_columns(
     read: Read, plan: Plan, noisy: NoisyTable, subject: Text, interval: Fraction
 ) -> list[OutputColumn]:
-    """Publish a figure for each cell of the query; ``what`` it is, in a few words."""
+    """Build the output columns of a combined figure.
+
+    Args:
+        read: A combined read.
+        plan: The plan that the read belongs to.
+        noisy: The noisy integers of all steps.
+        subject: What a figure is, in a few words.
+        interval: The level of noise intervals.
+
+    Returns:
+        Value, half-width and flag, with one value for each cell.
+    """
     places = read.decimals
     values = _compute_values(read, plan, noisy, places)
     layout = Layout(
@@ -74,7 +85,16 @@ def build_combined_columns(
 
 
 def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
-    """The half-width of every figure, roundings included, in the decimals that are published."""
+    """Compute the half-width of every figure, roundings included.
+
+    Args:
+        read: A combined read.
+        plan: The plan that the read belongs to.
+        interval: The level of the interval.
+
+    Returns:
+        The half-width, rounded up to the published decimals.
+    """
     places = read.decimals
     half = compute_combined_halfwidth(collect_noise(read, plan), 1 - interval)
     if _find_denominator(read, plan) > 1 and 10**places % _find_denominator(read, plan):
@@ -83,7 +103,15 @@ def compute_halfwidth(read: Read, plan: Plan, interval: Fraction) -> Fraction:
 
 
 def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:
-    """The noise of a figure: so many draws of a law, times a factor, for each of its steps."""
+    """Collect the noise of a figure from all its steps.
+
+    Args:
+        read: A combined read.
+        plan: The plan that the read belongs to.
+
+    Returns:
+        Sums of independent draws of one law each, with their weights.
+    """
     return combine_parts(
         Part(step.noise, part.factor, part.cells)
         for step, _, sums in _iter_polynomials(read, plan)
@@ -92,19 +120,34 @@ def collect_noise(read: Read, plan: Plan) -> tuple[Part, ...]:
 
 
 def compute_combined_variance(read: Read, plan: Plan) -> Fraction:
-    """The variance of the noise of a figure, by the discrete laws; of 15 digits."""
+    """Compute the variance of a figure's noise, by the discrete laws, to float accuracy."""
     return sum_variance(collect_noise(read, plan))
 
 
 def sum_variance(parts: Iterable[Part]) -> Fraction:
-    """Compute the variance of a sum of independent noise."""
+    """Compute the variance of a sum of independent noise.
+
+    Args:
+        parts: Sums of draws with their weights.
+
+    Returns:
+        The variance by the discrete laws, to float accuracy.
+    """
     return sum(
         (part.weight**2 * part.draws * _compute_variance(part.noise) for part in parts), Fraction(0)
     )
 
 
 def approximate_noise(read: Read, plan: Plan) -> Noise:
-    """Noise on single integers with about the variance of the figures, of the first step's law."""
+    """Build noise on single integers with about the variance of the figures.
+
+    Args:
+        read: A combined read.
+        plan: The plan that the read belongs to.
+
+    Returns:
+        Noise of the first step's family.
+    """
     family, spread = plan.step(read).noise.family, compute_combined_variance(read, plan)
     if family is NoiseFamily.GAUSSIAN:
         return Noise(family, spread)
@@ -114,7 +157,7 @@ def approximate_noise(read: Read, plan: Plan) -> Noise:
 def _iter_polynomials(
     read: Read, plan: Plan
 ) -> Iterator[tuple[Step, int, Mapping[frozenset[int], Fraction]]]:
-    """Each released integer that a figure is made of, and how its cells enter the figure."""
+    """Give each released integer of a figure, and how its cells enter the figure."""
     steps = {step.query.name: step for step in plan.steps}
     for (name, row), terms in group_by_integer(read.terms).items():
         step = steps[name]
@@ -125,7 +168,14 @@ def _iter_polynomials(
 
 
 def assign_decimals(plan: Plan) -> Plan:
-    """Give the combined figures of a plan their decimals: those of one strategy have as many."""
+    """Give every combined figure of a plan its decimals.
+
+    Args:
+        plan: A plan with strategies.
+
+    Returns:
+        The plan; all figures of one strategy have as many decimals.
+    """
     own = {read.query.name: _count_places(read, plan) for read in plan.reads if read.terms}
     places: dict[str, int] = {}
     for strategy in plan.strategies:
@@ -148,13 +198,13 @@ def _count_places(read: Read, plan: Plan) -> int:
 
 
 def _find_denominator(read: Read, plan: Plan) -> int:
-    """The denominator of all figures of a query."""
+    """Find the common denominator of all figures of a query."""
     factors = (f for _, _, sums in _iter_polynomials(read, plan) for f in sums.values())
     return math.lcm(*(factor.denominator for factor in factors))
 
 
 def _count_roundings(read: Read) -> int:
-    """How many roundings can come together in a published cell."""
+    """Count the roundings that can add up in a published cell."""
     groups = read.query.groups
     return prod(len(group.labels) for group in groups if group.complete() == group)
 
@@ -163,7 +213,7 @@ def _count_roundings(read: Read) -> int:
 
 
 def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> list[int]:
-    """The published figures, in units of the last decimal."""
+    """Compute the published figures, in units of the last decimal."""
     import numpy as np
 
     groups = [group.complete() for group in read.query.groups]
@@ -184,7 +234,7 @@ def _compute_values(read: Read, plan: Plan, noisy: NoisyTable, places: int) -> l
 def _spread(
     integers: Cells, step: Step, agreeing: frozenset[int], groups: Sequence[Group]
 ) -> Cells:
-    """A step's cells added up over all groups but some, in the order and shape of a figure's."""
+    """Add a step's cells up over all groups but some, in the order and shape of a figure's."""
     import numpy as np
 
     free_axes = tuple(place for place in range(integers.ndim) if place not in agreeing)
@@ -197,7 +247,7 @@ def _spread(
 
 
 def _round_to_sum(cells: Cells, bottom: int) -> Cells:
-    """Whole numbers near cells/bottom that add up as these do; see the module."""
+    """Round cells/bottom to whole numbers that add up as these do; see the module."""
     import numpy as np
 
     if bottom == 1:

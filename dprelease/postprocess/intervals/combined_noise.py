@@ -70,7 +70,14 @@ class Part(NamedTuple):
 
 
 def combine_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """The same sum with one part for each law and size of weight; without those of no noise."""
+    """Merge parts of the same law and size of weight, and drop parts without noise.
+
+    Args:
+        parts: Independent sums of draws; signs of weights do not matter, as laws are symmetric.
+
+    Returns:
+        Parts whose sum has the same law.
+    """
     draws: Counter[tuple[Noise, Fraction]] = Counter()
     for noise, weight, count in parts:
         if noise.family is not NoiseFamily.NONE and weight:
@@ -80,9 +87,17 @@ def combine_parts(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 @lru_cache(maxsize=4096)
 def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Fraction:
-    """An h with P(|Y| > h) <= alpha, ``parts`` as ``combine_parts`` makes them; see the module.
+    """Bound the noise of a sum: find an h with P(|Y| > h) <= alpha; see the module.
 
-    Raises ValueError for alpha <= 0 and for noise of choices.
+    Args:
+        parts: The sum Y, as ``combine_parts`` gives it.
+        alpha: Positive.
+
+    Returns:
+        h, in the unit of the weights; 0 for alpha of 1 and more.
+
+    Raises:
+        ValueError: alpha is not positive, or a part is noise of choices.
     """
     if alpha <= 0:
         raise ValueError("alpha is positive")
@@ -118,9 +133,10 @@ def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Frac
 
 
 class _Scaled(NamedTuple):
-    """A part in floats. ``inverse`` is 1/(2s), of Gaussian noise 0, which alone has ``sigma2``.
+    """A part in floats.
 
-    ``stair`` and ``first`` are 0 but of staircase noise.
+    ``inverse`` is 1/(2s), and 0 for Gaussian noise, which alone has ``sigma2``. ``stair`` and
+    ``first`` are 0 except for staircase noise.
     """
 
     inverse: float
@@ -132,12 +148,12 @@ class _Scaled(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """How much less likely a stair is than the one before."""
+        """Return how much less likely a stair is than the one before."""
         return math.exp(-2 * self.inverse * self.stair)
 
     @property
     def others(self) -> float:
-        """The chance of all other integers of a staircase, over that of 0."""
+        """Return the chance of all other integers of a staircase, over that of 0."""
         falling = self.stair * self.ratio / -math.expm1(-2 * self.inverse * self.stair)
         return 2 * (self.first - 1 + falling)
 
@@ -152,7 +168,7 @@ def _compute_parameters(part: Part) -> tuple[float, float]:
 
 
 def _estimate_size(part: Part) -> float:
-    """The binary logarithm of about the standard deviation."""
+    """Estimate the binary logarithm of the standard deviation."""
     size = math.log(part.draws) / 2 + _log(part.weight)
     of_law = _log(part.noise.parameter)
     size += of_law / 2 if part.noise.family is NoiseFamily.GAUSSIAN else of_law
@@ -164,10 +180,9 @@ def _log(value: Fraction) -> float:
 
 
 def _bound_nonzero(scaled: Sequence[_Scaled]) -> float:
-    """A bound of the chance that some draw is not 0: for noise so small that it hardly ever is.
-
-    Laplace: 2a/(1 + a) with a = exp(-1/s). Gaussian: 2 (x + x^4/(1 - x)), x = exp(-1/(2 sigma2)).
-    """
+    """Bound the chance that some draw is not 0, for noise so small that it rarely is."""
+    # Laplace: 2a/(1 + a) with a = exp(-1/s), at most 2a. Gaussian: 2 (x + x^4/(1 - x)) with x =
+    # exp(-1/(2 sigma2)).
     chance = 0.0
     for part in scaled:
         if part.stair:
@@ -181,7 +196,7 @@ def _bound_nonzero(scaled: Sequence[_Scaled]) -> float:
 
 
 def _bound_chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
-    """An h with M(u) exp(-u h) <= exp(-logs), for the best u of many; every u gives a bound."""
+    """Find an h with M(u) exp(-u h) <= exp(-logs) for the best of many u; every u gives a bound."""
     import numpy as np
 
     limit = min(
@@ -206,7 +221,7 @@ def _bound_chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
 
 
 def _log_moment(part: _Scaled, rates: Floats) -> Floats:
-    """The logarithm of M(u) for one draw of staircase noise, for 0 < u < 1/s."""
+    """Compute ln M(u) for one draw of staircase noise, for 0 < u < 1/s."""
     import numpy as np
 
     stair, first = part.stair, part.first
@@ -218,7 +233,7 @@ def _log_moment(part: _Scaled, rates: Floats) -> Floats:
 
 
 def _divide_sinh(above: Floats, below: float) -> Floats:
-    """sinh(above)/sinh(below) for 0 < above < below, without overflow."""
+    """Compute sinh(above)/sinh(below) for 0 < above < below, without overflow."""
     import numpy as np
 
     ratio: Floats = np.exp(above - below) * np.expm1(-2 * above) / math.expm1(-2 * below)
@@ -228,7 +243,7 @@ def _divide_sinh(above: Floats, below: float) -> Floats:
 def _solve_on_lattice(
     scaled: Sequence[_Scaled], steps: Sequence[int], points: int, alpha: Fraction
 ) -> int:
-    """The least h with P(|Y| > h) <= alpha - SLACK, in units of the lattice."""
+    """Find the least h with P(|Y| > h) <= alpha - SLACK, in units of the lattice."""
     import numpy as np
 
     logs, signs = np.zeros(points // 2 + 1), np.ones(points // 2 + 1)
@@ -240,7 +255,7 @@ def _solve_on_lattice(
 
 
 def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) -> float:
-    """The same of the smoothed sum, and what smoothing can have moved it by."""
+    """Find such an h for the smoothed sum, and add what smoothing can have moved it by."""
     import numpy as np
 
     points = _SMOOTHED_POINTS
@@ -257,7 +272,7 @@ def _solve_smoothed(scaled: Sequence[_Scaled], reach: float, alpha: Fraction) ->
 def _multiply_transform(
     logs: Floats, signs: Floats, places: NDArray[np.intp], part: _Scaled, turns: Floats
 ) -> NDArray[np.intp]:
-    """Multiply by the transform of a part at these places; which of them are still something."""
+    """Multiply by the transform of a part; return the places that are still not negligible."""
     import numpy as np
 
     if part.stair:
@@ -271,7 +286,7 @@ def _multiply_transform(
 
 
 def _transform_stairs(part: _Scaled, turns: Floats) -> Floats:
-    """The characteristic function of one draw of staircase noise: real, and it may be negative."""
+    """Compute the characteristic function of one draw of staircase noise; it may be negative."""
     import numpy as np
 
     stair, first = part.stair, part.first
@@ -292,7 +307,7 @@ def _compute_spectrum(logs: Floats) -> Floats:
 
 
 def _find_least(spectrum: Floats, points: int, alpha: Fraction) -> int:
-    """Invert, and find the first lattice point beyond which there is little enough."""
+    """Invert the transform and find the first lattice point with little enough beyond it."""
     import numpy as np
 
     chances = np.maximum(np.fft.irfft(spectrum, points)[: points // 2 + 1], 0.0)
@@ -302,7 +317,7 @@ def _find_least(spectrum: Floats, points: int, alpha: Fraction) -> int:
 
 
 def _log_transform(part: _Scaled, turns: Floats) -> Floats:
-    """The logarithm of the characteristic function of one draw of Laplace or Gaussian noise."""
+    """Compute the log of the characteristic function of one draw of Laplace or Gaussian noise."""
     import numpy as np
 
     if part.inverse > 350:

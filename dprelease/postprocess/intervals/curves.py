@@ -72,9 +72,18 @@ class Reader(NamedTuple):
 def compute_curve_figures(
     mixed: Mixed, noise: Noise, integers: Sequence[int], interval: Fraction, places: int
 ) -> tuple[list[int | None], list[int | None]]:
-    """Read the curve of each group, and its half-widths, in units of 10^-``places``.
+    """Read the curve of each group from noisy integers.
 
-    None where the number of records can't be clear from 0.
+    Args:
+        mixed: The columns of the curve with their matrices.
+        noise: The noise on the released integers.
+        integers: The noisy integers, group after group.
+        interval: The level of the intervals.
+        places: Decimal places of the figures.
+
+    Returns:
+        Densities and half-widths in units of 10^-places, for each group and point; None where the
+        number of records can't be told from 0.
     """
     import numpy as np
 
@@ -84,6 +93,7 @@ def compute_curve_figures(
     )
     totals = curves
     for axis_reader in readers:
+        # Each product replaces one axis of integers by the axis of its points, moved to the end.
         curves = np.tensordot(curves, axis_reader.rows, axes=(1, 1)).astype(np.float64)
         totals = np.tensordot(totals, axis_reader.total, axes=(1, 0)).astype(np.float64)
     curves = curves.reshape(len(totals), -1)
@@ -106,7 +116,18 @@ def compute_curve_figures(
 def compute_curve_halfwidth(
     mixed: Mixed, noise: Noise, interval: Fraction, records: int, even: Fraction
 ) -> float | None:
-    """The largest half-width where so many records have the density ``even``; None for too few."""
+    """Compute the largest half-width where the records have the density ``even``.
+
+    Args:
+        mixed: The columns of the curve with their matrices.
+        noise: The noise on the released integers.
+        interval: The level of the interval.
+        records: The number of records.
+        even: The density, one over the area between the bounds.
+
+    Returns:
+        The half-width of the density; None for too few records.
+    """
     import numpy as np
 
     law = _build_law(mixed, noise, interval, _round_up_ratio(float(even)))
@@ -119,9 +140,13 @@ def compute_curve_halfwidth(
 
 
 def bound_steepness(axis: CurveAxis) -> float:
-    """How far the curve of a record may be moved by what its bin does not tell of its value.
+    """Bound how far counting a range of values as one bin moves the curve of a record.
 
-    As a part of the height of a kernel.
+    Args:
+        axis: A column of the curve.
+
+    Returns:
+        The distance as a share of the height of a kernel.
     """
     import numpy as np
 
@@ -132,18 +157,25 @@ def bound_steepness(axis: CurveAxis) -> float:
 
 
 def _round_up_ratio(ratio: float) -> float:
-    """The next power of two, so that few laws are looked up."""
+    """Round up to a power of two to limit the number of cached laws."""
     return 2.0 ** math.ceil(math.log2(ratio)) if ratio else 0.0
 
 
 def compute_curve_spread(mixed: Mixed) -> float:
-    """The mean square, over the points, of the factors of the curve."""
+    """Compute the mean square, over the points, of the factors of the curve.
+
+    Args:
+        mixed: The columns of the curve with their matrices.
+
+    Returns:
+        The mean variance of the curve of all records, in units of that of one released integer.
+    """
     return prod(float((build_reader(*part).rows ** 2).sum(axis=1).mean()) for part in mixed)
 
 
 @lru_cache(maxsize=64)
 def build_reader(axis: CurveAxis, matrix: AxisMatrix) -> Reader:
-    """How the curve, and the number of records, are read from the integers of a matrix."""
+    """Compute the factors that read the curve and the number of records from the integers."""
     import numpy as np
 
     rows = np.array(matrix.entries, dtype=np.float64)
@@ -158,7 +190,7 @@ def build_reader(axis: CurveAxis, matrix: AxisMatrix) -> Reader:
 
 
 def _bound_offset(readers: Sequence[Reader]) -> tuple[Floats, float]:
-    """By how much the curve of a record, and their number, are off at most: of all columns."""
+    """Bound how far the curve of a record, and its count, are off, over all columns."""
     import numpy as np
 
     first, *others = readers
@@ -175,7 +207,7 @@ _FEW_VALUES = 5
 
 
 def _compute_curve(axis: CurveAxis) -> Floats:
-    """What a record of each bin adds to the density at each point."""
+    """Compute what a record of each bin adds to the density at each point."""
     import numpy as np
 
     if not axis.smooth:
@@ -195,7 +227,7 @@ def _compute_curve(axis: CurveAxis) -> Floats:
 
 
 def _compute_kernels(axis: CurveAxis, moved: Floats) -> Floats:
-    """What a record so far from the middle of each bin adds to the density at each point."""
+    """Compute the kernels of records ``moved`` from the middle of each bin, at each point."""
     import numpy as np
 
     lower, width = axis.lower, float(axis.upper - axis.lower)
@@ -228,11 +260,11 @@ class _Law(NamedTuple):
 
     @property
     def total_quantile(self) -> float:
-        """The quantile of the number of records."""
+        """Return the quantile of the noise of the number of records."""
         return self.quantile * math.sqrt(self.total) + self.total_slack
 
     def compute_quantile(self, ratio: Floats) -> Floats:
-        """q(r) at each point."""
+        """Compute q(r) at each point."""
         import numpy as np
 
         squares = self.own - 2 * ratio * self.shared + ratio**2 * self.total
@@ -242,7 +274,7 @@ class _Law(NamedTuple):
 
 
 def _multiply(left: Floats, right: Floats) -> Floats:
-    """The tensor product."""
+    """Compute the tensor product."""
     import numpy as np
 
     return np.kron(left, right).astype(np.float64)
@@ -255,7 +287,7 @@ def _build_law(
     interval: Fraction,
     steepest: float,
 ) -> _Law:
-    """The noise at all points, for ratios up to ``steepest``."""
+    """Compute the noise at all points, for ratios up to ``steepest``."""
     import numpy as np
 
     readers = [build_reader(*part) for part in mixed]

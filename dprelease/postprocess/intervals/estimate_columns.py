@@ -47,7 +47,17 @@ def clip_intervals(
     minimum: int | None = None,
     maximum: int | None = None,
 ) -> Ends:
-    """Give the ends of the intervals around values, both between ``least`` and ``most``."""
+    """Compute the ends of the intervals around values.
+
+    Args:
+        values: Figures by cell; None where nothing is known.
+        halves: Half-widths by cell, in the same unit.
+        minimum: The least possible figure, if there is one.
+        maximum: The greatest possible figure, if there is one.
+
+    Returns:
+        Both ends, moved into the possible range.
+    """
     pairs = list(zip(values, halves, strict=True))
     ends = (
         [None if v is None or h is None else v + sign * h for v, h in pairs] for sign in (-1, 1)
@@ -69,7 +79,18 @@ def _clip(
 def end_columns(
     name: str, query: str, places: int, interval: Fraction, ends: Ends
 ) -> list[OutputColumn]:
-    """Lay out the ends of the intervals of a figure as published."""
+    """Build the columns of the ends of a figure's intervals.
+
+    Args:
+        name: Name of the figure's column.
+        query: Name of its query.
+        places: Decimal places of the ends.
+        interval: The level of the intervals.
+        ends: The ends by cell, in 10^-places.
+
+    Returns:
+        The columns ``_low`` and ``_high``.
+    """
     kind, level = "number" if places else "integer", write_percent(interval)
     low = sentence(
         "tables.columns.low",
@@ -93,11 +114,20 @@ def estimate_columns(
     halves: Sequence[int | None] | int,
     ends: Ends | None = None,
 ) -> list[OutputColumn]:
-    """Lay out an estimate as published.
+    """Build the columns of an estimate.
 
-    ``values`` and ``halves`` are fixed-point integers with ``places`` decimals, one per cell;
-    ``halves`` is a single one where all cells have the same. None, in both at once, says that
-    nothing can be told from noise. Raises ValueError where there are more of one than of the other.
+    Args:
+        layout: Name, decimal places, meaning and interval level.
+        values: Fixed-point integers with ``layout.places`` decimals, by cell; None where nothing
+            can be told from noise.
+        halves: Half-widths in the same unit, None where the value is; or one for all cells.
+        ends: The ends of the intervals, if they are published.
+
+    Returns:
+        The columns of value, half-width, flag, and ends.
+
+    Raises:
+        ValueError: Values and half-widths differ in number.
     """
     name, places = name_column(layout.name), layout.places
     kind = "number" if places else "integer"
@@ -130,7 +160,7 @@ def estimate_columns(
 def flag_values(
     values: Sequence[int | None], halves: Sequence[int | None], share: Fraction
 ) -> list[str]:
-    """Flag the values whose half-width exceeds that share of them, or of which nothing is known."""
+    """Flag values that are unknown or whose half-width exceeds that share of them."""
     top, bottom = share.numerator, share.denominator
     return [
         UNRELIABLE if value is None or half is None or half * bottom > abs(value) * top else OK
@@ -144,10 +174,14 @@ def flag_meaning(name: str, share: Fraction) -> Sentence:
 
 
 def find_blank_figures(table: OutputTable) -> list[str]:
-    """Name the columns of a table whose figures all lie within their noise of zero.
+    """Find the columns whose figures all lie within their noise of zero.
 
-    Those are numbers with a half-width beside them; one of which nothing is known lies within its
-    noise of every number.
+    Args:
+        table: A published table.
+
+    Returns:
+        Names of number columns with a half-width column. A figure of which nothing is known counts
+        as within its noise of zero.
     """
     halves = {column.figure: column for column in table.columns if column.aspect == "_noise_moe"}
     return [

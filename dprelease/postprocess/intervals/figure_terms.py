@@ -22,14 +22,21 @@ Polynomial = Mapping[Places, Fraction]
 
 
 class Entering(NamedTuple):
-    """So many cells of a step enter a figure's cell with this factor."""
+    """``cells`` cells of a step that enter a figure's cell with this factor."""
 
     factor: Fraction
     cells: int
 
 
 def group_by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]:
-    """Gather terms by the step and the place of their released integer."""
+    """Group terms by the released integer that they multiply.
+
+    Args:
+        terms: The terms of a figure.
+
+    Returns:
+        Terms by the step's name and the position of the integer.
+    """
     gathered: dict[tuple[str, int], list[Term]] = {}
     for term in terms:
         gathered.setdefault((term.step, term.row), []).append(term)
@@ -39,10 +46,21 @@ def group_by_integer(terms: Iterable[Term]) -> dict[tuple[str, int], list[Term]]
 def build_polynomial(
     groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Iterable[Term]
 ) -> Polynomial:
-    """Give the coefficient of each product of e_i, for terms of one released integer of a step.
+    """Compute the coefficient of each product of e_i for one released integer of a step.
 
-    A set of groups stands for the cells that agree with the figure's in these, added up over the
-    others. Raises ValueError where cells that were centred along an axis would be added up over it.
+    A set of groups stands for the cells that agree with the figure's in these groups, added up
+    over the others.
+
+    Args:
+        groups: The groups of the step.
+        axes: The matrices that mix them; empty if none does.
+        terms: The terms of that integer.
+
+    Returns:
+        Coefficients that are not 0, by set of positions of groups.
+
+    Raises:
+        ValueError: Cells that were centred along an axis would be added up over it.
     """
     total: dict[Places, Fraction] = {}
     mixed = [place for place, axis in enumerate(axes) if axis == CENTRED]
@@ -59,7 +77,15 @@ def build_polynomial(
 
 
 def list_entering(groups: Sequence[Group], sums: Polynomial) -> list[Entering]:
-    """List with what factor how many of a step's cells enter each of a figure's cells."""
+    """List how many of a step's cells enter each of a figure's cells, by factor.
+
+    Args:
+        groups: The groups of the step.
+        sums: The polynomial of the figure.
+
+    Returns:
+        Counts of cells with their factors, without factors of 0.
+    """
     labels = [len(group.labels) for group in groups]
     places = sorted(Places().union(*sums))
     outside = prod(labels) // prod(labels[place] for place in places)

@@ -44,7 +44,7 @@ _HALF = Fraction(1, 2)
 
 
 class Law(NamedTuple):
-    """So many steps with this noise, which have this weight each."""
+    """``steps`` steps with this noise, each with this weight."""
 
     noise: Noise
     weight: Fraction
@@ -52,13 +52,13 @@ class Law(NamedTuple):
 
 
 class FittedCount(Struct, frozen=True):
-    """The laws of the steps of all shares of the same records; ``law_of`` says which, by name."""
+    """The laws of the steps of all shares of the same records; ``law_of`` maps steps to laws."""
 
     laws: tuple[Law, ...]
     law_of: Mapping[str, int]
 
     def weight(self, step: str) -> Fraction:
-        """The weight of a step's integers in N; all add up to 1."""
+        """Return the weight of a step's integers in N; the weights of all steps add up to 1."""
         return self.laws[self.law_of[step]].weight
 
     def bound_count_noise(self, alpha: Fraction) -> Fraction:
@@ -105,7 +105,7 @@ def fit_count(noises: Mapping[str, Noise]) -> FittedCount:
 
 
 def _compute_precision(noise: Noise) -> Fraction:
-    """One over the variance, that of the continuous law: exact, and near enough for a weight."""
+    """Compute one over the variance of the continuous law: exact, and near enough for a weight."""
     if noise.family is NoiseFamily.LAPLACE:
         return 1 / (2 * noise.parameter**2)
     if noise.family is NoiseFamily.GAUSSIAN:

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 def count_decimals(value: Fraction) -> int:
     """Count the decimal places that write the value exactly.
 
-    Raises ValueError when no finite number of places does (1/3).
+    Args:
+        value: A decimal fraction.
+
+    Returns:
+        The least number of places.
+
+    Raises:
+        ValueError: No finite number of places does (1/3).
     """
     rest, twos, fives = value.denominator, 0, 0
     while rest % 2 == 0:
@@ -28,14 +35,29 @@ def count_decimals(value: Fraction) -> int:
 
 
 def to_fixed_point(value: Fraction, places: int) -> int:
-    """Write the value as an integer count of 10^-places, rounded up when it does not divide."""
+    """Convert a value to fixed point.
+
+    Args:
+        value: Any fraction.
+        places: Decimal places.
+
+    Returns:
+        The value in units of 10^-places, rounded up.
+    """
     unit: int = 10**places
     scaled = value * unit
     return math.ceil(scaled)
 
 
 def choose_places(span: Fraction) -> int:
-    """Choose the decimal places that resolve a ten-millionth of the span."""
+    """Choose the decimal places that resolve a ten-millionth of the span.
+
+    Args:
+        span: The length of the range of figures, positive.
+
+    Returns:
+        The least such number of places.
+    """
     places = 0
     while Fraction(1, 10**places) * 10**7 > span:
         places += 1
@@ -43,7 +65,15 @@ def choose_places(span: Fraction) -> int:
 
 
 def write_fixed_point(value: int, places: int) -> str:
-    """Write a fixed-point integer (value * 10^-places) in plain notation, all places shown."""
+    """Write a fixed-point integer in plain notation, all places shown.
+
+    Args:
+        value: An integer in units of 10^-places.
+        places: Decimal places.
+
+    Returns:
+        The text, such as "-0.50".
+    """
     if places == 0:
         return str(value)
     digits = f"{abs(value):0{places + 1}d}"
@@ -52,7 +82,17 @@ def write_fixed_point(value: int, places: int) -> str:
 
 
 def write_decimal(value: Fraction) -> str:
-    """Write an exact decimal in plain notation. ValueError where it is none."""
+    """Write an exact decimal in plain notation.
+
+    Args:
+        value: A decimal fraction.
+
+    Returns:
+        The text with as few places as possible.
+
+    Raises:
+        ValueError: The value is not a finite decimal.
+    """
     places = count_decimals(value)
     return write_fixed_point(to_fixed_point(value, places), places)
 
@@ -61,17 +101,32 @@ _WIDEST = 1 << 59  # sums of a few such integers fit 64 bits
 
 
 def scale_shares(shares: NDArray[np.float64], span: int, low: int = 0) -> list[int]:
-    """``low`` + share * span for each share, rounded.
+    """Compute ``low`` + share * span for each share.
 
-    The offset is added in integers: a double would lose digits of a distant one.
+    Args:
+        shares: Shares in [0, 1].
+        span: The fixed-point value of a share of 1, above that of 0.
+        low: The fixed-point value of a share of 0.
+
+    Returns:
+        Fixed-point integers, rounded to nearest.
     """
     import numpy as np
 
+    # The offset is added in integers: a double would lose digits of a large one.
     return _round_to_integers(np.rint(float(span) * shares), low)
 
 
 def scale_halfwidths(halves: NDArray[np.float64], span: int) -> list[int]:
-    """Widen half-widths by the rounding of values in ``scale_shares``, and of doubles."""
+    """Scale half-widths, widened by the rounding of ``scale_shares`` and of doubles.
+
+    Args:
+        halves: Half-widths of shares.
+        span: The fixed-point value of a share of 1, above that of 0.
+
+    Returns:
+        Fixed-point integers, rounded up.
+    """
     import numpy as np
 
     return _round_to_integers(np.ceil(float(span) * halves), 1 + (span >> 50))
@@ -80,7 +135,17 @@ def scale_halfwidths(halves: NDArray[np.float64], span: int) -> list[int]:
 def scale_ends(
     low: NDArray[np.float64], high: NDArray[np.float64], span: int, maximum: int
 ) -> tuple[list[int], list[int]]:
-    """Ends of intervals, rounded outward, and no further than from 0 to ``most``."""
+    """Scale the ends of intervals, rounded outward.
+
+    Args:
+        low: Lower ends, as shares of the span.
+        high: Upper ends, as shares of the span.
+        span: The fixed-point value of a share of 1.
+        maximum: The greatest possible figure; the least is 0.
+
+    Returns:
+        Lower and upper ends as fixed-point integers, within 0 and ``maximum``.
+    """
     import numpy as np
 
     slack = span >> 50  # of the doubles
@@ -90,9 +155,14 @@ def scale_ends(
 
 
 def pack_lanes(integers: Sequence[int], width: int) -> NDArray[Any]:
-    """The integers on lanes of 64 bits, or as Python integers where sums might not fit.
+    """Pack integers into an array of 64 bits, if sums and multiples fit.
 
-    ``width`` times a count, too, is to fit.
+    Args:
+        integers: The integers.
+        width: A number whose multiples by a count must fit, too.
+
+    Returns:
+        An int64 array, or an array of Python integers.
     """
     import numpy as np
 
@@ -102,7 +172,7 @@ def pack_lanes(integers: Sequence[int], width: int) -> NDArray[Any]:
 
 
 def _round_to_integers(whole: NDArray[np.float64], offset: int) -> list[int]:
-    """The whole numbers that the doubles hold, each plus the offset, exactly."""
+    """Convert whole doubles to integers, each plus the offset, exactly."""
     fits = abs(offset) < _WIDEST and bool((whole < _WIDEST).all())  # none is negative
     if fits:
         integers: list[int] = (whole.astype("int64") + offset).tolist()

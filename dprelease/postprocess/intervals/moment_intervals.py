@@ -48,7 +48,7 @@ _ROUNDS = 3
 
 
 class Estimates(Struct, frozen=True):
-    """A figure for each cell and the interval that holds the true one; all within its range."""
+    """A figure for each cell and the ends of its interval, within the figure's possible range."""
 
     value: Floats
     low: Floats
@@ -56,7 +56,7 @@ class Estimates(Struct, frozen=True):
 
     @property
     def half(self) -> Floats:
-        """The distance to the end that is further away."""
+        """Return the distance from the figure to the further end."""
         import numpy as np
 
         return np.maximum(np.abs(self.value - self.low), np.abs(self.high - self.value))
@@ -72,7 +72,7 @@ class Sums(Struct, frozen=True):
 
     @property
     def total(self) -> Floats:
-        """T, or infinity where nothing is known: a share of it is then 0."""
+        """Return T, or infinity where nothing is known, so that a share of it is 0."""
         import numpy as np
 
         total = self.b0 + self.b1 + self.b2
@@ -81,14 +81,22 @@ class Sums(Struct, frozen=True):
 
     @property
     def is_positive(self) -> NDArray[Any]:
-        """Where T is positive."""
+        """Return where T is positive."""
         import numpy as np
 
         return np.isfinite(self.total)
 
 
 def estimate_means(sums: Sums, alpha: Fraction) -> Estimates:
-    """The means, each missed with a chance of at most ``alpha``."""
+    """Estimate the mean of each cell.
+
+    Args:
+        sums: The noisy sums.
+        alpha: The chance that an interval misses its mean.
+
+    Returns:
+        Means and intervals on [0, 1].
+    """
     import numpy as np
 
     positive, total = sums.is_positive, sums.total
@@ -103,13 +111,22 @@ def estimate_means(sums: Sums, alpha: Fraction) -> Estimates:
 
 
 def estimate_variances(sums: Sums, alpha: Fraction) -> Estimates:
-    """The variances, each missed with a chance of at most ``alpha``."""
+    """Estimate the population variance of each cell.
+
+    Args:
+        sums: The noisy sums.
+        alpha: The chance that an interval misses its variance.
+
+    Returns:
+        Variances and intervals on [0, 1/4].
+    """
     import numpy as np
 
     positive, total = sums.is_positive, sums.total
     p0, p1, p2 = (part / total for part in (sums.b0, sums.b1, sums.b2))
     centre = p1 / 2 + p2
     raw = np.where(positive, p0 * p2 - p1 * p1 / 4, 1 / 8)
+    # The chance of a miss is shared out: a tenth for the mean, the rest for the variance.
     mean = estimate_means(sums, alpha * FOR_MEAN)
     rest = alpha * (1 - FOR_MEAN)
     nearest = np.clip(centre, mean.low, mean.high) - centre
@@ -134,7 +151,14 @@ def estimate_variances(sums: Sums, alpha: Fraction) -> Estimates:
 
 
 def compute_deviations(variance: Estimates) -> Estimates:
-    """Standard deviations: the roots of variances and of the ends of their intervals."""
+    """Compute standard deviations.
+
+    Args:
+        variance: Variances with their intervals.
+
+    Returns:
+        The roots of variances and of the ends of their intervals.
+    """
     import numpy as np
 
     return Estimates(np.sqrt(variance.value), np.sqrt(variance.low), np.sqrt(variance.high))

@@ -63,7 +63,7 @@ def mix_quantiles(
 
 
 def _find_knot(share: Floats) -> NDArray[np.int64]:
-    """The place of the next larger weight of the lattice."""
+    """Find the position of the next larger weight of the lattice."""
     import numpy as np
 
     return np.minimum(np.ceil(share * KNOTS), KNOTS).astype(np.int64)
@@ -71,7 +71,7 @@ def _find_knot(share: Floats) -> NDArray[np.int64]:
 
 @lru_cache(maxsize=16)
 def bound_normal_quantile(alpha: Fraction) -> float:
-    """The 1 - alpha quantile of abs(N), rounded up, N standard normal."""
+    """Bound the 1 - alpha quantile of abs(N) from above, N standard normal."""
     low, high, target = 0.0, 40.0, float(alpha)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -81,7 +81,7 @@ def bound_normal_quantile(alpha: Fraction) -> float:
 
 @lru_cache(maxsize=16)
 def _get_lattice(alpha: Fraction) -> Floats:
-    """Where quantiles for weights i/KNOTS, j/KNOTS and 1 are kept; not a number until needed."""
+    """Return the table of quantiles for weights i/KNOTS, j/KNOTS and 1, filled on demand."""
     import numpy as np
 
     return np.full((KNOTS + 1) ** 2, np.nan)
@@ -113,7 +113,16 @@ def _fill_lattice(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
 
 
 def bound_mix_quantile(noise: Noise, alpha: Fraction, larger: float) -> float:
-    """Bound the 1 - alpha quantile of abs(w X - (1 - w) Y), w = ``larger`` in [1/2, 1]."""
+    """Bound the 1 - alpha quantile of abs(w X - (1 - w) Y) for two draws.
+
+    Args:
+        noise: The law of X and Y.
+        alpha: Between 0 and 1.
+        larger: The weight w, in [1/2, 1].
+
+    Returns:
+        The bound, in steps of the noise.
+    """
     smaller = 1.0 - larger
     if noise.family is NoiseFamily.NONE:
         return 0.0
@@ -136,7 +145,7 @@ def bound_mix_quantile(noise: Noise, alpha: Fraction, larger: float) -> float:
 
 
 def _compute_laplace_tail(at: float, larger: float, smaller: float) -> float:
-    """P(abs(larger L - smaller L') > at) for standard Laplace L, L'."""
+    """Compute P(abs(larger L - smaller L') > at) for standard Laplace L, L'."""
     if larger - smaller < 1e-6:  # the limit of equal weights, at the larger one: never less
         return (1 + at / (2 * larger)) * math.exp(-at / larger)
     if smaller == 0.0:
@@ -146,17 +155,26 @@ def _compute_laplace_tail(at: float, larger: float, smaller: float) -> float:
 
 
 def _compute_gaussian_tail(at: float, larger: float, smaller: float) -> float:
-    """P(abs(larger N - smaller N') > at) for standard normal N, N'."""
+    """Compute P(abs(larger N - smaller N') > at) for standard normal N, N'."""
     return math.erfc(at / math.sqrt(2 * (larger**2 + smaller**2)))
 
 
 def bound_normal_halfwidth(
     noise: Noise, squares: Fraction, whole: Fraction, interval: Fraction
 ) -> Fraction:
-    """Bound the half-width of a weighted sum of Gaussian draws, by normal ones coupled with them.
+    """Bound the half-width of a weighted sum of Gaussian draws by coupled normal ones.
 
-    ``squares`` and ``whole`` are the sums of the squared and of the absolute weights. Raises
-    ValueError for another law.
+    Args:
+        noise: Gaussian noise.
+        squares: The sum of the squared weights.
+        whole: The sum of the absolute weights.
+        interval: The level of the interval.
+
+    Returns:
+        The half-width, in steps of the noise.
+
+    Raises:
+        ValueError: The noise has another law.
     """
     if noise.family is not NoiseFamily.GAUSSIAN:
         raise ValueError("only Gaussian noise has the half-width of a normal law")
@@ -170,7 +188,16 @@ def bound_normal_halfwidth(
 def bound_mixed_halfwidth(
     noise: Noise, factors: Sequence[Fraction], interval: Fraction
 ) -> Fraction:
-    """Bound the half-width at level ``interval``: by continuous laws, rounded up."""
+    """Bound the half-width of a weighted sum of two or three draws, by the continuous laws.
+
+    Args:
+        noise: The law of the draws.
+        factors: Two or three positive weights.
+        interval: The level of the interval.
+
+    Returns:
+        The half-width, rounded up, in steps of the noise.
+    """
     import numpy as np
 
     whole = sum(factors, Fraction(0))

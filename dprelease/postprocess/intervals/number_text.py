@@ -15,10 +15,15 @@ MOST_PLACES = 12
 
 
 def number(value: Fraction, digits: int = 3, *, up: bool = False) -> NumberText:
-    """Write a number with ``digits`` significant digits, thousands separated.
+    """Write a number for people, with thousands separated.
 
-    Integers below a million are written in full. ``up`` rounds toward the larger number, for
-    losses and errors, which must never look smaller than they are.
+    Args:
+        value: The number.
+        digits: Significant digits; integers below a million are written in full.
+        up: Round toward the larger number: losses and errors must never look smaller than they are.
+
+    Returns:
+        The text, with an exponent if the number is very small or large.
     """
     if value.denominator == 1 and abs(value) < 1_000_000:
         return NumberText(f"{value.numerator:,}")
@@ -33,7 +38,15 @@ def number(value: Fraction, digits: int = 3, *, up: bool = False) -> NumberText:
 
 
 def write_budget(value: Fraction, digits: int = 6) -> str:
-    """Write a budget as a spec takes it, rounded up: no exponent, at most 12 decimal places."""
+    """Write a budget as a spec takes it, rounded up.
+
+    Args:
+        value: The budget.
+        digits: Significant digits.
+
+    Returns:
+        The text, without an exponent and with at most 12 decimal places.
+    """
     places = 0
     while places < MOST_PLACES and abs(value) * 10**places < 10 ** (digits - 1):
         places += 1
@@ -43,21 +56,36 @@ def write_budget(value: Fraction, digits: int = 6) -> str:
 
 
 def write_halfwidth(half: Fraction) -> NumberText:
-    """Write a half-width."""
+    """Write a half-width.
+
+    Args:
+        half: The half-width.
+
+    Returns:
+        The text "± ..." with the number rounded up.
+    """
     return NumberText(f"± {number(half, up=True)}")
 
 
 def choose_decimals(halves: Iterable[object], decimals: int) -> int:
-    """Give the decimals worth showing: two digits of the smallest half-width that is not 0.
+    """Choose the decimals worth showing: two digits of the smallest half-width that is not 0.
 
-    ``halves`` are fixed-point integers with ``decimals``. Below 0 are tens, hundreds and so on.
+    Args:
+        halves: Fixed-point integers; others are skipped.
+        decimals: Their decimal places.
+
+    Returns:
+        At most ``decimals``; below 0 for tens, hundreds and so on.
     """
     smallest = min((half for half in halves if isinstance(half, int) and half > 0), default=0)
     return decimals if not smallest else min(decimals, decimals + 2 - len(str(smallest)))
 
 
 class Rounding(Enum):
-    """Which way a number is rounded: a half-width upward, the ends of an interval outward."""
+    """The direction in which a number is rounded.
+
+    A half-width is rounded up, and the ends of an interval outward.
+    """
 
     NEAREST = 0
     DOWN = -1
@@ -67,7 +95,17 @@ class Rounding(Enum):
 def write_rounded(
     value: int, decimals: int, places: int, rounding: Rounding = Rounding.NEAREST
 ) -> str:
-    """Write a fixed-point integer with ``decimals`` in no more than ``places`` of them."""
+    """Write a fixed-point integer in fewer decimal places.
+
+    Args:
+        value: An integer in units of 10^-decimals.
+        decimals: Its decimal places.
+        places: Decimal places to show; below 0 for tens, hundreds and so on.
+        rounding: The direction.
+
+    Returns:
+        The text.
+    """
     unit: int = 10 ** max(decimals - places, 0)
     shift = {Rounding.NEAREST: unit // 2, Rounding.DOWN: 0, Rounding.UP: unit - 1}[rounding]
     rounded = (value + shift) // unit * unit
@@ -76,12 +114,26 @@ def write_rounded(
 
 
 def write_percent(share: Fraction) -> Sentence:
-    """Write a share such as 95/100 as a percentage."""
+    """Write a share as a percentage.
+
+    Args:
+        share: A share such as 95/100.
+
+    Returns:
+        The text.
+    """
     return sentence("words.percent", share=number(share * 100, 6))
 
 
 def join_names(names: Sequence[str]) -> Text:
-    """Write names one after the other, with an "and" before the last."""
+    """Join names by commas, with "and" before the last.
+
+    Args:
+        names: At least one name.
+
+    Returns:
+        The text.
+    """
     *initial, last = names
     return sentence("words.list.last", first=", ".join(initial), last=last) if initial else last
 
@@ -91,7 +143,14 @@ MOST_NAMES = 8
 
 
 def join_few_names(names: Sequence[str]) -> Text:
-    """Write names one after the other; of many the first ones, and how many more there are."""
+    """Join names; of many only the first ones, with the number of the others.
+
+    Args:
+        names: At least one name.
+
+    Returns:
+        The text.
+    """
     if len(names) <= MOST_NAMES:
         return join_names(names)
     first, rest = ", ".join(names[: MOST_NAMES - 2]), len(names) - MOST_NAMES + 2

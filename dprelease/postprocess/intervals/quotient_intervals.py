@@ -49,9 +49,17 @@ def estimate_shares(
     noise: Noise,
     interval: Fraction,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Estimate A / (A + B) for each cell: the shares, inside [0, 1], and their half-widths.
+    """Estimate A / (A + B) for each cell by Fieller's argument, in floats.
 
-    Post-processing, in floats. Coverage is at least ``interval`` for every cell with a record.
+    Args:
+        first: Noisy A by cell.
+        second: Noisy B by cell.
+        noise: The law of the noise of both.
+        interval: The level of the interval.
+
+    Returns:
+        Shares in [0, 1] and their half-widths. Coverage is at least ``interval`` for every cell
+        with a record.
     """
     import numpy as np
 
@@ -105,7 +113,19 @@ def _estimate_shares(
 def estimate_ratios(
     above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction, scale: Fraction
 ) -> tuple[list[int | None], list[int | None]]:
-    """Ratios times ``scale``, rounded, and half-widths, widened by the rounding; None for none."""
+    """Estimate ratios for each cell.
+
+    Args:
+        above: Noisy numerators by cell.
+        below: Noisy denominators by cell.
+        noise: The law of the noise of both.
+        interval: The level of the interval.
+        scale: The factor from a quotient of these integers to published units.
+
+    Returns:
+        Ratios times ``scale``, rounded, and half-widths widened by the rounding; None where the
+        denominator can't be told from 0.
+    """
     factor = float(scale)
     halves = [
         math.ceil(half * factor * (1 + 2.0**-50)) + 1 if math.isfinite(half) else None
@@ -122,7 +142,17 @@ def estimate_ratios(
 def compute_ratio_halfwidths(
     above: Sequence[int], below: Sequence[int], noise: Noise, interval: Fraction
 ) -> NDArray[np.float64]:
-    """Half-widths of the noise intervals of above/below, infinite where there is none."""
+    """Compute the half-widths of the noise intervals of above/below.
+
+    Args:
+        above: Noisy numerators by cell.
+        below: Noisy denominators by cell.
+        noise: The law of the noise of both.
+        interval: The level of the interval.
+
+    Returns:
+        Half-widths, infinite where there is no interval.
+    """
     import numpy as np
 
     size = abs(np.asarray(below, dtype=np.float64))
@@ -146,7 +176,7 @@ def compute_ratio_halfwidths(
 def _look_up_quantiles(
     quantile: Callable[[int], float], places: NDArray[Any], knots: int
 ) -> NDArray[np.float64]:
-    """The quantiles at these knots; each knot is looked up once."""
+    """Look up the quantiles at these knots, each knot once."""
     import numpy as np
 
     table = np.zeros(knots + 1)
@@ -158,5 +188,5 @@ def _look_up_quantiles(
 
 @lru_cache(maxsize=64 * KNOTS)
 def _look_up_quantile(noise: Noise, interval: Fraction, knot: int) -> float:
-    """The quantile of abs(w X - (1 - w) Y) at w = 1/2 + knot / (2 KNOTS); rises with the knot."""
+    """Bound the quantile of abs(w X - (1 - w) Y) at w = 1/2 + knot / (2 KNOTS)."""
     return bound_mix_quantile(noise, 1 - interval, 0.5 + knot / (2 * KNOTS))

@@ -39,7 +39,17 @@ _SLACK = 2.0  # steps: discrete draws are within 1 of continuous ones, each
 def compute_screened_halfwidth(
     noise: Noise, draws: int, threshold: int, interval: Fraction
 ) -> Fraction:
-    """The half-width at level ``interval``, in steps of the noise; ``draws`` make up S."""
+    """Compute the half-width of a screened count.
+
+    Args:
+        noise: The law of every draw.
+        draws: How many draws S has, two or three.
+        threshold: The t from which on M is counted.
+        interval: The level of the interval.
+
+    Returns:
+        The half-width in steps of the noise, for every number of records without a value.
+    """
     if noise.family is NoiseFamily.NONE:
         return Fraction(0)
     normal = noise.family is NoiseFamily.GAUSSIAN
@@ -50,7 +60,7 @@ def compute_screened_halfwidth(
 
 @lru_cache(maxsize=64)
 def _find_worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> float:
-    """The least h, in scales, with P(|error| > h) <= alpha for every m."""
+    """Find the least h, in scales, with P(|error| > h) <= alpha for every m."""
     import numpy as np
 
     target = float(alpha) * (1 - 1e-3)  # the integral's own error is far smaller
@@ -79,7 +89,7 @@ def _compute_mass(draw: Floats, normal: bool) -> Floats:
 
 
 def _compute_outside(shift: Floats, half: float, draws: int, normal: bool) -> Floats:
-    """P(|S + shift| > half)."""
+    """Compute P(|S + shift| > half)."""
     chance: Floats = _compute_above(half - shift, draws, normal) + _compute_above(
         half + shift, draws, normal
     )
@@ -87,7 +97,7 @@ def _compute_outside(shift: Floats, half: float, draws: int, normal: bool) -> Fl
 
 
 def _compute_above(at: Floats, draws: int, normal: bool) -> Floats:
-    """P(S > at), S the sum of two or three standard draws."""
+    """Compute P(S > at) for the sum S of two or three standard draws."""
     import numpy as np
 
     if normal:
@@ -102,7 +112,7 @@ def _compute_above(at: Floats, draws: int, normal: bool) -> Floats:
 
 @cache
 def _compute_normal_tails() -> tuple[Floats, Floats]:
-    """Places, and the chance of a standard normal draw beyond each."""
+    """Tabulate the chance of a standard normal draw beyond each of many places."""
     import numpy as np
 
     grid = np.linspace(-12.0, 12.0, 4801)
