@@ -69,11 +69,11 @@ class Counts(NamedTuple):
     centred: Axes = NONE
 
     def count_labels(self, axis: int, sizes: Sequence[int]) -> int:
-        """How many labels it has along an axis."""
+        """Count the labels of an array along an axis."""
         return sizes[axis] + (axis in self.hidden)
 
     def count_occurrences(self, sizes: Sequence[int]) -> int:
-        """How often a cell is in the integer of its place and, added up, in others."""
+        """Count the integers that a cell is in: that of its place and, by centring, others."""
         return prod(self.count_labels(axis, sizes) for axis in self.centred)
 
 
@@ -82,7 +82,7 @@ Tables = Sequence[tuple[int, ...]]
 
 
 class Wanted(NamedTuple):
-    """What is wanted of figures with ``before`` decimals: how many afterwards, and none below 0."""
+    """The wanted decimals of figures that have ``before`` of them, and if none may be below 0."""
 
     before: int
     after: int
@@ -90,10 +90,10 @@ class Wanted(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """Which arrays are weighed into which part of tables of published ``sizes``.
+    """The weights of arrays in the parts of tables of published ``sizes``.
 
     ``weights``: of each node of the lattice, the precision with which each array observes its part;
-    ``shares``: the same in whole parts, for use.
+    ``shares``: the same as whole numbers, for use.
     """
 
     tables: Tables
@@ -126,9 +126,9 @@ def solve_least_squares(tables: Tables, observed: Sequence[Counts], sizes: Seque
 
 
 def make_agree(fit: Fit, target: Wanted) -> list[list[int]]:
-    """Make tables agree with each other: the cells of each, row-major, in 10^-wanted.after.
+    """Make tables agree with each other: the cells of each, row-major, in 10^-target.after.
 
-    Raises Circle where tables overlap in one.
+    Raises Circle where tables overlap in a circle.
     """
     scheme = build_scheme([frozenset(table) for table in fit.tables])
     fine = max(target.before, target.after) + FINER
@@ -145,10 +145,8 @@ def make_agree(fit: Fit, target: Wanted) -> list[list[int]]:
 
 
 def measure_disagreement(fit: Fit, places: int = 0) -> float:
-    """How far two totals are from each other, or hidden cells from 0, in standard deviations.
+    """Measure how far totals are apart, or hidden cells from 0, in standard deviations.
 
-    Less what the largest of many comes to by chance: of noise X, for which at worst P(abs(X) > t)
-    is exp(-sqrt(2) t), one of n is further than log(n)/sqrt(2) more as seldom as a single one.
     What was observed is in 10^-places.
     """
     totals, spreads = [], []
@@ -166,11 +164,14 @@ def measure_disagreement(fit: Fit, places: int = 0) -> float:
         if spread + spreads[place]
     ]
     largest: float = max(distances, default=0.0) / 10**places
+    # Subtract what the largest of n distances comes to by chance. For noise X with P(abs(X) > t) =
+    # exp(-sqrt(2) t), the worst case, the largest of n exceeds t + log(n)/sqrt(2) no more often
+    # than a single one exceeds t.
     return largest - log(max(len(distances), 1)) / sqrt(2)
 
 
 def _iter_hidden_residuals(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float]:
-    """How far the sum of an array's hidden cells is from 0, of each that has them as they are."""
+    """Give how far an array's hidden cells add up from 0, for arrays with plain hidden cells."""
     for counts, cells in zip(fit.observed, tensors, strict=True):
         places = tuple(slice(fit.sizes[axis]) for axis in sorted(counts.axes))
         published = np.asarray(cells[places])  # of an array without axes, this is a number
@@ -183,14 +184,19 @@ def _iter_hidden_residuals(fit: Fit, tensors: Sequence[Cells]) -> Iterator[float
 def compute_remaining_variance(fit: Fit) -> list[float]:
     """Compute the variance of a cell of each table after least squares.
 
-    The part of node M, of dimension g(M), has in a cell of table A the variance g(M) / (N_A^2 P),
-    P the sum of the weights of M.
+    Args:
+        fit: The weights of all arrays.
+
+    Returns:
+        One variance for each table, 0 where it is known exactly.
     """
     sizes = fit.sizes
     parts: dict[Axes, int] = {}
     for node in fit.weights:
         below = sum(number for other, number in parts.items() if other < node)
         parts[node] = prod(sizes[axis] for axis in node) - below
+    # The part of node M, of dimension g(M), has in a cell of table A the variance g(M) / (N_A^2 P),
+    # where P is the sum of the weights of M.
     known_axes = {
         node: number / sum(fit.weights[node].values(), Fraction(0))
         for node, number in parts.items()
@@ -211,10 +217,8 @@ def compute_remaining_variance(fit: Fit) -> list[float]:
 
 
 def _list_nodes(tables: Tables, observed: Sequence[Counts]) -> list[Axes]:
-    """The lattice of what tables are made of: sets of axes whose parts have weights of their own.
-
-    Whether an array of cells centred along an axis has a part depends on that axis too.
-    """
+    """List the sets of axes whose parts have weights of their own."""
+    # An array of cells centred along an axis may not observe the part without that axis.
     observed_axes = [
         frozenset(counts.axes) - left_out
         for counts in observed
@@ -238,12 +242,10 @@ _NEXT_TO_NONE = Fraction(1, 10**12)
 
 
 def _weight(counts: Counts, node: Axes, sizes: Sequence[int]) -> Fraction:
-    """Compute the precision with which an array with all axes of a node observes its part.
-
-    It is 1 / (v N) for N cells that are added up, or spread over, as they are. Along a centred axis
-    m / n^2 stands for m, and m / n where what is common to the m cells is observed by the hidden
-    one of n; without that nothing is. An array without noise is very precise.
-    """
+    """Compute the precision with which an array with all axes of a node observes its part."""
+    # The precision is 1 / (v N) for N plain cells that are added up or spread over. Along a centred
+    # axis m / n^2 takes the place of m, or m / n where the hidden cell of n observes what the m
+    # cells have in common; without it nothing is observed. An array without noise is very precise.
     spread = counts.variance or _NEXT_TO_NONE
     for axis in counts.axes:
         number = counts.count_labels(axis, sizes)
@@ -258,7 +260,7 @@ def _weight(counts: Counts, node: Axes, sizes: Sequence[int]) -> Fraction:
 def _compute_weights(
     observed: Sequence[Counts], node: Axes, sizes: Sequence[int]
 ) -> dict[int, Fraction]:
-    """The weight of each array that observes the part of a node, by its place."""
+    """Compute the weight of each array that observes the part of a node, by its place."""
     weights = {
         place: weight
         for place, counts in enumerate(observed)
@@ -270,7 +272,7 @@ def _compute_weights(
 
 
 def _build_tensors(fit: Fit, factor: int) -> list[Cells]:
-    """The integers as arrays, their axes in the order of their numbers."""
+    """Build arrays of the integers, with axes in the order of their numbers."""
     observed, sizes = fit.observed, fit.sizes
     largest = max(
         sum(map(abs, counts.cells)) * prod(sizes[axis] for axis in counts.centred)
@@ -286,7 +288,7 @@ def _build_tensors(fit: Fit, factor: int) -> list[Cells]:
 
 
 def _compute_estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
-    """Every node by least squares, times ``factor``, up to a few in the last place."""
+    """Estimate every node by least squares, times ``factor``, up to a few in the last place."""
     observed, sizes, nodes = fit.observed, fit.sizes, [*fit.weights]
     tensors = _build_tensors(fit, factor)
     estimates: dict[Axes, Cells] = {}
@@ -310,10 +312,7 @@ def _compute_estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
 
 
 def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cells:
-    """Add up over the axes that a node has not, so that its part comes with ``multiple``.
-
-    Of the axes that it has, the hidden labels are left out.
-    """
+    """Add up over the axes that a node has not, and leave out hidden labels of those it has."""
     for axis in sorted(counts.axes, reverse=True):
         place = sorted(counts.axes).index(axis)
         front = np.moveaxis(cells, place, 0)
@@ -329,15 +328,16 @@ def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cel
 
 
 def _round_to_whole(number: int) -> int:
-    """What the weights of so many arrays are whole parts of."""
+    """Choose the whole number that the weights of so many arrays are parts of."""
     return WEIGHTS << (number // FEW).bit_length()
 
 
 def _compute_shares(weights: Mapping[int, Fraction]) -> dict[int, int]:
-    """Whole parts in proportion to the weights."""
+    """Compute whole parts in proportion to the weights."""
     total, whole = sum(weights.values(), Fraction(0)), _round_to_whole(len(weights))
     shares = {place: round(weight / total * whole) for place, weight in weights.items()}
     largest = max(shares, key=shares.__getitem__)
+    # The parts must add up exactly, so the largest takes what rounding left.
     shares[largest] += whole - sum(shares.values())
     return shares
 
@@ -395,7 +395,7 @@ def _list_entering(fit: Fit, table: Axes, of_total: Mapping[int, Kinds]) -> dict
 def _compute_factors(fit: Fit, table: Axes, place: int) -> Cells:
     """Compute the factors with which an array's integers enter a cell of a table.
 
-    Along each axis: those with the label of the cell, another one, or the hidden one.
+    Along each axis: integers with the label of the cell, another label, or the hidden one.
     """
     counts, sizes = fit.observed[place], fit.sizes
     axes, factors = Axes(counts.axes), np.zeros([1] * len(counts.axes))
@@ -414,7 +414,7 @@ def _compute_factors(fit: Fit, table: Axes, place: int) -> Cells:
 
 
 def _make_own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> Cells:
-    """Make the part of a node in an array that is 1 in one cell: by its label, and by any other."""
+    """Compute the part of a node in an array that is 1 in one cell, by same and other labels."""
     part: Cells = np.zeros([2] * len(node))
     part[(0,) * len(node)] = 1.0
     for other, count in count_corrections(node, nodes).items():
@@ -424,11 +424,9 @@ def _make_own_part(node: Axes, nodes: Sequence[Axes], sizes: Sequence[int]) -> C
 
 
 def _count_kinds(factors: Cells, counts: Counts, table: Axes, sizes: Sequence[int]) -> Kinds:
-    """Count the integers that enter with each size of factor.
-
-    Along each axis they have the label of the cell, another, or the hidden one. Only a centred axis
-    that the table has not is read with its hidden label.
-    """
+    """Count the integers that enter with each size of factor."""
+    # Along each axis they have the label of the cell, another, or the hidden one. Only a centred
+    # axis that the table has not is read with its hidden label.
     order, numbers = sorted(counts.axes), []
     for at, axis in enumerate(order):
         same = int(axis in table)
@@ -490,21 +488,21 @@ def _list_places(axes: Axes, order: Sequence[Sequence[int]]) -> list[int]:
 
 
 def _arrange_axes(cells: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
-    """An array with one dimension for each part of the order."""
+    """Reshape an array to one dimension for each part of the order."""
     place = {axis: at for at, axis in enumerate(sorted(axes))}
     lengths = [prod(cells.shape[place[axis]] for axis in part) for part in order]
     return cells.transpose(_list_places(axes, order)).reshape(lengths)
 
 
 def _put_back(cells: Cells, like: Cells, axes: Axes, order: Sequence[Sequence[int]]) -> Cells:
-    """The reverse of ``_arrange_axes``, of an array that had the shape of ``like``."""
+    """Reverse ``_arrange_axes`` for an array that had the shape of ``like``."""
     places = _list_places(axes, order)
     lengths = [like.shape[place] for place in places]
     return cells.reshape(lengths).transpose(np.argsort(places))
 
 
 def _flatten_cells(cells: Cells, axes: Sequence[int], unit: int) -> list[int]:
-    """In units, row-major, with the axes in the order of the table."""
+    """List cells in units, row-major, with the axes in the order of the table."""
     place = {axis: at for at, axis in enumerate(sorted(axes))}
     row_major = cells.transpose([place[axis] for axis in axes]).reshape(-1)
     values: list[int] = (row_major // unit).tolist()

@@ -40,7 +40,19 @@ _HINT = "numbers, + - * /, ABS, comparisons, BETWEEN, IS NULL, AND, OR and NOT"
 
 
 def read(text: str, names: Sequence[str]) -> Node:
-    """The tree of a condition over figures of these names. Raises ExpressionError."""
+    """Parse a condition on figures.
+
+    Args:
+        text: The condition as written.
+        names: Names of figures that it may use.
+
+    Returns:
+        The syntax tree.
+
+    Raises:
+        ExpressionError: The condition is malformed, not true or false, or uses more than numbers,
+            comparisons and their combinations.
+    """
     node = parse_tree(text, dict.fromkeys(names, ColumnType.FLOAT))
     if node.type not in (ColumnType.BOOLEAN, None):
         raise ExpressionError(
@@ -60,11 +72,12 @@ def _iter_parts(node: Node) -> Iterator[Node]:
 
 
 def evaluate_rows(node: Node, figures: Sequence[tuple[Sequence[Any], int]]) -> list[bool]:
-    """For each row whether the condition is true; a figure is a column in 10^-places.
+    """Evaluate a condition for each row; a figure is a column of integers in 10^-places.
 
-    ``figures`` are in the order of ``node.columns()``. Equal rows are computed once.
+    ``figures`` are in the order of ``node.list_columns()``.
     """
     names, scales = node.list_columns(), [10**places for _, places in figures]
+    # Equal rows are computed once.
     results: dict[tuple[Any, ...], bool] = {}
     result = []
     for row in zip(*(values for values, _ in figures), strict=True):
@@ -91,15 +104,22 @@ def _evaluate(node: Node, row: Mapping[str, Fraction | None]) -> Value:
 
 
 def _read_literal(node: Node) -> Value:
-    """A constant as it was written: 0.1 is a tenth."""
+    """Read a constant as it was written: 0.1 is a tenth."""
     value = node.value
     return value if value is None or isinstance(value, bool) else Fraction(repr(value))
 
 
 def is_never_true(node: Node, minimums: Mapping[str, Fraction]) -> bool:
-    """Whether a condition surely never holds; ``least`` is what figures are at least.
+    """Check if a condition certainly never holds.
 
-    Told are constants, and bounds on one figure that exclude each other.
+    It recognizes constants, and bounds on one figure that exclude each other.
+
+    Args:
+        node: The syntax tree of the condition.
+        minimums: The least possible value of figures, by name.
+
+    Returns:
+        True only if no figures satisfy the condition.
     """
     if not node.list_columns():
         return _evaluate(node, {}) is not True
@@ -127,14 +147,14 @@ def is_never_true(node: Node, minimums: Mapping[str, Fraction]) -> bool:
 
 
 def _list_conjuncts(node: Node) -> list[Node]:
-    """What must all be true, for the node to be."""
+    """List the conditions that must all be true for the node to be true."""
     if node.op != "and":
         return [node]
     return [part for operand in node.args for part in _list_conjuncts(operand)]
 
 
 def _bound(node: Node) -> tuple[str, str, Fraction] | None:
-    """A comparison of a figure with a constant, the figure first."""
+    """Read a comparison of a figure with a constant as figure, operator, constant."""
     if node.op not in _COMPARED:
         return None
     turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}

@@ -58,10 +58,10 @@ Figures = Sequence[str | int | None]
 
 
 class Noisy(NamedTuple):
-    """A query whose figures are published, and the step that they are read from.
+    """A query whose figures are published, with the step that they are read from.
 
-    ``variance`` and ``noise`` are of a figure, if they are the same for all. ``pieces`` are what a
-    figure that was planned together with others is read from, with ``integers`` by their name.
+    ``variance`` and ``noise`` are of a figure, if they are the same for all. ``pieces`` are the
+    steps that a combined figure is read from, with their ``integers`` by name.
     """
 
     query: Query
@@ -75,7 +75,16 @@ class Noisy(NamedTuple):
 def collect_noisy_figures(
     plan: Plan, reads: Sequence[Read], released: NoisyTable | None = None
 ) -> list[Noisy]:
-    """Queries of a plan with what is known of their noise, and what was released for them."""
+    """Collect the noise of queries, and the integers released for them.
+
+    Args:
+        plan: The plan of the release.
+        reads: The reads of these queries.
+        released: The noisy integers of all steps; None before there are any.
+
+    Returns:
+        One entry for each read.
+    """
     integers = {} if released is None else _take_first_rows(released)
     return [
         Noisy(
@@ -98,7 +107,7 @@ class Finished(Struct, frozen=True):
     """The tables as they are published.
 
     ``raw`` holds the figures of changed columns as they were released, in 10^-decimals, by table
-    and column, with those decimals. ``remarks`` are on what the noisy figures themselves show.
+    and column, with those decimals. ``remarks`` tell what the noisy figures themselves show.
     """
 
     tables: tuple[OutputTable, ...]
@@ -109,7 +118,16 @@ class Finished(Struct, frozen=True):
 def finish_tables(
     tables: Sequence[OutputTable], figures: Sequence[Noisy], interval: Fraction
 ) -> Finished:
-    """Do to the figures of all queries what their ``finish`` says; intervals are of this level."""
+    """Adjust, round and hide the figures of all queries as their ``finish`` says.
+
+    Args:
+        tables: The tables with noisy figures.
+        figures: The queries with their noise.
+        interval: The level of noise intervals.
+
+    Returns:
+        The published tables, the figures before the changes, and remarks.
+    """
     if all(noisy.query.finish == AS_RELEASED for noisy in figures):
         return Finished(tuple(tables))
     columns = {(table.name, column.name): column for table in tables for column in table.columns}
@@ -158,7 +176,7 @@ def _is_changing(finish: Finish) -> bool:
 
 
 def group_figure_columns(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
-    """The columns of a query by its figures: several of several quantiles, else one for all."""
+    """Group the columns of a query by its figures: several for several quantiles, else one."""
     table = next(table for table in tables if table.name == query.table)
     names = [column.name for column in table.columns if column.query == query.name]
     figures = [name for name in names if f"{name}{FLAG}" in names] or [query.column_name]
@@ -178,7 +196,14 @@ def _list_about_columns(figure: str) -> tuple[str, ...]:
 
 
 def identify_group(query: Query) -> object:
-    """What figures that are adjusted together have in common; None where nothing is adjusted."""
+    """Identify the figures that are adjusted together.
+
+    Args:
+        query: The query of a figure.
+
+    Returns:
+        A key that these figures share; None where nothing is adjusted.
+    """
     finish = query.finish
     if finish.consistent:
         return identify_rows(query)
@@ -186,7 +211,7 @@ def identify_group(query: Query) -> object:
 
 
 def choose_places_after(finish: Finish, before: int, *, several: bool) -> int:
-    """Decimals of a figure that was released with ``before`` of them."""
+    """Choose the decimals of a figure that was released with ``before`` of them."""
     if finish.integer:
         return 0
     return before + AGREED_PLACES if several else before
@@ -236,15 +261,13 @@ def _adjust(
 def _iter_halfwidths_after(
     fit: Fit, noises: Sequence[tuple[Part, ...]], interval: Fraction, places: int
 ) -> Iterator[int]:
-    """The half-widths after least squares in 10^-places, or 0 where the law is not looked at.
-
-    That is where very many draws are added up: both figures are then all but Gaussian, and the
-    half-width of the one that varies more holds for the other.
-    """
+    """Give the half-widths after least squares in 10^-places, 0 where the law is not computed."""
     from dprelease.postprocess.finishing.agreement import list_entering
 
     laws = list(dict.fromkeys(noises))
     numbers = [laws.index(noise) for noise in noises]
+    # ``entered`` is None where very many draws are added up. Both figures are then nearly Gaussian,
+    # and the half-width of the one that varies more holds for the other.
     for entered in list_entering(fit):
         draws: Counter[tuple[int, float]] = Counter()
         for place, kinds in (entered or {}).items():
@@ -259,9 +282,10 @@ def _iter_halfwidths_after(
 
 
 class Observed(NamedTuple):
-    """A group of tables that are adjusted together: their axes, and what is known of them.
+    """A group of tables that are adjusted together, and what is known of them.
 
-    ``sizes`` are those of the axes; ``noises`` are of each integer that was observed.
+    ``sizes`` are the numbers of labels of the axes; each array in ``observed`` has its noise in
+    ``noises``.
     """
 
     tables: list[tuple[int, ...]]
@@ -276,17 +300,17 @@ def collect_observed(
     figures: Sequence[Sequence[int]] = (),
     decimals: int = 0,
 ) -> Observed:
-    """Say what is known of the tables of a group.
-
-    These are the pieces that tables planned together are read from, and other tables as they are,
-    but for those that a finer one, read from the same step, repeats. A table alone has one axis.
+    """Collect what is known of the tables of a group.
 
     Args:
         members: The queries of the tables.
         lengths: The number of cells of each.
         figures: Their figures, in 10^-decimals; none before there are any.
-        decimals: Of all that was observed.
+        decimals: Decimal places of all that was observed.
 
+    Returns:
+        The pieces of tables that were planned together, and other tables as they are, without those
+        that a finer one, read from the same step, repeats. A single table has one axis.
     """
     from dprelease.postprocess.finishing.agreement import Counts
 
@@ -333,9 +357,9 @@ def _count_piece(
     sizes: Sequence[int],
     decimals: int,
 ) -> tuple[Counts, tuple[Part, ...]] | None:
-    """What a piece tells of tables with the known axes, added up over its other groups.
+    """Add a piece up over its groups without a known axis.
 
-    None of a piece that can't be added up, or has an axis twice.
+    Return None for a piece that can't be added up, or has an axis twice.
     """
     import numpy as np
 
@@ -375,7 +399,7 @@ def _scale_values(values: Figures, places: int) -> list[int]:
 def _find_visible(
     finish: Finish, table: str, name: str, columns: Mapping[tuple[str, str], OutputColumn]
 ) -> list[bool] | None:
-    """Which rows show a figure; None for all."""
+    """Find the rows that show a figure; None for all."""
     if finish.hide_below is not None:
         column = columns[table, name]
         threshold = finish.hide_below * 10**column.decimals
@@ -409,7 +433,7 @@ def _build_columns(  # noqa: PLR0913, PLR0917 - a figure with all that decides i
     all_columns: Mapping[tuple[str, str], OutputColumn],
     visible: Sequence[bool] | None,
 ) -> list[OutputColumn]:
-    """The columns of a figure as they are published."""
+    """Build the columns of a figure as they are published."""
     columns = {member: all_columns[table, member] for member in members}
     if name in columns and columns[name].kind != "text":
         columns |= _estimate(finish, name, columns)
@@ -435,7 +459,7 @@ def _build_columns(  # noqa: PLR0913, PLR0917 - a figure with all that decides i
 def _estimate(
     finish: Finish, name: str, columns: Mapping[str, OutputColumn]
 ) -> dict[str, OutputColumn]:
-    """A figure rounded for display, with a half-width that allows for that, and its flag."""
+    """Round a figure for display, widen its half-width by that, and set its flag."""
     value, half, flag = columns[name], columns.get(name + HALF), columns.get(name + FLAG)
     if half is not None:
         half = _round_up_halfwidth(half, value.decimals)
@@ -470,7 +494,14 @@ def _join_texts(texts: Sequence[Text]) -> Text:
 
 
 def name_deeds(finish: Finish) -> list[Text]:
-    """Name what is done to figures, in a word or two each."""
+    """Name the changes that are made to figures.
+
+    Args:
+        finish: What a query asks for.
+
+    Returns:
+        A word or two for each change.
+    """
     deed_words = {
         sentence("finish.words.agree"): finish.consistent,
         sentence("finish.words.nonnegative"): finish.nonnegative,
@@ -483,7 +514,7 @@ def name_deeds(finish: Finish) -> list[Text]:
 
 
 def _round_up_halfwidth(half: OutputColumn, places: int) -> OutputColumn:
-    """A half-width with so many decimals, rounded up where it had more."""
+    """Give a half-width so many decimals, rounded up where it had more."""
     up, down = 10 ** max(places - half.decimals, 0), 10 ** max(half.decimals - places, 0)
     if up == down:
         return half
@@ -495,7 +526,7 @@ def _round_up_halfwidth(half: OutputColumn, places: int) -> OutputColumn:
 def _round_ends(
     name: str, columns: Mapping[str, OutputColumn], step: Fraction
 ) -> dict[str, OutputColumn]:
-    """The ends of intervals as multiples of ``step``, outward: they hold the rounded figure."""
+    """Round the ends of intervals outward to multiples of ``step``."""
     end_columns = {}
     for end, sign in ((LOW, 1), (HIGH, -1)):
         if (column := columns.get(name + end)) is None:
@@ -514,7 +545,7 @@ def _round_ends(
 def _round_columns(
     value: OutputColumn, half: OutputColumn | None, step: Fraction
 ) -> tuple[OutputColumn, OutputColumn | None]:
-    """The nearest multiples of ``step``, and half-widths wider by half of it."""
+    """Round figures to multiples of ``step``, and widen half-widths by half of it."""
     after, before = count_decimals(step), value.decimals
     # in 10^-before a step is top/bottom, in 10^-after it is size
     grain, size = step * 10**before, int(step * 10**after)

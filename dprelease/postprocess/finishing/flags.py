@@ -37,7 +37,7 @@ Change = Callable[[OutputTable, Query], dict[str, OutputColumn | None]]
 class CountBeside(NamedTuple):
     """A column with the number of a figure's records, in its table.
 
-    ``of_values``: it holds none that lack a value of the figure's column.
+    ``of_values``: it counts only records with a value of the figure's column.
     """
 
     name: str
@@ -47,12 +47,12 @@ class CountBeside(NamedTuple):
 def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> CountBeside | None:
     """Find the column with the number of a figure's records, if its table has one.
 
-    ``by_condition``: a count of the records whose value is not null will do, too.
+    ``by_condition``: accept a count of the records whose value is not null.
     """
-    every = [read.query for read in plan.reads]
+    queries = [read.query for read in plan.reads]
     alike = [
         mate
-        for mate in every
+        for mate in queries
         if (mate.table, mate.groups) == (query.table, query.groups)
         and mate.survey_weight == query.survey_weight
     ]
@@ -69,10 +69,7 @@ def count_beside(query: Query, plan: Plan, *, by_condition: bool = True) -> Coun
 
 
 def find_unit_count(query: Query, plan: Plan) -> str | None:
-    """Find the column that counts the units with a record behind a figure, if its table has one.
-
-    Ranks are of records, of which a unit may have many: they are not held against it.
-    """
+    """Find the column that counts the units behind a figure, if its table has one."""
     for read in plan.reads:
         mate = read.query
         alike = (mate.table, mate.groups, mate.where) == (query.table, query.groups, query.where)
@@ -82,7 +79,7 @@ def find_unit_count(query: Query, plan: Plan) -> str | None:
 
 
 def _is_counting_values(count: Query, query: Query, plan: Plan) -> bool:
-    """Whether a count is of just the records that have a value of the figure's column."""
+    """Check if a count is of exactly the records with a value of the figure's column."""
     column = query.column
     if column is None:
         return False
@@ -108,7 +105,15 @@ def _is_counting_values(count: Query, query: Query, plan: Plan) -> bool:
 
 
 def add_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Flag quantiles and names by the counts of their records in the release."""
+    """Flag quantiles and names by the released counts of their records.
+
+    Args:
+        tables: The published tables.
+        plan: The plan of the release.
+
+    Returns:
+        The tables with these flags.
+    """
     by_name = {table.name: table for table in tables}
 
     def flag_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
@@ -120,7 +125,15 @@ def add_count_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTa
 
 
 def restate_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Say of quantiles among listed candidates what held in version 0.2, which moved no value."""
+    """Describe quantiles among listed candidates as of version 0.2, which moved no value.
+
+    Args:
+        tables: The published tables.
+        plan: The plan of the release.
+
+    Returns:
+        The tables with these descriptions.
+    """
 
     def describe_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
         if query.points is None:
@@ -141,7 +154,15 @@ def restate_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[Out
 
 
 def add_rank_flags(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Flag quantiles alone, by counts that may hold records without a value, as version 0.2 did."""
+    """Flag quantiles alone, by counts that may hold records without a value, like version 0.2.
+
+    Args:
+        tables: The published tables.
+        plan: The plan of the release.
+
+    Returns:
+        The tables with these flags.
+    """
 
     def flag_columns(table: OutputTable, query: Query) -> dict[str, OutputColumn | None]:
         if not get_statistic(query.statistic).in_ranks:
@@ -179,7 +200,7 @@ def _rank_flags(
 
 
 def is_chosen(query: Query, plan: Plan) -> bool:
-    """Whether figures are names of which nothing else was released."""
+    """Check if figures are names and nothing else about them was released."""
     (read,) = [read for read in plan.reads if read.query == query]
     names = get_statistic(query.statistic).names and not read.terms
     return names and plan.step(read).form is Form.CHOICE
@@ -188,7 +209,7 @@ def is_chosen(query: Query, plan: Plan) -> bool:
 def _name_flags(
     table: OutputTable, query: Query, plan: Plan, tables: Mapping[str, OutputTable]
 ) -> dict[str, OutputColumn | None]:
-    """Judge names by the counts of their own, or of all records that could have them."""
+    """Flag names by their own counts, or by those of all records that could have them."""
     columns = {column.name: column for column in table.columns}
     (flag,) = (columns[name] for name in _list_flags(table, query))
     short, share = columns[query.column_name + HALF], query.finish.flag_unreliable_at
@@ -217,7 +238,7 @@ def _name_flags(
 
 
 def find_name_count(query: Query, plan: Plan) -> Query | None:
-    """Find a count of the same records by their names too, in whichever table it is."""
+    """Find a count of the same records by their names too, in any table."""
     if query.axis is None or query.private:
         return None
     groups = {*query.groups, query.axis}
@@ -231,7 +252,7 @@ def find_name_count(query: Query, plan: Plan) -> Query | None:
 def _compute_name_counts(
     table: OutputTable, query: Query, counted: OutputTable, count: Query
 ) -> OutputColumn:
-    """Give for each row the least count of the names that it shows."""
+    """Compute for each row the least count of the names that it shows."""
     numbers = next(column for column in counted.columns if column.name == count.column_name)
     names = [c for c in table.columns if c.query == query.name and not c.aspect]
     groups = [group.column for group in count.groups]
@@ -259,7 +280,7 @@ def _judge_rows(weak: Sequence[bool], other: str | None) -> list[str | None]:
 
 
 def _flag_excess(errors: OutputColumn, counts: OutputColumn, share: Fraction) -> list[bool]:
-    """Whether an error is more than a share of a count; of one below 0 it always is."""
+    """Flag errors that exceed a share of a count; a count below 0 is taken as 0."""
     scaled = share * Fraction(10**errors.decimals, 10**counts.decimals)
     return [
         int(error or 0) > scaled * max(int(count or 0), 0)
@@ -271,10 +292,15 @@ def _flag_excess(errors: OutputColumn, counts: OutputColumn, share: Fraction) ->
 
 
 def remove_empty_groups(tables: Sequence[OutputTable], plan: Plan) -> tuple[OutputTable, ...]:
-    """Leave figures out of groups that may well have no records: they would be noise alone.
+    """Remove the figures of groups that may well have no records: they would be noise alone.
 
-    Those are shares, means, spreads and quantiles, where a count of their records is within its
-    noise of 0.
+    Args:
+        tables: The published tables.
+        plan: The plan of the release.
+
+    Returns:
+        The tables without shares, means, spreads and quantiles in groups whose count of records
+        or units is within its noise of 0.
     """
     return _change_columns(tables, plan, lambda table, query: _leave_out_empty(table, query, plan))
 
@@ -315,7 +341,12 @@ def _leave_out_empty(
 def clip_figures(tables: Sequence[OutputTable]) -> tuple[OutputTable, ...]:
     """Move figures that noise made impossible, such as a ratio below 0, to the nearest end.
 
-    The true figure is no further from there, so that the half-width holds. They are unreliable.
+    Args:
+        tables: The published tables.
+
+    Returns:
+        The tables; half-widths still hold, as no true figure lies beyond the ends. Moved figures
+        are flagged as unreliable.
     """
     return tuple(_clip_table(table) for table in tables)
 
@@ -347,9 +378,15 @@ def _clip_table(table: OutputTable) -> OutputTable:
 def mark_bounded(
     tables: Sequence[OutputTable], plan: Plan, *, with_others: bool = True
 ) -> tuple[OutputTable, ...]:
-    """Mark what the limits on a unit's rows can cut, and leave out flags that would be empty.
+    """Mark figures that the limits on a unit's rows can cut, and leave out empty flags.
 
-    Not ``with_others``: in place of ok alone, as version 0.2 did.
+    Args:
+        tables: The published tables.
+        plan: The plan of the release.
+        with_others: Also mark unreliable figures; if False, replace ok alone, like version 0.2.
+
+    Returns:
+        The tables with the flag ``bounded``.
     """
     flags: dict[object, str] = {None: BOUNDED, OK: BOUNDED}
     if with_others:
@@ -360,7 +397,7 @@ def mark_bounded(
 
 
 def is_cut_by_limits(query: Query, bounding: Bounding | None) -> bool:
-    """Whether some unit can have more rows, or more groups, than may count in a figure."""
+    """Check if some unit can have more rows, or more groups, than may count in a figure."""
     if bounding is None:
         return False
     if not get_statistic(query.statistic).counts_units:
@@ -396,9 +433,10 @@ def _mark_columns(
 
 
 def _describe_bounded(query: Query, plan: Plan, *, with_others: bool) -> Sentence:
-    """Say what the flag stands for: of a figure that nothing judges it is no ``ok``."""
+    """Describe what the flag stands for."""
     if not with_others:
         return sentence("flags.bounded.for_ok")
+    # A figure that no count judges never had ``ok``.
     by_count = get_statistic(query.statistic).in_ranks or is_chosen(query, plan)
     if by_count and find_judge(query, plan) is None:
         return sentence("flags.bounded.for_empty_and_low_reliability")
@@ -415,16 +453,22 @@ def _describe_limits(bounding: Bounding) -> Sentence:
 
 
 def _has_no_flags(query: Query, plan: Plan) -> bool:
-    """Whether the plan leaves every flag of a query empty."""
+    """Check if the plan leaves every flag of a query empty."""
     if get_statistic(query.statistic).in_ranks:
         return count_beside(query, plan) is None
     return is_chosen(query, plan) and not _is_counted(query, plan)
 
 
 def find_judge(query: Query, plan: Plan) -> str | None:
-    """Name the count by which quantiles or names can be found reliable; None where there is none.
+    """Find the count by which quantiles or names can be found reliable.
 
-    A figure with a half-width is judged by that itself.
+    Args:
+        query: The query of the figures.
+        plan: The plan of the release.
+
+    Returns:
+        The column of the count; None without one, and for figures with a half-width, which judges
+        them.
     """
     if get_statistic(query.statistic).in_ranks:
         beside = count_beside(query, plan)
@@ -434,7 +478,7 @@ def find_judge(query: Query, plan: Plan) -> str | None:
 
 
 def _is_counted(query: Query, plan: Plan) -> bool:
-    """Whether names can be judged by some count."""
+    """Check if names can be judged by some count."""
     beside = query.axis is not None and count_beside(query, plan) is not None
     return beside or find_name_count(query, plan) is not None
 
@@ -447,7 +491,7 @@ def _list_flags(table: OutputTable, query: Query) -> list[str]:
 def _change_columns(
     tables: Sequence[OutputTable], plan: Plan, change: Change
 ) -> tuple[OutputTable, ...]:
-    """Make other columns of those of each query; None leaves a column out."""
+    """Replace columns of every query by those that ``change`` returns; None removes a column."""
     changed_tables = []
     for table in tables:
         new: dict[str, OutputColumn | None] = {}

@@ -23,7 +23,7 @@ NONE: Axes = frozenset()
 
 
 class Circle(ValueError):
-    """Tables overlap in a circle that no table holds: nothing makes sure that they can agree."""
+    """Tables overlap in a circle that no table contains: they may be impossible to reconcile."""
 
     def __init__(self, tables: Sequence[Axes]) -> None:
         super().__init__("tables overlap in a circle")
@@ -31,10 +31,10 @@ class Circle(ValueError):
 
 
 class Scheme(NamedTuple):
-    """How tables are made to agree.
+    """The order in which tables are made to agree.
 
     ``nodes``: all, the coarse ones first. ``parents``: those that a node is built up from, in
-    order. ``sums``: nodes that are added up from a finer one instead, with that.
+    order. ``sums``: nodes that are added up from a finer one instead, with that one.
     """
 
     nodes: tuple[Axes, ...]
@@ -43,10 +43,17 @@ class Scheme(NamedTuple):
 
 
 def build_scheme(tables: Collection[Axes]) -> Scheme:
-    """Say how the tables are made to agree.
+    """Plan how tables are made to agree.
 
-    Where they run in a circle, all are added up from the one that has all axes. Raises Circle where
-    there is none.
+    Args:
+        tables: The axes of each table.
+
+    Returns:
+        The order of nodes, and what each follows from. Tables in a circle are added up from the one
+        that has all axes.
+
+    Raises:
+        Circle: Tables overlap in a circle and no table has all axes.
     """
     nodes = list_nodes(tables)
     finest = nodes[-1]
@@ -81,14 +88,14 @@ def _build_up_scheme(nodes: Sequence[Axes]) -> Scheme:
 
 
 def _find_needed_node(node: Axes, settled: Iterable[Axes]) -> Axes | None:
-    """The one finer node that is part of all finer ones, if there is one."""
+    """Find the finer node that is part of all finer ones, if there is one."""
     finer = [other for other in settled if node < other]
     smallest = min(finer, key=len, default=NONE)
     return smallest if finer and all(smallest <= other for other in finer) else None
 
 
 def list_nodes(tables: Iterable[Axes]) -> tuple[Axes, ...]:
-    """List the tables, what any of them share, and the total, the coarse ones first."""
+    """List the tables, what any of them share, and the total, coarse nodes first."""
     nodes = {NONE}
     for table in dict.fromkeys(tables):
         nodes |= {table, *(table & node for node in nodes)}
@@ -100,14 +107,12 @@ def _order_nodes(nodes: Iterable[Axes]) -> tuple[Axes, ...]:
 
 
 def _chain_nodes(nodes: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[Axes, ...]]:
-    """Order nodes so that what each shares with all before lies in one of these; and the rest.
-
-    The next is one that shares most, which finds an order wherever there is one.
-    """
+    """Order nodes so that what each shares with all before lies in one of these; list the rest."""
     remaining, chain = list(nodes), [*nodes[:1]]
     remaining = remaining[1:]
     union = nodes[0] if nodes else NONE
     while remaining:
+        # Taking one that shares most finds an order wherever there is one.
         best = max(remaining, key=lambda node: len(node & union))
         if not any(best & union <= node for node in chain):
             return tuple(chain), tuple(remaining)
@@ -118,11 +123,10 @@ def _chain_nodes(nodes: Sequence[Axes]) -> tuple[tuple[Axes, ...], tuple[Axes, .
 
 
 def count_corrections(node: Axes, nodes: Iterable[Axes]) -> dict[Axes, int]:
-    """How often what each coarser node is off by counts in correcting a node.
-
-    Minus the Moebius function of the lattice: what is common to several is corrected once.
-    """
+    """Count how often the error of each coarser node enters the correction of a node."""
     below = sorted((other for other in nodes if other < node), key=len, reverse=True)
+    # This is minus the Moebius function of the lattice: what several have in common is corrected
+    # once.
     counts: dict[Axes, int] = {}
     for other in below:
         counts[other] = 1 - sum(count for finer, count in counts.items() if other < finer)
@@ -139,7 +143,14 @@ class Rows(NamedTuple):
 
 
 def identify_rows(query: Query) -> Rows:
-    """Say which records a figure that adds up over cells is of, and what it is of them."""
+    """Identify the records and the quantity that an additive figure is of.
+
+    Args:
+        query: The query of a figure.
+
+    Returns:
+        A key that is equal for figures whose tables must agree.
+    """
     counted, column = get_statistic(query.statistic).counts, query.column
     where = None if query.where is None else query.where.text
     weight = None if query.survey_weight is None else query.survey_weight.name
@@ -151,7 +162,14 @@ Axis = tuple[str, tuple[str, ...]]
 
 
 def number_axes(queries: Iterable[Query]) -> tuple[dict[Axis, int], list[tuple[int, ...]]]:
-    """Number the axes of all queries, and give those of each; the same bins are the same axis."""
+    """Number the axes of all queries; equal bins of a column are the same axis.
+
+    Args:
+        queries: The queries of the tables.
+
+    Returns:
+        The number of each axis, and the axes of each query's table.
+    """
     numbers: dict[Axis, int] = {}
     axes = []
     for query in queries:

@@ -16,12 +16,12 @@ Cells = NDArray[Any]
 
 
 def adjust_to_totals(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells:
-    """The nearest integers to each row of ``cells`` that add up to its total.
+    """Find the nearest integers to each row of ``cells`` that add up to its total.
 
-    All cells of a row are shifted alike; ``nonnegative``: those that would lie below 0 are 0, which
-    is the nearest point of all that are at least 0 and add up to the total (0 or more). What does
-    not divide is spread evenly over the row.
+    ``nonnegative``: cells are at least 0, and totals too.
     """
+    # All cells of a row are shifted alike; with ``nonnegative`` those that would lie below 0 become
+    # 0, which is the nearest such point. What does not divide is spread evenly over the row.
     size = cells.shape[1]
     if nonnegative:
         falling = -np.sort(-cells, axis=1)
@@ -45,12 +45,10 @@ def adjust_to_totals(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells
 
 
 def round_rows(cells: Cells, unit: int) -> Cells:
-    """Multiples of ``unit`` that are less than that off and keep each row's total, which is one.
-
-    The largest remainders are rounded up; of equal ones the first.
-    """
+    """Round each row to multiples of ``unit`` by less than that, keeping its total, one too."""
     if unit == 1:
         return cells
+    # The largest remainders are rounded up; of equal ones the first.
     base = cells // unit
     rest = cells - base * unit
     number = rest.sum(axis=1) // unit
@@ -68,11 +66,12 @@ ROUNDS = 30
 def round_to_both_totals(
     cells: Cells, rows: Cells, columns: Cells, unit: int, *, nonnegative: bool
 ) -> Cells:
-    """Integers near ``cells[block, i, j]`` that add up to both totals, in multiples of ``unit``.
+    """Find integers near ``cells[block, i, j]`` with both totals, in multiples of ``unit``.
 
-    ``rows[block, i]`` and ``columns[block, j]`` are multiples of it, with the same sum. Rows and
-    columns are met in turn; then rows are rounded, and what columns lack is moved within rows.
+    ``rows[block, i]`` and ``columns[block, j]`` are multiples of it, with the same sum.
     """
+    # Rows and columns are met in turn; then rows are rounded, and what columns lack is moved within
+    # rows.
     blocks, height, width = cells.shape
     fine = cells
 
@@ -96,11 +95,9 @@ def round_to_both_totals(
 def _balance_columns(
     whole: Cells, cells: Cells, columns: Cells, unit: int, *, nonnegative: bool
 ) -> Cells:
-    """Move units between the columns of a row until all columns have their totals.
-
-    From the column with most too many to that which lacks most, in the row where that fits
-    ``cells`` best. A column with too many has a cell above 0, so that there is always one.
-    """
+    """Move units between the columns of a row until all columns have their totals."""
+    # Move from the column with most too many to the one that lacks most, in the row where that fits
+    # ``cells`` best. A column with too many has a cell above 0, so there is always such a row.
     lacking = columns - whole.sum(axis=1)
     while True:
         blocks = np.flatnonzero((lacking != 0).any(axis=1))

@@ -29,9 +29,15 @@ class SharesTogether(NamedTuple):
 
 
 def find_joint_shares(plan: Plan) -> dict[str, SharesTogether]:
-    """Find the shares of the same records as others, by the name of their query.
+    """Find the shares of the same records as others.
 
     Shares of all records, as versions up to 0.2 released them, are published as they were.
+
+    Args:
+        plan: The plan of the release.
+
+    Returns:
+        The queries that share a count, by the name of each query.
     """
     steps = {step.query.name: step for step in plan.steps}
     alike: dict[Hashable, list[Read]] = {}
@@ -61,7 +67,7 @@ def _step(read: Read) -> str:
 
 
 def _identify_records(query: Query, plan: Plan) -> Hashable:
-    """Say for which records a share's condition is known: for the same ones if that is equal."""
+    """Identify the records for which a share's condition is known; equal keys, equal records."""
     # Imported here for start-up: the parser is large.
     from dprelease.expressions import parse_tree
     from dprelease.expressions.canonical import write_canonical
@@ -76,7 +82,15 @@ def _identify_records(query: Query, plan: Plan) -> Hashable:
 
 
 def fit_joint_counts(plan: Plan, noisy: NoisyTable) -> Mapping[str, CountTogether]:
-    """Fit the counts of shares of the same records, by the name of their query."""
+    """Fit the counts of shares of the same records.
+
+    Args:
+        plan: The plan of the release.
+        noisy: The noisy integers of all steps.
+
+    Returns:
+        The fitted counts by the name of the query.
+    """
     shares = find_joint_shares(plan)
     counts: dict[tuple[str, ...], CountTogether] = {}
     steps = {read.query.name: read.step for read in plan.reads}
