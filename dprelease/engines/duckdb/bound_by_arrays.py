@@ -55,11 +55,11 @@ class Field(Struct, frozen=True):
 
     @property
     def bits(self) -> int:
-        """The width of the field."""
+        """Width of the field in bits."""
         return (self.size + self.nullable - 1).bit_length()
 
     def encode(self) -> Sql:
-        """The bits of the field, as a number that is never negative."""
+        """Encode the field as a number that is never negative."""
         value = col(self.column)
         if self.truth:
             return case([(value, 1)], 0)
@@ -78,12 +78,12 @@ class Packing(Struct, frozen=True):
 
     @property
     def bits(self) -> int:
-        """The width of all fields."""
+        """Width of all fields in bits."""
         return sum(field.bits for field in self.fields)
 
     @property
     def words(self) -> tuple[tuple[Field, ...], ...]:
-        """The fields of each integer."""
+        """Fields of each integer."""
         words: list[list[Field]] = [[]]
         room = BITS - self.above
         for field in self.fields:
@@ -96,12 +96,12 @@ class Packing(Struct, frozen=True):
 
     @property
     def number_low_bit(self) -> int:
-        """The lowest bit of the number in the first integer."""
+        """Lowest bit of the number in the first integer."""
         return sum(field.bits for field in self.words[0])
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of the integers."""
+        """Columns of the integers."""
         return tuple(f"x{index}" for index in range(len(self.words)))
 
     def place(self, column: str) -> tuple[int, int]:
@@ -115,7 +115,7 @@ class Packing(Struct, frozen=True):
         raise KeyError(column)
 
     def pack(self, number: Sql | None = None) -> dict[str, Sql]:
-        """The integers of a row, with the number in the highest bits; null where the cell is."""
+        """Pack a row into integers, the number in the highest bits; null where the cell is."""
         columns = {}
         for index, (name, word) in enumerate(zip(self.names, self.words, strict=True)):
             whole = literal(0).cast("BIGINT") if index or number is None else number
@@ -125,7 +125,7 @@ class Packing(Struct, frozen=True):
         return columns
 
     def decode(self, column: str) -> Sql:
-        """The column that a field was made of."""
+        """Decode the column that a field was made of."""
         (field,) = (field for field in self.fields if field.column == column)
         index, low = self.place(column)
         value = col(self.names[index])
@@ -135,13 +135,13 @@ class Packing(Struct, frozen=True):
         return call("NULLIF", bits, 0) + (field.lowest - 1) if field.nullable else bits
 
     def extract_bits(self, column: str, words: Sequence[Integers]) -> Integers:
-        """The bits of a field in each row."""
+        """Extract the bits of a field in each row."""
         (field,) = (field for field in self.fields if field.column == column)
         index, low = self.place(column)
         return (words[index] >> low) & ((1 << field.bits) - 1)
 
     def find_beginnings(self, column: str, words: Sequence[Integers]) -> Integers:
-        """Whether a row is not like the one before it, from the highest bits to this field."""
+        """Tell if a row is not like the one before it, from the highest bits to this field."""
         import numpy as np
 
         index, low = self.place(column)
@@ -161,7 +161,7 @@ def forget(connection: DuckDBPyConnection) -> None:
 
 
 def plan_packing(request: AggregateRequest, rows: Rows) -> Packing | None:
-    """How the rows of a bounded request are packed, or None if they can't be."""
+    """Plan how the rows of a bounded request are packed; None if they can't be."""
     if request.bound is None or request.private or rows.values:
         return None
     leading, end = count_leading_groups(request), len(request.groups)
@@ -189,7 +189,7 @@ class SortedBounding(NamedTuple):
     reader: FieldReader
 
     def sample(self) -> Cells:
-        """The rows of the sample, in a table; raises duckdb.Error."""
+        """Put the rows of the sample into a table; raises duckdb.Error."""
         import numpy as np
 
         readings = self.reader.share.readings
@@ -225,7 +225,7 @@ class SortedBounding(NamedTuple):
         return replace(self.cells, relation=relation, firsts=firsts, weight=weight)
 
     def _query(self, sql: Sql) -> DuckDBPyConnection:
-        """The answer to a statement that reads no records."""
+        """Execute a statement that reads no records."""
         return self.reader.connection.execute(str(sql))
 
     def _number_units(self) -> tuple[int, int]:
@@ -257,7 +257,7 @@ class SortedBounding(NamedTuple):
         return int(records)
 
     def _sort_rows(self, packing: Packing, first: int, end: int) -> list[Integers]:
-        """The rows of the units from ``first`` to before ``end``, sorted."""
+        """Read the rows of the units from ``first`` to before ``end``, sorted."""
         import numpy as np
 
         low = packing.number_low_bit
@@ -273,7 +273,7 @@ class SortedBounding(NamedTuple):
     def _keep_sampled(
         self, packing: Packing, words: list[Integers], first: int, end: int
     ) -> list[Integers]:
-        """The rows that are kept of sorted ones of these units."""
+        """Choose the rows kept of these units' sorted rows."""
         import numpy as np
 
         low, bound = packing.number_low_bit, self.bound
@@ -318,7 +318,7 @@ class SortedBounding(NamedTuple):
         return starts
 
     def _find_firsts(self, packing: Packing, words: list[Integers]) -> dict[str, Integers]:
-        """Of each condition: whether a row is the first of its unit and cell for which it holds."""
+        """Mark for each condition the first row of a unit and cell for which it holds."""
         import numpy as np
 
         whole = "a" if self.cells.later else "c"
@@ -345,7 +345,7 @@ class SortedBounding(NamedTuple):
 
 
 def _find_runs(begins: Integers) -> tuple[Integers, Integers]:
-    """Where runs begin, and how long they are."""
+    """Find where runs begin, and how long they are."""
     import numpy as np
 
     places = np.flatnonzero(begins)
@@ -353,7 +353,7 @@ def _find_runs(begins: Integers) -> tuple[Integers, Integers]:
 
 
 def choose_places(runs: tuple[Integers, Integers], limit: int, numbers: Integers) -> Integers:
-    """The places that are kept of each run, no more than ``most``: see ``duckdb.bounding_rule``.
+    """Choose the places kept of each run, no more than its bound: see ``duckdb.bounding_rule``.
 
     Of a run there are the place where it begins, the number of its items, and that of its unit.
     """

@@ -48,7 +48,7 @@ RANGE_COLUMNS = ("low", "n", "d", "j", "q")
 def bound_by_windows(
     request: AggregateRequest, bound: Bound, cells: Cells, everything: bool
 ) -> Cells:
-    """The rows of the sample; with ``everything`` also the others, in no cell."""
+    """Sample the rows; with ``everything`` keep the others too, in no cell."""
     unit = [col("u"), *([col("c").is_null()] if everything else [])]
     place, order = [*unit, *map(col, cells.place)], _order_columns(cells.content)
     source = cells.relation.layer(
@@ -66,7 +66,7 @@ def bound_by_windows(
 
 
 def _sample(request: AggregateRequest, cells: Cells, source: Sql) -> Cells:
-    """The rows of ``source``, with the columns ``firsts``."""
+    """Add the columns ``firsts`` to the rows of ``source``."""
     whole = list(map(col, ("u", *cells.place, *(("a",) if cells.later else ()), *cells.keys)))
     firsts = name_firsts(request)
     columns = {}
@@ -79,18 +79,18 @@ def _sample(request: AggregateRequest, cells: Cells, source: Sql) -> Cells:
 
 
 def _order_columns(columns: tuple[str, ...]) -> list[Sql]:
-    """What to order by, for the canonical order of these columns."""
+    """List what to order by for the canonical order of these columns."""
     return [col(column).nulls_first() for column in columns]
 
 
 def _digest(bound: Bound, cells: Cells, count: Sql) -> Sql:
-    """The unit's digest, where one of the cuts may leave out some of so many rows."""
+    """Compute the unit's digest, where one of the cuts may leave out some of so many rows."""
     smallest = min(bound.rows, bound.groups, bound.per_group)
     return case([(count > smallest, hash_unit(bound.salt, cells.rows.unit))])
 
 
 def _cut(source: Sql, cut: Cut, limit: int, everything: bool) -> Sql:
-    """The rows that are taken of ``n`` at the places ``p`` from 1."""
+    """Keep the rows that are taken of ``n`` at the places ``p`` from 1."""
     is_taken = _is_taken(col(f"p{cut:d}"), cut, col(f"n{cut:d}"), limit)
     return (
         source.replace_column("c", case([(is_taken, col("c"))]))
@@ -100,13 +100,13 @@ def _cut(source: Sql, cut: Cut, limit: int, everything: bool) -> Sql:
 
 
 def _is_taken(place: Sql, cut: Cut, count: Sql, limit: int) -> Sql:
-    """Whether the item at a place from 1 is taken; all are where no more are there."""
+    """Tell if the item at a place from 1 is taken; all are where no more are there."""
     chosen = is_kept(place - 1, count, limit, compute_start(col("d"), cut, count))
     return case([(count > limit, chosen)], True)
 
 
 def _count_taken(place: Sql, cut: Cut, count: Sql, limit: int) -> Sql:
-    """How many of the first ``place`` items are taken; all where no more are there."""
+    """Count those taken of the first ``place`` items; all where no more are there."""
     count_before = count_kept(place, count, limit, compute_start(col("d"), cut, count))
     return case([(count > limit, count_before)], place)
 
@@ -127,7 +127,7 @@ class CountedBounding(NamedTuple):
     everything: bool
 
     def sample(self, run: Callable[[Sql], object], is_large: bool) -> Cells:
-        """The rows of the sample. ``run`` runs a statement at once.
+        """Sample the rows. ``run`` runs a statement at once.
 
         To count at ``many`` levels wants less memory and more time.
         """
@@ -147,7 +147,7 @@ class CountedBounding(NamedTuple):
         return replace(cells, weight="weight" if self.everything else None)
 
     def _merge_equal_rows(self, old: Level, new: Level, ranges: str) -> Sql:
-        """The rows in the ranges of which some are taken, alike ones as one row.
+        """Read the rows in the ranges of which some are taken, alike ones as one row.
 
         With its ``copies`` and how many of them are ``kept``; unless ``everything`` is wanted, only
         those of which some are.
@@ -196,7 +196,7 @@ def _iter_levels(cells: Cells) -> Iterator[Level]:
 
 
 def _bound_cells(bound: Bound, located: Cells) -> Sql:
-    """The first level: the cells that are taken of each unit, with their ``RANGE_COLUMNS``."""
+    """Build the first level: the cells taken of each unit, with their ``RANGE_COLUMNS``."""
     unit, order = [col("u")], _order_columns(located.place)
     sums = {"n": _sum_copies(unit), "high": _sum_copies(unit, order)}
     source = _count_copies(located.relation, [*unit, *map(col, located.place)], [], sums)
@@ -218,7 +218,7 @@ def _count_copies(
 
 
 def _expand_copies(source: Sql, everything: bool) -> Sql:
-    """A row for each copy that is taken; with ``everything`` one of no cell for all others."""
+    """Build a row for each copy taken; with ``everything`` one of no cell for all others."""
     count = col("kept")
     if not everything:
         return source.layer({"copy": call("UNNEST", call("RANGE", count))})
@@ -230,10 +230,10 @@ def _expand_copies(source: Sql, everything: bool) -> Sql:
 
 
 def _count_kept(bound: Bound, place: Sql) -> Sql:
-    """How many rows are taken of the first ``place`` of a unit."""
+    """Count the rows taken of the first ``place`` of a unit."""
     return _count_taken(place, Cut.ROWS, col("n"), bound.rows)
 
 
 def _sum_copies(partition: list[Sql], order: Sequence[Sql] = ()) -> Sql:
-    """How many copies there are, with an order up to this row."""
+    """Count the copies up to this row, in an order."""
     return call("SUM", col("copies")).over(partition, order).cast("BIGINT")

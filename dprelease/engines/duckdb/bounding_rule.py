@@ -51,24 +51,24 @@ class Cut(IntEnum):
 
 
 def hash_unit(salt: int, unit: Sql) -> Sql:
-    """What the numbers of a unit are taken of; ``unit`` is its text."""
+    """Compute what the numbers of a unit are taken of; ``unit`` is its text."""
     unit_text = call("COALESCE", literal("=").concat(unit), "")
     return call("SHA256", literal(f"{salt}:").concat(unit_text))
 
 
 def compute_number(digest: Sql, cut: Cut) -> Sql:
-    """The unit's number for a cut."""
+    """Compute the unit's number for a cut."""
     digits = call("SUBSTR", digest, 1 + cut * DIGITS, DIGITS)
     return literal("0x").concat(digits).cast("BIGINT")
 
 
 def compute_start(digest: Sql, cut: Cut, count: Sql) -> Sql:
-    """Where the sample of a cut begins."""
+    """Compute where the sample of a cut begins."""
     return compute_number(digest, cut) % count
 
 
 def is_kept(place: Sql, count: Sql, limit: int, start: Sql) -> Sql:
-    """Whether the item at a place from 0 is kept.
+    """Tell if the item at a place from 0 is kept.
 
     That is, whether one of ``most`` whole numbers from ``place * most`` on has the remainder
     ``start``: then the last of them is less than ``most`` above a number that has.
@@ -77,7 +77,7 @@ def is_kept(place: Sql, count: Sql, limit: int, start: Sql) -> Sql:
 
 
 def count_kept(place: Sql, count: Sql, limit: int, start: Sql) -> Sql:
-    """How many of the first ``place`` items are kept."""
+    """Count those kept of the first ``place`` items."""
     return ((_choose_times(place, limit) + (count - 1 - start)) // count).cast("BIGINT")
 
 

@@ -45,13 +45,13 @@ class DuckDB:
         self._laid_out = laid_out
 
     def inspect(self, source: Source, inputs: Sequence[InputColumn]) -> None:
-        """Check names and types against headers and footers; raises Failure(DATA)."""
+        """See ``Engine``; reads headers and footers only."""
         check_memory()
         check_zones(inputs)
         self._laid_out(source, inputs)
 
     def aggregate(self, request: AggregateRequest, share: Share | None = None) -> ExactTable:
-        """The exact integers of every cell; raises Failure(AFTER_CHARGE)."""
+        """See ``Engine``."""
         read = ReadShare(share)
         with translate_after_charge(request.source):
             # either reader makes the same of every record
@@ -61,7 +61,7 @@ class DuckDB:
         return answer.table
 
     def records(self, request: RecordRequest, share: Share | None = None) -> ExactRecords:
-        """The codes of all records, read as they are asked for; raises Failure(AFTER_CHARGE)."""
+        """See ``Engine``; records are read as batches are asked for."""
         from dprelease.engines.duckdb.record_codes import iter_batches
 
         return ExactRecords(iter_batches(request, ReadShare(share), self._laid_out))
@@ -73,7 +73,7 @@ ENGINE = DuckDB()
 def _open_session(
     request: AggregateRequest, paths: Sequence[str]
 ) -> AbstractContextManager[DuckDBPyConnection]:
-    """A session with memory for all aggregates, for units or points, and for joined texts."""
+    """Open a session with memory for all aggregates, for units or points, and for joined texts."""
     # Imported here for start-up, as the execution is.
     from dprelease.engines.duckdb.measures import count_joined_at_once
 
@@ -84,7 +84,7 @@ def _open_session(
 
 
 def read_fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer | None:
-    """The answer by a reader of DuckDB's own, if the format has one and it is right."""
+    """Answer by a reader of DuckDB's own; None if there is none, or it can't be confirmed."""
     from dprelease.engines.duckdb.execute import compute_exact_answer
     from dprelease.engines.duckdb.field_reader import FieldReader, measure_progress
 
@@ -107,7 +107,7 @@ def read_fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD
 
 
 def read_carefully(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer:
-    """The answer from a stream of records, which is opened anew for each statement."""
+    """Answer from a stream of records, which is opened anew for each statement."""
     from dprelease.engines.duckdb.execute import compute_exact_answer
     from dprelease.engines.duckdb.field_reader import read_stream
 

@@ -48,16 +48,21 @@ OF_THE_SPEC = frozenset({"E410", "E411", "E413"})
 
 
 def is_of_class(problem: duckdb.Error, classes: frozenset[str]) -> bool:
-    """Whether the error is of exactly one of the classes of DuckDB."""
+    """Tell if the error is of exactly one of the classes of DuckDB."""
     import duckdb
 
     return any(type(problem) is getattr(duckdb, name, None) for name in classes)
 
 
 def explain_error(problem: duckdb.Error, source: Source) -> Failure | InternalError:
-    """What to raise for an error that no other reader can help with, ``from None``.
+    """Translate an error that no other reader can help with.
 
-    Memory and files that can't be read are a Failure after the charge; all else is a bug.
+    Args:
+        problem: The error; its text is not looked at.
+        source: The source that was read.
+
+    Returns:
+        A Failure (exit 5) for memory and files that can't be read; an InternalError for any other.
     """
     if is_of_class(problem, frozenset({"OutOfMemoryException"})):
         return build_memory_failure()
@@ -70,10 +75,11 @@ def explain_error(problem: duckdb.Error, source: Source) -> Failure | InternalEr
 
 
 def explain_later_error(problem: Failure) -> Failure | InternalError:
-    """What to raise after the charge for what the look at the structure should have refused.
+    """Translate a Failure of the inspection that came up after the charge.
 
-    The files are not those any more that were looked at; or, where the spec is what is refused,
-    a check of ours has a hole.
+    Returns:
+        The Failure itself if it is one after the charge; a Failure (exit 5) if the files changed;
+        an InternalError if the spec is refused, which the inspection should have done.
     """
     if problem.exit_code is ExitCode.AFTER_CHARGE:
         return problem
@@ -83,7 +89,7 @@ def explain_later_error(problem: Failure) -> Failure | InternalError:
 
 @contextmanager
 def translate_after_charge(source: Source) -> Iterator[None]:
-    """What comes of reading after the charge: a Failure, an InternalError or an interruption."""
+    """Translate what reading raises after the charge into a Failure or InternalError."""
     import duckdb
 
     try:
@@ -140,7 +146,7 @@ class Stream:
             raise InternalError(type(problem).__name__) from None
 
     def watch(self, batches: Iterator[T]) -> Iterator[T]:
-        """The same batches."""
+        """Iterate over the same batches; remember what stops them."""
         try:
             yield from batches
         except GeneratorExit:

@@ -49,18 +49,21 @@ def open_session(
     threads: int | None = None,
     joined: int = 0,
 ) -> Iterator[DuckDBPyConnection]:
-    """A connection that may read the given files and nothing else, and can't be reconfigured.
+    """Open a connection that may read the given files only, and can't be reconfigured.
 
-    It has as many ``threads`` as there are cores, up to a limit, if nothing else is said.
+    Memory depends on the request, never on the data. What doesn't fit into it fails.
 
-    ``integers`` is how many aggregates the statement holds at once, ``joined`` how many joined
-    texts it computes of a record: memory for them, and ``room`` bytes, are added to the limit, so
-    that it depends on the request and never on the data.
-    What doesn't fit into memory fails: there is no scratch directory, so nothing of the data is
-    ever on a disk, where a killed process would leave it.
+    Args:
+        paths: Files that statements may read.
+        integers: Number of aggregates that the statement holds at once.
+        room: Further bytes of memory.
+        threads: Number of threads; None takes that of the cores, up to a limit.
+        joined: Number of joined texts that the statement computes for each record.
     """
     import duckdb
 
+    # There is no scratch directory: nothing of the data is ever on a disk, where a killed process
+    # would leave it.
     connection = duckdb.connect(":memory:")
     threads = threads or _count_threads()
     try:
@@ -114,7 +117,7 @@ def _list_settings(
 
 
 def get_memory_limit(connection: DuckDBPyConnection) -> int | None:
-    """The connection's limit in bytes, as precisely as it says; None if it doesn't."""
+    """Get the connection's limit in bytes, as precisely as it says; None if it doesn't."""
     ((text,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
@@ -158,13 +161,13 @@ def check_zones(inputs: Sequence[InputColumn]) -> None:
 
 
 def _choose_memory(integers: int, room: int) -> str:
-    """The usual limit and room for the aggregates that all threads may hold for a while."""
+    """Add up the usual limit and room for the aggregates that all threads may hold for a while."""
     room += integers * BYTES_AN_INTEGER
     return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
 
 
 def escape_path(path: str) -> str:
-    """The path, with the characters that DuckDB would take for a pattern made literal."""
+    """Escape the characters that DuckDB would take for a pattern."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 

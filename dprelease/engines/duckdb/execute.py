@@ -48,14 +48,14 @@ PARTIAL = "partial"  # the table of partial answers by keys
 
 
 class Answer(NamedTuple):
-    """How many records were read (None if answers differ), and the exact table."""
+    """Number of records read (None if answers differ), and the exact table."""
 
     records: int | None
     table: ExactTable
 
 
 def compute_exact_answer(request: AggregateRequest, reader: FieldReader) -> Answer:
-    """The exact answer; raises duckdb.Error."""
+    """Compute the exact answer of a request; raises duckdb.Error."""
     tallies = build_tallies(request)
     execution = Execution(request, reader, lambda sql, places: tallies.add(reader.run(sql), places))
     return Answer(execution.answer(), tallies.build_table())
@@ -68,7 +68,7 @@ def sample_units(
     cells: Cells,
     effort: int,
 ) -> Cells:
-    """The sample of each unit's rows in a part, in ``effort`` times more parts than at first.
+    """Sample each unit's rows in a part, in ``effort`` times more parts than at first.
 
     If the reader wants everything, rows of no cell account for those outside the sample.
     """
@@ -120,9 +120,13 @@ class Execution:
         self.counts: set[int] = set()  # of records, one for each statement
 
     def answer(self) -> int | None:
-        """Take everything that was asked; the number of records, None if answers differ.
+        """Take all answers of the request.
 
-        Raises duckdb.Error.
+        Returns:
+            The number of records; None if the statements found different ones.
+
+        Raises:
+            duckdb.Error: A statement failed.
         """
         places = find_distinct_places(self.request)
         self.take_sums()
@@ -148,7 +152,7 @@ class Execution:
         )
 
     def _is_quick(self) -> bool:
-        """Answer by keys first, if there is memory for them."""
+        """Try to answer by keys first; False if there is no memory for them."""
         import duckdb
 
         request = self.request
@@ -164,7 +168,7 @@ class Execution:
         return True
 
     def _aggregate_by_keys(self) -> Sql:
-        """Partial answers by the values of keys. Texts become keys when they have been gathered."""
+        """Aggregate by the values of keys; texts become keys once they are gathered."""
         request, reader = self.request, self.reader
         texts = find_group_columns(request)
         numbers = {name: TextNumbers() for name in reader.coded & texts}
@@ -195,7 +199,7 @@ class Execution:
     def _aggregate_by_numbers(
         self, numbers: Mapping[str, TextNumbers], texts: frozenset[str]
     ) -> Sql | None:
-        """Partial answers by numbers of texts; None where there are too many.
+        """Aggregate by numbers of texts; None if there are too many texts.
 
         They are kept in a table: what a number means is known when all records have been read.
         """
@@ -212,7 +216,7 @@ class Execution:
         return col(PARTIAL)
 
     def take_distinct(self, places: Sequence[int], count: Callable[[Cells, int], Sql]) -> None:
-        """Take what is ``made`` for numbers of distinct values.
+        """Take the answers to ``count`` for measures of distinct values.
 
         They don't add up over units, but over values.
         """
@@ -231,7 +235,7 @@ class Execution:
         return sum_measures(self.request, cells, [self.request.measures[place]])
 
     def _sample(self, places: Sequence[int]) -> Cells:
-        """The bounded sample in a table, those rows as one that are alike in what is counted."""
+        """Store the bounded sample in a table, rows that count alike as one."""
         rows = self.rows
         values = [rows.values[self.request.measures[place].column or ""] for place in places]
         values += rows.conditions.values()
@@ -256,14 +260,14 @@ class Execution:
     # --- their rows ------------------------------------------------------------------------------
 
     def _locate_rows(self, part: Part, *columns: str) -> Cells:
-        """The rows of a part, by the hash of these columns."""
+        """Locate the rows of a part, by the hash of these columns."""
         if self.cells is not None:
             return self.cells.filter(part.build_condition(*columns))
         rows = replace(self.rows, relation=self.rows.relation.only(part.build_condition(*columns)))
         return locate(self.request, rows, self.reader.everything)
 
     def _select_units(self, part: Part) -> Cells:
-        """The rows of a part's units."""
+        """Locate the rows of a part's units."""
         if self.cells is not None:
             return self.cells.filter(part.build_condition("u"))
         request, reader = self.request, self.reader
@@ -274,14 +278,14 @@ class Execution:
         return replace(cells, units=select_units(part, request, reader.fields))
 
     def _bound_cells(self, part: Part) -> Cells:
-        """The rows of a part, no more of each unit than its bound."""
+        """Locate the rows of a part, no more of each unit than its bound."""
         if self.request.bound is None:
             return self._locate_rows(part, *self._list_grouping())
         cells, effort = self._select_units(part), part.of // self.parts
         return sample_units(self.request, self.reader, self.packing, cells, effort)
 
     def _list_grouping(self) -> tuple[str, ...]:
-        """What rows are grouped by."""
+        """List the columns that rows are grouped by."""
         rows = self.rows
         points = () if self.request.points is None else (rows.quantities[self.request.points],)
         return (*rows.groups, *points, *rows.values.values())
@@ -302,7 +306,7 @@ class Execution:
         )
 
     def _probe(self) -> bool:
-        """Whether keys repeat, by the first records."""
+        """Tell if keys repeat, by the first records."""
         # whether the data can hold any number of distinct values of a key
         is_open = any(
             group.edges is None and group.type is not ColumnType.BOOLEAN

@@ -45,9 +45,12 @@ class FieldReader(Struct, frozen=True):
         numbers: Mapping[str, TextNumbers] = MappingProxyType({}),
         only: Columns = None,
     ) -> DuckDBPyConnection:
-        """The answer to a statement, which reads all columns or ``only`` some; raises duckdb.Error.
+        """Execute a statement; raises duckdb.Error.
 
-        Columns of ``numbers`` have these in place of texts.
+        Args:
+            sql: The statement.
+            numbers: Columns that come as these numbers in place of texts.
+            only: Columns that the statement reads; None for all.
         """
         self.renew(numbers, only)
         answer = self.connection.execute(str(sql))
@@ -55,7 +58,7 @@ class FieldReader(Struct, frozen=True):
         return answer
 
     def fetch_rows(self, sql: Sql, only: Columns = None) -> list[tuple[Any, ...]]:
-        """All rows of the answer."""
+        """Fetch all rows of the answer."""
         return self.run(sql, only=only).fetchall()
 
 
@@ -88,7 +91,7 @@ def read_stream(
 def measure_progress(
     connection: DuckDBPyConnection, paths: Sequence[str], share: ReadShare
 ) -> AbstractContextManager[None]:
-    """Meanwhile tell how far DuckDB is with files that it reads by itself, if anybody waits."""
+    """Measure how far DuckDB is with files that it reads by itself, if anybody waits."""
     if not share.is_wanted:
         return nullcontext()
     size = sum(get_size(path) for path in paths)

@@ -41,7 +41,7 @@ Labels = tuple[str, ...]
 
 
 def write_one_line(value: Sql) -> Sql:
-    """The private key of a text: see ``key_normalization``.
+    """Compute the private key of a text: see ``key_normalization``.
 
     Most texts are short and plain, which is quickly seen: bytes are written as text with an escape
     for each that isn't printable ASCII. The next quickest are those of simple characters.
@@ -59,12 +59,12 @@ def write_one_line(value: Sql) -> Sql:
 
 
 def compute_key(group: Group, value: Sql) -> Sql:
-    """The key of a typed value of the group's column that is not null, if it isn't binned."""
+    """Compute the key of a typed value that is not null, of a group without bins."""
     return write_one_line(value) if group.private and group.type is ColumnType.STRING else value
 
 
 def format_label(value: Any) -> str:
-    """The canonical text of a typed value that is not null.
+    """Write the canonical text of a typed value that is not null.
 
     Integers and dates as they are written, ``true`` and ``false``, a moment with six decimals of a
     second or none, a double as the shortest decimal that means it, without exponent.
@@ -89,7 +89,7 @@ def _write_plain(value: float) -> str:
 
 
 def find_null_key(group: Group) -> Sql | None:
-    """The key whose text is the null label, if there is one: nulls share its cell."""
+    """Find the key whose text is the null label, if any: nulls share its cell."""
     value = parse_value(group.null_label, group.type)
     if group.null_label is None or value is None or format_label(value) != group.null_label:
         return None
@@ -97,12 +97,12 @@ def find_null_key(group: Group) -> Sql | None:
 
 
 def build_constant(text: Sql, kind: ColumnType) -> Sql:
-    """The typed value of a canonical text of the spec."""
+    """Build the typed value of a canonical text of the spec."""
     return normalize_text(text) if kind is ColumnType.STRING else text.try_cast(SQL_TYPES[kind])
 
 
 def build_labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], Labels]:
-    """A function that gives the labels of a cell: of its number and its values of private keys.
+    """Build a function from a cell's number and its private keys to its labels.
 
     The number is row-major over the groups that are not private.
     """
@@ -144,7 +144,7 @@ def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
 
 
 def look_up(source: Sql, groups: Sequence[Group]) -> Sql:
-    """The rows beside what the tables of keys say of them."""
+    """Join the rows with the tables of keys."""
     for index, group in enumerate(groups):
         if group.edges is None and not group.private:
             match = col("v", f"keys{index}").equals(col(f"g{index}"))
@@ -170,7 +170,7 @@ def number_labels(groups: Sequence[Group], places: Sequence[int]) -> Sql:
 
 
 def find_label(index: int, group: Group) -> Sql:
-    """Position of the record's label in the group, or NULL."""
+    """Find the position of the record's label in the group, or NULL."""
     value = col(f"g{index}")
     if group.edges is not None:
         return value
@@ -202,5 +202,5 @@ def add_bin(query: Sql, index: int, group: Group, place: int) -> Sql:
 
 
 def _place(label: str | None, group: Group) -> Value:
-    """Position of the label that nulls, or undeclared values, take, or NULL."""
+    """Find the position of the label that nulls, or undeclared values, take, or NULL."""
     return NULL if label is None else group.labels.index(label)

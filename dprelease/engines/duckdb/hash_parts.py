@@ -41,11 +41,11 @@ class Part(Struct, frozen=True):
     of: int = 1
 
     def split(self) -> tuple[Part, Part]:
-        """Two parts that are this one together."""
+        """Split the part into two."""
         return Part(self.index, 2 * self.of), Part(self.index + self.of, 2 * self.of)
 
     def build_condition(self, *values: str | Sql) -> Sql | None:
-        """The condition that a row with these values is in the part; None if all are.
+        """Build the condition that a row is in the part; None if every row is.
 
         A text is the name of a column.
         """
@@ -60,10 +60,18 @@ class Part(Struct, frozen=True):
 def run_in_parts(
     run: Callable[[Part], T], first: int = 1, begin: Callable[[int], None] = lambda _readings: None
 ) -> Iterator[T]:
-    """Run everything, in as many parts as there must be for each to fit into memory.
+    """Run a function in as many parts as memory needs.
 
-    The number of them is ``first`` or a larger one. Gives what each part gave,
-    one after the other as it is run. ``begin`` is told before each how many are left.
+    Args:
+        run: Is called for each part; may raise OutOfMemoryException.
+        first: Number of parts to begin with.
+        begin: Is told before each part how many are left.
+
+    Yields:
+        What ``run`` returned for each part, as soon as it is there.
+
+    Raises:
+        duckdb.OutOfMemoryException: One of ``MOST_PARTS`` parts doesn't fit.
     """
     import duckdb
 
@@ -84,7 +92,7 @@ def run_in_parts(
 def select_unit_rows(
     part: Part, request: AggregateRequest, fields: Fields, build: Callable[[Fields], Rows]
 ) -> Rows:
-    """The rows of a part's units; if it can be, those of others are left out of the fields."""
+    """Select the rows of a part's units, by the unit's field where it can be read alone."""
     unit = read_unit(request, fields)
     if unit is not None:
         return build(replace(fields, relation=fields.relation.only(part.build_condition(unit))))
@@ -93,10 +101,12 @@ def select_unit_rows(
 
 
 def select_units(part: Part, request: AggregateRequest, fields: Fields) -> Sql | None:
-    """One row a record of a part with nothing but its unit; None if no other column is left out.
+    """Select one row for each record of a part, with its unit alone.
 
-    Records that don't pass a filter are no reason to hold their units in memory.
+    Returns:
+        The relation; None if there is a filter, or the unit is computed.
     """
+    # With a filter the rows are read as they are: records that don't pass are not held in memory.
     unit = None if request.where else read_unit(request, fields)
     if unit is None:
         return None
@@ -106,7 +116,7 @@ def select_units(part: Part, request: AggregateRequest, fields: Fields) -> Sql |
 def choose_part_count(
     request: AggregateRequest, reader: FieldReader, rows: Rows, packing: Packing | None
 ) -> int:
-    """In how many parts to begin, so that each is likely to fit.
+    """Choose in how many parts to begin, so that each is likely to fit.
 
     By the number of records, if it is known, and the bytes of memory.
     """

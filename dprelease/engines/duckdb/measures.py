@@ -24,7 +24,7 @@ CELL = col("cell")
 
 
 def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
-    """The measure over the rows of a cell."""
+    """Aggregate the measure over the rows of a cell."""
     where = None if measure.where is None else col(rows.conditions[measure.where])
     if measure.kind is MeasureKind.UNITS and cells is not None and cells.firsts:
         where = col(cells.firsts[measure.where])
@@ -47,7 +47,7 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
 
 
 def _apply_weight(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
-    """What a record adds: its weight, or that times its value; null where it has none of them."""
+    """Weight what a record adds: its weight, or that times its value; else null."""
     weight = col(rows.quantities[survey_weight])
     if measure.quantity is None:
         return weight
@@ -60,7 +60,7 @@ def _apply_weight(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
 
 
 def sum_request(request: AggregateRequest, cells: Cells, places: Sequence[int]) -> Sql:
-    """SQL of what is asked for and adds up over records: points, scores or measures."""
+    """Write SQL of what adds up over records: points, scores or measures."""
     if request.points is not None:
         return count_points(request, cells)
     if request.scores is not None:
@@ -69,7 +69,7 @@ def sum_request(request: AggregateRequest, cells: Cells, places: Sequence[int]) 
 
 
 def sum_measures(request: AggregateRequest, cells: Cells, measures: Sequence[Measure]) -> Sql:
-    """SQL of the measures: cell, records, one column each, private keys."""
+    """Write SQL of the measures: cell, records, one column each, private keys."""
     counted = [aggregate(measure, cells.rows, cells) for measure in measures]
     own = [CELL, *map(col, cells.keys)]
     columns = [CELL, _count_records(cells).alias("records"), *counted, *own[1:]]
@@ -77,7 +77,7 @@ def sum_measures(request: AggregateRequest, cells: Cells, measures: Sequence[Mea
 
 
 def count_points(request: AggregateRequest, cells: Cells) -> Sql:
-    """SQL of how often each grid integer occurs: cell, records, grid integer, how often, keys.
+    """Write SQL that counts each grid integer: cell, records, integer, count, keys.
 
     With survey weights it occurs with the sum of those above 0; a record of another has no place.
 
@@ -111,7 +111,7 @@ NARROW = 2**23
 
 
 def sum_scores(request: AggregateRequest, cells: Cells) -> Sql:
-    """SQL of the candidates' scores: cell, records, sum, number of the candidate, keys.
+    """Write SQL of the candidates' scores: cell, records, sum, number of the candidate, keys.
 
     Rows that are alike in what the score reads are gathered before each candidate has a go at them,
     and several of these stand abreast: adding up by candidate takes longer than the scores do.
@@ -140,7 +140,7 @@ def sum_scores(request: AggregateRequest, cells: Cells) -> Sql:
 
 
 def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
-    """Up to ``ABREAST`` of a cell's rows as one, each with ``_<place>`` after its columns.
+    """Pack up to ``ABREAST`` of a cell's rows into one, each with ``_<place>`` after its columns.
 
     ``rows_<place>`` is how many there are alike, null where there is none.
     """
@@ -162,7 +162,7 @@ def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
 
 
 def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
-    """The score that the row at ``place`` gives to a candidate."""
+    """Compile the score that the row at ``place`` gives to a candidate."""
     types = {column.name: column.type for column in request.inputs}
     node = parse_tree(candidates.score.text, {**types, "candidate": candidates.type})
     columns = {key: col(f"{column}_{place}") for key, column in cells.rows.values.items()}
@@ -186,7 +186,7 @@ def count_joined_at_once(request: AggregateRequest) -> int:
 
 
 def build_candidates_table(candidates: Candidates) -> str:
-    """The statement of the table of candidates: ``j`` and ``candidate``; wants the texts."""
+    """Write the statement that creates the table of candidates from their texts."""
     candidate = build_constant(col("t"), candidates.type)
     return (
         f"CREATE TEMP TABLE {CANDIDATES} AS "  # noqa: S608
@@ -196,7 +196,7 @@ def build_candidates_table(candidates: Candidates) -> str:
 
 
 def merge_alike_rows(request: AggregateRequest, cells: Cells, kept_columns: Sequence[str]) -> Sql:
-    """SQL of rows alike in their cell and the columns ``wanted``, as one row; column ``n``.
+    """Merge rows alike in their cell and ``kept_columns`` into one; ``n`` counts them.
 
     The columns are those of ``Cells``, so that they can be counted again.
     """
@@ -210,7 +210,7 @@ def merge_alike_rows(request: AggregateRequest, cells: Cells, kept_columns: Sequ
 
 
 def _number_cells(request: AggregateRequest, cells: Cells) -> Sql:
-    """The rows with the number of their cell; what is of no cell has nothing else."""
+    """Number the cells of rows; a row of no cell keeps no other value that groups."""
     source = cells.relation.layer(
         {"cell": call("COALESCE", compute_cell_number(request, cells), -1)}
     )
@@ -223,14 +223,14 @@ def _number_cells(request: AggregateRequest, cells: Cells) -> Sql:
 
 
 def _count_records(cells: Cells) -> Sql:
-    """How many records the rows stand for."""
+    """Count the records that the rows stand for."""
     if cells.weight is None:
         return COUNT_ALL
     return call("SUM", col(cells.weight)).cast("BIGINT")
 
 
 def group_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sql:
-    """The SQL of partial answers by the values of the keys: ``total`` records, and ``m0..``.
+    """Write SQL of partial answers by the values of keys: ``total``, ``m0..``.
 
     To look these up is faster than to look up each record, where values repeat. Records that don't
     pass the filter may be left out unless ``everything`` is wanted.
@@ -245,7 +245,7 @@ def group_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sq
 
 
 def finish_key_cells(request: AggregateRequest, partial: Sql) -> Sql:
-    """The SQL of the answer, from partial answers as a relation.
+    """Write SQL of the answer, from a relation of partial answers.
 
     Records that don't pass the filter are in cell -1.
     """
@@ -265,7 +265,7 @@ def finish_key_cells(request: AggregateRequest, partial: Sql) -> Sql:
 
 
 def probe(rows: Rows, size: int) -> Sql:
-    """SQL that counts the distinct keys among ``size`` of the records; there must be a key."""
+    """Write SQL that counts the distinct keys among ``size`` records; there must be a key."""
     keys = [col(key) for key in rows.groups]
     head = rows.relation.select([STAR], limit=size).subquery("s")
     return head.select(keys, keys).subquery("d").select([COUNT_ALL])

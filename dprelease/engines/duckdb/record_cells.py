@@ -44,39 +44,39 @@ class Cells(Struct, frozen=True):
 
     @property
     def counted_columns(self) -> tuple[str, ...]:
-        """The columns that are counted in cells."""
+        """Columns that are counted in cells."""
         rows = self.rows
         return (*rows.quantities.values(), *rows.conditions.values(), *rows.values.values())
 
     @property
     def place(self) -> tuple[str, ...]:
-        """The columns that tell the cells in which units are bounded, in canonical order."""
+        """Columns of the cells in which units are bounded, in canonical order."""
         return ("c", *self.leading)
 
     @property
     def content(self) -> tuple[str, ...]:
-        """All that is counted of a row, in canonical order: see ``request_content``."""
+        """Columns of all that is counted of a row, in canonical order: see ``request_content``."""
         later = tuple(key for key in self.keys if key not in self.leading)
         return (*self.place, *(("a",) if self.later else ()), *later, *self.counted_columns)
 
     def filter(self, condition: Sql | None) -> Cells:
-        """Only the rows for which the condition is true."""
+        """Keep only the rows for which the condition is true."""
         return replace(self, relation=self.relation.only(condition))
 
 
 def name_firsts(request: AggregateRequest) -> dict[Expression | None, str]:
-    """The column ``firsts`` of each condition under which units are counted."""
+    """Name the column ``firsts`` of each condition under which units are counted."""
     wheres = (measure.where for measure in request.measures if measure.kind is MeasureKind.UNITS)
     return {where: f"z{place}" for place, where in enumerate(dict.fromkeys(wheres))}
 
 
 def count_public_cells(request: AggregateRequest, start: int, end: int) -> int:
-    """Number of combinations of the public labels of some groups."""
+    """Count the combinations of the public labels of some groups."""
     return prod(len(group.labels) for group in request.groups[start:end] if not group.private)
 
 
 def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
-    """The rows with their cells; with ``everything`` also those that lie in none."""
+    """Locate the rows in cells; keep those in none only with ``everything``."""
     groups, content = request.groups, collect_content(request)
     places = range(len(groups))
     cell = number_labels(groups, places[: content.leading])
@@ -100,7 +100,7 @@ def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
 
 
 def compute_cell_number(request: AggregateRequest, cells: Cells) -> Sql:
-    """The number of the whole cell, NULL for rows of none."""
+    """Compute the number of the whole cell; NULL for rows in none."""
     if not cells.later:
         return col("c")
     later = count_public_cells(request, count_leading_groups(request), len(request.groups))

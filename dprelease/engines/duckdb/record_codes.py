@@ -57,7 +57,19 @@ WRAP = 1 << 64  # sums are compared in 64 bits
 def iter_batches(
     request: RecordRequest, share: ReadShare, laid_out: LaidOut = lay_out
 ) -> Iterator[Batch]:
-    """The codes of all records, or of those within the bound; raises Failure(AFTER_CHARGE)."""
+    """Iterate over the codes of all records, or those within the bound.
+
+    Args:
+        request: Source and columns.
+        share: Is told how much was read.
+        laid_out: Finds the table of the source.
+
+    Yields:
+        One int64 array for each column.
+
+    Raises:
+        Failure: Exit code 5 if files can't be read or changed, or memory runs out.
+    """
     with translate_after_charge(request.source):
         table = laid_out(request.source, request.inputs)
         with require_unchanged(table.paths):
@@ -73,7 +85,7 @@ def iter_batches(
 def read_fast(
     request: RecordRequest, table: Table, share: ReadShare = UNTOLD
 ) -> Generator[Batch, None, bool]:
-    """By a reader of DuckDB's own, if the format has one and it is right. Whether it is done.
+    """Iterate over codes by a reader of DuckDB's own; return False if it gives up.
 
     Such a reader reads twice. Cheap streams are read once in less time.
     """
@@ -103,7 +115,7 @@ def read_fast(
 def read_carefully(
     request: RecordRequest, table: Table, share: ReadShare = UNTOLD
 ) -> Iterator[Batch]:
-    """The codes of a stream of records, which are total: they are read once, batch by batch."""
+    """Iterate over codes by the careful reader; without a bound it reads once."""
     import pyarrow as pa
 
     stream, bounded = Stream(), request.bound is not None
@@ -152,7 +164,7 @@ def require_unchanged(paths: Sequence[str]) -> Iterator[None]:
 
 
 def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
-    """What changes with a file's content; raises OSError when one is gone."""
+    """Read marks that change with a file's content; raises OSError if one is gone."""
     return [
         (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         for status in map(os.stat, paths)
@@ -160,7 +172,7 @@ def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
 
 
 def _build_changed_failure() -> Exception:
-    """What to raise where two readings of the files did not see the same."""
+    """Build the failure for two readings that did not see the same."""
     return build_lost_failure("the files changed while they were read")
 
 
@@ -182,7 +194,7 @@ class AllCodes:
         self._sums = [int(total or 0) % WRAP for total in sums[: len(request.columns)]]
 
     def iter_batches(self) -> Iterator[Batch]:
-        """The codes; raises Failure at the end if they aren't those that were added up."""
+        """Iterate over codes; raises Failure at the end if their totals have changed."""
         self._share.begin(1)
         records, sums = 0, [0] * len(self._sums)
         for batch in iter_code_batches(self._connection, self._query):
@@ -206,7 +218,7 @@ class BoundedCodes:
         next(self._parts)
 
     def iter_batches(self) -> Iterator[Batch]:
-        """Their codes, part by part."""
+        """Iterate over the codes of the sample, part by part."""
         query = select_codes(self._request, col(BOUNDED))
         yield from iter_code_batches(self._reader.connection, query)
         for _ in self._parts:
@@ -234,7 +246,7 @@ class BoundedCodes:
 
 
 def fetch_codes(connection: DuckDBPyConnection, query: Sql) -> Batch:
-    """The codes that a query gives, all at once; raises duckdb.Error."""
+    """Fetch the codes of a query at once; raises duckdb.Error."""
     import numpy as np
 
     columns = connection.execute(str(query)).fetchnumpy()
@@ -242,7 +254,7 @@ def fetch_codes(connection: DuckDBPyConnection, query: Sql) -> Batch:
 
 
 def iter_code_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[Batch]:
-    """The codes that a query gives, as they come; raises Failure, or duckdb.Error at once."""
+    """Iterate over the codes of a query; raises Failure, or duckdb.Error at once."""
     import numpy as np
 
     for batch in _iter_arrow_batches(connection, query):
@@ -250,9 +262,10 @@ def iter_code_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[Ba
 
 
 def _iter_arrow_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[Any]:
-    """Arrow batches. An error within the stream has lost its class, and its text is never read."""
+    """Iterate over Arrow batches; raises Failure for errors within the stream."""
     import pyarrow as pa
 
+    # An error within the stream has lost its class, and its text is never read.
     try:
         yield from connection.sql(str(query)).to_arrow_reader(BATCH)
     except MemoryError:
@@ -265,7 +278,7 @@ def _iter_arrow_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[
 
 
 def encode_records(request: RecordRequest, fields: Fields) -> Rows:
-    """One row a record: the codes, as quantities on their grids, and the unit ``u`` if bounded."""
+    """Build rows of codes, one for each record, with the unit ``u`` if bounded."""
     aggregate = build_aggregate(request)
     rows = build_rows(aggregate, fields)
     columns: dict[str, Sql] = {}
@@ -287,7 +300,7 @@ def encode_records(request: RecordRequest, fields: Fields) -> Rows:
 
 
 def select_codes(request: RecordRequest, relation: Sql) -> Sql:
-    """The query of the codes, no wider than they have to be."""
+    """Write the query of the codes, in the narrowest types."""
     wide = [grid.magnitude >= INTEGER for grid in _list_grids(request)]
     columns = [
         col(f"x{index}").cast("BIGINT" if is_wide else "INTEGER").alias(f"x{index}")
@@ -297,14 +310,14 @@ def select_codes(request: RecordRequest, relation: Sql) -> Sql:
 
 
 def select_totals(request: RecordRequest, relation: Sql) -> Sql:
-    """The query of the number of records and of the sum of each code, which reads all of them."""
+    """Write the query of the number of records and of the sum of each code."""
     sums = [call("SUM", col(f"x{index}")) for index in range(len(request.columns))]
     units = [call("COUNT", col("u"))] if request.bound is not None else []
     return relation.select([COUNT_ALL, *sums, *units])
 
 
 def _list_grids(request: RecordRequest) -> Sequence[Grid]:
-    """The bounds of each code."""
+    """List the bounds of each code."""
     return [
         Grid(Fraction(1), NO_LABEL, len(column.labels) - 1)
         if isinstance(column, Group)

@@ -23,16 +23,24 @@ class Tallies(Protocol):
     """
 
     def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
-        """Fetch an answer whose counts are those of the measures at ``places``; its records."""
+        """Fetch an answer and add it up.
+
+        Args:
+            answer: An answer to a statement of ``measures``.
+            places: The measures that it has, among those of the request.
+
+        Returns:
+            The number of records of the answer.
+        """
         ...
 
     def build_table(self) -> ExactTable:
-        """Everything that was added."""
+        """Build the exact table of everything that was added."""
         ...
 
 
 def build_tallies(request: AggregateRequest) -> Tallies:
-    """What the answers to the request are added up in."""
+    """Choose what the answers to the request are added up in."""
     if request.points is not None:
         return KeyedPoints(request) if request.private else Points()
     return Counts(request)
@@ -71,7 +79,7 @@ class Counts:
         return records
 
     def _start(self, row: Row, end: int) -> int:
-        """Where the counts of a row are added; ``end`` is where those in the row end."""
+        """Find where the counts of a row are added; ``end`` is where those in the row end."""
         place = row[0]
         if self.labels is not None:
             labels = self.labels(row[0], row[end + self.scored :])
@@ -160,7 +168,7 @@ def _sort_points(
 
 
 def _pack_integers(column: Any) -> Sequence[int]:
-    """Eight bytes an integer, and plain integers when asked for one."""
+    """Pack integers into a compact array that returns Python ints."""
     integers = array("q")
     integers.frombytes(memoryview(column).cast("B"))
     return integers

@@ -33,11 +33,11 @@ class TextNumbers:
 
     @property
     def is_exceeded(self) -> bool:
-        """Whether there were too many texts."""
+        """True if there were too many texts."""
         return len(self._numbers) > MOST_TEXTS or self._characters > MOST_CHARACTERS
 
     def number_places(self, places: Any) -> Any:
-        """The numbers of a column of places in a dictionary; raises TooManyTextsError."""
+        """Number a column of places in a dictionary; raises TooManyTextsError."""
         import pyarrow as pa
 
         dictionary = places.dictionary
@@ -47,7 +47,7 @@ class TextNumbers:
         return self._of_dictionary.take(places.indices)
 
     def build_table(self, number: str, text: str) -> Any:
-        """A table of the texts that were met, with these names of its columns."""
+        """Build a table of the texts met, with these names of its columns."""
         import pyarrow as pa
 
         texts = pa.array(self._numbers, pa.string())
@@ -65,7 +65,7 @@ class TextNumbers:
 def number_texts(
     schema: Any, batches: Iterator[Any], numbers: Mapping[str, TextNumbers]
 ) -> tuple[Any, Iterator[Any]]:
-    """Schema and batches with the numbers of the texts in place of some columns."""
+    """Replace some columns of texts by their numbers."""
     import pyarrow as pa
 
     if not numbers:
@@ -85,7 +85,7 @@ def number_texts(
 
 
 def find_group_columns(request: AggregateRequest) -> frozenset[str]:
-    """The columns of texts in the file that nothing reads but groups of declared keys."""
+    """Find columns of texts that only groups of declared keys read."""
     content = collect_content(request)
     computed = (column.expression for column in request.inputs)
     expressions = (request.where, *content.conditions, *computed)

@@ -65,7 +65,7 @@ from dprelease.sources.shared.text_values import parse_number, parse_value
 def read_field_text(
     field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool = False
 ) -> Sql:
-    """The text of a field, or null if the field is missing or holds a declared null text.
+    """Read the text of a field; null if it is missing or holds a declared null text.
 
     A null text that has no value of the type anyway is compared only if ``exact`` is asked for.
     """
@@ -75,13 +75,13 @@ def read_field_text(
 
 
 def _strip_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool) -> Sql:
-    """The text of a field in which null texts are looked for."""
+    """Read the text of a field in which null texts are looked for."""
     value = call("TRIM", field, " \t") if dialect.strip else field
     return normalize_text(value) if exact or is_text(declared) else value
 
 
 def _replace_null_texts(value: Sql, dialect: Dialect, declared: InputColumn, exact: bool) -> Sql:
-    """The text, or null if it is one of those that mean null."""
+    """Replace texts that mean null by null."""
     nulls = [
         normalize(null)
         for null in dialect.null_values
@@ -95,12 +95,12 @@ def _replace_null_texts(value: Sql, dialect: Dialect, declared: InputColumn, exa
 
 
 def is_text(declared: InputColumn) -> bool:
-    """Whether a field of text is its own value."""
+    """Tell if a field of text is its own value."""
     return declared.opaque or declared.type is ColumnType.STRING
 
 
 def _is_meaningful(null: str, dialect: Dialect, declared: InputColumn) -> bool:
-    """Whether a null text could otherwise be read as a value: if not, it is null anyway."""
+    """Tell if a null text could otherwise be read as a value: if not, it is null anyway."""
     kind = declared.type
     if is_text(declared) or not is_default(declared, dialect):
         return True
@@ -110,13 +110,13 @@ def _is_meaningful(null: str, dialect: Dialect, declared: InputColumn) -> bool:
 
 
 def convert_typed_to_double(value: Sql) -> Sql:
-    """The DOUBLE of a typed number or boolean."""
+    """Convert a typed number or boolean to a DOUBLE."""
     number = value.cast("DOUBLE")
     return case_when(~call("ISNAN", number), number)
 
 
 def convert_typed_to_bigint(value: Sql, physical: str) -> Sql:
-    """The BIGINT that a number is exactly, or null."""
+    """Convert a number to the BIGINT that it is exactly; else null."""
     if physical in ("FLOAT", "DOUBLE"):
         return cast_double_to_integer(convert_typed_to_double(value))
     if physical == "VARCHAR" or physical.startswith("DECIMAL"):
@@ -125,7 +125,7 @@ def convert_typed_to_bigint(value: Sql, physical: str) -> Sql:
 
 
 def convert_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None = None) -> Sql:
-    """The declared typed value of a Parquet column of the given DuckDB type."""
+    """Convert a value of the given DuckDB type to the declared type."""
     if physical == "TIMESTAMPTZ":
         return read_wall_clock(value, zone).cast(SQL_TYPES[kind])
     if kind is ColumnType.INTEGER:
@@ -144,7 +144,7 @@ def convert_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None 
 
 
 def convert_opaque(value: Sql, physical: str) -> Sql:
-    """What stands for the text of a value in comparisons.
+    """Convert an opaque value for comparisons.
 
     It is the value itself where equal values have equal texts. 0.0 and -0.0 are equal and have
     not, and a NaN can have a sign.
@@ -155,14 +155,14 @@ def convert_opaque(value: Sql, physical: str) -> Sql:
 
 
 def unify_zeros(value: Sql, kind: ColumnType) -> Sql:
-    """The typed value, in which 0.0 and -0.0 are one and the same."""
+    """Replace -0.0 by 0.0."""
     if kind not in (ColumnType.FLOAT, ColumnType.DECIMAL):
         return value
     return case([(value.equals(0.0), 0.0)], value)
 
 
 def format_unit(column: InputColumn, physical: str | None) -> Sql:
-    """The text of column ``u``, the unit's; ``physical`` is the DuckDB type of an opaque one.
+    """Write the text of the unit in column ``u``; ``physical`` is the DuckDB type of an opaque one.
 
     Opaque bytes as hexadecimal digits; other opaque values as DuckDB writes them.
     """
@@ -179,7 +179,7 @@ def format_unit(column: InputColumn, physical: str | None) -> Sql:
 
 
 def format_bits(value: Sql) -> Sql:
-    """The text of a number as a DOUBLE."""
+    """Write the bits of a number as a DOUBLE."""
     return value.cast("DOUBLE").cast("BIT").cast("VARCHAR")
 
 
@@ -196,7 +196,7 @@ class Rows(Struct, frozen=True):
 
 
 def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
-    """The rows of the request over a table of fields."""
+    """Build the rows of the request over a table of fields."""
     places = {column.name: place for place, column in enumerate(request.inputs)}
     types = {column.name: column.type for column in request.inputs}
     inside = {key: col(f"v{place}") for key, place in places.items()}
@@ -250,7 +250,7 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
 
 
 def _compute_private_key(group: Group, place: int) -> Sql:
-    """The key of the typed value; a null has the key that is the null label, if one is.
+    """Compute the key of the typed value; a null has the null label's key, if any.
 
     A function of the record alone, whatever else is in the table: see ``key_normalization``.
     """
@@ -260,7 +260,7 @@ def _compute_private_key(group: Group, place: int) -> Sql:
 
 
 def compute_field_state(column: Column, place: int) -> Sql:
-    """The state of a record in a column, as ``STATES`` has it."""
+    """Compute the state of a record in a column, one of ``STATES``."""
     kind = SQL_TYPES[column.type]
     value = number = col(f"v{place}")
     if column.type in NUMERIC_TYPES:
@@ -283,7 +283,7 @@ def compute_field_state(column: Column, place: int) -> Sql:
 
 
 def read_unit(request: AggregateRequest, fields: Fields) -> Sql | None:
-    """The unit of a record by its field alone, the same as ``u``; None if it is computed."""
+    """Read the unit by its field alone, the same as ``u``; None if it is computed."""
     if request.bound is None:
         raise ValueError("units are bounded")
     unit = request.bound.column
@@ -298,7 +298,7 @@ def read_unit(request: AggregateRequest, fields: Fields) -> Sql | None:
 
 
 def _read_raw(declared: InputColumn, fields: Fields) -> Sql:
-    """The raw value of a column: of a file of text the text that it means, or null."""
+    """Read the raw value of a column: its text in a file of text, or null."""
     column = fields.columns[declared.name]
     if declared.name in fields.as_they_stand:
         return column
@@ -308,7 +308,7 @@ def _read_raw(declared: InputColumn, fields: Fields) -> Sql:
 
 
 def read_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
-    """The text of a field, or the value of a column with a type; null if the field is missing."""
+    """Read a field: its text, or the value of a typed column; null if it is missing."""
     physical = fields.types.get(declared.name)
     if physical is None:
         return read_field_text(field, fields.dialect, declared, exact=True)
@@ -321,7 +321,7 @@ def read_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
 
 
 def _has_number(declared: InputColumn) -> bool:
-    """Whether a number is read of a raw value."""
+    """Tell if a number is read of a raw value."""
     numeric = declared.type in NUMERIC_TYPES and declared.type is not ColumnType.BOOLEAN
     return numeric and not declared.opaque
 
@@ -331,7 +331,7 @@ def _number(raw: Sql, physical: str | None) -> Sql:
 
 
 def _convert_value(declared: InputColumn, raw: Sql, number: Sql, physical: str | None) -> Sql:
-    """The typed value of a raw one that has this number, if it has any."""
+    """Convert a raw value to its typed value; ``number`` is its number, if any."""
     if declared.opaque:
         return convert_opaque(raw, physical or "VARCHAR")
     if physical is not None:

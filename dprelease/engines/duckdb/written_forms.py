@@ -20,12 +20,12 @@ _ONE_DIGIT = r"([- ])([0-9])\b"  # of a month, day or hour
 
 
 def is_default(declared: InputColumn, dialect: Dialect) -> bool:
-    """Whether texts of the column are in the default form, if they mean anything."""
+    """Tell if texts of the column are in the default form."""
     return not (_has_format(declared) or _has_marks(declared, dialect))
 
 
 def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> Sql:
-    """The text as the default form writes it, or null."""
+    """Rewrite a text in the default form; null if it is not as declared."""
     if _has_format(declared):
         pattern = parse_date_format((declared.format or "").strip(BLANKS))
         regex = f"^{_SPACES}{pattern.regex}{_SPACES}$"
@@ -45,17 +45,17 @@ def write_default_form(value: Sql, declared: InputColumn, dialect: Dialect) -> S
 
 
 def has_moments(declared: InputColumn) -> bool:
-    """Whether the texts of the column have a zone."""
+    """Tell if the texts of the column have a zone."""
     return _has_format(declared) and parse_date_format(declared.format or "").zoned
 
 
 def parse_moment(value: Sql) -> Sql:
-    """The TIMESTAMPTZ of a text in ISO form with an offset."""
+    """Parse a text in ISO form with an offset to a TIMESTAMPTZ."""
     return value.try_cast("TIMESTAMPTZ")
 
 
 def read_wall_clock(moment: Sql, zone: str | None) -> Sql:
-    """The TIMESTAMP that clocks of a zone, or of UTC, show at a TIMESTAMPTZ.
+    """Convert a TIMESTAMPTZ to the TIMESTAMP on clocks of a zone, or of UTC.
 
     It is null where that, or what UTC shows, is outside of the years 1 to 9999. The zone of the
     machine has no say.
@@ -82,7 +82,7 @@ def _has_marks(declared: InputColumn, dialect: Dialect) -> bool:
 
 
 def _number_shape(dialect: Dialect) -> str:
-    """A regular expression of the numbers that are written with these marks."""
+    """Build a regular expression of numbers written with these marks."""
     whole, mark = "[0-9]+", f"[{dialect.decimal}]"
     if dialect.thousands:
         whole = f"([0-9]+|[0-9]{{1,3}}([{dialect.thousands}][0-9]{{3}})+)"

@@ -1,4 +1,4 @@
-"""Splits of a table: how its files are dealt to tasks."""
+"""Splits of a table: how its files are assigned to tasks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WANTED = 64  # splits of a table that is neither small nor large
 
 
 def plan_splits(table: Table, finer: int = 1) -> tuple[tuple[Split, ...], int]:
-    """The splits, and the bytes of them all; ``finer`` says by how much they are smaller.
+    """Plan splits ``finer`` times smaller than usual; return them and their bytes.
 
     Raises OSError.
     """

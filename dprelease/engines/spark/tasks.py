@@ -61,7 +61,7 @@ LARGEST = 1 << 30  # bytes of rows that a task holds; with more there must be mo
 
 
 class Work(Struct, frozen=True):
-    """What every task of a request knows.
+    """State that every task of a request is given.
 
     ``buckets`` is how many there are to deal rows to. ``list_versions`` are those of the driver:
     with others a unit's rows could have other hashes, and be dealt to two tasks.
@@ -85,23 +85,23 @@ class Work(Struct, frozen=True):
 
 
 def read(work: Work, place: int) -> Iterator[Message]:
-    """Of one split: its rows that lie in cells if units are bounded, else its answers."""
+    """Read a split: send its rows in cells if units are bounded, else its answers."""
     report = Told("read", (place,), bucket=place % work.buckets)
     return report.around(work, lambda: _read(work, work.splits[place]))
 
 
 def bound(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
-    """The answers over all rows of the units in these buckets, no more of each than its bound."""
+    """Bound the units in these buckets, and send the answers over their rows."""
     return _pass_on(work, "bound", messages, lambda bodies: _bound(work, bodies[ROWS]))
 
 
 def merge(work: Work, messages: Iterable[Message]) -> Iterator[Message]:
-    """The answers of these buckets, added up, or counted where values are distinct."""
+    """Add up the answers of these buckets, or count distinct values."""
     return _pass_on(work, "merge", messages, lambda bodies: _merge(work, bodies))
 
 
 class Told(Struct):
-    """What a task says when it is done: its stage, the splits or buckets it did, what it moved."""
+    """Report of a task: its stage, the splits or buckets it did, and what it moved."""
 
     stage: str
     places: tuple[int, ...] = ()
@@ -110,7 +110,7 @@ class Told(Struct):
     bucket: int = 0
 
     def around(self, work: Work, make: Callable[[], Iterable[Message]]) -> Iterator[Message]:
-        """The messages that are made, and at last that they were, or a code that says why not."""
+        """Send the messages of ``make``, then a report, or a code if it failed."""
         try:
             work.check_versions()
             with translate_after_charge(work.request.source):
@@ -135,7 +135,7 @@ Bodies = dict[int, list[bytes]]
 def _pass_on(
     work: Work, stage: str, messages: Iterable[Message], make: Callable[[Bodies], Iterable[Message]]
 ) -> Iterator[Message]:
-    """What is made of all messages, and those that tell what was done before."""
+    """Send what is made of all messages, and pass earlier reports on."""
     bodies: Bodies = {}
     buckets: set[int] = set()
     size = received = 0
@@ -181,7 +181,7 @@ def _bound(work: Work, bodies: Sequence[bytes]) -> Iterator[Message]:
 def _iter_answers(
     work: Work, reader: FieldReader, cells: Callable[[Rows], Cells] | None = None
 ) -> Iterator[Message]:
-    """What is asked for of these records: sums, and rows that are alike in cell and value."""
+    """Answer over these records: sums, and rows alike in cell and value."""
     request = work.request
     others = find_distinct_places(request)
     messages: list[Message] = []
@@ -231,7 +231,7 @@ def _add_up(answer: Answer, part: Part) -> Sql:
 
 
 def _count_distinct(request: AggregateRequest, cells: Cells, place: int, part: Part) -> Sql:
-    """SQL of the number of distinct values among rows that are alike in cell and value."""
+    """Write SQL of the number of distinct values among rows that are alike in cell and value."""
     measure = request.measures[place]
     cells = replace(cells, rows=_drop_unmeasured(measure, cells.rows))
     cells = cells.filter(part.build_condition(*cells.rows.values.values()))
@@ -240,14 +240,14 @@ def _count_distinct(request: AggregateRequest, cells: Cells, place: int, part: P
 
 
 def _drop_unmeasured(measure: Measure, rows: Rows) -> Rows:
-    """The rows with nothing but what a number of distinct values is counted of."""
+    """Drop what a number of distinct values is not counted of."""
     values = {name: key for name, key in rows.values.items() if name == measure.column}
     conditions = {where: key for where, key in rows.conditions.items() if where == measure.where}
     return replace(rows, quantities={}, values=values, conditions=conditions)
 
 
 def _wrap_cells(request: AggregateRequest, rows: Rows) -> Cells:
-    """Rows that were located in another task."""
+    """Describe rows that were located in another task."""
     return replace(locate(request, rows, everything=False), relation=col(RECORDS))
 
 
@@ -263,7 +263,7 @@ def _receive_rows(work: Work, bodies: Sequence[bytes]) -> RecordStream:
 
 @contextmanager
 def _open_reader(work: Work, records: RecordStream) -> Iterator[FieldReader]:
-    """The records in a DuckDB of one thread: a task has one core."""
+    """Open the records in a DuckDB of one thread: a task has one core."""
     stream = Stream()
     integers, joined = count_held_integers(work.request), count_joined_at_once(work.request)
     with open_session((), integers, threads=1, joined=joined) as connection, stream.raise_cause():
@@ -271,7 +271,7 @@ def _open_reader(work: Work, records: RecordStream) -> Iterator[FieldReader]:
 
 
 def _iter_batches(reader: FieldReader, query: Sql) -> Iterator[Any]:
-    """The rows of a query as Arrow tables."""
+    """Iterate over the rows of a query as Arrow tables."""
     import pyarrow as pa
 
     reader.renew({}, None)
@@ -281,5 +281,5 @@ def _iter_batches(reader: FieldReader, query: Sql) -> Iterator[Any]:
 
 
 def _compute_bucket(work: Work, columns: Sequence[str]) -> Sql:
-    """The bucket of a row: all that are alike in these columns are in one."""
+    """Compute the bucket of a row: rows alike in these columns share one."""
     return (call("HASH", *map(col, columns)) % work.buckets).cast("BIGINT").alias(BUCKET)

@@ -13,7 +13,7 @@ PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy", "isal")
 
 @cache
 def list_versions() -> dict[str, str]:
-    """The versions of Python and of the packages that read and count; "" if one is not there."""
+    """List the versions of Python and of packages that read and count; "" if missing."""
     own = {
         name: next((package.version for package in distributions(name=name)), "")
         for name in PACKAGES
@@ -23,7 +23,8 @@ def list_versions() -> dict[str, str]:
 
 @cache
 def compute_text_hash() -> int:
-    """A number by which rows are dealt to tasks: it must be the same everywhere."""
+    """Compute a hash of constants, which must be the same on all machines."""
+    # Rows are assigned to tasks by this function of DuckDB.
     with open_session((), threads=1) as connection:
         ((number,),) = connection.execute("SELECT HASH('dprelease', 1, NULL)").fetchall()
     return int(number)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def probe(paths: Sequence[str], number: int) -> list[Message]:
-    """What an executor has, and whether it can open the files."""
+    """Report the versions of an executor, and if it can open the files."""
     try:
         for path in paths:
             with open_binary(path) as stream:
@@ -41,7 +41,7 @@ def probe(paths: Sequence[str], number: int) -> list[Message]:
 def run_first_task(
     task: Callable[[int], Iterable[Message]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """What a first task gives for the numbers that it is handed."""
+    """Run a first task on the numbers that it is given."""
     numbers = (number for batch in batches for number in batch.column(0).to_pylist())
     return _guard_messages(message for number in numbers for message in task(number))
 
@@ -49,7 +49,7 @@ def run_first_task(
 def run_later_task(
     task: Callable[[Iterable[Message]], Iterator[Message]], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """What a later task gives for the messages that it is handed."""
+    """Run a later task on the messages that it is given."""
     messages = (
         Message(*row)
         for batch in batches
@@ -59,7 +59,7 @@ def run_later_task(
 
 
 def _guard_messages(messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
-    """One message a batch, as they are large; at last a code, if anything was raised.
+    """Write one batch for each message; at last a code, if anything was raised.
 
     What a worker raises or warns of, and what Python's last resorts print, goes to logs, with its
     text and that of all exceptions before it. So nothing is, an interruption included.
@@ -96,7 +96,7 @@ def _spare_imports() -> None:
 
 
 def to_batch(message: Message) -> pa.RecordBatch:
-    """A message as Spark moves it."""
+    """Write a message as the batch that Spark moves."""
     import pyarrow as pa
 
     types = (pa.int64(), pa.int32(), pa.binary())

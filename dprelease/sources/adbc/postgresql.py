@@ -128,7 +128,7 @@ def _read_encoding(cursor: Any) -> str:
 def _read_type(
     cursor: Any, database: Database, name: str, names: frozenset[str]
 ) -> tuple[str, bool]:
-    """The type of a column, and whether it is one of texts; raises Failure(DATA)."""
+    """Read the type of a column, and if it is one of texts; raises Failure(DATA)."""
     from pyarrow import types
 
     try:
@@ -143,7 +143,7 @@ def _read_type(
 
 
 def _read_names(cursor: Any, database: Database) -> frozenset[str]:
-    """The names of the table's columns.
+    """Read the names of the table's columns.
 
     The server takes ``t."count"`` for ``count(t)`` where there is no such column, and so each
     function of a record: one that adds up would make one record of all.

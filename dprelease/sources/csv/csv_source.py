@@ -70,7 +70,7 @@ class CsvTable(Struct, frozen=True):
         return [(path, (size,) if self._is_read_whole(path) else size) for path, size in sizes]
 
     def _is_read_whole(self, path: str) -> bool:
-        """Whether a file is read from its beginning: which lines are a record is known then."""
+        """True if a file is read from its beginning: only so are its records known."""
         return bool(find_packing(path)) or self.dialect.max_lines > 1
 
 

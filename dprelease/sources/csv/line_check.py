@@ -67,7 +67,7 @@ class LineScan(threading.Thread):
         self._stopped = True
 
     def is_confirming(self, records: int) -> bool:
-        """Whether a reader that raised nothing and found this many records is right."""
+        """Tell if a reader that raised nothing and found this many records is right."""
         return self._records == records
 
     def run(self) -> None:

@@ -117,7 +117,7 @@ _SAME = {
 
 
 def _is_plain(file: Any, name: str, kind: str) -> bool:
-    """Whether DuckDB finds the column by its name, and makes the same of every value.
+    """Tell if DuckDB finds the column by its name, and makes the same of every value.
 
     It doesn't tell upper from lower case in names.
     """
@@ -131,7 +131,7 @@ def _is_plain(file: Any, name: str, kind: str) -> bool:
 
 
 def open_file(path: str, coded: Sequence[str] = ()) -> Any:
-    """A pyarrow ParquetFile; raises OSError or a pyarrow error."""
+    """Open a pyarrow ParquetFile; raises OSError or a pyarrow error."""
     import pyarrow.parquet as pq
 
     # Moments of INT96 wrap around in nanoseconds within three centuries; in microseconds, beyond
@@ -177,7 +177,7 @@ class _Chunk(NamedTuple):
 
 
 def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
-    """What the footer says of a column in each row group; raises Failure(DATA)."""
+    """Read what the footer says of a column in each row group; raises Failure(DATA)."""
     from pyarrow import types
 
     leaf, chunks = _find_leaf(file, name), []
@@ -199,7 +199,7 @@ def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
 
 
 def _find_leaf(file: Any, name: str) -> int | None:
-    """The place of a column that isn't nested among all columns of values."""
+    """Find the place of a column that isn't nested among all columns of values."""
     leaves = (file.schema.column(place) for place in range(file.metadata.num_columns))
     places = (place for place, leaf in enumerate(leaves) if leaf.path == name == leaf.name)
     return next(places, None)
@@ -212,6 +212,6 @@ def _get_type(file: Any, column: InputColumn, pattern: str) -> Any:
 
 
 def _is_enum(file: Any, name: str) -> bool:
-    """Whether the column is annotated as an enumeration: bytes that are a text."""
+    """Tell if the column is annotated as an enumeration: bytes that are a text."""
     leaf = _find_leaf(file, name)
     return leaf is not None and file.schema.column(leaf).logical_type.type == "ENUM"

@@ -52,7 +52,7 @@ class ParquetTable(Struct, frozen=True):
         return ByDuckDB(self.layout) if self.layout.plain else None
 
     def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
-        """The row groups, by the bytes of the columns that are read, before compression."""
+        """List row groups by the bytes of the columns that are read, before compression."""
         return list(zip(self.layout.paths, self.layout.row_groups, strict=True))
 
 
@@ -73,7 +73,7 @@ class ByDuckDB(Struct, frozen=True):
 
     @property
     def fields(self) -> Fields:
-        """The columns by their names, of which no file has two that differ in case only."""
+        """SQL of the columns by name; no file has two names that differ in case only."""
         types = self.layout.list_duckdb_types()
         # otherwise a folder named f1=x would take the place of a column
         relation = call("read_parquet", self._files, option("hive_partitioning", False))
@@ -100,7 +100,7 @@ class ByDuckDB(Struct, frozen=True):
         return array(map(escape_path, self.layout.paths))
 
     def _count_right_chunks(self) -> Sql:
-        """How many column chunks this reader is right for."""
+        """Count the column chunks that this reader reads right."""
         of_column = is_in(col("path_in_schema"), map(literal, self.layout.types))
         encoded = call("REGEXP_FULL_MATCH", col("encodings"), f"(({_ENCODINGS})(, )?)*")
         looked_at = ~col("stats_null_count").same(col("num_values")) | col("num_values").equals(0)

@@ -27,11 +27,11 @@ class ColumnLayout(Struct, frozen=True):
     fields: Mapping[str, str]
 
     def list_duckdb_types(self) -> dict[str, str]:
-        """The DuckDB type of each column of the files; the others are texts."""
+        """List the DuckDB type of each column of the files; the others are texts."""
         return {name: name_duckdb_type(kind) for name, kind in self.types.items()}
 
     def select_columns(self, names: frozenset[str]) -> Self:
-        """The layout of no other columns."""
+        """Return the layout of these columns only."""
         return replace(
             self,
             types={name: kind for name, kind in self.types.items() if name in names},
@@ -41,11 +41,11 @@ class ColumnLayout(Struct, frozen=True):
         )  # fmt: skip
 
     def list_places(self) -> dict[str, str]:
-        """The names in batches of the columns that come as places in dictionaries."""
+        """List the names in batches of columns that come as places in dictionaries."""
         return {name: self.fields[name] for name in (*self.coded, *self.partitions)}
 
     def build_schema(self) -> Any:
-        """The schema of the batches; where no column is wanted, it has one of nulls."""
+        """Build the schema of the batches; without a wanted column it has one of nulls."""
         import pyarrow as pa
 
         coded = {name: pa.dictionary(pa.int32(), self.types[name]) for name in self.types}
@@ -55,7 +55,7 @@ class ColumnLayout(Struct, frozen=True):
         return pa.schema(fields or [("f0", pa.null())])
 
     def build_batch(self, stored: Any, path: str, schema: Any) -> Any:
-        """The batch of that schema with the records of one of a file."""
+        """Build a batch of that schema with the records of a file's batch."""
         import pyarrow as pa
 
         columns = [
@@ -67,5 +67,5 @@ class ColumnLayout(Struct, frozen=True):
 
 
 def name_fields(*names: str) -> dict[str, str]:
-    """The names of columns in batches: a name of the data is no SQL."""
+    """Name columns in batches: a name of the data must not become SQL."""
     return {name: f"f{place}" for place, name in enumerate(names)}

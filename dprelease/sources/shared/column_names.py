@@ -8,13 +8,13 @@ from dprelease.expressions.normal_form import normalize
 
 
 def find_places(names: Sequence[str | None], target: str) -> list[int]:
-    """The places of the columns with this name, however its accents are encoded."""
+    """Find the columns with this name, however its accents are encoded."""
     target = normalize(target)
     return [place for place, name in enumerate(names) if name and normalize(name) == target]
 
 
 def suggest_name(names: Iterable[str | None], target: str, usual: str) -> str:
-    """The usual hint, or that a column is there whose name is almost the wanted one."""
+    """Suggest a column whose name is almost the wanted one; else the usual hint."""
     if any(name and _fold(name) == _fold(target) for name in names):
         return (
             "a column there differs only in blanks, in upper and lower case or in how accents are "
@@ -24,5 +24,5 @@ def suggest_name(names: Iterable[str | None], target: str, usual: str) -> str:
 
 
 def _fold(name: str) -> str:
-    """The name without what is hard to see."""
+    """Remove what is hard to see from a name."""
     return "".join(normalize(name).casefold().split()).strip("\ufeff")

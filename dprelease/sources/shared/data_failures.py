@@ -16,7 +16,7 @@ Share = Callable[[float], None]
 
 
 def build_data_failure(code: str, message: str, hint: str, key: str = "data.path") -> Failure:
-    """The data has not the declared shape; found before anything was charged."""
+    """Report data of another shape than declared, before anything was charged."""
     return Failure(ExitCode.DATA, Complaint(code, message, hint, key=key))
 
 
@@ -27,7 +27,7 @@ def build_lost_failure(message: str = "the data could not be read to its end") -
 
 
 def build_unended_failure() -> Failure:
-    """A packed file turned out after the charge to have a last line without an end."""
+    """Report a compressed file whose last line has no end, after the charge."""
     hint = (
         "end it with a line feed, compress it again, and run the same spec again: it costs "
         "nothing more"
@@ -37,7 +37,7 @@ def build_unended_failure() -> Failure:
 
 
 def build_cluster_failure() -> Failure:
-    """The cluster did not come to its end after the charge; a retry is free."""
+    """Report a cluster that failed after the charge; a retry is free."""
     hint = "check that its master and workers run, then run the same spec again: it costs nothing"
     message = "the cluster failed before all data was read"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E511", message, hint, key="data.engine"))
@@ -52,12 +52,12 @@ def build_memory_failure(setting: str = "DPRELEASE_MEMORY") -> Failure:
 
 
 def list_read_columns(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
-    """The inputs that come from the file."""
+    """List the inputs that come from the file."""
     return tuple(column for column in inputs if column.expression is None)
 
 
 def list_derived_columns(inputs: Sequence[InputColumn]) -> tuple[InputColumn, ...]:
-    """The inputs that are computed, each after those it reads."""
+    """List the inputs that are computed, each after those it reads."""
     waiting = {column.name: column for column in inputs if column.expression is not None}
     ordered: list[InputColumn] = []
     while waiting:

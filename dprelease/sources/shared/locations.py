@@ -24,12 +24,12 @@ def open_binary(path: str) -> BinaryIO:
 
 
 def find_packing(path: str) -> str:
-    """How a file is packed, by the last part of its name; nothing if it is not."""
+    """Find how a file is compressed, by the last part of its name; "" if it is not."""
     return detect_packing(split_options(path)[0])
 
 
 def strip_packing_suffix(path: str) -> str:
-    """What two files have alike of which one may be the other, packed."""
+    """Strip the suffix of compression, in which two names of one content differ."""
     place, options = split_options(path)
     return strip_packing(place) + options
 
@@ -50,7 +50,7 @@ def get_size(path: str) -> int:
 
 
 def list_uris(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
-    """The files at a URI, sorted: the file itself, the folder's with a suffix, or a glob's.
+    """List the files at a URI: the file itself, the folder's with a suffix, or a glob's.
 
     Only the last part of a URI may be a glob. Raises OSError where the place can't be reached.
     """
@@ -77,15 +77,15 @@ def list_uris(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file or folder inside of a folder of data is no part of it, by its name.
+    """Tell by its name if a file or folder is not part of a folder of data.
 
-    So are files that a writer has not finished, and its notes: ``_temporary``, ``_SUCCESS``.
+    Such are files that a writer has not finished, and its notes: ``_temporary``, ``_SUCCESS``.
     """
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _list_inside(folder: str, options: str, *, below: bool) -> list[tuple[str, str]]:
-    """The files of a folder, or of all folders below too, each with its name in it, sorted.
+    """List the files of a folder, or of those below too, each with its name in it.
 
     A name is quoted in its URI: one with ``%41`` in it would else be another file's.
     """
@@ -99,7 +99,7 @@ def _list_inside(folder: str, options: str, *, below: bool) -> list[tuple[str, s
 
 
 def _open_system(uri: str) -> tuple[Any, str]:
-    """The file system of a URI, and the path in it; raises OSError for one that is not known."""
+    """Open the file system of a URI; return it and the path in it. Raises OSError."""
     import pyarrow as pa
     from pyarrow import fs
 

@@ -103,7 +103,7 @@ def _list_pairs(path: str, pattern: str) -> list[tuple[str, str | None]]:
 
 
 def _normalize_slashes(path: str) -> str:
-    """The path, of a URI without its options and as its file system has it, parts by slashes."""
+    """Decode a path, without the options of a URI, with slashes between its parts."""
     return unquote(split_options(path)[0]) if is_uri(path) else path.replace(os.sep, "/")
 
 
@@ -112,5 +112,5 @@ def _parse_text(value: str) -> str | None:
 
 
 def _decode_bytes(text: str) -> str:
-    """The text with its bytes decoded, those of the system's name of a folder too."""
+    """Decode the bytes of a text, those of the system's name of a folder too."""
     return unquote_to_bytes(os.fsencode(text)).decode("utf-8", "replace")

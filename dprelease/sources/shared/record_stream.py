@@ -51,5 +51,5 @@ class RecordStream(Struct, frozen=True):
     close: Callable[[], None] = lambda: None
 
     def open_batches(self, share: ReadShare, only: Columns = None) -> tuple[Any, Iterator[Any]]:
-        """A schema and the record batches of one reading."""
+        """Open the schema and the record batches of one reading."""
         return self.opened(share.build_counter(self.size), only)

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 class Content(Struct, frozen=True):
-    """What a request reads of a row; the canonical order of rows is by these, one after the other.
+    """Content of a row that a request reads; rows have a canonical order by these in turn.
 
     1. the row-major number of the cell among the public ones of the leading groups,
     2. the private keys of leading groups, at these places among the groups,

@@ -60,7 +60,7 @@ class SheetTable(Struct, frozen=True):
         )
 
     def fast(self) -> None:
-        """One reader reads all sheets."""
+        """Return None: one reader reads all sheets."""
 
     def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
         """See ``Table``; each file is one part."""
@@ -110,7 +110,7 @@ def _place(path: str, source: Source, names: Sequence[str]) -> Place:
 
 
 def _read_header(parts: Parts, sheet: Sheet) -> Row:
-    """The first row with a value: read for the places of its texts, then with these texts."""
+    """Read the first row with a value: for the places of its texts, then with them."""
     from dprelease.sources.xlsx.workbook import Cells, iter_rows, read_shared_texts
 
     cells = Cells(sheet, None)
@@ -151,7 +151,7 @@ def _find_column(header: Row, name: str, pattern: str) -> int:
 def _open(
     places: Sequence[Place], names: Sequence[str], count: Callable[[int], None], only: Columns
 ) -> tuple[Any, Iterator[Any]]:
-    """The schema, and batches of it. Taking one raises OSError where a file can't be read."""
+    """Open the schema and its batches. Taking one raises OSError where a file can't be read."""
     import pyarrow as pa
 
     fields = [(f"f{number}", name) for number, name in enumerate(names)]
@@ -171,7 +171,7 @@ def _open(
 def _read_rows(
     place: Place, columns: Sequence[int], count: Callable[[int], None]
 ) -> Iterator[list[Row]]:
-    """The rows of a sheet after its header."""
+    """Iterate over the rows of a sheet after its header."""
     from dprelease.sources.xlsx.workbook import (
         DAMAGED,
         Cells,
