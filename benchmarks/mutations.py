@@ -35,9 +35,9 @@ class Mutant:
     file: str = ""  # a piece of its name, where the line stands in another file too
 
 
-PLANNING = "unit/planning unit/kernel/certify"
+PLANNING = "unit/planning unit/kernel"
 VERIFY = "unit/privacy unit/kernel"
-NOISE = "unit/kernel/noise statistical"
+NOISE = "unit/kernel statistical"
 LEDGER = "unit/ledger contracts/test_ledger_processes.py"
 RELEASE = "unit/release leaks"
 ENGINES = "unit/engines unit/sources contracts"
@@ -89,9 +89,9 @@ MUTANTS = [
     Mutant("return apply_weight(Vector(width, width**2, 2), query)", "return apply_weight(Vector(width, width, 2), query)", "sensitivity: L2 of a mean", f"unit/statistics contracts/test_sensitivity.py {PLANNING}"),
     Mutant("remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))", "remaining_epsilon = total.epsilon", "budget share: what is stated is taken off", PLANNING, "budget_split"),
     # --- noise
-    Mutant('return int.from_bytes(read_exactly(entropy, size), "little") >> (8 * size - bits)', 'return int.from_bytes(read_exactly(entropy, size), "little")', "entropy: too many bits", "unit/kernel/noise"),
-    Mutant("if len(data) != size:", "if len(data) > size:", "entropy: a short read", "unit/kernel/noise"),
-    Mutant("return os.urandom(size)", "return bytes(size)", "entropy: none", "unit/kernel/noise unit/release"),
+    Mutant('return int.from_bytes(read_exactly(entropy, size), "little") >> (8 * size - bits)', 'return int.from_bytes(read_exactly(entropy, size), "little")', "entropy: too many bits", "unit/kernel/core"),
+    Mutant("if len(data) != size:", "if len(data) > size:", "entropy: a short read", "unit/kernel/core"),
+    Mutant("return os.urandom(size)", "return bytes(size)", "entropy: none", "unit/kernel/core unit/release"),
     Mutant("return tuple(map(add, draws, exact))", "return tuple(exact)", "privatize: no noise", "unit/release golden leaks"),
     Mutant("draws = [one(noise.parameter, entropy) for _ in range(size)]", "draws = [one(noise.parameter, entropy)] * size", "noise: one draw for all cells", NOISE),
     Mutant("rate = enclose(1 / (2 * coarse), 32)", "rate = enclose(1 / coarse, 32)", "noise: scale of the fine part", NOISE),
@@ -128,19 +128,19 @@ MUTANTS = [
     Mutant("axis_limit = number if labels > 1 else 0  # so many of these axes can differ", "axis_limit = min(number, 1) if labels > 1 else 0", "certify: two centred axes of one size can't both differ", "contracts/test_strategy_sensitivity.py"),
     Mutant("return max(joint, bound_together(entering, 0), bound_together(0, leaving))", "return joint", "certify: conditions where a row is missing on one side", "contracts/test_strategy_sensitivity.py"),
     Mutant("lowest = sum(amount for amount in amounts.values() if amount < 0)", "lowest = sum(amounts.values())", "certify: the least that a row adds by its conditions", "contracts/test_strategy_sensitivity.py"),
-    Mutant("if measure.where is not None and measure.where != step.query.where:", "if measure.where is not None and step.query.where is None:", "certify: a part's filter beside the query's", "unit/kernel/certify/test_certify_forms.py"),
+    Mutant("if measure.where is not None and measure.where != step.query.where:", "if measure.where is not None and step.query.where is None:", "certify: a part's filter beside the query's", "unit/kernel/chapters/figures/test_certify_forms.py"),
     Mutant("always = amounts.pop(step.query.where, 0)", "always = sum(amounts.values())", "certify: conditions with a filter of their own", "contracts/test_strategy_sensitivity.py"),
-    Mutant("return quantile_loss.bound_spans(step.scheme.steps, records, limits.replaced, stays=stays)", "return quantile_loss.bound_spans(step.scheme.steps, limits.rows, limits.replaced, stays=stays)", "certify: composed quantiles without their weight", "unit/kernel/certify/test_certify_weights.py"),
+    Mutant("return quantile_loss.bound_spans(step.scheme.steps, records, limits.replaced, stays=stays)", "return quantile_loss.bound_spans(step.scheme.steps, limits.rows, limits.replaced, stays=stays)", "certify: composed quantiles without their weight", "unit/kernel/core/test_certify_weights.py"),
     Mutant("return privacy.bounding is None and privacy.has_fixed_records", "return privacy.has_fixed_records", "certify: people are not there for certain", "contracts/test_sensitivity.py"),
     Mutant("absent = Norms(0, 0) if certain else change", "absent = Norms(0, 0)", "certify: in mixed cells nobody is absent", "contracts/test_strategy_sensitivity.py"),
     Mutant("disjoint = Norms(2 * column.l1, 2 * column.l2_squared) if several else Norms(0, 0)", "disjoint = Norms(0, 0)", "certify: two records in cells that share no integer", "contracts/test_strategy_sensitivity.py"),
     Mutant("return Norms(2 * column.l1, 4 * column.l2_squared)", "return Norms(2 * column.l1, 2 * column.l2_squared)", "certify: the triangle inequality in squares", "contracts/test_strategy_sensitivity.py"),
     Mutant("return Norms(rows * change.l1, rows * rows * change.l2_squared)", "return Norms(rows * change.l1, rows * change.l2_squared)", "certify: several rows in mixed cells, in squares", "contracts/test_strategy_sensitivity.py"),
-    Mutant("ends |= {1} if weight is None else {weight.grid.lower, weight.grid.upper}", "ends |= {1} if weight is None else {weight.grid.lower}", "certify: the largest survey weight", "unit/kernel/certify/test_certify_weights.py"),
-    Mutant("ends |= {0} if weight is not None and weight.null_fill is None else set()", "pass", "certify: a record without a survey weight", "unit/kernel/certify/test_certify_weights.py contracts/test_sensitivity.py"),
-    Mutant("return step.survey_weight is None or step.survey_weight.null_fill is not None", "return True", "certify: a record without a weight leaves quantiles", "unit/kernel/certify/test_certify_weights.py"),
-    Mutant("return rows <= min(bounding.groups, bounding.per_group)", "return True", "certify: rows of people in joined tables", "unit/kernel/certify/test_certify_strategies.py unit/kernel/certify/test_rules.py"),
-    Mutant("return content in _iter_own(step.query, step) or content in _iter_shared(step.query)", "return True", "certify: a step releases what its query is", "unit/kernel/certify/test_rules.py"),
+    Mutant("ends |= {1} if weight is None else {weight.grid.lower, weight.grid.upper}", "ends |= {1} if weight is None else {weight.grid.lower}", "certify: the largest survey weight", "unit/kernel/core/test_certify_weights.py"),
+    Mutant("ends |= {0} if weight is not None and weight.null_fill is None else set()", "pass", "certify: a record without a survey weight", "unit/kernel/core/test_certify_weights.py contracts/test_sensitivity.py"),
+    Mutant("return step.survey_weight is None or step.survey_weight.null_fill is not None", "return True", "certify: a record without a weight leaves quantiles", "unit/kernel/core/test_certify_weights.py"),
+    Mutant("return rows <= min(bounding.groups, bounding.per_group)", "return True", "certify: rows of people in joined tables", "unit/kernel/chapters/strategies/test_certify_strategies.py unit/kernel/core/test_rules.py"),
+    Mutant("return content in _iter_own(step.query, step) or content in _iter_shared(step.query)", "return True", "certify: a step releases what its query is", "unit/kernel/core/test_rules.py"),
     # --- planning of strategies
     Mutant("return 2 * l1, 2 * l2_squared * fewest // (fewest - 1)", "return 2 * l1, 2 * l2_squared", "strategy sensitivity: labels of one centred axis differ", "contracts/test_strategy_sensitivity.py"),
     Mutant("step = 2 if replaced else 1", "step = 1", "strategy sensitivity: conditions under replace-one", "contracts/test_strategy_sensitivity.py"),

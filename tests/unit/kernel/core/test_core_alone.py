@@ -22,7 +22,7 @@ from dprelease.kernel.core.sample import draw_each
 from dprelease.model import ExactTable, Form, Noise, NoiseFamily, Plan
 from dprelease.planning.planner import make_plan
 
-SPECS = Path(__file__).parents[3] / "release_specs"
+SPECS = Path(__file__).parents[4] / "release_specs"
 COLUMNS = {
     "s": {"type": "string", "keys": ["u", "v"], "source": "p"},
     "x": {"type": "integer", "lower": 0, "upper": 10, "source": "p"},
