@@ -50,7 +50,7 @@ class Comparison(Struct, frozen=True):
         }
 
     def __repr__(self) -> str:
-        """Whether it is weaker, and how many changes there are."""
+        """Say whether it is weaker, and how many changes there are."""
         verdict = "weaker" if self.weaker else "not weaker"
         return f"<Comparison: the guarantee is {verdict}; {len(self.changes)} changes>"
 

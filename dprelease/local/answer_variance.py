@@ -52,7 +52,7 @@ def compute_window_variance(law: WindowLaw) -> Fraction:
 
 @lru_cache(maxsize=64)
 def compute_window_tails(law: WindowLaw) -> tuple[float, float, float]:
-    """How far answers are from normal: the distance of levels, skewness and tails, at the worst.
+    """Compute how far answers are from normal: distance of levels, skewness and tails, at worst.
 
     In half ranges of the column: the largest gap, the largest of abs(third cumulant)/variance, and
     of the fourth cumulant over the variance to the power 3/2, at the places where a window starts.

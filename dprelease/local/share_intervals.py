@@ -56,9 +56,9 @@ def compute_quantile(interval: Fraction) -> float:
 def build_interval(
     value: Fraction, rows: int, z: float, law: Callable[[float], Cumulants], unit: float
 ) -> Figure:
-    """The interval around an estimate that is a mean over the records.
+    """Compute the interval around an estimate that is a mean over the records.
 
-    ``law`` gives the cumulants of one record on average, were the share so much, between 0 and 1;
+    ``law`` returns the mean cumulants of one record if the share were its argument, from 0 to 1;
     ``unit`` is how far the sum over the records moves when one count moves by 1.
     """
     at = float(value)

@@ -22,7 +22,15 @@ from dprelease.statistics import read_release as reading
 
 
 def describe(plan: Plan, ledger: PlannedLedger | None = None) -> dict[str, object]:
-    """State all that a run would do and spend; ``ledger`` is where the ledger stands now."""
+    """Describe what a run would do and spend.
+
+    Args:
+        plan: The plan.
+        ledger: The ledger's standing now, if it was read.
+
+    Returns:
+        What ``dprelease plan --json`` prints, as JSON values.
+    """
     release = plan.release
     privacy = release.privacy
     sentences = record_words(plan).unprotected
@@ -63,12 +71,16 @@ MOST_QUERIES = 100
 
 
 def describe_alternatives(plan: Plan) -> list[dict[str, object]]:
-    """State the expected error of each query at a quarter, half, once, twice, four times the total.
+    """Describe the expected errors at a quarter, half, once, twice and four times the total.
 
-    ``total`` is the one declared, "epsilon 2" or "rho 0.1"; without one "times 2", by which what
-    queries state is multiplied. ``errors`` and ``epsilon``, what the plan takes of the total, are
-    None where no plan is possible. Empty for plans of very many queries. With record-level tables
-    ``perturb`` has what an answer of each of their columns errs (see ``error_facts``).
+    Args:
+        plan: The plan.
+
+    Returns:
+        One entry for each factor, with its ``total`` ("epsilon 2", "rho 0.1", or "times 2" if
+        only queries state budgets). ``errors`` and ``epsilon`` are None where no plan is possible.
+        With record-level tables ``perturb`` has the error of an answer of each column. Empty for
+        plans of very many queries.
     """
     if len(plan.release.queries) > MOST_QUERIES:
         return []
@@ -91,7 +103,7 @@ def describe_alternatives(plan: Plan) -> list[dict[str, object]]:
 
 
 def _list_answer_errors(plan: Plan | None) -> dict[str, dict[str, int | float]] | None:
-    """The expected error of an answer, by table and column."""
+    """List the expected error of an answer, by table and column."""
     if plan is None:
         return None
     from dprelease.reports.record_level.table_facts import answer_error

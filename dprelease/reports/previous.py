@@ -11,10 +11,18 @@ from dprelease.reports.rerender import REPORT, read_release
 
 
 def read_previous_release(release: Release, place: str) -> PreviousRelease:
-    """Read the release whose report the spec has ``named``.
+    """Read the release with which the spec compares this one.
 
-    Its files must be those that were released, by the hashes in its data package, and of the same
-    data set. Raises Failure (exit 2).
+    Args:
+        release: The release.
+        place: Path of the earlier report.json, as the spec writes it.
+
+    Returns:
+        The earlier report and its figures.
+
+    Raises:
+        Failure: Exit code 2, if a file is not as it was released, or the release is of another
+            dataset or lies where this one is written.
     """
     base = os.path.dirname(os.path.abspath(release.file)) if release.places else os.getcwd()
     path = os.path.normpath(os.path.join(base, place.replace("{period}", release.period or "")))
@@ -47,7 +55,16 @@ def read_previous_release(release: Release, place: str) -> PreviousRelease:
 
 
 def check_other_run(release: Release, previous: PreviousRelease, run_id: str) -> None:
-    """Raise Failure (exit 2) where the previous release is the run itself, with the same noise."""
+    """Refuse a previous release that is the run itself, with the same noise.
+
+    Args:
+        release: The release.
+        previous: The previous release.
+        run_id: Identity of the run.
+
+    Raises:
+        Failure: Exit code 2.
+    """
     if previous.facts.provenance.run_id == run_id:
         raise _build_refusal(
             release,

@@ -2,8 +2,8 @@
 
 Each format has one module with ``render(document, facts)``, which returns a text or bytes. The
 same document and facts must give the same bytes: a report is rendered again from its files. The
-module may have ``prepare()``, which imports what is slow to import before the budget is charged,
-and raises Failure (exit code 2) if the packages of an extra are missing.
+module may have ``prepare()``, which does beforehand what takes long, and raises Failure (exit code
+2) if the packages of an extra are missing. ``require`` calls it before the budget is charged.
 """
 
 from __future__ import annotations
@@ -24,12 +24,26 @@ VEGA_LITE = "application/vnd.vegalite.v5+json"
 
 
 def name_report_file(name: str) -> str:
-    """Name the file of a format."""
+    """Name the file of a format.
+
+    Args:
+        name: A key of ``REPORT_FORMATS``.
+
+    Returns:
+        A name in the output folder.
+    """
     return REPORT_FORMATS[name].file
 
 
 def list_media_types(files: Iterable[str]) -> dict[str, str]:
-    """Give the media type of each file: of a format, or of a chart beside a page."""
+    """List the media types of report files and charts.
+
+    Args:
+        files: Names of files.
+
+    Returns:
+        The media type of each; a file of no format is a chart.
+    """
     types = {form.file: form.media_type for form in REPORT_FORMATS.values()}
     return {file: types.get(file, VEGA_LITE) for file in files}
 
@@ -46,7 +60,16 @@ def render_report(
 def render_with_charts(
     facts: ReportFacts, tables: Mapping[str, OutputTable], names: Sequence[str]
 ) -> dict[str, bytes]:
-    """Render a report in formats; beside the HTML page stand its charts of figures in Vega-Lite."""
+    """Render a report in formats; beside the HTML page stand its charts in Vega-Lite.
+
+    Args:
+        facts: The report.
+        tables: The published tables by file name.
+        names: Keys of ``REPORT_FORMATS``.
+
+    Returns:
+        Contents by file name.
+    """
     import json
 
     from dprelease.language import say
@@ -75,20 +98,38 @@ def _render(document: Document, facts: ReportFacts, names: Iterable[str]) -> dic
 
 
 def require(names: Iterable[str]) -> None:
-    """Raise Failure (exit 2) where a format needs an extra that is missing."""
+    """Check that the extras of formats are installed.
+
+    Args:
+        names: Keys of ``REPORT_FORMATS``.
+
+    Raises:
+        Failure: Exit code 2, if one is missing.
+    """
     for name in names:
         if REPORT_FORMATS[name].extra:
             _import_renderer(name).prepare()
 
 
 def prepare(names: Iterable[str]) -> None:
-    """Import what formats need, and let them prepare, while there is time."""
+    """Import what formats need, and let them prepare, before noise is drawn.
+
+    Args:
+        names: Keys of ``REPORT_FORMATS``.
+    """
     for name in names:
         getattr(_import_renderer(name), "prepare", bool)()
 
 
 def is_rendered(text: str) -> bool:
-    """Whether a text is a report or a page of ours, in whatever format."""
+    """Check for a file that a renderer wrote, in any format.
+
+    Args:
+        text: The content of the file.
+
+    Returns:
+        True if it has the mark of a format: then it may be replaced.
+    """
     return any(form.mark in f"\n{text[:4000]}\n{text[-100:]}" for form in REPORT_FORMATS.values())
 
 

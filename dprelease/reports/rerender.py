@@ -23,9 +23,17 @@ REPORT = "report.json"
 
 
 def rerender(directory: str, form: str) -> bytes:
-    """Render a published release in a format: what the run wrote, or would have written.
+    """Render a published release in a format.
 
-    Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
+    Args:
+        directory: The output folder of the run.
+        form: A key of ``REPORT_FORMATS``.
+
+    Returns:
+        The bytes that the run wrote, or would have written.
+
+    Raises:
+        Failure: Exit code 2, if report.json or a table is missing or not as it was released.
     """
     content, facts = _read_facts(directory)
     try:
@@ -46,7 +54,14 @@ def rerender(directory: str, form: str) -> bytes:
 def read_release(directory: str) -> tuple[ReportFacts, Published]:
     """Read the report and the figures of a published release.
 
-    Raises Failure (exit 2) where report.json or a table is missing, or not as it was released.
+    Args:
+        directory: The output folder of the run.
+
+    Returns:
+        The report, and its figures as they can be combined.
+
+    Raises:
+        Failure: Exit code 2, if report.json or a table is missing or not as it was released.
     """
     _, facts = _read_facts(directory)
     try:
@@ -55,7 +70,7 @@ def read_release(directory: str) -> tuple[ReportFacts, Published]:
         len(published.figures)
     except (Failure, MemoryError):
         raise
-    except Exception:  # as above
+    except Exception:  # anybody may have written the file: see rerender
         raise _build_report_failure(directory, "lacks the content of a report") from None
     return facts, published
 
@@ -102,7 +117,7 @@ def _is_newer(schema: object) -> bool:
 
 
 def _find_released_hash(directory: str) -> str | None:
-    """The hash of report.json by the release's own list of files."""
+    """Find the hash of report.json in the release's own list of files."""
     try:
         with open_plain(os.path.join(directory, "datapackage.json")) as source:
             listed = json.load(source)

@@ -44,10 +44,19 @@ def bound_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def find_least_scale(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
-    """The least scale, in grid steps, for which the noise is (epsilon, delta)-DP.
+    """Find the least scale for which the noise is (epsilon, delta)-DP.
 
-    Valid for certain, and the least one up to 2^-35 of it, or exactly where delta is 0. ValueError
-    unless width and epsilon are positive and delta is in [0, 1).
+    Args:
+        width: Largest distance of two values, in grid steps; positive.
+        epsilon: Positive.
+        delta: In [0, 1).
+
+    Returns:
+        The scale in grid steps: valid for certain, and the least one up to 2^-35 of it, or exactly
+        where delta is 0.
+
+    Raises:
+        ValueError: An argument is out of its range.
     """
     if width <= 0 or epsilon <= 0 or not 0 <= delta < 1:
         raise ValueError("needs a positive width and epsilon, and a delta in [0, 1)")

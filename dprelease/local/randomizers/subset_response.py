@@ -78,10 +78,10 @@ def enclose_chances(
 
 @lru_cache(maxsize=4096)
 def keep(labels: int, size: int, epsilon: Fraction, delta: Fraction = ZERO) -> Fraction:
-    """The largest P for (epsilon, delta), rounded down to a multiple of 2^-64.
+    """Find the largest P for (epsilon, delta), rounded down to a multiple of 2^-64.
 
-    Rounding down is private as long as P is not below the d/k of an answer that says nothing;
-    ValueError where that leaves no P above it: such an epsilon is no budget.
+    Rounding down is private as long as P is not below d/k, the chance in an answer without
+    information. Raises ValueError where no P above it is left: such an epsilon is no budget.
     """
     chance = Fraction(
         math.floor(enclose_chances(labels, epsilon, delta, size).true[0] * UNIT), UNIT
@@ -92,10 +92,10 @@ def keep(labels: int, size: int, epsilon: Fraction, delta: Fraction = ZERO) -> F
 
 
 def compute_truth_epsilon(labels: int, truth: Fraction) -> Fraction:
-    """The epsilon of the true answer among k having the chance ``truth``: |ln(g (k-1)/(1-g))|.
+    """Compute the epsilon of a true answer among k with chance g: |ln(g (k-1)/(1-g))|.
 
-    Rounded up to 15 digits; zero when all answers are equally likely. ValueError unless the chance
-    is between 0 and 1 and there are two labels or more.
+    Rounded up to 15 digits; zero when all answers are equally likely. Raises ValueError unless the
+    chance is between 0 and 1 and there are two labels or more.
     """
     if labels < 2 or not 0 < truth < 1:
         raise ValueError("needs two labels or more, and a chance of the truth between 0 and 1")

@@ -60,11 +60,20 @@ def _bound_factor(epsilon: Fraction) -> Fraction:
 def find_window(
     levels: int, width: int, epsilon: Fraction, delta: Fraction = ZERO
 ) -> Window | None:
-    """The window of this shape that says most at (epsilon, delta): the gap is rounded up.
+    """Find the window of this shape with the most information at (epsilon, delta).
 
-    None where delta is so large that numbers at the ends might never share an answer, or where its
-    chances need more than 62 bits. ValueError unless 1 <= width < levels, epsilon > 0 and delta is
-    in [0, 1).
+    Args:
+        levels: Number of levels.
+        width: Number of levels in the window; at least 1 and below ``levels``.
+        epsilon: Positive.
+        delta: In [0, 1).
+
+    Returns:
+        The window with its gap rounded up; None where delta is so large that values at the ends
+        might never share an answer, or where its chances need more than 62 bits.
+
+    Raises:
+        ValueError: An argument is out of its range.
     """
     if not 1 <= width < levels or epsilon <= 0 or not 0 <= delta < 1:
         raise ValueError("needs 1 <= width < levels, epsilon > 0 and a delta in [0, 1)")
@@ -86,10 +95,11 @@ def find_window(
 
 
 def find_best(width: int, epsilon: Fraction, delta: Fraction = ZERO) -> WindowLaw | None:
-    """The mixture with the least worst-case variance on a grid of ``width`` steps.
+    """Find the mixture with the least worst-case variance on a grid of ``width`` steps.
 
-    None where no window can be had (see ``find_window``; of so fine a grid places need more than 62
-    bits). ValueError unless the grid has a step, epsilon is positive and delta is in [0, 1).
+    Returns None where no window is possible (see ``find_window``; places of so fine a grid need
+    more than 62 bits). Raises ValueError unless the grid has a step, epsilon is positive and delta
+    is in [0, 1).
     """
     if width < 1:
         raise ValueError("a grid of one value needs no answer")

@@ -29,7 +29,7 @@ WIDE = 30  # from so many steps of the grid on, a bell is that of the continuous
 
 
 def has_dots(query: Query) -> bool:
-    """Whether a figure is one released number: the truth, and one draw of noise."""
+    """Check whether a figure is one released number: the truth, and one draw of noise."""
     return (
         get_statistic(query.statistic).one_number
         and query.lender is None

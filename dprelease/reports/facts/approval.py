@@ -35,9 +35,14 @@ def list_left_open(release: Release) -> tuple[str, ...]:
 
 
 def list_held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
-    """State what an approval of a plan holds a run to, by the names of the spec's keys.
+    """List what an approval of a plan binds a run to.
 
-    Paths are as the spec writes them, or as they were given instead: the same on every machine.
+    Args:
+        release: The release that was planned.
+
+    Returns:
+        Values by the names of the spec's keys. Paths are as the spec writes them, or as they were
+        given instead, so that they are the same on every machine.
     """
     about, data, privacy = release.about, release.data, release.privacy
     ledger, output = release.ledger, release.output
@@ -121,7 +126,16 @@ def _list_finish_facts(release: Release) -> dict[str, Scalar]:
 
 
 def build_approval(plan: Plan, digest: str | None, ledger: PlannedLedger | None) -> Approval:
-    """State what the page of a plan has beside its facts."""
+    """Build what the page of a plan shows beside its facts.
+
+    Args:
+        plan: The plan.
+        digest: Digest of the saved plan.
+        ledger: The ledger's standing; None if it was not read.
+
+    Returns:
+        What the approval holds and leaves open, with notes and warnings.
+    """
     release = plan.release
     return Approval(
         interval=write_exact(release.output.interval),

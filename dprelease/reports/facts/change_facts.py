@@ -41,7 +41,16 @@ class PreviousRelease(NamedTuple):
 def add_changes(
     facts: ReportFacts, previous: PreviousRelease, tables: Mapping[str, OutputTable]
 ) -> ReportFacts:
-    """Give the report that says what changed, too; ``tables`` are the published ones by file."""
+    """Add to a report what changed since the previous release.
+
+    Args:
+        facts: The report.
+        previous: The report and figures of the previous release.
+        tables: The published tables by file name.
+
+    Returns:
+        The report with its changes.
+    """
     published = Published(facts, tables)
     return replace(facts, changes=find_changes(previous, facts, published))
 
@@ -188,7 +197,7 @@ def _is_behind(figures: Figures) -> bool:
 def _compute_difference_halfwidth(
     before: Published, old: Figures, now: Published, figures: Figures, alpha: Fraction
 ) -> Fraction | None:
-    """The half-width of every difference of two linear figures; labels are alike to noise."""
+    """Compute the half-width of every difference of two linear figures; all cells share one law."""
     if old.terms is None or figures.terms is None or not old.rows or not figures.rows:
         return None
     try:

@@ -109,7 +109,7 @@ def _explain_selection(step: Step) -> str:
 
 
 def _explain_choice(step: Step, interval: Fraction) -> str:
-    """The bound of ``mechanisms.exponential.find_shortfall``, with its numbers."""
+    """Explain the bound of ``mechanisms.exponential.find_shortfall`` with its numbers."""
     query, change = step.query, step.sensitivity
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     several = query.picks > 1
@@ -204,12 +204,19 @@ MANY = 10_000
 
 
 def plan_warnings(plan: Plan) -> tuple[Complaint, ...]:
-    """Warn of what only the plan shows: a function of the spec, as the plan is."""
+    """List the warnings that need the plan.
+
+    Args:
+        plan: The plan; no data was opened for it.
+
+    Returns:
+        The warnings, each with its code.
+    """
     return tuple(_iter_warnings(plan))
 
 
 def word_warnings(plan: Plan) -> tuple[str, ...]:
-    """All warnings as a report says them: those of a spec, which are English, by what they are."""
+    """Word all warnings for a report; those of a spec, which are English, by what they are."""
     return tuple(
         say("warnings.line", key=warning.key, meaning=say(subject), code=warning.code)
         if get_language() != ENGLISH and (subject := OF_SPEC.get(int(warning.code[1:])))

@@ -82,7 +82,14 @@ def word_finishings(plan: Plan) -> list[str]:
 
 
 def write_condition(finish: Finish) -> str | None:
-    """Write the condition on which a figure is shown."""
+    """Write the condition on which a figure is shown.
+
+    Args:
+        finish: What the query does to its figures after the noise.
+
+    Returns:
+        The condition, or None if every figure is shown.
+    """
     if finish.hide_below is not None:
         return f"value >= {write_exact(finish.hide_below)}"
     return None if finish.publish_if is None else finish.publish_if.text
@@ -198,7 +205,7 @@ def _explain_nonnegative(query: Query, upward: float, *, alone: bool) -> Iterato
 
 
 def _compute_deviations(group: Sequence[Noisy]) -> list[float]:
-    """The standard deviations of cells' noise after least squares."""
+    """Compute the standard deviations of cells' noise after least squares."""
     # Imported here for start-up: most releases are published as they are.
     from dprelease.postprocess.finishing.agreement import (
         compute_remaining_variance,

@@ -81,7 +81,7 @@ def _choose_attention(doubtful: bool) -> str:
 
 
 def _judge_epsilon(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
-    """What a person may lose is the total of the dataset, in the end its cap."""
+    """Judge the total of the dataset, and in the end its cap: that is what a person may lose."""
     epsilon_here = plan.loss.epsilon
     notes = [
         say(
@@ -264,7 +264,7 @@ def _iter_built_in(plan: Plan) -> Iterator[Row]:
 
 
 def _list_unchecked() -> Iterator[Row]:
-    """What the tool can't check: a text of the reviewer can state it."""
+    """List what the tool can't check; a text of the reviewer can state it."""
     for hazard, note, key in (
         (
             say("hazards.side_channels.title"),
@@ -291,7 +291,7 @@ def _list_unchecked() -> Iterator[Row]:
 
 
 def _list_figure_hazards(plan: Plan) -> Iterator[Row]:
-    """What the bounding of people and the statistics of this release have."""
+    """List the hazards of bounding people and of the statistics of this release."""
     limits = plan.release.privacy.bounding
     if plan.reads and limits is not None:
         note = say(
@@ -327,7 +327,7 @@ def _judge_utility(flags: Mapping[str, int]) -> Iterator[Row]:
 
 
 def _judge_bias(plan: Plan) -> Row:
-    """What moves figures one way, as far as the plan knows."""
+    """Judge what moves figures one way, as far as the plan knows."""
     notes = []
     if columns := list_bounded_columns(plan):
         sentence = "hazards.bias.clamped"

@@ -60,7 +60,14 @@ def _scale_noise(step: Step, unit: Fraction) -> int | float:
 
 
 def describe_queries(plan: Plan) -> tuple[Query, ...]:
-    """State every query of a plan, with what is done to its figures."""
+    """Describe every query of a plan, with what is done to its figures.
+
+    Args:
+        plan: The plan.
+
+    Returns:
+        The facts of each query, in the order of the plan's reads.
+    """
     finishings_by_query, wholes, together = (
         describe_finishings(plan),
         map_wholes(plan),
@@ -223,7 +230,7 @@ def _explain_sharing(plan: Plan, read: Read, partners: Sequence[str]) -> Iterato
 
 
 def _describe_part(part: Part | None) -> RatioPart | None:
-    """The condition of a share, or a part of a ratio."""
+    """Describe the condition of a share, or a part of a ratio."""
     if part is None:
         return None
     return RatioPart(
@@ -233,7 +240,7 @@ def _describe_part(part: Part | None) -> RatioPart | None:
 
 
 def _describe_sensitivity(step: Step, unit: Fraction) -> Sensitivity:
-    """How far neighbours move what is noised: figures, scores of a choice, ranks or weight."""
+    """Describe how far a neighbour moves figures, scores of a choice, ranks or weight."""
     sensitivity, why = step.sensitivity, word(step.sensitivity.derivation)
     if step.form is Form.CHOICE:
         l1, monotone = to_json_number(sensitivity.choice_l1 * unit), sensitivity.monotone
@@ -255,7 +262,14 @@ def _describe_sensitivity(step: Step, unit: Fraction) -> Sensitivity:
 
 
 def describe_composition(plan: Plan) -> Accounting:
-    """State the composed loss and what plain addition would have charged."""
+    """Describe the composed loss, and what plain addition would have charged.
+
+    Args:
+        plan: The plan.
+
+    Returns:
+        Losses as JSON numbers, rounded up.
+    """
     return Accounting(
         method=plan.method,
         epsilon=to_json_number(plan.loss.epsilon),

@@ -91,7 +91,15 @@ class Outcome(Struct, frozen=True):
 
 
 def build(plan: Plan, outcome: Outcome) -> ReportFacts:
-    """Build the report of a release."""
+    """Build the report of a release.
+
+    Args:
+        plan: The plan of the release.
+        outcome: What the run published and charged.
+
+    Returns:
+        All facts of the report; none is a true figure or a record.
+    """
     release = plan.release
     planned = collect_plan_facts(plan, outcome.records, outcome.ledger, outcome.flags)
     # a saved plan has no need of what figures are made of, for nothing is published yet
@@ -126,9 +134,16 @@ def collect_plan_facts(
     standing: Ledger | LedgerStanding | None = None,
     flags: Mapping[str, int] | None = None,
 ) -> PlanFacts:
-    """State what is known of a release before any data is opened, and of ``records`` if drawn.
+    """Collect the facts of a release that need no data.
 
-    ``standing`` is where the ledger stands, if that is known; ``flags`` those of published figures.
+    Args:
+        plan: The plan.
+        records: Stored record-level tables, if they were drawn.
+        standing: The ledger's standing, if it is known.
+        flags: Numbers of flagged figures, if they were published.
+
+    Returns:
+        The facts that a plan for approval and a report share.
     """
     release, local = plan.release, record_words(plan)
     source = release.data.source
@@ -202,9 +217,15 @@ def describe_published_table(
     file: str,
     raw: Mapping[tuple[str, str], tuple[Sequence[str | int | None], int]] | None = None,
 ) -> PublishedTable:
-    """Describe a released table so that its file can be read again to the letter.
+    """Describe a released table so that its file can be read back exactly.
 
-    ``raw`` are figures as they were released, by table and column, in 10^-decimals.
+    Args:
+        table: The table.
+        file: The name of its file.
+        raw: Figures as they were released, by table and column, in units of 10^-decimals.
+
+    Returns:
+        The facts of the table in report.json.
     """
     return PublishedTable(
         name=table.name,
@@ -296,7 +317,7 @@ def _name_variant(plan: Plan) -> str:
 
 
 def _is_in_rho(plan: Plan) -> bool:
-    """Whether the budget is stated in rho: as the total, or else by all that is released."""
+    """Check whether the budget is stated in rho: as the total, or else by all that is released."""
     privacy, queries = plan.release.privacy, plan.release.queries
     if plan.loss.rho is None or privacy.epsilon is not None:
         return False
@@ -420,7 +441,7 @@ def _describe_csv_lines(dialect: Dialect) -> str:
 
 
 def _iter_groups(plan: Plan) -> Iterator[Group]:
-    """All groups and axes of the queries."""
+    """Iterate over all groups and axes of the queries."""
     for step in build_views(plan):
         yield from step.query.groups
         if step.query.axis is not None:
@@ -485,7 +506,14 @@ LINES = {
 
 
 def list_files(release: Release) -> tuple[ListFile, ...]:
-    """State each file of public values that the release names: what its lines become."""
+    """List the files of public values that a release reads.
+
+    Args:
+        release: The release.
+
+    Returns:
+        Each file with its key, its SHA-256 and what its lines become.
+    """
     return tuple(
         ListFile(
             key=entry.key,

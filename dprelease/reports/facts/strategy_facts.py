@@ -32,7 +32,7 @@ class Whole(NamedTuple):
 
 
 def map_wholes(plan: Plan) -> dict[str, Whole]:
-    """The strategy of each query that has one."""
+    """Map each query that has a strategy to it."""
     wholes: dict[str, Whole] = {}
     for strategy in plan.strategies:
         members = set(strategy.queries)
@@ -100,7 +100,7 @@ def _step(step: Step, groups: Sequence[Group]) -> StrategyStep:
 
 
 def _word_integer(step: Step, factors: Sequence[int]) -> str:
-    """What one released integer of a cell counts."""
+    """Say what one released integer of a cell counts."""
     parts = []
     for factor, measure in zip(factors, step.measures, strict=True):
         if factor:

@@ -77,7 +77,7 @@ def build_tag(name: str, *inside: Cell, **attributes: str) -> Html:
 
 
 def _escape(value: Cell) -> Html:
-    """A text cleaned, a number written for people, - for nothing; HTML as it is."""
+    """Escape a text, write a number for people, - for nothing; HTML stays as it is."""
     if value is None:
         return Html("-")
     if isinstance(value, Html):
@@ -94,17 +94,17 @@ def _join(parts: Iterable[Cell]) -> Html:
 
 
 def _join_lines(parts: Iterable[Html]) -> Html:
-    """Each on lines of its own."""
+    """Join elements, each on lines of its own."""
     return Html("".join(f"{part}\n" for part in parts))
 
 
 def _render_code(text: str) -> Html:
-    """A sentence of ours; what stands between backticks is code."""
+    """Render a sentence of ours; text between backticks is code."""
     return Html(_CODE.sub(r"<code>\1</code>", _escape(text)))
 
 
 def _make_breakable(name: str) -> Html:
-    """A name that may be broken after each underscore."""
+    """Allow a line break after each underscore of a name."""
     return Html(_escape(name).replace("_", "_<wbr>"))
 
 
@@ -117,7 +117,15 @@ def _format_card_name(name: str) -> str:
 
 
 def render(document: Document, _facts: PlanFacts | None = None) -> str:
-    """Render a document."""
+    """Render a document as an HTML page.
+
+    Args:
+        document: The report or the plan.
+        _facts: Not used; every renderer takes the facts.
+
+    Returns:
+        The page. The same document gives the same bytes.
+    """
     style = Html(
         "\n" + _render_css(any(section.name == "records" for section in document.sections))
     )

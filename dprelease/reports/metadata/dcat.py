@@ -128,7 +128,7 @@ def write_citation(facts: ReportFacts) -> str:
 
 
 def _iter_variables(facts: ReportFacts) -> Iterator[Node]:
-    """Each query once, in the words of the spec."""
+    """Iterate over queries, each once, in the words of the spec."""
     of_queries: dict[str, Node] = {}
     for table in facts.tables:
         for column in table.columns:

@@ -26,7 +26,14 @@ def render(_document: object, facts: ReportFacts) -> str:
 
 
 def build_report_json(facts: ReportFacts) -> dict[str, Any]:
-    """State a report as report.json holds it; that of a rehearsal is nothing that reads one."""
+    """Build the content of report.json.
+
+    Args:
+        facts: The report.
+
+    Returns:
+        JSON values. A rehearsal has another schema, so that no program takes it for a release.
+    """
     content = to_json(facts)
     if facts.language == "en":  # msgspec tells a default by its identity, not by its value
         content.pop("language", None)
@@ -41,12 +48,30 @@ def read_report_json(content: object) -> ReportFacts:
 
 
 def to_json(value: Any) -> Any:
-    """Turn a value of ``report_model`` into dicts, lists and plain values."""
+    """Convert a value of ``report_model`` to JSON values.
+
+    Args:
+        value: A value, or containers of them.
+
+    Returns:
+        Dicts, lists and plain values.
+    """
     return msgspec.json.decode(msgspec.json.encode(value))  # lists, not tuples
 
 
 def from_json(kind: type[T], content: object) -> T:
-    """Read a value of that class. Raises ValueError where the content is of another form."""
+    """Convert JSON values to a value of a class.
+
+    Args:
+        kind: The class.
+        content: JSON values.
+
+    Returns:
+        An instance of the class.
+
+    Raises:
+        ValueError: The content has another form.
+    """
     try:
         return msgspec.convert(content, kind)
     except msgspec.ValidationError:
@@ -71,5 +96,9 @@ def build_report_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Write the schema as the command prints it."""
+    """Write the JSON Schema of report.json.
+
+    Returns:
+        The text that ``dprelease schema --report`` prints.
+    """
     return json.dumps(build_report_schema(), indent=2, ensure_ascii=False) + "\n"

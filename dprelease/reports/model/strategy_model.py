@@ -130,5 +130,13 @@ class LinearFigure(Fact, frozen=True, kw_only=True):
 
 
 def compute_saving(deviation: Number, alone: Number) -> int:
-    """How many percent less, rounded down."""
+    """Compute how much smaller a deviation is.
+
+    Args:
+        deviation: Standard deviation of a query that is planned together with others.
+        alone: Its standard deviation alone.
+
+    Returns:
+        The saving in percent, rounded down; 0 if there is none.
+    """
     return int(100 * (1 - deviation / alone)) if alone > deviation else 0

@@ -50,7 +50,14 @@ def explain_column(column: RecordColumn) -> list[str]:
 
 
 def describe_answer(column: RecordColumn) -> str:
-    """Say what kind of thing an answer is."""
+    """Describe the kind of an answer.
+
+    Args:
+        column: A column of a record-level table.
+
+    Returns:
+        A phrase in the language used now.
+    """
     if column.labels is None or not isinstance(column.law, SubsetResponse):
         return (
             say("records.answer.number")
@@ -62,7 +69,15 @@ def describe_answer(column: RecordColumn) -> str:
 
 
 def format_error(column: RecordColumn, value: float) -> str:
-    """Say an error of an answer: a chance, or a distance."""
+    """Word an error of an answer.
+
+    Args:
+        column: The column.
+        value: A chance, or a distance in the unit of the column.
+
+    Returns:
+        A phrase in the language used now.
+    """
     text = format_amount(column, value)
     return (
         say("records.error.wrong", share=text)
@@ -77,7 +92,15 @@ def format_expected_errors(column: RecordColumn) -> tuple[str, str]:
 
 
 def format_amount(column: RecordColumn, value: float) -> str:
-    """Write an error of a column without words, in few digits."""
+    """Write an error of a column without words.
+
+    Args:
+        column: The column.
+        value: A chance, or a distance in the unit of the column.
+
+    Returns:
+        The number in few digits; a chance in percent.
+    """
     return (
         write_percent(value)
         if column.error.of == "chance"
@@ -86,7 +109,14 @@ def format_amount(column: RecordColumn, value: float) -> str:
 
 
 def list_halfwidth_heads(table: RecordTable) -> tuple[str, ...]:
-    """Name the columns of ``list_halfwidth_rows``."""
+    """Name the columns of ``list_halfwidth_rows``.
+
+    Args:
+        table: A record-level table.
+
+    Returns:
+        Column, estimate, and one number of records for each half-width.
+    """
     sizes = [half.records for half in table.columns[0].error.halfwidths]
     return (
         say("words.column"),
@@ -96,7 +126,14 @@ def list_halfwidth_heads(table: RecordTable) -> tuple[str, ...]:
 
 
 def list_halfwidth_rows(table: RecordTable) -> Iterator[tuple[str, ...]]:
-    """Say for each column how far estimates are off, by the number of records."""
+    """List the half-widths of estimates by the number of records.
+
+    Args:
+        table: A record-level table.
+
+    Yields:
+        A row of texts for each column.
+    """
     for column in table.columns:
         is_share = column.error.of == "chance"
         write = write_percent if is_share else format_number

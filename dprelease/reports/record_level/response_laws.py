@@ -55,10 +55,18 @@ class Stated(Struct, frozen=True):
 
 
 def read_steps(report: object, table: str) -> Stated:
-    """Find the table, by the name of its file, and its laws.
+    """Read the laws of a published record-level table from its report.
 
-    Raises LookupError where the report has no such record-level table, and ValueError where it is
-    no report of this version or states no such laws.
+    Args:
+        report: The content of report.json.
+        table: The name of the table's file.
+
+    Returns:
+        The table's laws and file, and the coverage of intervals.
+
+    Raises:
+        LookupError: The report has no such record-level table.
+        ValueError: It is no report of this version, or states no such laws.
     """
     if not isinstance(report, dict) or report.get("schema") != SCHEMA:
         raise ValueError("no report of this version")

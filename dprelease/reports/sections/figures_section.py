@@ -208,7 +208,7 @@ def list_shown_texts(table: OutputTable, column: OutputColumn) -> list[str]:
 
 
 def _list_bounded(table: OutputTable) -> list[str]:
-    """The figures that the limits on a unit's rows can cut."""
+    """List the figures that the limits on a unit's rows can cut."""
     return [
         column.figure
         for column in table.columns
@@ -286,7 +286,7 @@ _MARKS = {UNRELIABLE: "figures.flag.low_reliability", SUPPRESSED: "figures.flag.
 
 
 def _is_even(value: object, beside: Mapping[str, str | int | None]) -> bool:
-    """Whether an interval reaches as far below the figure as above it."""
+    """Check whether an interval reaches as far below the figure as above it."""
     ends = [beside.get(ending) for ending in ("_noise_moe", "_low", "_high")]
     if not isinstance(value, int):
         return False

@@ -9,13 +9,23 @@ MOST_ROWS = 20
 
 
 def render_table(caption: str, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A table of at most ``MOST_ROWS`` rows; None is an empty cell."""
+    """Render a table as HTML for notebooks.
+
+    Args:
+        caption: Its caption.
+        heads: The headings.
+        rows: Its rows; None is an empty cell.
+
+    Returns:
+        The first ``MOST_ROWS`` rows, and how many more there are; all texts are escaped.
+    """
     all_rows = list(rows)
     first = "".join(f"<th>{escape(head)}</th>" for head in heads)
     body = "".join(
         "<tr>" + "".join(f"<td>{_render_cell(value)}</td>" for value in row) + "</tr>"
         for row in all_rows[:MOST_ROWS]
     )
+    # A notebook keeps its outputs: a page of rows, not a table of any length.
     hidden_count = len(all_rows) - MOST_ROWS
     below = f"<p>and {hidden_count:,} more rows</p>" if hidden_count > 0 else ""
     return (

@@ -20,12 +20,28 @@ _MIDNIGHT = " 00:00:00"
 
 
 def write_key(column: OutputColumn, key: str | int | None) -> str:
-    """The label of a key, a bin in words, or the key itself."""
+    """Write a key for people.
+
+    Args:
+        column: A key column.
+        key: A key; None for a missing one.
+
+    Returns:
+        Its label, its bin in words, or the key itself.
+    """
     return say("names.none") if key is None else get_key_name(column.names, str(key))
 
 
 def get_key_name(names: ColumnNames, key: str) -> str:
-    """The same for a key that is there, by the names of its column."""
+    """Write a key that is not missing for people.
+
+    Args:
+        names: The names of its column.
+        key: The key.
+
+    Returns:
+        Its label, its bin in words, or the key itself.
+    """
     label = names.labels.get(key)
     if label is not None:
         return label
@@ -33,7 +49,14 @@ def get_key_name(names: ColumnNames, key: str) -> str:
 
 
 def get_column_title(column: OutputColumn) -> str:
-    """The title of a column, or its name; of a column beside a figure, what it says of it."""
+    """Write the title of a column for people.
+
+    Args:
+        column: A published column.
+
+    Returns:
+        Its title or name; for a column beside a figure, what it states of the figure.
+    """
     title, part = column.names.title, column.suffix
     if title is None:
         return column.name
@@ -73,7 +96,14 @@ class StatedName(NamedTuple):
 
 
 def iter_stated_names(release: Release) -> Iterator[StatedName]:
-    """Every name for people that a spec states."""
+    """Iterate over the names for people that a spec states.
+
+    Args:
+        release: The release.
+
+    Yields:
+        Each name with its key in the spec.
+    """
     names = release.names
     for table, title in names.tables.items():
         yield StatedName(f"output.titles.{table}", say("names.title_of_table", table=table), title)
@@ -102,7 +132,7 @@ def iter_stated_names(release: Release) -> Iterator[StatedName]:
 
 
 def write_bin(kind: ColumnType, key: str) -> str:
-    """A bin in words: "18 to 39" of whole numbers, "0 to under 0.5" of others, a month."""
+    """Write a bin in words: integers as "18 to 39", others as "0 to under 0.5", days as a month."""
     bounds = _BIN.fullmatch(key)
     try:
         return (

@@ -11,18 +11,30 @@ from dprelease.model.plan_json import exact
 
 
 def to_json_number(value: Fraction) -> int | float:
-    """Write the value as a JSON number, rounded up at 12 significant digits.
+    """Convert a loss or an error to a JSON number that does not understate it.
 
-    Losses and errors must not look smaller than they are.
+    Args:
+        value: An exact number.
+
+    Returns:
+        The number, rounded up at 12 significant digits.
     """
     if value.denominator == 1 and abs(value) < 2**53:
         return value.numerator
+    # Rounded up: a loss or an error must not look smaller than it is.
     context = Context(prec=12, rounding=ROUND_CEILING)
     return float(context.divide(Decimal(value.numerator), Decimal(value.denominator)))
 
 
 def number_or_none(amount: Fraction | None) -> int | float | None:
-    """An amount as a JSON number, rounded up."""
+    """Convert an amount to a JSON number, rounded up.
+
+    Args:
+        amount: An exact number, or None.
+
+    Returns:
+        The number, or None.
+    """
     return None if amount is None else to_json_number(amount)
 
 
@@ -91,11 +103,25 @@ def write_loss(value: Fraction) -> str:
 
 
 def write_percent(share: float) -> str:
-    """Write a chance or a share in percent."""
+    """Write a chance or a share in percent.
+
+    Args:
+        share: Between 0 and 1.
+
+    Returns:
+        At most four digits, in the language used now.
+    """
     return say("words.percent", share=number_text(f"{share * 100:.4g}"))
 
 
 def write_exact(value: Fraction) -> str:
-    """Write the value exactly: a decimal when it is a short one, else p/q."""
+    """Write a number exactly.
+
+    Args:
+        value: An exact number.
+
+    Returns:
+        A decimal if its JSON number is exact, else p/q.
+    """
     number = to_json_number(value)
     return str(number) if Fraction(str(number)) == value else exact(value)

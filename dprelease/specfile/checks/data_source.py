@@ -210,7 +210,7 @@ def _read_table(text: str) -> tuple[str, ...]:
 
 
 def _has_credentials(uri: str) -> bool:
-    """Whether a URI names a user, or has an option that must be secret by its name."""
+    """Check whether a URI names a user, or has an option whose name suggests a secret."""
     options = parse_qsl(split_options(uri)[1][1:], keep_blank_values=True)
     return "@" in uri or any(_CREDENTIALS.search(name) for name, _ in options)
 

@@ -86,7 +86,7 @@ def add_finishes(queries: Sequence[Query], parts: Parts) -> tuple[Query, ...]:
 
 
 def _find_own(query: Query, parts: Parts) -> Part[QuerySection] | None:
-    """The query's section; None of a query that is not in the spec."""
+    """Find the query's section; None for a query that is not in the spec."""
     return None if query.implied else parts.queries[query.number]
 
 
@@ -156,7 +156,7 @@ def _read_finish(query: Query, parts: Parts) -> Finish:
 
 
 def _iter_figures(query: Query) -> Iterator[str]:
-    """The columns of a query that hold numbers; half-widths of quantiles are always empty."""
+    """Iterate over the numeric columns of a query; half-widths of quantiles are always empty."""
     statistic = get_statistic(query.statistic)
     for suffix in statistic.list_suffixes(query):
         of_half = suffix.endswith("_noise_moe")
@@ -245,7 +245,7 @@ def _describe_difference(queries: Sequence[Query]) -> str:
 
 
 def _is_total(group: Group) -> bool:
-    """Whether every record surely has a label."""
+    """Check whether every record surely has a label."""
     is_complete = group.other is not None or group.type is ColumnType.BOOLEAN
     return is_complete and group.null_label is not None
 

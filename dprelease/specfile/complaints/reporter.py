@@ -57,7 +57,7 @@ class Reporter:
         return Place(self.file, 1, 1)
 
     def list_places(self) -> dict[str, Place]:
-        """Every key path of the spec with the place of its value (of a table: its header)."""
+        """List the place of the value of every key path (of a table: its header)."""
         if self.marks is None:
             return {}
         return {

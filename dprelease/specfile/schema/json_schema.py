@@ -146,7 +146,7 @@ KINDS: Mapping[Callable[[object], object], Fragment] = {
 
 
 def build_spec_schema() -> Fragment:
-    """The whole schema."""
+    """Build the JSON Schema of specs."""
     return {
         "$schema": DIALECT,
         "title": TITLE,

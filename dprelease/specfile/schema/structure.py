@@ -54,7 +54,7 @@ class Part(NamedTuple, Generic[SectionType]):
         return not self.unsure and self.bad.isdisjoint(keys)
 
     def list_given(self, *keys: str) -> list[str]:
-        """Those of the keys that have a value."""
+        """List those of the keys that have a value."""
         return [key for key in keys if getattr(self.model, key) is not None]
 
     def value(self, key: OwnKey[T]) -> T | None:

@@ -174,7 +174,7 @@ def _is(path: str, opened: os.stat_result) -> bool:
 
 
 def _normalize_name(name: str) -> str:
-    """A name as file systems compare it that mind neither case nor how accents are encoded."""
+    """Normalize a name as file systems do that ignore case and the encoding of accents."""
     return unicodedata.normalize("NFC", name.casefold())
 
 
