@@ -24,7 +24,7 @@ _DIGITS = 12
 
 
 def find_weakest_choice(release: Release, draft: Draft, mechanism: Mechanism) -> Choice:
-    """The weakest noise of a mechanism at which every query of the draft meets its target.
+    """Find the weakest noise of a mechanism at which every query of the draft meets its target.
 
     Raises Failure where no noise does.
     """
@@ -32,7 +32,7 @@ def find_weakest_choice(release: Release, draft: Draft, mechanism: Mechanism) ->
 
 
 def find_weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choice]) -> Choice:
-    """The same of any noise that an intensity makes: the larger, the less noise."""
+    """Find the weakest noise of ``make`` that meets the targets; it takes an intensity."""
 
     def try_intensity(intensity: Fraction) -> Choice | None:
         choice = make(intensity)
@@ -78,7 +78,7 @@ def _is_met(read: Read, step: Step) -> bool:
 
 
 def compute_error(read: Read, step: Step, target: Accuracy) -> Fraction | None:
-    """The half-width at the target's confidence, in the unit of its ``within``."""
+    """Compute the half-width at the target's confidence, in the unit of its ``within``."""
     if target.records is not None:
         noise_example = reading.build_example(read, step, target.confidence, target.records)
         return None if noise_example is None else Fraction(noise_example["halfwidth"])
@@ -88,10 +88,7 @@ def compute_error(read: Read, step: Step, target: Accuracy) -> Fraction | None:
 def choose_drafts(
     release: Release, together: Sequence[Draft], separate_drafts: Sequence[Draft], *, by_rho: bool
 ) -> list[Draft]:
-    """Take each release that several targets share, or what they are apart, whichever costs less.
-
-    By the sum of epsilons, or ``by_rho`` of rhos: how all compose is for the whole plan to tell.
-    """
+    """Choose for each shared release of targets whether to keep it or to release its parts."""
     drafts: list[Draft] = []
     draft_of_query = {read.query.name: draft for draft in separate_drafts for read in draft.reads}
     for draft in together:
@@ -101,6 +98,7 @@ def choose_drafts(
         if not same or len(parts) == 1 or not draft.demand.targeted:
             drafts.append(draft)
             continue
+        # Only a guide: the whole plan decides how all losses compose.
         costs = [
             sum((_compute_cost(release, member, by_rho=by_rho) for member in option), Fraction(0))
             for option in ([draft], parts)
@@ -110,7 +108,7 @@ def choose_drafts(
 
 
 def _compute_cost(release: Release, draft: Draft, *, by_rho: bool) -> Fraction:
-    """The least that meets the draft's targets; a lot where nothing does."""
+    """Compute the least cost that meets the draft's targets; a large number where nothing does."""
     pure, concentrated = list_options(draft, "auto")
     mixes = [pure, concentrated] if by_rho else [pure]
     costs = []

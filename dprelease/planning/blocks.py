@@ -39,40 +39,40 @@ class Block(Struct, frozen=True):
 
     @property
     def drafts(self) -> tuple[Draft, ...]:
-        """All of them."""
+        """Return the tables and the conditions."""
         return (*self.tables, *self.conditions)
 
     @property
     def budget(self) -> Demand:
-        """What its drafts have together."""
+        """Return the sum of what its drafts ask for."""
         return add_up_demand([read.query for draft in self.drafts for read in draft.reads])
 
     @property
     def is_small(self) -> bool:
-        """Whether a table with all groups has no more cells than a joined one may have."""
+        """Return True if a table with all groups has no more cells than a joined one may have."""
         groups = {group for draft in self.drafts for group in complete_groups(draft.query.groups)}
         return prod(len(group.labels) for group in groups) <= MOST_JOINED
 
     @property
     def adds_up(self) -> bool:
-        """Whether there is anything to plan together."""
+        """Return True if there is more than one draft to plan together."""
         return len(self.drafts) > 1
 
 
 def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """The groups, each with a label for every record."""
+    """Complete each group with a label for every record."""
     return tuple(group.complete() for group in groups)
 
 
 def build_blocks(drafts: Sequence[Draft]) -> list[Block]:
-    """Gather the drafts that may be planned together, for one budget.
+    """Gather the drafts that may be planned together for one budget.
 
-    Tables over the same rows are one block. Of a filter that has no several tables, a count without
+    Tables over the same rows are one block. If a filter has no several tables, a count without
     groups is a condition on all rows, and counts with the same groups are conditions in each of
     their cells. Rows of people that are counted by several filters are not the same rows.
     """
     counts = [draft for draft in drafts if _is_plain_count(draft) and not _name_family(draft)]
-    # in an order that does not depend on that of the spec: what is added up in floats depends on it
+    # Float sums depend on the order of terms, so it must not depend on the order in the spec.
     counts.sort(key=_canonicalize)
     tables: dict[tuple[Expression | None, str], list[Draft]] = {}
     conditions: dict[tuple[tuple[Group, ...], str], list[Draft]] = {}
@@ -123,7 +123,7 @@ def _order(block: Block) -> tuple[str, list[str], str]:
 def _is_condition(
     draft: Draft, tables_alike: Set[tuple[Group, ...]], siblings: Set[Expression | None]
 ) -> bool:
-    """Whether a filtered count is one of several conditions rather than one of several tables.
+    """Check if a filtered count is one of several conditions rather than one of several tables.
 
     ``tables_alike``: the groups of all counts with its filter; ``siblings``: the filters of all
     with its groups.
@@ -134,13 +134,13 @@ def _is_condition(
 
 
 def _name_family(draft: Draft) -> str:
-    """The name of the query with a budget of its own whose table it is, one of several; or none."""
+    """Name the query with its own budget that this is one of several tables of, or give ""."""
     query = draft.query
     return query.column_name if draft.demand.is_stated and query.is_one_of_several else ""
 
 
 def _is_plain_count(draft: Draft) -> bool:
-    """Whether it counts records by public keys, for a share of the total or of its family's."""
+    """Check if it counts records by public keys, paid from the total or its block's budget."""
     query = draft.query
     return (
         get_statistic(query.statistic).combines
@@ -157,6 +157,6 @@ def _is_plain_count(draft: Draft) -> bool:
 
 
 def _has_same_rows(draft: Draft) -> bool:
-    """Whether as many rows are kept of a unit, whatever the cells that they lie in."""
+    """Check if the number of rows kept of a unit is the same whatever cells they are in."""
     limits = draft.neighbours.contribution
     return limits.groups == limits.per_group == limits.rows

@@ -14,7 +14,7 @@ _NOTHING = Fraction(0)
 
 
 class Demand(Struct, frozen=True):
-    """One of ``epsilon`` (and ``delta``), ``rho``, accuracy targets, or a ``weight``.
+    """The budget that a release asks for: epsilon (and delta), rho, accuracy targets, or a weight.
 
     Budgets of queries that share a release add up, and so do weights: they say how much the
     variance of a figure matters.
@@ -28,7 +28,7 @@ class Demand(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """In which terms it is put: only demands of one kind can be added up."""
+        """Return the kind of the request; only requests of one kind can be added up."""
         if self.targeted:
             return "accuracy"
         if self.rho is not None:
@@ -39,12 +39,12 @@ class Demand(Struct, frozen=True):
 
     @property
     def is_stated(self) -> bool:
-        """Whether it is a budget in numbers."""
+        """Return True if the budget is stated in numbers."""
         return self.epsilon is not None or self.rho is not None
 
 
 def add_up_demand(queries: Sequence[Query]) -> Demand:
-    """Add up what queries of one kind ask for. ValueError where they differ in kind."""
+    """Add up the requests of queries; raise ValueError if they differ in kind."""
     single = [
         Demand(
             query.epsilon, query.delta, query.rho, query.weight, targeted=query.accuracy is not None
@@ -69,7 +69,7 @@ _UNIT = 10**15
 
 @lru_cache(maxsize=1024)
 def compute_root(value: Fraction, degree: int) -> Fraction:
-    """The root of a number >= 0, rounded down to 15 places; exact where it has no more."""
+    """Compute the root of a number >= 0, rounded down to 15 places."""
     if value < 0 or degree < 1:
         raise ValueError("roots are taken of numbers that aren't negative")
     whole = value * _UNIT**degree

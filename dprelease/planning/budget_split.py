@@ -47,7 +47,7 @@ _DIGITS = 15
 
 
 class Outcome(Struct, frozen=True):
-    """A complete choice, and its error: what is compared."""
+    """A complete choice with the error by which it is compared."""
 
     choices: Choices
     error: float
@@ -57,7 +57,7 @@ class Outcome(Struct, frozen=True):
 def add_plainly(
     drafts: Sequence[Draft], fixed: Sequence[Cost], total: Total, mix: Mix
 ) -> Outcome | None:
-    """Share epsilon by plain addition: no delta is spent."""
+    """Share epsilon by plain addition, without spending any delta."""
     if total.epsilon is None:
         return None
     remaining_epsilon = total.epsilon - sum((cost.loss.epsilon for cost in fixed), Fraction(0))
@@ -72,7 +72,8 @@ def add_plainly(
 
 
 def _estimate_spared_loss(draft: Draft, choice: Choice) -> float:
-    """What noise that is refined, as it is where losses are added up, takes off a draft's error."""
+    """Estimate what refining the noise takes off a draft's error."""
+    # Noise is refined only where losses are added up, as here.
     fine = refine_choice(draft, choice)
     if fine is choice:
         return 0.0
@@ -84,10 +85,10 @@ def _estimate_spared_loss(draft: Draft, choice: Choice) -> float:
 
 
 class Composed(Struct, frozen=True):
-    """The search for the common factor of one mix, under a total that isn't just added up.
+    """The search for the common factor of one mix, where losses compose other than by addition.
 
-    Losses compose by their distributions or by rho, whichever loses less here: many selections
-    may well lose less by rho.
+    They compose by their distributions or by rho, whichever gives the smaller loss: many
+    selections may lose less by rho.
     """
 
     drafts: Sequence[Draft]
@@ -98,7 +99,7 @@ class Composed(Struct, frozen=True):
     _made: dict[tuple[str, Fraction], Choice] = field(default_factory=dict)
 
     def solve_rho(self, guess: Fraction) -> Fraction | None:
-        """The factor at which the sum of rhos meets the total: quick."""
+        """Find the factor at which the sum of rhos meets the total; quick."""
         if not self.roots:
             self.roots.update(_compute_roots(self.drafts, self.mix, 4))
         if self.total.accounting == "pld":
@@ -107,7 +108,7 @@ class Composed(Struct, frozen=True):
         return _find_largest(self._compute_rho, guess, CLOSER if alone else CLOSE)
 
     def estimate_factor(self, guess: Fraction) -> Fraction:
-        """About the factor that ``solve_rho`` finds, by closed forms: to choose mixes by."""
+        """Estimate the factor of ``solve_rho`` by closed forms, to choose among mixes."""
         if not self.roots:
             self.roots.update(_compute_roots(self.drafts, self.mix, 4))
         allowed = float(_bound_allowed_rho(self.total))
@@ -121,7 +122,7 @@ class Composed(Struct, frozen=True):
         return Fraction(factor)
 
     def estimate_error(self, factor: Fraction | None) -> float:
-        """About the error at a factor, to choose by."""
+        """Estimate the error at a factor, to choose among mixes."""
         if factor is None:
             return float("inf")
         return sum(
@@ -131,7 +132,7 @@ class Composed(Struct, frozen=True):
         )
 
     def find_outcome(self, factor: Fraction | None, guess: Fraction) -> Outcome | None:
-        """Raise the factor that was found by rho as far as the distributions of losses allow."""
+        """Raise the factor found by rho as far as the distributions of losses allow."""
         largest_factor = factor
         if self.total.rho is None and self.total.accounting in {"auto", "pld"}:
             epsilon_at = lru_cache(maxsize=None)(self._compute_epsilon)
@@ -172,7 +173,7 @@ def _compute_roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, 
 
 
 def _weight(draft: Draft, mechanism: Mechanism) -> Fraction:
-    """The weight of a draft's variance in units of the norm that its intensity is of."""
+    """Weigh a draft's variance in units of the norm that its intensity refers to."""
     if not mechanism.needs_delta:
         return draft.demand.weight
     return draft.demand.weight * Fraction(draft.sensitivity.l2_squared, draft.sensitivity.l1**2)
@@ -191,14 +192,14 @@ def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -
 
 
 def _compute_rho_share(losses: Sequence[Loss], total: Total) -> Fraction | None:
-    """What part of the total the losses come to; None if they don't compose."""
+    """Compute the share of the total that the losses spend; None if they do not compose."""
     allowed = _bound_allowed_rho(total)
     rhos = [loss.rho for loss in losses if loss.rho is not None]
     return sum(rhos, Fraction(0)) / allowed if len(rhos) == len(losses) else None
 
 
 def _bound_allowed_rho(total: Total) -> Fraction:
-    """The rho that may be spent."""
+    """Compute the rho that may be spent."""
     if total.rho is not None:
         return total.rho
     epsilon = total.epsilon or Fraction(0)
@@ -206,7 +207,7 @@ def _bound_allowed_rho(total: Total) -> Fraction:
 
 
 def _estimate_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float:
-    """About the rho of a draft at an intensity; nothing rests on it."""
+    """Estimate the rho of a draft at an intensity; no guarantee rests on it."""
     if mechanism.needs_delta:
         return intensity**2 / 2
     if mechanism.concentrated:
@@ -225,10 +226,8 @@ def _compute_epsilon_share(events: Sequence[Counted], total: Total) -> Fraction 
 def _find_largest(
     usage: Callable[[Fraction], Fraction | None], guess: Fraction, close: float
 ) -> Fraction | None:
-    """The largest factor found that uses no more than all; near all of it. None if there is none.
-
-    What is used grows with the factor, between in proportion and with its square.
-    """
+    """Find the largest factor that uses no more than the total; None if there is none."""
+    # Usage grows with the factor, between in proportion and with its square.
     low: tuple[Fraction, float] | None = None
     high: tuple[Fraction, float] | None = None
     factor = guess
@@ -252,7 +251,7 @@ def _find_largest(
 def _choose_next(
     low: tuple[Fraction, float] | None, high: tuple[Fraction, float] | None, aim: float
 ) -> Fraction:
-    """Where to look next: a power of the factor through what is known."""
+    """Choose the next factor to try, by a power law through the known points."""
     if low is None and high is not None:
         step = max(0.1, min(0.9, aim / high[1])) if high[1] < float("inf") else 0.5
         return high[0] * Fraction(step)
@@ -279,13 +278,13 @@ _MOST = 6
 
 
 def build_pure_mix(drafts: Sequence[Draft]) -> Mix | None:
-    """No delta for any; None where a spec asks for Gaussian noise."""
+    """Build the mix without any delta; None where a spec asks for Gaussian noise."""
     mix = {draft.name: draft.mechanisms.pure for draft in drafts}
     return None if any(mechanism.needs_delta for mechanism in mix.values()) else mix
 
 
 def iter_mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
-    """The mixes to compare where there is a delta: Gaussian noise for none, for all, for some."""
+    """Give the mixes to compare where there is a delta: Gaussian noise for none, all, and some."""
     open_ones = [draft for draft in drafts if len(set(draft.mechanisms)) > 1]
     kinds = sorted({_classify(draft) for draft in open_ones}, reverse=True)
     steps = [0, len(kinds), *range(1, len(kinds))][: _MOST + 1]
@@ -300,7 +299,7 @@ def iter_mixes(drafts: Sequence[Draft]) -> Iterator[Mix]:
 
 
 def _classify(draft: Draft) -> tuple[float, float, bool]:
-    """What a mix tells drafts apart by: gain in norm, weight, and what it is."""
+    """Return what a mix tells drafts apart by: gain in norm, weight, and if noise is added."""
     sensitivity = draft.sensitivity
     if not draft.additive:
         return 1.0, float(draft.demand.weight), False

@@ -25,7 +25,7 @@ Errors = Mapping[str, float]
 
 
 def compute_errors(drafts: Sequence[Draft], noise: Errors) -> Errors:
-    """Give the error of every figure; ``noise`` is that of one integer or choice of each draft.
+    """Compute the error of every figure; ``noise`` is the error of one integer of each draft.
 
     Figures that are not linear in the integers have the error of these: they are compared where
     the same integers are released.
@@ -39,7 +39,7 @@ def compute_errors(drafts: Sequence[Draft], noise: Errors) -> Errors:
 
 
 def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, float]]:
-    """How often the error of an integer of each step is in the figure."""
+    """List how often the error of an integer of each step enters the figure."""
     if read.reading is Reading.COMBINED:
         return [
             (name, spread(drafts[name].query.groups, drafts[name].released.axes, terms))
@@ -54,17 +54,15 @@ def _list_amounts(read: Read, drafts: Mapping[str, Draft]) -> list[tuple[str, fl
 
 
 def spread(groups: Sequence[Group], axes: Sequence[AxisMatrix], terms: Sequence[Term]) -> float:
-    """The variance of terms of one released integer, in units of that of its noise."""
+    """Compute the variance of terms of one released integer, in units of that of its noise."""
     cells = list_entering(groups, build_polynomial(groups, axes, terms))
     return sum(float(part.factor**2) * part.cells for part in cells)
 
 
 def estimate_errors(drafts: Sequence[Draft], *, concentrated: bool) -> Errors:
-    """The noise that drafts come to with budgets of their own, or a share of a total of 1.
-
-    By the closed forms that ``budget_split`` follows: with all losses concentrated, or all pure.
-    """
+    """Estimate the noise of drafts with budgets of their own, or with a share of a total of 1."""
     paying = [draft for draft in drafts if not draft.free and not draft.demand.is_stated]
+    # The closed forms that ``budget_split`` follows: all losses concentrated, or all pure.
     roots = {draft.name: _compute_root(draft, concentrated=concentrated) for draft in paying}
     whole = sum(roots.values())
 
@@ -94,7 +92,7 @@ def _compute_root(draft: Draft, *, concentrated: bool) -> float:
 
 
 def compute_planned_errors(drafts: Sequence[Draft], choices: Choices) -> Errors:
-    """The noise of drafts for which it is chosen."""
+    """Compute the variance of the chosen noise of each draft."""
 
     def get_noise(draft: Draft) -> float:
         noise = choices[draft.name].noise

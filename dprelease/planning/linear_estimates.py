@@ -30,7 +30,7 @@ _EXACT = 1e-30
 
 
 class Estimates(Struct, frozen=True):
-    """Tables to estimate, and those that are released as they are: places of their groups.
+    """Tables to estimate and tables that are released, each as the positions of its groups.
 
     ``sizes`` are the numbers of labels of all groups.
     """
@@ -40,7 +40,7 @@ class Estimates(Struct, frozen=True):
     sizes: Sequence[int]
 
     def build_figures(self, variances: Sequence[float]) -> Mapping[Axes, Sequence[Term]]:
-        """Give the terms of each table's figures; steps are named by the place of their table.
+        """Build the terms of each table's figures; steps are named by the position of their table.
 
         ``variances``: those of the noise of the released tables.
         """
@@ -51,15 +51,13 @@ class Estimates(Struct, frozen=True):
         return {table: list(self._iter_terms(table, weights)) for table in self.tables}
 
     def compute_amounts(self, variances: Sequence[float]) -> Mapping[Axes, Mapping[int, float]]:
-        """Give how much of the noise of each released table is in each table's figures.
-
-        Of component B, the product of n - 1 over its groups is what it has of all cells.
-        """
+        """Compute how much of the noise of each released table is in each table's figures."""
         amounts: dict[Axes, dict[int, float]] = {}
         weights = self._compute_weights(variances)
         for table in self.tables:
             shares = amounts.setdefault(table, {})
             for component in _iter_subsets(table):
+                # Component B has the product of n - 1 over its groups as its share of all cells.
                 parts = prod(self.sizes[at] - 1 for at in component) / self._count_cells(table) ** 2
                 for place, weight in weights[component].items():
                     cells = self._count_cells(self.released[place])
@@ -70,7 +68,7 @@ class Estimates(Struct, frozen=True):
         return prod(self.sizes[place] for place in axes)
 
     def _compute_weights(self, variances: Sequence[float]) -> dict[Axes, dict[int, float]]:
-        """The weight of each released table in the estimates of its components."""
+        """Compute the weight of each released table in the estimates of its components."""
         inverse: dict[Axes, dict[int, float]] = {}
         for place, axes in enumerate(self.released):
             for component in _iter_subsets(axes):
@@ -84,8 +82,10 @@ class Estimates(Struct, frozen=True):
     def _iter_terms(
         self, table: Axes, weights: Mapping[Axes, Mapping[int, Fraction]]
     ) -> Iterator[Term]:
-        """A component over B centred is the sum over C in B of (-1)^|B - C| times cells over C."""
+        """Give the terms of a table's figures."""
         for place, axes in enumerate(self.released):
+            # A centred component over B is the sum over C in B of (-1)^|B - C| times the cells over
+            # C.
             common = axes & table
             for agreeing in _iter_subsets(common):
                 factor = Fraction(0)
@@ -97,7 +97,7 @@ class Estimates(Struct, frozen=True):
 
 
 def _round_weights(weights: Mapping[int, float]) -> dict[int, Fraction]:
-    """The weights as fractions that add up to 1."""
+    """Round the weights to fractions that add up to 1."""
     parts = {place: round(weight * 10**DIGITS) for place, weight in weights.items()}
     parts[min(parts)] += 10**DIGITS - sum(parts.values())
     return {place: Fraction(part, 10**DIGITS) for place, part in parts.items()}

@@ -30,13 +30,21 @@ from dprelease.privacy.composition import BASIC, compose_advanced
 def make_plan(
     release: Release, *, margin: Fraction | None = accounting.MARGINS[0], jointly: bool = True
 ) -> Plan:
-    """Plan a release; numerical composition is claimed with this ``margin``, or not used (None).
+    """Plan a release: choose the noise of every query and compose the loss of them all.
 
-    Without ``jointly`` every query is planned by itself.
+    Record-level tables are paid for first; their losses are added to those of the queries.
 
-    The composed loss is at most the declared total. Record-level tables are paid for first, and
-    their losses are added to what the queries come to. Raises Failure (exit code 2) when the
-    queries' budgets or accuracy targets do not fit into it.
+    Args:
+        release: The release as its spec describes it.
+        margin: Factor above 1 by which a numerically composed epsilon exceeds the computed one;
+            None: compose numerically only if the spec's accounting is pld.
+        jointly: Plan counts together where that errs less; if False, plan every query by itself.
+
+    Returns:
+        The plan. Its composed loss is at most the declared total.
+
+    Raises:
+        Failure: The queries' budgets or accuracy targets do not fit into the total (exit code 2).
     """
     total = read_total(release)
     if margin is not None:
@@ -171,7 +179,7 @@ def _collect_notes(release: Release, total: Total, loss: Loss) -> tuple[Text, ..
 
 
 def _explain_missing_records(source: Source) -> Sentence:
-    """Say why what a record holds can decide whether it is there."""
+    """Explain why the content of a record can decide whether it is there."""
     if source.format == "csv":
         return sentence("plan.notes.quotes_decide_records")
     return sentence("plan.notes.empty_rows_of_sheets")
@@ -184,8 +192,14 @@ FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)
 def plan_alternatives(plan: Plan) -> list[tuple[Fraction, Plan | None]]:
     """Plan at a quarter, half, once, twice and four times the total.
 
-    None where what is stated or targeted leaves no plan. Not certified: nothing is run by these.
-    Empty where all follows from targets.
+    These plans are not certified: nothing is run by them.
+
+    Args:
+        plan: The plan of the release.
+
+    Returns:
+        Pairs of factor and plan; the plan is None where stated budgets or targets leave none. Empty
+        where everything follows from targets.
     """
     release = plan.release
     has_stated_budget = any(
@@ -217,7 +231,7 @@ def _has_weight(query: Query) -> bool:
 
 
 def _multiply_budget(amounts: Stated, factor: Fraction) -> Stated:
-    """Multiply the epsilon and rho that are stated."""
+    """Multiply the stated epsilon and rho."""
     budgets = {name: getattr(amounts, name, None) for name in ("epsilon", "rho")}
     larger: dict[str, Any] = {
         name: budget * factor for name, budget in budgets.items() if budget is not None

@@ -26,20 +26,20 @@ _ZERO = Fraction(0)
 
 
 def record_steps(release: Release) -> tuple[RecordStep, ...]:
-    """Plan every ``[[perturb]]``. Raises Failure (exit code 2) where a column can't be had so."""
+    """Plan every ``[[perturb]]``; raise Failure (exit code 2) if a column can't be perturbed so."""
     bounding = release.privacy.bounding
     rows = 1 if bounding is None else bounding.rows
     return tuple(_step(release, perturb, rows) for perturb in release.perturbs)
 
 
 def sum_losses(first: Loss, second: Loss) -> Loss:
-    """The sum of two losses."""
+    """Add two losses."""
     rho = None if first.rho is None or second.rho is None else first.rho + second.rho
     return Loss(first.epsilon + second.epsilon, first.delta + second.delta, rho)
 
 
 def add_losses(steps: tuple[RecordStep, ...]) -> Loss:
-    """The sum of their losses."""
+    """Add the losses of all record-level tables."""
     return reduce(sum_losses, (step.loss for step in steps), Loss(_ZERO, _ZERO, _ZERO))
 
 
@@ -88,7 +88,7 @@ def _plan_response(
 
 
 def _check_usable(response: Response) -> None:
-    """Raise ValueError for answers that could not be drawn or written: a run would pay for them."""
+    """Raise ValueError for answers that can't be drawn or written, before a run pays for them."""
     # Imported here for start-up: most releases have no table of records.
     from dprelease.local.answer_cells import choose_cells, get_grid
 

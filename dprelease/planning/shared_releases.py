@@ -49,11 +49,11 @@ noise, is no wider than at a share of its own. With a larger share it would be."
 
 
 def build_drafts(release: Release, *, join_targets: bool = True) -> list[Draft]:
-    """Gather the release's queries into what is released at once, in the order of the spec.
+    """Gather the release's queries into drafts, in the order of the spec.
 
-    Without ``join_targets`` queries with accuracy targets share with none but their equals: what
-    they cost together may be less so, which only the whole plan can tell.
+    Without ``join_targets`` queries with accuracy targets share only with equal ones.
     """
+    # Whether targets cost less together only the whole plan can tell.
     drafts = _share_equal_queries(release, read_neighbours(release))
     alone = [draft for draft in drafts if draft.demand.targeted and not join_targets]
     drafts = _join_column_statistics(
@@ -63,7 +63,7 @@ def build_drafts(release: Release, *, join_targets: bool = True) -> list[Draft]:
 
 
 def build_unmerged_drafts(release: Release) -> list[Draft]:
-    """The same, with counts that would be added up from finer ones by themselves."""
+    """Gather the drafts before counts are added up from finer ones."""
     return _join_column_statistics(
         _share_equal_queries(release, read_neighbours(release)), _is_pure(release)
     )
@@ -74,7 +74,7 @@ def add_up_counts(
 ) -> list[Draft]:
     """Add up counts from finer ones where that pays; those ``alone`` stay as they are."""
     if release.privacy.bounding is None:
-        # what is kept of a unit's rows depends on the groups: then finer cells don't add up
+        # With limits, the rows kept of a unit depend on the groups: finer cells don't add up.
         drafts = _add_coarser_counts(drafts, _is_pure(release))
     return sorted([*alone, *drafts], key=lambda draft: draft.query.number)
 
@@ -87,7 +87,7 @@ def _is_pure(release: Release) -> bool:
 
 
 def _share_equal_queries(release: Release, neighbours: Neighbours) -> list[Draft]:
-    """Release equal queries once. One that selects keys is released for all that equal it."""
+    """Release equal queries once; a query that selects keys leads those that equal it."""
     selecting = find_selecting_queries(release)
     queries_by_request: dict[Hashable, list[Query]] = {}
     for query in release.queries:
@@ -113,7 +113,7 @@ def _share_equal_queries(release: Release, neighbours: Neighbours) -> list[Draft
 
 
 def _request(query: Query) -> Query:
-    """What a query asks for, whatever it is called and pays."""
+    """Strip a query to what it asks for, without its name and budget."""
     return replace(
         query,
         name="",
@@ -130,7 +130,7 @@ def _request(query: Query) -> Query:
 
 
 def find_repeated_queries(queries: Sequence[Query]) -> list[tuple[str, ...]]:
-    """The names of equal queries that are released apart: their budgets are in different terms."""
+    """List the names of equal queries that are released apart, as their budgets differ in kind."""
     queries_by_request: dict[Query, list[Query]] = {}
     for query in queries:
         queries_by_request.setdefault(_request(query), []).append(query)
@@ -145,21 +145,19 @@ def find_repeated_queries(queries: Sequence[Query]) -> list[tuple[str, ...]]:
 
 
 def _find_sharing(query: Query) -> Sharing | None:
-    """How the query's statistic is read from a shared release; None if it never is.
-
-    Weighted figures are released by themselves.
-    """
+    """Look up how the query's statistic is read from a shared release; None if it never is."""
+    # Weighted figures are released by themselves.
     return None if query.survey_weight is not None else get_statistic(query.statistic).sharing
 
 
 def _is_row_count(query: Query) -> bool:
-    """Whether it is a count of records, which goes with any column and adds up over cells."""
+    """Check if it is a count of records, which goes with any column and adds up over cells."""
     sharing = _find_sharing(query)
     return sharing is not None and sharing.counts_rows
 
 
 def _join_column_statistics(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
-    """Put the statistics of a column together, and the count of the same rows with one of them."""
+    """Join the statistics of a column, and the count of the same rows with one of them."""
     sharing = [draft for draft in drafts if _may_share(draft)]
     by_rows: dict[Hashable, list[Draft]] = {}
     for draft in sharing:
@@ -175,15 +173,14 @@ def _join_column_statistics(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
 
 
 def _may_share(draft: Draft) -> bool:
-    """Not what selects keys, and not a figure that no neighbour changes: it needs no noise.
-
-    Nor one of several tables of a query: it is planned with the others, to add up with them.
-    """
+    """Check that a draft may share a release of sums."""
     query = draft.query
+    # One of several tables of a query is planned with the others, to add up with them.
     if draft.selects or _find_sharing(query) is None or query.is_one_of_several:
         return False
     if not _is_row_count(query) and not build_quantity(query.column).grid.width:
         return False
+    # A figure that no neighbour changes needs no noise.
     return draft.sensitivity.l1 > 0
 
 
@@ -209,7 +206,7 @@ def _join_columns(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
 
 
 def _join_sums(drafts: Sequence[Draft], pure: bool) -> tuple[Fraction, Draft]:
-    """One release of sums in place of several, and how much the figures gain by it.
+    """Build one release of sums in place of several, and compute how much the figures gain.
 
     The statistic with the most sums leads: groups, filter and name are its own. The gain is the
     weighted mean of what is left of each member's variance.
@@ -256,7 +253,7 @@ def _lead(query: Query) -> tuple[int, int]:
 
 
 def _build_sums(lead: Query, sums: SharedSums) -> Released:
-    """The sums, as combinations of measures; that of nulls is the last."""
+    """Build the sums as combinations of measures; that of nulls is the last."""
     base = (define_three_sums if sums.squared else define_two_sums)(lead)
     if not sums.counts_nulls:
         return base
@@ -271,21 +268,19 @@ def _build_sums(lead: Query, sums: SharedSums) -> Released:
 
 
 def _compute_own_variance(query: Query, neighbours: Neighbours) -> Fraction:
-    """The variance of a figure released by itself, at noise of scale L1 norm.
-
-    That is a variance of 1 for each such scale; for a mean that of one record, at a share of 1/2.
-    """
+    """Compute the variance of a figure released by itself, at noise of scale L1 norm."""
     statistic = get_statistic(query.statistic)
     l1 = statistic.bound_sensitivity(query, neighbours).l1
     sharing = statistic.sharing
     if sharing is None or sharing.linear:
         return (l1 * statistic.define_release(query).unit[0]) ** 2
+    # A mean is compared at one record and a share of 1/2.
     width = build_quantity(query.column).grid.width
     return _spread(query) * Fraction(l1, width * width if sharing.squared else width) ** 2
 
 
 def _spread(query: Query) -> Fraction:
-    """Of a mean (and, as good as any to compare itself with, a variance) of one record."""
+    """Compute the variance of a mean of one record; also the yardstick for variances."""
     grid = build_quantity(query.column).grid
     return (grid.step * grid.width) ** 2 / 2
 
@@ -325,7 +320,7 @@ def _merge_drafts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
 
 
 def _merge_pair(coarse: Draft, fine: Draft, pure: bool) -> tuple[Fraction, Draft, Draft] | None:
-    """The finer draft with the coarser count read from it, and how much both gain by it.
+    """Read a coarser count from a finer draft, and compute how much both gain.
 
     The gain is the weighted mean of what is left of both variances. None where the coarser count
     isn't a sum over groups of the finer one: every record must have a label in these.
@@ -364,12 +359,10 @@ def _merge_pair(coarse: Draft, fine: Draft, pure: bool) -> tuple[Fraction, Draft
 
 
 def compute_fractions(demands: Sequence[Demand], pure: bool) -> list[Fraction]:
-    """What part of the joint intensity (sensitivity over noise) each would have by itself.
-
-    Intensities add up where losses are pure, their squares where they are concentrated. Stated
-    budgets are these already; weights give cube roots, or square roots: the least weighted
-    variance (``budget_split``).
-    """
+    """Compute the share of the joint intensity that each request would have by itself."""
+    # Intensities add up where losses are pure, their squares where they are concentrated. Stated
+    # budgets are these already; weights give cube roots or square roots, for the least weighted
+    # variance (``budget_split``).
     kinds = {demand.kind for demand in demands}
     parts = [demand.epsilon or demand.rho or demand.weight for demand in demands]
     are_fractions = kinds <= {"epsilon", "epsilon and delta", "accuracy"}

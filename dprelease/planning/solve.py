@@ -50,7 +50,7 @@ BETTER = 0.99
 
 
 class Solution(Struct, frozen=True):
-    """The noise of every draft, and what it costs together; ``alone`` as in a plan."""
+    """The noise of every draft and the loss of all together; ``alone`` as in a plan."""
 
     drafts: Sequence[Draft]
     choices: Choices
@@ -61,7 +61,7 @@ class Solution(Struct, frozen=True):
 
     @property
     def rank(self) -> tuple[float, Fraction, Fraction]:
-        """What makes one better than another: less error where that is open, else less loss."""
+        """Return what the best solution has least: error first, then epsilon and delta."""
         return self.error, self.loss.epsilon, self.loss.delta
 
 
@@ -74,10 +74,10 @@ class Unmet(Failure):
 
 
 def choose_best_solution(release: Release, total: Total, *, jointly: bool = True) -> Solution:
-    """Solve with targets that share releases, with ones that don't, and with some; take the best.
+    """Try sharing all, none and some of the targeted releases; return the least noisy plan.
 
     Without ``jointly`` no counts are planned together, and no query is released in another way.
-    Raises Failure or ValueError where neither can be had.
+    Raises Failure or ValueError if no attempt succeeds.
     """
     bases = build_unmerged_drafts(release)
     drafts = add_up_counts(release, bases)
@@ -106,7 +106,7 @@ def choose_best_solution(release: Release, total: Total, *, jointly: bool = True
 
 
 def _try_alternatives(release: Release, solution: Solution, total: Total) -> Solution:
-    """Release in another way what statistics have one for, where no figure errs more by it."""
+    """Release by statistics' alternatives where no figure errs more by it."""
     drafts = list(map(switch_way, solution.drafts))
     if all(map(is_, drafts, solution.drafts)):
         return solution
@@ -132,14 +132,15 @@ def _try_alternatives(release: Release, solution: Solution, total: Total) -> Sol
 def _try_strategies(
     release: Release, bases: Sequence[Draft], solution: Solution, total: Total
 ) -> Solution:
-    """Plan counts together instead, where no figure errs more by it.
+    """Plan counts together where no figure errs more by it.
 
-    ``bases`` are the drafts before any is added up from another. Pieces are weighed as for losses
-    like those of the solution, concentrated or pure; if nothing comes of it, the other way.
+    ``bases`` are the drafts before any is added up from another.
     """
     before = compute_errors(
         solution.drafts, compute_planned_errors(solution.drafts, solution.choices)
     )
+    # Weigh pieces for losses like those of the solution, concentrated or pure; if that does not
+    # help, for the other kind.
     added_up = solution.method == BASIC
     for concentrated in (not added_up, added_up) if total.concentrates else (False,):
         drafts = plan_together(release, bases, solution.drafts, concentrated=concentrated)
@@ -153,7 +154,7 @@ def _try_strategies(
 
 
 def _estimate_alone(joint: Solution, before: Errors) -> dict[str, Fraction]:
-    """What the combined figures of a solution would err alone."""
+    """List the errors that the combined figures of a solution would have if planned alone."""
     reads = (read for draft in joint.drafts for read in draft.reads)
     names = [read.query.name for read in reads if read.reading is Reading.COMBINED]
     return {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in names}
@@ -166,7 +167,7 @@ AS_GOOD = 1.0005
 
 
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
-    """Choose all noise. Raises Failure where the total can't pay for what is asked."""
+    """Choose the noise of all drafts; raise Failure if the total can't pay for them."""
     fixed: Choices = {draft.name: NOTHING for draft in drafts if draft.free}
     fixed |= choose_selections(release, drafts, total)
     remaining_delta = total.delta - sum(
@@ -193,7 +194,7 @@ def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
 
 
 def list_costs(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cost]:
-    """What the drafts that have noise cost."""
+    """List the costs of the drafts that have noise."""
     return [
         Cost(choices[draft.name].loss, choices[draft.name].events)
         for draft in drafts
@@ -211,7 +212,7 @@ class _Solver(Struct, frozen=True):
     # --- targets --------------------------------------------------------------------------------
 
     def meet_targets(self, drafts: Sequence[Draft], shared: Sequence[Draft]) -> Choices:
-        """The mix of kinds that meets all targets at the least loss."""
+        """Find the mix of mechanisms that meets all targets at the least loss."""
         options: list[tuple[Loss, Choices]] = []
         for mix in self._list_mixes(drafts):
             choices = {
@@ -268,7 +269,7 @@ class _Solver(Struct, frozen=True):
         )
 
     def _measure_loss(self, loss: Loss) -> Fraction:
-        """The loss in terms of the total; a loss without rho is more than any."""
+        """Measure the loss in terms of the total; a loss without rho exceeds every other."""
         if self.total.rho is None:
             return loss.epsilon
         return loss.rho if loss.rho is not None else NO_RHO
@@ -276,7 +277,7 @@ class _Solver(Struct, frozen=True):
     # --- weights --------------------------------------------------------------------------------
 
     def rank_mixes(self, drafts: Sequence[Draft]) -> list[Outcome]:
-        """The mixes of kinds, the one with the least weighted error first."""
+        """List the outcomes of the mixes, the one with the least weighted error first."""
         fixed = list_costs(self.drafts, self.fixed)
         outcomes: list[Outcome] = []
         pure = build_pure_mix(drafts)
@@ -295,14 +296,14 @@ class _Solver(Struct, frozen=True):
     def complete_solution(
         self, choices: Choices, open_ones: Sequence[Draft], error: float
     ) -> Solution:
-        """State what each choice costs by itself, and what all cost together."""
+        """State the loss of each choice alone, and compose the loss of all."""
         completed_choices = dict(choices)
         is_large = len(open_ones) > FEW
         for draft in open_ones:
             own = draft.demand.delta
             delta = own if own is not None else self.deltas.get(draft.name, Fraction(0))
             if delta == 0:
-                # what others claim leaves none: then it only says what this one would cost alone
+                # The other queries claim all of delta; this one only states the cost alone.
                 delta = self.total.delta / len(self.drafts)
             if delta > 0:
                 choice = completed_choices[draft.name]
@@ -320,7 +321,7 @@ class _Solver(Struct, frozen=True):
         return Solution(self.drafts, completed_choices, loss, method, error)
 
     def build_exhausted_failure(self, draft: Draft) -> Failure:
-        """What the others take leaves too little for a draft to have any noise at all."""
+        """Build the failure of a draft for which the other queries leave no budget."""
         return complain(
             self.release,
             draft.query,
@@ -330,7 +331,7 @@ class _Solver(Struct, frozen=True):
         )
 
     def _calibrate_alone(self, drafts: Sequence[Draft], fixed: Sequence[Cost]) -> Outcome | None:
-        """One release with Gaussian noise beside pure losses is calibrated to the last digit."""
+        """Calibrate a single release with Gaussian noise, beside pure losses, to the last digit."""
         total = self.total
         lone = len(drafts) == 1 and all(cost.loss.delta == 0 for cost in fixed)
         if (
@@ -352,11 +353,11 @@ class _Solver(Struct, frozen=True):
     def _compose_mixes(
         self, drafts: Sequence[Draft], fixed: Sequence[Cost], pure: list[Outcome]
     ) -> list[Outcome]:
-        """Mixes composed tightly, and the pure one unless a delta takes something off its error."""
+        """Compose the mixes tightly; rank the pure one first unless a delta reduces the error."""
         guess = self._guess(drafts)
         searches = [Composed(drafts, fixed, self.total, mix) for mix in iter_mixes(drafts)]
         if len(drafts) > MANY:
-            # so many lose about their rho: that tells the mixes apart
+            # The loss of many releases is nearly that of their rho, so rho ranks the mixes.
             searches = [
                 min(
                     searches,
@@ -369,7 +370,7 @@ class _Solver(Struct, frozen=True):
         return [outcome for _, outcome in sorted(ranked, key=lambda pair: pair[0])]
 
     def _guess(self, drafts: Sequence[Draft]) -> Fraction:
-        """A factor to start from: as if every squared intensity had an equal part of rho."""
+        """Guess a first factor, as if every squared intensity had an equal part of rho."""
         total = self.total
         rho = total.rho
         if rho is None:
@@ -382,9 +383,9 @@ class _Solver(Struct, frozen=True):
 
 
 def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choices:
-    """Choose their noise and thresholds: by target, by what they state, or by weight.
+    """Choose noise and thresholds of selecting counts: by target, by stated epsilon, or by weight.
 
-    Raises Failure where there is no epsilon for one.
+    Raises Failure where no epsilon is left for a selecting count.
     """
     paying = [draft for draft in drafts if not draft.free]
     choosing = [draft for draft in paying if draft.selects]
@@ -417,14 +418,12 @@ def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -
 
 
 def choose_selection(draft: Draft, epsilon: Fraction) -> Choice:
-    """Noise and threshold of a count that selects its table's private keys.
-
-    Of the mechanisms that its spec leaves, the one that shows keys of fewer units.
-    """
-    # what one unit adds to the count: 1 to each of its keys
+    """Choose noise and threshold of a count that selects its table's private keys."""
+    # One unit adds 1 to the count of each of its keys.
     limits = draft.neighbours.contribution
     keys = min(limits.groups, limits.rows)
     counted, delta = Contribution(keys, keys, 1), get_selection_delta(draft.query)
+    # Of the mechanisms that the spec leaves, take the one with the lower threshold.
     noise, threshold = min(
         (
             mechanism.select(draft, counted, epsilon, delta)

@@ -15,23 +15,21 @@ Choices = dict[str, Choice]
 
 
 def complain(release: Release, query: Query, code: str, message: str, hint: str) -> Failure:
-    """State what is wrong with a query's budget."""
+    """Build the failure of a query's budget."""
     return build_failure(release, f"query[{query.number}]", code, message, hint)
 
 
 def build_failure(release: Release, key: str, code: str, message: str, hint: str) -> Failure:
-    """State what is wrong with what the spec has at a key."""
+    """Build the failure of the value at a key of the spec."""
     return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))
 
 
 def share_free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Mapping[str, Fraction]:
-    """Share the delta that no query claims among those that may need some, by weight.
-
-    A delta that is stated of Gaussian noise by itself says nothing of the whole: it is what a sum
-    of epsilons would be compared at.
-    """
+    """Share the delta that no query claims among the queries that may need some, by weight."""
     claimed = sum((draft.demand.delta or Fraction(0) for draft in drafts), Fraction(0))
     spare = max(remaining_delta - claimed, Fraction(0))
+    # A stated delta of Gaussian noise alone says nothing of the whole: it is the delta at which a
+    # sum of epsilons would be compared.
     takers = [
         draft
         for draft in drafts
@@ -48,7 +46,7 @@ def share_free_deltas(drafts: Sequence[Draft], remaining_delta: Fraction) -> Map
 
 
 def choose_own(release: Release, draft: Draft, deltas: Mapping[str, Fraction]) -> Choice:
-    """Choose the noise of a query that states epsilon or rho. Raises Failure without a delta."""
+    """Choose the noise of a query that states epsilon or rho; raise Failure if it lacks a delta."""
     demand, (pure, concentrated) = draft.demand, draft.mechanisms
     delta = demand.delta if demand.delta is not None else deltas.get(draft.name, Fraction(0))
     if pure.needs_delta and delta == 0:

@@ -25,10 +25,10 @@ ALONE = Demand()
 
 
 class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are looked up
-    """A release of some integers or choices, with all queries that are ``reads`` of it.
+    """A release of some integers or choices before its noise is chosen, with all its ``reads``.
 
-    ``query`` is the one that lends it name, groups and filter. ``selects``: its noisy count decides
-    which private keys of its table are shown.
+    ``query`` gives it name, groups and filter. ``selects``: its noisy count decides which private
+    keys of its table are shown.
     """
 
     query: Query
@@ -41,38 +41,38 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
 
     @property
     def name(self) -> str:
-        """The name of the step."""
+        """Return the name of the step."""
         return self.query.name
 
     @property
     def shift(self) -> Shift:
-        """The changes between neighbours, as the Gaussian calibration wants them."""
+        """Return the changes between neighbours as Gaussian calibration needs them."""
         sensitivity = self.sensitivity
         return Shift(sensitivity.l2_squared, sensitivity.coordinates, sensitivity.shapes)
 
     @property
     def free(self) -> bool:
-        """True when no neighbour changes anything, so that no noise is needed."""
+        """Return True if no neighbour changes anything, so that no noise is needed."""
         return self.sensitivity.l1 == 0 and not self.selects
 
     @property
     def additive(self) -> bool:
-        """True when it is noise on integers, so that Gaussian noise is possible."""
+        """Return True if the noise is on integers, so that Gaussian noise is possible."""
         return self.released.form is Form.NUMBERS
 
     @property
     def form(self) -> Form:
-        """Whether numbers, choices or quantiles are released."""
+        """Return the form of the release: numbers, choices or quantiles."""
         return self.released.form
 
     @property
     def adjacency(self) -> Adjacency:
-        """The neighbour relation."""
+        """Return the neighbour relation."""
         return self.neighbours.adjacency
 
     @property
     def stays(self) -> bool:
-        """Whether a replaced row stays in its one cell for certain."""
+        """Return True if a replaced row certainly stays in its one cell."""
         query = self.query
         return (
             not self.neighbours.people
@@ -85,7 +85,7 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
 
     @property
     def one_draw(self) -> bool:
-        """Whether all that is read of it is the truth and one draw of noise, without a target."""
+        """Return True if every figure is the truth plus one draw of noise and none has a target."""
         return (
             self.additive
             and not self.selects
@@ -100,11 +100,11 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
 
     @property
     def mechanisms(self) -> Options:
-        """The mechanisms that the spec leaves to choose from."""
+        """Return the mechanisms that the spec leaves to choose from."""
         return list_options(self, self.query.mechanism)
 
     def step(self, choice: Choice) -> Step:
-        """Complete the draft."""
+        """Build the step with the chosen noise."""
         return Step(
             query=self.query,
             measures=self.released.measures,
@@ -123,10 +123,7 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
 
 
 def switch_way(draft: Draft) -> Draft:
-    """Release the same in the other way that its statistic has; the draft itself if it has none.
-
-    Its weight is such that with Gaussian noise it has the same part of the budget.
-    """
+    """Release the same by the alternative of its statistic; return the draft if there is none."""
     if draft.free or draft.selects or draft.demand.targeted:
         return draft
     released = get_statistic(draft.query.statistic).define_alternative(draft.query)
@@ -137,6 +134,7 @@ def switch_way(draft: Draft) -> Draft:
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     change = bound_mixed_change(neighbours.contribution, sizes, released.axes, replaced=replaced)
     before = draft.sensitivity
+    # With Gaussian noise the draft then has the same share of the budget as before.
     part = Fraction(before.l2_squared * change.l1**2, before.l1**2 * change.l2_squared)
     demand = replace(draft.demand, weight=draft.demand.weight * part)
     return replace(draft, released=released, sensitivity=change, demand=demand)

@@ -60,7 +60,7 @@ Amounts = Mapping[Axes, Mapping[int, float]]
 
 
 class Piece(Struct, frozen=True):
-    """What is released at once: cells mixed along axes, or conditions in the cells of groups.
+    """The cells of some groups mixed along axes, or conditions in these cells, released at once.
 
     Without ``axes`` the cells are released as they are. ``conditions`` are places in the block's.
     """
@@ -71,33 +71,33 @@ class Piece(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """What it is, in a few words."""
+        """Return its groups or conditions in a few words."""
         group_names = " x ".join(group.column for group in self.groups) or "total"
         return f"conditions in {group_names}" if self.conditions else group_names
 
 
 class Reading(Protocol):
-    """How figures are read from pieces, given the variances of their noise."""
+    """The way to read figures from pieces, given the variances of their noise."""
 
     def build_figures(self, variances: Sequence[float]) -> Figures:
-        """Give the terms of each table."""
+        """Build the terms of each table."""
 
     def compute_amounts(self, variances: Sequence[float]) -> Amounts:
-        """Give what is in each table of the noise of each piece."""
+        """Compute how much of the noise of each piece is in each table."""
 
 
 class Fixed(Struct, frozen=True):
-    """Figures that are read alike, whatever the variances."""
+    """Figures that are read alike for all variances."""
 
     terms: Figures
     shares: Amounts
 
     def build_figures(self, variances: Sequence[float]) -> Figures:
-        """Give the terms of each table."""
+        """Return the terms of each table."""
         return self.terms
 
     def compute_amounts(self, variances: Sequence[float]) -> Amounts:
-        """Give what is in each table of the noise of each piece."""
+        """Return how much of the noise of each piece is in each table."""
         return self.shares
 
 
@@ -114,7 +114,7 @@ class Candidate(Struct, frozen=True):
     total: Axes
 
     def build_terms(self, variances: Sequence[float]) -> list[list[Term]]:
-        """Give the terms of the figures of each draft of the block, in order."""
+        """Build the terms of the figures of each draft of the block, in order."""
         figures = self.reading.build_figures(variances)
         terms = [list(figures[axes]) for axes in self.tables]
         for number, row in self._list_own():
@@ -124,7 +124,7 @@ class Candidate(Struct, frozen=True):
         return terms
 
     def compute_amounts(self, variances: Sequence[float]) -> list[dict[int, float]]:
-        """Give what of the noise of each piece is in the figures of each draft, in order."""
+        """Compute how much of the noise of each piece is in each draft's figures, in order."""
         amounts = self.reading.compute_amounts(variances)
         axis_amounts = [dict(amounts[axes]) for axes in self.tables]
         for number, _ in self._list_own():
@@ -133,7 +133,7 @@ class Candidate(Struct, frozen=True):
         return axis_amounts
 
     def _list_own(self) -> list[tuple[int, int]]:
-        """The piece of each condition, in order, and its place in it."""
+        """List the piece of each condition, in order, and its place in the piece."""
         own = {
             place: (number, row)
             for number, piece in enumerate(self.pieces)
@@ -146,7 +146,7 @@ _HALF = Fraction(1, 2)
 
 
 def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
-    """Give the ways to release a block, but for today's.
+    """Give the ways to release a block other than today's.
 
     Where losses are ``concentrated`` nothing is better than centred pieces.
     """
@@ -170,7 +170,7 @@ def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
 
 
 def _split_places(places: Sequence[int], limit: int) -> list[tuple[int, ...]]:
-    """The places in order, in as few parts as may be, about as many in each."""
+    """Split the places in order into as few parts as possible, about equally long."""
     number = -(-len(places) // limit)
     ends = [len(places) * part // number for part in range(number + 1)]
     return [tuple(places[start:end]) for start, end in pairwise(ends)]
@@ -203,7 +203,7 @@ def _count_cells(axes: Iterable[int], sizes: Sequence[int]) -> int:
 
 
 def _sum_piece(place: int, number: int, factor: Fraction) -> Term:
-    """The cells of a piece, all of whose groups, so many, the figure has."""
+    """Build the term of a piece whose groups, ``number`` of them, the figure has."""
     return Term(str(place), factor, 0, tuple(range(number)))
 
 
@@ -269,7 +269,7 @@ MOST_PLAIN = 64
 
 
 def _list_plain(tables: Sequence[Axes], sizes: Sequence[int]) -> list[list[Axes]]:
-    """Which tables may be released as they are: all, the largest ones, or a few joined ones."""
+    """List the tables to release as they are: all, the largest ones, or a few joined ones."""
     if len(tables) > MOST_PLAIN:
         return []
     largest = [axes for axes in tables if not any(axes < other for other in tables)]
@@ -282,7 +282,7 @@ def _join_tables(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
     cells = lru_cache(maxsize=None)(partial(_count_cells, sizes=sizes))
 
     def need(released: Sequence[Axes]) -> float:
-        """About the error of all figures where losses are pure: the sum of cube roots.
+        """Estimate the error of all figures where losses are pure: the sum of cube roots.
 
         Each is read from the released table with the fewest cells.
         """
@@ -308,7 +308,7 @@ def _join_tables(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
 
 
 def build_piece_query(block: Block, piece: Piece, name: str) -> Query:
-    """The query that a piece answers: a count that no spec asks for."""
+    """Build the query that a piece answers: a count that no spec asks for."""
     first = min((draft.query for draft in block.drafts), key=lambda query: query.number)
     return Query(
         name,
@@ -323,7 +323,7 @@ def build_piece_query(block: Block, piece: Piece, name: str) -> Query:
 
 
 def define_piece_release(block: Block, piece: Piece) -> Released:
-    """What a piece releases, as a step states it."""
+    """Define what a piece releases, as a step states it."""
     records = Measure(MeasureKind.RECORDS, None, block.where)
     if not piece.conditions:
         return Released((records,), axes=piece.axes)
@@ -336,7 +336,7 @@ def define_piece_release(block: Block, piece: Piece) -> Released:
 
 
 def bound_piece_change(block: Block, piece: Piece, neighbours: Neighbours) -> Sensitivity:
-    """How far a unit moves what a piece releases."""
+    """Bound how far a unit moves the released integers of a piece."""
     replaced = neighbours.adjacency is Adjacency.REPLACE_ONE
     sizes = [len(group.labels) for group in piece.groups]
     contribution = neighbours.contribution

@@ -42,7 +42,7 @@ _DIGITS = 12
 def plan_together(
     release: Release, bases: Sequence[Draft], drafts: Sequence[Draft], *, concentrated: bool
 ) -> list[Draft] | None:
-    """Plan blocks of counts together where that pays; None where it does nowhere.
+    """Plan blocks of counts together where that pays; None if it pays nowhere.
 
     ``drafts`` are what would be released otherwise, and must share the total by weight to be
     compared; ``bases`` are the same before any is added up from another. ``concentrated``: losses
@@ -86,7 +86,7 @@ class _Search(Struct, frozen=True):
     concentrated: bool
 
     def weigh_errors(self, errors: Errors) -> float:
-        """The weighted mean of what the errors are of today's."""
+        """Compute the weighted mean of the errors as shares of today's."""
         weights = {query.name: float(query.weight) for query in self.release.queries}
         today = self.today
         return sum(
@@ -94,7 +94,7 @@ class _Search(Struct, frozen=True):
         ) / sum(weights[name] for name in errors if today[name])
 
     def complete_drafts(self, rest: Sequence[Draft], pieces: Sequence[Draft]) -> list[Draft]:
-        """The pieces, and the drafts that are in no strategy, as they are released without one."""
+        """Add the drafts outside of strategies to the pieces, in the order of the spec."""
         drafts = [*add_up_counts(self.release, rest), *pieces]
         return sorted(drafts, key=lambda draft: draft.query.number)
 
@@ -106,7 +106,7 @@ class _Search(Struct, frozen=True):
         rest: Sequence[Draft],
         others: Sequence[Draft],
     ) -> tuple[float, list[Draft]] | None:
-        """The pieces with weights such that no figure errs more; None if none are found."""
+        """Find weights of the pieces at which no figure errs more; None if none are found."""
         today, remaining = self.today, self.complete_drafts(rest, others)
         factors = {draft.name: 1.0 for draft in block.drafts}
         variances = [1.0] * len(candidate.pieces)
@@ -141,7 +141,7 @@ class _Search(Struct, frozen=True):
         amounts: Sequence[Mapping[int, float]],
         factors: Mapping[str, float],
     ) -> list[Draft]:
-        """Drafts of the pieces, each weighted by what its noise does to the figures."""
+        """Build drafts of the pieces, each weighted by what its noise does to the figures."""
         matters = [0.0] * len(candidate.pieces)
         for draft, shares in zip(block.drafts, amounts, strict=True):
             worth = factors[draft.name] * float(draft.demand.weight) / draft.sensitivity.l1**2
@@ -149,7 +149,7 @@ class _Search(Struct, frozen=True):
                 matters[place] += worth * share
         neighbours = block.drafts[0].neighbours
         moves = [bound_piece_change(block, piece, neighbours) for piece in candidate.pieces]
-        # rounded, so that pieces alike have equal weights, whatever the order of what was added up
+        # Rounded, so that equal pieces have equal weights in whatever order floats were added.
         weights = [
             Fraction(f"{matter * change.l1**2:.{_DIGITS}g}")
             for matter, change in zip(matters, moves, strict=True)
@@ -176,12 +176,12 @@ class _Search(Struct, frozen=True):
 def _list_demands(
     budget: Demand, weights: Sequence[Fraction], moves: Sequence[Sensitivity]
 ) -> list[Demand]:
-    """What each piece demands: a weight, or of a stated budget the share that its weight gives."""
+    """List what each piece demands: a weight, or its weight's share of a stated budget."""
     if not budget.is_stated:
         return [Demand(weight=weight) for weight in weights]
     roots = [compute_root(weight, 3) for weight in weights]
     if budget.rho is not None:
-        # of a squared L2 norm, where weights are of the L1 norm
+        # Weights refer to the L1 norm; rho goes with the squared L2 norm.
         pairs = zip(weights, moves, strict=True)
         roots = [
             compute_root(weight * Fraction(m.l2_squared, m.l1**2 or 1), 2) for weight, m in pairs
@@ -195,7 +195,7 @@ def _list_demands(
 
 
 def _name_pieces(candidate: Candidate, number: int) -> list[str]:
-    """Names that no query of a spec can have, and that don't depend on the order of a spec."""
+    """Name pieces as no query can be named, independently of the order of the spec."""
     names: list[str] = []
     for piece in candidate.pieces:
         name = f"together {number}: {piece.title}"
@@ -207,7 +207,7 @@ def _name_pieces(candidate: Candidate, number: int) -> list[str]:
 def _attach_reads(
     block: Block, candidate: Candidate, variances: Sequence[float], pieces: Sequence[Draft]
 ) -> list[Draft]:
-    """The pieces with all that is read of them, each figure with the first one that it is of."""
+    """Attach all reads to the pieces, each figure to the first piece that it is read from."""
     reads: dict[str, list[Read]] = {}
     for draft, terms in zip(block.drafts, candidate.build_terms(variances), strict=True):
         renamed_terms = tuple(replace(term, step=pieces[int(term.step)].name) for term in terms)

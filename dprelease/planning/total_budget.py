@@ -17,9 +17,9 @@ STATED_DELTA = Fraction(1, 10**6)
 
 
 class Total(Struct, frozen=True):
-    """What a release may spend. ``epsilon`` and ``rho`` None: whatever its queries say.
+    """The budget of a release; ``epsilon`` and ``rho`` None: whatever its queries state.
 
-    Numerical composition is claimed with this ``margin``.
+    A numerically composed epsilon is claimed with this ``margin``.
     """
 
     epsilon: Fraction | None
@@ -30,19 +30,17 @@ class Total(Struct, frozen=True):
 
     @property
     def open(self) -> bool:
-        """Whether there is no limit."""
+        """Return True if there is no limit."""
         return self.epsilon is None and self.rho is None
 
     @property
     def concentrates(self) -> bool:
-        """Whether losses may compose by other than addition."""
+        """Return True if losses may compose by other methods than addition."""
         return self.accounting != "pure" and (self.delta > 0 or self.rho is not None)
 
     def compose_loss(self, costs: Sequence[Cost]) -> tuple[Loss, str]:
-        """Compose costs by the release's accounting; ValueError where it can't.
-
-        Pure losses that fit into the total as they are stay pure: no delta is spent on them.
-        """
+        """Compose costs by the release's accounting; ValueError where it can't."""
+        # Pure losses that fit into the total by addition stay pure: no delta is spent on them.
         pure = sum((cost.loss.epsilon for cost in costs), Fraction(0))
         fits = self.epsilon is None or pure <= self.epsilon
         plain = self.accounting in {"auto", "plain"} and (self.rho is None or self.delta == 0)
@@ -51,7 +49,7 @@ class Total(Struct, frozen=True):
         return compose(costs, self.delta, self.accounting, self.margin)
 
     def subtract_loss(self, loss: Loss) -> Total:
-        """What is left of it beside a loss that adds up with all others; may be negative."""
+        """Subtract a loss that adds up with all others; the rest may be negative."""
         epsilon = None if self.epsilon is None else self.epsilon - loss.epsilon
         rho = self.rho
         if rho is not None and loss.rho is not None:
@@ -59,7 +57,7 @@ class Total(Struct, frozen=True):
         return replace(self, epsilon=epsilon, rho=rho, delta=self.delta - loss.delta)
 
     def is_within(self, loss: Loss) -> bool:
-        """Whether a composed loss is within the total."""
+        """Check that a composed loss is within the total."""
         if self.rho is not None:
             return loss.rho is not None and loss.rho <= self.rho
         return self.epsilon is None or (loss.epsilon <= self.epsilon and loss.delta <= self.delta)
@@ -73,14 +71,14 @@ def read_total(release: Release) -> Total:
 
 
 def is_delta_ours(release: Release) -> bool:
-    """Whether something is stated in rho, and no delta anywhere: then ``STATED_DELTA`` is taken."""
+    """Check if a budget is stated in rho and no delta anywhere: then ``STATED_DELTA`` is taken."""
     privacy = release.privacy
     in_rho = privacy.rho is not None or any(query.rho for query in release.queries)
     return in_rho and privacy.epsilon is None and _read_declared_delta(release) == 0
 
 
 def _read_declared_delta(release: Release) -> Fraction:
-    """The total's delta; without a total, the sum of those of its parts."""
+    """Read the total's delta; without a total, sum the deltas of its parts."""
     privacy = release.privacy
     if privacy.delta > 0 or privacy.epsilon is not None:
         return privacy.delta
@@ -93,13 +91,12 @@ def _read_declared_delta(release: Release) -> Fraction:
 
 
 def find_selecting_queries(release: Release) -> frozenset[str]:
-    """Name the selecting query of each table with private keys.
+    """Find the query of each table with private keys that selects the keys.
 
-    People are counted where the unit is a person, so that one person adds 1 to a key, whatever
-    the number of their rows; else rows. No weighted count selects: one row would count for many.
-    A count over all rows is preferred to a filtered one, and an earlier one to a later. The spec
-    sees to it that there is one; ValueError otherwise.
+    Raises ValueError if a table has none, which the spec's checks rule out.
     """
+    # If the unit is a person, people are counted, so that one person adds 1 to a key, however many
+    # rows they have; otherwise rows. No weighted count selects: one row would count for many.
     statistic = get_key_selector(of_units=release.privacy.bounding is not None)
     tables = dict.fromkeys(query.table for query in release.queries if query.private)
     chosen = []
@@ -114,12 +111,13 @@ def find_selecting_queries(release: Release) -> frozenset[str]:
         ]
         if not counts:
             raise ValueError("a table with private keys needs a count that selects them")
+        # Prefer a count over all rows to a filtered one, and an earlier one to a later.
         chosen.append(min(counts, key=lambda query: (query.where is not None, query.number)))
     return frozenset(query.name for query in chosen)
 
 
 def get_selection_delta(query: Query) -> Fraction:
-    """Give the delta that a selecting query may spend on showing a key."""
+    """Return the delta that a selecting query may spend on showing a key."""
     if query.key_selection is None:
         raise ValueError("a selecting query has the delta of its selection")
     return query.key_selection.delta
