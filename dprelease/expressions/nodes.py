@@ -69,7 +69,12 @@ def cast_to_float(node: Node) -> Node:
 
 
 def widen(node: Node, kind: ColumnType | None) -> Node:
-    """Widen the operand to ``kind`` (integer to float, date to timestamp); nulls fit any type."""
+    """Widen an operand to a type.
+
+    Args:
+        node: The operand; a bare null fits any type.
+        kind: Its own type, a double for an integer, a timestamp for a date, or None.
+    """
     if node.type is kind or kind is None:
         return node
     if node.type is None:

@@ -119,7 +119,17 @@ def name_type(kind: ColumnType | None) -> str:
 
 
 def want(node: Node, kinds: Sequence[ColumnType], tree: exp.Expr, hint: str = "") -> Node:
-    """Check that the operand is of one of the kinds; a bare null takes the first."""
+    """Check the type of an operand.
+
+    Args:
+        node: The operand; a bare null takes the first of the types.
+        kinds: Types that are accepted.
+        tree: The operation that messages name.
+        hint: What to do; "" for the usual hint.
+
+    Raises:
+        ExpressionError: The operand has another type.
+    """
     if node.type is None:
         return widen(node, kinds[0])
     if node.type in kinds:

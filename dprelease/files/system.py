@@ -159,7 +159,15 @@ def sync_directory(directory: str) -> None:
 
 
 def replace_file(source: str, target: str) -> None:
-    """Rename a file over another one. Raises OSError."""
+    """Rename a file over another one.
+
+    Args:
+        source: The file.
+        target: Its new path; what bears that name is replaced.
+
+    Raises:
+        OSError: It can't be renamed.
+    """
     # Windows refuses as long as somebody reads the target, so it is tried for two seconds there.
     end = time.monotonic() + _PATIENCE
     while True:

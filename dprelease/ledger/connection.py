@@ -315,18 +315,17 @@ def _create(path: str, wait: float) -> None:
     with place_errors(path):
         with open_draft(path) as draft:
             os.close(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-            _lay_out_draft(draft, path, wait)
+            with (
+                translate_errors(path, wait),
+                closing(sqlite3.connect(draft, isolation_level=None)) as new,
+            ):
+                sync_commits(new)
+                new.execute("BEGIN IMMEDIATE")
+                lay_out(new)
+                new.execute("COMMIT")
             with suppress(FileExistsError):  # another process was faster; its ledger is as good
                 os.link(draft, path)
         sync_directory(os.path.dirname(os.path.abspath(path)))
-
-
-def _lay_out_draft(draft: str, path: str, wait: float) -> None:
-    with translate_errors(path, wait), closing(sqlite3.connect(draft, isolation_level=None)) as new:
-        sync_commits(new)
-        new.execute("BEGIN IMMEDIATE")
-        lay_out(new)
-        new.execute("COMMIT")
 
 
 @contextmanager

@@ -69,6 +69,10 @@ def _describe_dialect(dialect: Dialect, *names: str) -> dict[str, object]:
 def list_unit_differences(left: Definition, right: Definition) -> list[str]:
     """Name the facts in which two definitions differ.
 
+    Args:
+        left: A definition as ``describe_unit`` states it.
+        right: The definition to compare with.
+
     Returns:
         Names of the facts; empty if the same rows are one unit to both.
     """

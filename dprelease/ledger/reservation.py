@@ -140,6 +140,11 @@ def check_caps(
 def check_data_place(run: Run, terms: Terms, place: Place | None) -> None:
     """Refuse a charged run of a disjoint period whose data is now at another place.
 
+    Args:
+        run: The charged run.
+        terms: Terms that the run has now.
+        place: Where the spec states the budget.
+
     Raises:
         Failure: Exit code 3.
     """

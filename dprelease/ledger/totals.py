@@ -106,7 +106,16 @@ def sum_spent_rho(terms: Sequence[Terms]) -> Fraction | None:
 
 
 def compute_remaining(terms: Sequence[Terms], caps: Caps) -> Caps:
-    """Compute what the runs leave of each cap, at least 0; None where there is no cap."""
+    """Compute what the runs leave of each cap.
+
+    Args:
+        terms: Terms of runs in the order of their charges.
+        caps: Caps under which the runs are composed.
+
+    Returns:
+        Amounts of at least 0; None where there is no cap. Nothing is left of a cap on rho if a run
+        has no bound in rho.
+    """
     total, rho = compute_total(terms, caps), sum_spent_rho(terms)
     if rho is None:  # no bound is known: nothing is left
         rho = caps.rho

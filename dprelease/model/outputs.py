@@ -65,7 +65,15 @@ def name_suffix(column: str, query: str | None) -> str:
 
 
 def get_ending(column: str, query: str | None) -> str:
-    """Return the ending of `BESIDE` of a query's column; "" for keys and figures."""
+    """Get the ending of `BESIDE` of a column that describes a figure.
+
+    Args:
+        column: Name of the column.
+        query: Name of its query, if it has one.
+
+    Returns:
+        The ending; "" for keys and figures.
+    """
     suffix = name_suffix(column, query)
     return next((ending for ending in BESIDE if suffix.endswith(ending)), "")
 

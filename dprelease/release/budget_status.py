@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -243,7 +242,9 @@ def _describe_dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is as
         **({} if by is None else {"by": by, "groups": _group_runs(runs, by)[-last:]}),
         "spent": encode_amounts(plain),
         "composed": _encode_total(total) if total else None,
-        "cap": encode_amounts(caps) | _describe_rho(caps.rho),
+        # Rho is left out unless it has a cap, which is seldom.
+        "cap": encode_amounts(caps)
+        | ({} if caps.rho is None else {"rho": to_json_number(caps.rho)}),
         "kept": to_json_number(total.reserve) if total else 0,
         "left": {
             name: left
@@ -277,11 +278,6 @@ def _merge_caps(caps: Caps, defaults: Caps) -> Caps:
     """Fill caps that are None with the defaults."""
     pairs = ((getattr(caps, name), getattr(defaults, name)) for name in CAPS)
     return Caps(*(default if cap is None else cap for cap, default in pairs))
-
-
-def _describe_rho(amount: Fraction | None) -> dict[str, object]:
-    """Encode rho if it has a cap."""
-    return {} if amount is None else {"rho": to_json_number(amount)}
 
 
 def compute_remaining_under(caps: Caps, terms: Sequence[Terms]) -> dict[str, int | float | None]:

@@ -141,7 +141,12 @@ def record(  # noqa: PLR0913, PLR0917 - as above
 
 
 def narrow(columns: Columns, step: RecordStep) -> Columns:
-    """Store codes in one byte each if their law has at most 256 of them."""
+    """Store the codes of a column in one byte each if its law has at most 256 answers.
+
+    Args:
+        columns: Codes of perturbed records, one array for each column.
+        step: Has the law of each column.
+    """
     return tuple(
         column.astype(np.uint8) if _is_byte_sized(response.law) else column
         for column, response in zip(columns, step.responses, strict=True)

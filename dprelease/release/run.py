@@ -225,7 +225,15 @@ def _count_steps(plan: Plan, *, sealed: bool) -> int:
 
 
 def inspect(engine: Engine, release: Release) -> None:
-    """Check the structure of the data; complaints have the place of the key in the spec."""
+    """Check the structure of the data.
+
+    Args:
+        engine: Reads names and types.
+        release: The checked spec.
+
+    Raises:
+        Failure: Exit code 4; complaints have the place of the key in the spec.
+    """
     try:
         engine.inspect(release.data.source, list_all_inputs(release))
     except Failure as failure:

@@ -353,9 +353,12 @@ def _find_runs(begins: Integers) -> tuple[Integers, Integers]:
 
 
 def choose_places(runs: tuple[Integers, Integers], limit: int, numbers: Integers) -> Integers:
-    """Choose the places kept of each run, no more than its bound: see ``duckdb.bounding_rule``.
+    """Choose the places kept of each run; see ``duckdb.bounding_rule``.
 
-    Of a run there are the place where it begins, the number of its items, and that of its unit.
+    Args:
+        runs: Where each run begins, and the number of its items.
+        limit: Most items that are kept of a run.
+        numbers: Number of the unit of each run.
     """
     import numpy as np
 

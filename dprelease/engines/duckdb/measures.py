@@ -24,7 +24,13 @@ CELL = col("cell")
 
 
 def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
-    """Aggregate the measure over the rows of a cell."""
+    """Write SQL of a measure over the rows of a cell.
+
+    Args:
+        measure: The measure.
+        rows: Names the columns.
+        cells: Given if units are bounded: names the columns that mark the first row of a unit.
+    """
     where = None if measure.where is None else col(rows.conditions[measure.where])
     if measure.kind is MeasureKind.UNITS and cells is not None and cells.firsts:
         where = col(cells.firsts[measure.where])

@@ -76,7 +76,13 @@ def count_public_cells(request: AggregateRequest, start: int, end: int) -> int:
 
 
 def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
-    """Locate the rows in cells; keep those in none only with ``everything``."""
+    """Locate rows in cells.
+
+    Args:
+        request: The request.
+        rows: One row for each record.
+        everything: Keep rows that lie in no cell.
+    """
     groups, content = request.groups, collect_content(request)
     places = range(len(groups))
     cell = number_labels(groups, places[: content.leading])

@@ -18,7 +18,8 @@ def plan_splits(table: Table, finer: int = 1) -> tuple[tuple[Split, ...], int]:
     """
     pieces = table.pieces()
     total = sum(sum(bytes_) if isinstance(bytes_, tuple) else bytes_ for _, bytes_ in pieces)
-    size = _choose_split_size(total, finer)
+    # A task costs some time by itself, so splits are not made too small.
+    size = max(1, max(SMALLEST, min(LARGEST, total // WANTED)) // finer)
     return tuple(
         Split(path, start, end)
         for path, bytes_ in pieces
@@ -26,10 +27,6 @@ def plan_splits(table: Table, finer: int = 1) -> tuple[tuple[Split, ...], int]:
             _iter_runs(bytes_, size) if isinstance(bytes_, tuple) else _iter_ranges(bytes_, size)
         )
     ), total
-
-
-def _choose_split_size(total: int, finer: int) -> int:
-    return max(1, max(SMALLEST, min(LARGEST, total // WANTED)) // finer)
 
 
 def _iter_ranges(bytes_: int, size: int) -> Iterator[tuple[int, int]]:

@@ -130,7 +130,15 @@ _PARSERS = {
 
 
 def parse_value(text: str | None, kind: ColumnType) -> Value:
-    """Parse a field to a value of the declared type; None if it has none."""
+    """Parse a field to a value of a declared type.
+
+    Args:
+        text: The field; None if it is missing or null.
+        kind: The declared type.
+
+    Returns:
+        The value; None if the text means none.
+    """
     if text is None:
         return None
     if kind is ColumnType.STRING:
