@@ -343,7 +343,7 @@ def _read_parquet(table: Described, limit: int | None) -> Rows:
 
 
 def _write_texts(values: list[object]) -> list[str | None]:
-    """Values as texts, numbers of one column with equally many decimal places."""
+    """Write values as texts, numbers of one column with equally many decimal places."""
     if not any(isinstance(value, float) for value in values):
         return [_write_text(value) for value in values]
     numbers = [None if value is None else Decimal(str(value)) for value in values]

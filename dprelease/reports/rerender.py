@@ -146,7 +146,7 @@ def _read_table(directory: str, facts: PublishedTable, report: ReportFacts) -> O
 
 
 def _check_records(directory: str, facts: RecordTable, report: ReportFacts) -> None:
-    """A table of records must be the one that was released; what is said of it is in the report."""
+    """Check that a table of records is the one released; the report holds what is said of it."""
     if facts.file is None:
         raise _build_report_failure(directory, "does not name the file of a table")
     path = _find_path(directory, facts.file)

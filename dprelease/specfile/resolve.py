@@ -144,7 +144,7 @@ def _read_about(parts: Parts, period: str | None) -> About:
 def _list_columns(
     declared: Mapping[str, DeclaredColumn | None], queries: Sequence[Query]
 ) -> dict[str, Column]:
-    """The declared columns, and those of the states that are counted."""
+    """List the declared columns, and those of the states that are counted."""
     columns = {name: _unwrap(column).column for name, column in declared.items()}
     groups = [group.column for query in queries for group in query.groups]
     states = dict.fromkeys(name for name in groups if name not in columns)
@@ -299,10 +299,10 @@ def _list_barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
         [("the ledger's witness", make_absolute(base, witness))] if witness is not None else []
     )
     if data is not None and not data.source.remote and parts.data.model.path is not None:
-        every = make_absolute(base, parts.data.model.path)
+        pattern = make_absolute(base, parts.data.model.path)
         barred.append(("the data", data.source.pattern))
-        if every != data.source.pattern:
-            barred.append(("data of another period", every))
+        if pattern != data.source.pattern:
+            barred.append(("data of another period", pattern))
     return list(dict.fromkeys(barred))
 
 

@@ -147,7 +147,7 @@ def draw_ledger_chart(ledger: Ledger | LedgerStanding) -> Chart:
 
 
 def _describe_cap(rho: Number) -> str:
-    """What holds the dataset where no cap of epsilon does."""
+    """Describe what limits the dataset where no cap of epsilon does."""
     return say("charts.ledger.cap_of_rho", cap=format_number(rho))
 
 
@@ -156,7 +156,7 @@ def _format_loss(value: float) -> str:
 
 
 def _describe_accounting(ledger: Ledger | LedgerStanding) -> str:
-    """How releases add up: a chart can't be read without that."""
+    """Describe how releases add up."""
     sentence = say("charts.ledger.added_plainly")
     if ledger.composed is not None and ledger.composed.after.by == "zCDP":
         sentence = say("charts.ledger.composed_by_zcdp")

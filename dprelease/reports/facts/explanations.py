@@ -182,13 +182,13 @@ def _explain_quantiles(step: Step, interval: Fraction) -> str:
 
 
 def _explain_error(step: Step, interval: Fraction) -> str:
-    """The statistic's own words, as the beginning of a sentence."""
+    """Put the statistic's own words at the beginning of a sentence."""
     sentence = word(get_statistic(step.query.statistic).describe_expected_error(step, interval))
     return sentence[0].upper() + sentence[1:]
 
 
 def count_candidates(step: Step) -> int:
-    """Among how many a choice or a quantile is taken in each cell; 0 for all else."""
+    """Count the candidates of a choice or quantile in each cell; 0 for all other steps."""
     query = step.query
     if query.candidates is not None:
         return len(query.candidates.texts)

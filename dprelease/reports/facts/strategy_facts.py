@@ -158,7 +158,7 @@ def _write_cost(loss: Loss) -> str:
 
 
 def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
-    """What is released in place of the figures, in a few words for all steps of one kind."""
+    """Describe what is released in place of the figures, briefly for all steps of one kind."""
     plain = [step for step in steps if CENTRED not in step.axes]
     if any(not step.query.groups and len(step.transform) == 1 for step in plain):
         yield say("strategies.release.total")

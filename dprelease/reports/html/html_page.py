@@ -109,7 +109,7 @@ def _make_breakable(name: str) -> Html:
 
 
 def _format_card_name(name: str) -> str:
-    """The same where a style sheet writes the name, which takes text alone."""
+    """Format a name for a style sheet, which takes text alone."""
     return name.replace("_", "_\u200b")
 
 

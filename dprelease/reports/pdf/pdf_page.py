@@ -82,7 +82,7 @@ def _load_nothing(url: str, *_: object, **__: object) -> NoReturn:
 
 
 def _write_margins(document: Document, facts: ReportFacts) -> str:
-    """What stands above and below each page."""
+    """Write what stands above and below each page."""
     page = say("page.number", page="\0page\0", pages="\0pages\0").split("\0")
     number = " ".join(
         f"counter({part})" if part in ("page", "pages") else _write_string(part) for part in page
@@ -129,12 +129,12 @@ def _break_cell(cell: re.Match[str]) -> str:
 
 
 def _write_string(text: str) -> str:
-    """A text as a string of CSS, each character of which stands for itself."""
+    """Write a text as a string of CSS, each character of which stands for itself."""
     return '"' + "".join(f"\\{ord(char):x} " for char in text) + '"'
 
 
 def _chart_looks() -> str:
-    """The looks of charts: an SVG has its own style sheet here, which knows no variables."""
+    """Return the looks of charts: an SVG has its own style sheet here, which knows no variables."""
     css = (HTML_LOOKS / "report.css").read_text(encoding="utf-8")
     screen, _, paper = css.partition("@media print {")
     colours = dict(_VARIABLE.findall(screen.partition("@media")[0])) | dict(

@@ -235,7 +235,7 @@ def _explain_window(window: ResponseWindow) -> str:
 
 
 def _describe_ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
-    """What the outermost levels stand for."""
+    """Describe what the outermost levels stand for."""
     step = Fraction(grid.step)
     middle = Fraction(grid.lower + grid.upper, 2)
     reach = max(
@@ -250,7 +250,7 @@ def _describe_ends(windows: Sequence[ResponseWindow], grid: NumberGrid) -> str:
 
 
 def _explain_delta(column: RecordColumn, pure: Fraction | float) -> Iterator[str]:
-    """What delta means of noise that never shows a number: ``pure`` is the epsilon without it."""
+    """Explain delta for noise that never shows a number: ``pure`` is the epsilon without it."""
     delta, epsilon = Fraction(column.delta_exact), Fraction(column.epsilon_exact)
     if not delta or pure <= epsilon:
         return

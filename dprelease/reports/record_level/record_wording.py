@@ -46,7 +46,7 @@ def record_words(plan: Plan) -> RecordWords:
 
 
 def word_table(plan: Plan, step: RecordStep) -> Iterator[str]:
-    """How what one unit's cells lose adds up."""
+    """Word how the losses of one unit's cells add up."""
     cells = say("records.loss.one_answer")
     if len(step.responses) > 1:
         cells = say("records.loss.all_answers", answers=len(step.responses))

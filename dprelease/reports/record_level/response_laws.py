@@ -171,7 +171,7 @@ def _read_loss(facts: RecordColumn | RecordTable) -> Loss:
 
 
 def _read_coverage(interval: object) -> Fraction:
-    """The interval as the report writes it: a short decimal, or p/q."""
+    """Read the interval as the report writes it: a short decimal, or p/q."""
     if not isinstance(interval, str) or not re.fullmatch(r"[0-9./]{1,80}", interval, re.ASCII):
         raise ValueError("no coverage")
     coverage = Fraction(interval)

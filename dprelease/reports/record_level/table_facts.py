@@ -86,7 +86,7 @@ def describe_planned_table(
 
 
 def _describe_column(response: Response, interval: Fraction) -> RecordColumn:
-    """One column: how it is perturbed, exactly, how its cells are written, and what they err."""
+    """Describe how a column is perturbed and written, and how far its cells err."""
     column, loss, law, truth = response.column, response.loss, response.law, None
     if isinstance(law, SubsetLaw):
         own_chance, other_chance = compute_chances(law)

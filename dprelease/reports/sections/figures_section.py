@@ -194,7 +194,7 @@ def _lay_out(
 
 
 def _is_narrow(chart: Chart | HeatTable) -> bool:
-    """Whether a chart is one drawing, which needs no more than a part of the width."""
+    """Check for a chart of one drawing, which needs only a part of the width."""
     return isinstance(chart, Chart) and chart.svg.count("<svg") == 1
 
 
@@ -255,7 +255,7 @@ def _build_figure(
     columns: Sequence[OutputColumn],
     at: int,
 ) -> Figure:
-    """A figure of a row, which is number ``at``, with what stands ``beside`` it."""
+    """Build the figure of row ``at``, with what stands ``beside`` it."""
     value, column = row[place], columns[place]
     figure = _group_thousands(value) if column.kind in _NUMBERS else value
     notes = {

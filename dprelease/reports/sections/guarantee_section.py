@@ -76,7 +76,7 @@ def _list_columns(names: Sequence[str]) -> list[str]:
 
 
 def _iter_tiles(facts: PlanFacts) -> Iterator[Tile]:
-    """The loss, of all releases too, and the most that a belief can change about any of it."""
+    """Iterate over tiles: losses, of all releases too, and the most that a belief can change."""
     loss, last = facts.accounting, facts.meaning.beliefs[-1]
     yield Tile(write_headline(loss.epsilon), say("guarantee.numbers.epsilon"))
     for total in facts.meaning.totals:
@@ -176,7 +176,7 @@ def _group(row: GroupLoss) -> tuple[str | int, ...]:
 
 
 def _build_totals_table(facts: PlanFacts) -> Table:
-    """What this release, all releases so far and a used-up cap mean for a belief of one half."""
+    """Build a table: this release, all so far and a used-up cap, for a belief of one half."""
     meaning, loss = facts.meaning, facts.accounting
     rows: list[tuple[str, Number, Number | None, tuple[Beliefs, ...]]] = [
         (say("guarantee.beliefs.this_release"), loss.epsilon, loss.delta, meaning.beliefs),

@@ -101,19 +101,19 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
 
 def _of_shares(facts: ReportFacts) -> Iterator[str]:
     """Say what shares are of: all records, in releases of before."""
-    every: dict[bool, list[str]] = {True: [], False: []}
+    names_by_base: dict[bool, list[str]] = {True: [], False: []}
     for query in facts.queries:
         if STATISTICS[query.statistic].keys.where_is_numerator:
-            every[query.among is None].append(name_column(query.name))
-    if every[False]:
+            names_by_base[query.among is None].append(name_column(query.name))
+    if names_by_base[False]:
         yield say(
             "reading.shares.of_known",
-            names=join_few_names(list(dict.fromkeys(every[False]))),
+            names=join_few_names(list(dict.fromkeys(names_by_base[False]))),
         )
-    if every[True]:
+    if names_by_base[True]:
         yield say(
             "reading.shares.of_all",
-            names=join_few_names(list(dict.fromkeys(every[True]))),
+            names=join_few_names(list(dict.fromkeys(names_by_base[True]))),
         )
 
 

@@ -146,7 +146,7 @@ def _describe_release(step: StrategyStep, groups: Sequence[StrategyGroup]) -> tu
 
 
 def _list_sentences(query: Query) -> tuple[str, ...]:
-    """What a table of scales can't explain, and what is done after the noise."""
+    """List what a table of scales can't explain, and what is done after the noise."""
     return query.explained + (query.finishing.explained if query.finishing else ())
 
 
@@ -178,7 +178,7 @@ def _build_row(query: Query, in_rho: bool) -> tuple[str, ...]:
 
 
 def _describe_cost(query: Query, in_rho: bool) -> tuple[str, ...]:
-    """The cost; of a shared release it is told once, with the query that lends it."""
+    """Describe the cost; a shared release is told once, with the query that lends it."""
     if query.lender not in {None, query.name}:
         lent = say("noise.queries.as", query=query.lender)
         return (lent,) if in_rho else (lent, "")

@@ -39,7 +39,7 @@ class Ranked(NamedTuple):
     apart_from: Fraction | None
 
     def differ(self, higher: int, lower: int) -> bool:
-        """Whether the first cell is clearly more than the second."""
+        """Check whether the first cell is clearly more than the second."""
         higher_cell, lower_cell = self.cells[higher], self.cells[lower]
         if self.apart_from is None:
             return higher_cell.low > lower_cell.high
@@ -70,7 +70,7 @@ def iter_quotable(published: Published, alpha: Fraction) -> Iterator[str]:
 
 
 def _is_subject(figures: Figures) -> bool:
-    """By the plan alone: no figure decides."""
+    """Check, by the plan alone, whether statements are made about the column."""
     behind = figures.name != figures.query.name.partition(":")[0]
     groups = len(figures.groups) <= 1 and 0 < len(figures.rows) <= MOST_CELLS
     as_released = figures.query.finishing is None

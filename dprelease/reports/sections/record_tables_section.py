@@ -233,7 +233,7 @@ def _build_row(cell: LabelEstimate | CrossCell) -> Row:
 
 
 def _build_figure_row(values: Sequence[Number], form: str = "") -> Row:
-    """A figure and its interval, to two digits of the half-width; ends are rounded outward."""
+    """Build a row: a figure to two digits of its half-width, the ends rounded outward."""
     value, lower, upper = (Decimal(repr(float(end))) for end in values)
     wide = (upper - lower) / 2
     places = min(MOST_PLACES, max(0, 1 - wide.adjusted())) if wide > 0 else MOST_PLACES

@@ -80,7 +80,7 @@ _BESIDE: Mapping[str, Callable[[str], str]] = {
 
 
 def title_with_unit(column: OutputColumn) -> str:
-    """The title of a column, with the unit of its figures."""
+    """Add the unit of its figures to the title of a column."""
     title, unit = get_column_title(column), column.names.unit
     if unit is None or column.kind not in {"integer", "number"} or column.suffix.endswith("_count"):
         return title
@@ -158,7 +158,7 @@ def _write_numeric_bin(kind: ColumnType, low: str, high: str, *, closed: bool) -
 
 
 def _number(text: str) -> str:
-    """A canonical number for people; years and other short ones are not grouped."""
+    """Write a canonical number for people; years and other short ones are not grouped."""
     sign = "\u2212" if text.startswith("-") else ""
     whole, point, rest = text.removeprefix("-").partition(".")
     grouped = f"{int(whole):,}" if len(whole) > 4 else whole
@@ -177,7 +177,7 @@ def _write_time_bin(kind: ColumnType, low: str, high: str, *, closed: bool) -> s
 
 
 def _write_days(first: date, last: date) -> str:
-    """The days from the first to the last: as years, months or days, whichever are whole."""
+    """Write a span of days as years, months or days, whichever are whole."""
     if first.day > 1 or last.day < monthrange(last.year, last.month)[1]:
         return (
             _write_day(first) if first == last else _write_span(_write_day(first), _write_day(last))

@@ -39,7 +39,14 @@ def number_or_none(amount: Fraction | None) -> int | float | None:
 
 
 def to_json_remaining(amount: Fraction | None) -> int | float | None:
-    """What is left of a cap as a JSON number, rounded down."""
+    """Convert what is left of a cap to a JSON number, rounded down.
+
+    Args:
+        amount: An exact number, or None for no cap.
+
+    Returns:
+        The number, or None.
+    """
     return None if amount is None else -to_json_number(-amount)
 
 

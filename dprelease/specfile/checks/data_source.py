@@ -155,7 +155,7 @@ def _check_place(part: Part[DataSection]) -> bool:
 
 
 def _read_frame(part: Part[DataSection], _period: str | None, snapshot: str | None) -> Data | None:
-    """The table that a program hands over: only a snapshot tells one from another."""
+    """Read the table that a program hands over: only a snapshot tells one from another."""
     model = part.model
     _check_options(part, "frame")
     if model.engine in ON_CLUSTERS:
@@ -200,7 +200,7 @@ def _read_database(
 
 
 def _read_table(text: str) -> tuple[str, ...]:
-    """The names that are joined by a dot; raises ``Refused``."""
+    """Read names that are joined by a dot; raises ``Refused``."""
     if not _TABLE.fullmatch(text):
         hint = 'write its name, or its schema and name as "schema.table"'
         raise Refused(f"{show(text)} is not the name of a table", hint, "E228")
@@ -307,7 +307,7 @@ def _read_dialect(part: Part[DataSection]) -> Dialect:
 
 
 def _read_max_lines(part: Part[DataSection], quote: str) -> int:
-    """How many lines a record may have; 1 where none has line breaks."""
+    """Read how many lines a record may have; 1 if no record has line breaks."""
     model = part.model
     if not model.multiline:
         if model.max_lines_per_record is not None and part.is_sound("multiline"):

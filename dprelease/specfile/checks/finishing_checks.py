@@ -95,7 +95,7 @@ def _list_homes(parts: Parts) -> list[Home]:
 
 
 def _find_home(query: Query, parts: Parts, *keys: str) -> Home:
-    """Where one of the keys is stated for a query."""
+    """Find where one of the keys is stated for a query."""
     own = _find_own(query, parts)
     return own if own is not None and own.list_given(*keys) else parts.postprocess
 
@@ -206,7 +206,7 @@ def _find_wrong_condition(query: Query, queries: Sequence[Query], home: Home) ->
 
 
 def _list_agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
-    """The queries, of which only those with others to agree with are to be consistent."""
+    """List the queries to be consistent: those with others to agree with."""
     groups: dict[object, list[Query]] = {}
     for query in queries:
         if query.finish.consistent:
@@ -234,7 +234,7 @@ def _list_agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
 
 
 def _describe_difference(queries: Sequence[Query]) -> str:
-    """What sets the first two tables that might agree apart."""
+    """Describe what distinguishes the first two tables that might agree."""
     able = [query for query in queries if _is_fitting(RULES["consistent"], query)]
     for left, right in combinations(able, 2):
         first, second = identify_rows(left), identify_rows(right)

@@ -58,7 +58,7 @@ def _read_labels(part: Part[ColumnSection], column: Column | None) -> dict[str, 
 
 
 def _read_key(key_text: str, kind: ColumnType, spelt: Mapping[str, str]) -> str:
-    """The key that is written in a spec, in the spelling that is published."""
+    """Read a key of a spec in the spelling that is published."""
     if normalize(key_text) in spelt:
         return spelt[normalize(key_text)]
     try:
@@ -81,7 +81,7 @@ def _check_apart(part: Part[ColumnSection], labels: Mapping[str, str], keys: Ite
 
 
 def _read_figure(part: Part[QuerySection], period: str | None) -> tuple[str, ColumnNames] | None:
-    """The names of one query; None where it states none."""
+    """Read the names of one query; None if it states none."""
     model, keys = part.model, part.list_given("title", "unit", "decimals")
     statistic = STATISTICS.get(model.statistic or "")
     by_state = statistic is not None and statistic.keys.states

@@ -167,7 +167,7 @@ def _fill(grid: Grid, null_value: str | None) -> tuple[int, bool]:
 
 
 def _declare(column: Column) -> str:
-    """What to declare of a column without labels and bounds."""
+    """Say what to declare for a column without labels and bounds."""
     if column.type in NUMERIC_TYPES:
         return "declare lower and upper, from a public rule; or keys or bins"
     if column.type is ColumnType.STRING:
@@ -205,7 +205,7 @@ def _check_names(parts: Parts, queries: Sequence[Query]) -> None:
 
 
 def _check_adjacency(parts: Parts) -> None:
-    """A table of records shows how many there are: only replace-one is then protected."""
+    """Require replace-one, or assume it with a warning if all tables are record-level."""
     if parts.privacy.model.adjacency != "add-remove":
         return
     problem = "a record-level table shows the number of records, which add-remove would protect"

@@ -135,11 +135,11 @@ class _Bounds(NamedTuple):
     counts_rows: bool  # some query does more than to count each unit once
 
     def count_groups_in(self, cells: int | None) -> int:
-        """The most groups of one unit in a table of so many cells."""
+        """Count the most groups of one unit in a table of so many cells."""
         return self.groups if cells is None else min(self.groups, cells)
 
     def reach(self, cells: int | None) -> int:
-        """The most rows of one unit that can count in a table of so many cells."""
+        """Count the most rows of one unit that can enter a table of so many cells."""
         return min(
             self.rows, self.count_groups_in(cells) * min(self.within or self.rows, self.rows)
         )

@@ -197,7 +197,7 @@ def read_points(value: object) -> Points:
 
 
 def _read_list(value: object, code: str) -> list[object]:
-    """The values of a list that is not empty; of a single value, that alone."""
+    """Read a list that is not empty; a single value stands for a list of one."""
     if value == []:
         raise Refused("the list is empty", "write numbers in [ ], or leave the key out", code)
     return value if isinstance(value, list) else [value]

@@ -37,7 +37,7 @@ class Finding(NamedTuple):
     why: Refused | Unknown | Missing
 
     def move_below(self, part: str | int) -> Finding:
-        """The same finding seen from one level further out."""
+        """Prefix the path with a part: the same finding seen from one level further out."""
         return self._replace(path=(part, *self.path))
 
 

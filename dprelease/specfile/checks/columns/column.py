@@ -161,7 +161,7 @@ def _read_null_value(column: Column, value: object) -> str | None:
 
 
 def _find_spelling(text: str, labels: Sequence[str]) -> str | None:
-    """The label that a text is, in its own spelling, or None."""
+    """Find the label that a text is, in its own spelling; None if it is none."""
     if text in labels:
         return text
     compared = normalize(text)

@@ -134,7 +134,7 @@ def _iter_looks(pattern: str, opened: os.stat_result, real: str) -> Iterator[boo
 def _iter_next(
     place: str, rest: tuple[str, ...], real: str
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Where a pattern goes on from a folder."""
+    """Iterate over where a pattern goes on from a folder."""
     first, later = rest[0], rest[1:]
     pattern2 = _normalize_name(_LOOSE.sub("*", first))
     if first == "**":

@@ -24,7 +24,7 @@ def check_written(parts: Mapping[str, Part[ColumnSection]], source: Source | Non
 
 
 def _may_stand(key: str, part: Part[ColumnSection], source: Source | None) -> bool:
-    """Whether such a column can have the key; complains if not."""
+    """Check whether such a column can have the key; complain if not."""
     kind, why = part.model.type, ""
     if kind not in _TIMES:
         why = f"{key} is for dates and timestamps, but the column is {kind}"

@@ -144,16 +144,16 @@ def _read_all_points(query: SpecQuery, grids: Sequence[Grid]) -> list[list[Fract
         message = f"points of {format_count(len(stated_each), 'column')} for {columns}"
         query.part.complain("E271", message, "a number, or a list for each column", "points")
         return None
-    every = [
+    point_lists = [
         query.part.attempt(partial(_read_points, of, grid), "points")
         for of, grid in zip(stated_each, grids, strict=True)
     ]
-    points = [of for of in every if of is not None]
+    points = [of for of in point_lists if of is not None]
     return points if len(points) == number else None
 
 
 def _read_points(setting: Points | Fraction, grid: Grid) -> list[Fraction]:
-    """The points of one column: so many, evenly spread, or those of a list."""
+    """Read the points of one column: so many, evenly spread, or those of a list."""
     lower, upper = grid.lower * grid.step, grid.upper * grid.step
     if isinstance(setting, int | Fraction):
         number = int(setting)

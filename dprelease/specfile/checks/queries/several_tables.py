@@ -125,7 +125,7 @@ def _read_sets(query: SpecQuery, by: tuple[Group, ...]) -> list[GroupSet] | None
 
 
 def state_column(column: Column) -> Column:
-    """The column that says the state of a record in another one, as ``STATES`` has it."""
+    """Build the column that holds the state of a record in another one, as ``STATES`` has it."""
     state = Expression(f"the state of {column.name}", (column.name,), column)
     return Column(f"{column.name}_state", ColumnType.STRING, keys=column.states, expression=state)
 
