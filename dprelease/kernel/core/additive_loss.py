@@ -28,7 +28,7 @@ _WIDTHS = tuple(
 
 
 def compute_laplace_epsilon(scale: Fraction, l1: int) -> Fraction:
-    """The exact epsilon of discrete Laplace noise at L1 distance ``l1``."""
+    """Compute the exact epsilon of discrete Laplace noise at L1 distance ``l1``."""
     if l1 == 0:
         return Fraction(0)
     if scale <= 0 or l1 < 0:
@@ -37,7 +37,7 @@ def compute_laplace_epsilon(scale: Fraction, l1: int) -> Fraction:
 
 
 def compute_staircase_epsilon(noise: Noise, l1: int, shift: Shift) -> Fraction:
-    """The epsilon of staircase noise under every shift described: its stairs, each of stair/s.
+    """Compute the epsilon of staircase noise under all shifts: its stairs, each of stair/s.
 
     The level of k rises by 1 at abs(k) = first and with every ``stair`` further. Magnitudes of
     integers t apart are at most t apart, and among t integers in a row no more than
@@ -59,13 +59,13 @@ def compute_staircase_epsilon(noise: Noise, l1: int, shift: Shift) -> Fraction:
 
 
 def bound_pure_rho(epsilon: Fraction) -> Fraction:
-    """Upper bound of the rho of an epsilon-DP mechanism: e (1 - e^-e)/(1 + e^-e)."""
+    """Bound the rho of an epsilon-DP mechanism from above: e (1 - e^-e)/(1 + e^-e)."""
     shrunk = numbers.enclose_exp(-epsilon)[0]
     return epsilon * (1 - shrunk) / (1 + shrunk)
 
 
 def bound_range_rho(span: Fraction) -> Fraction:
-    """Upper bound of the rho of a mechanism whose log-ratios lie within a span (bounded range).
+    """Bound the rho of a mechanism whose log-ratios lie within a span (bounded range).
 
     With q = e/(1 - e^-e) it is q - 1 - ln q, the largest Kullback-Leibler divergence at this
     range, and at most e^2/8 (proof beside ``bounded_range``). Rises in q.
@@ -79,16 +79,16 @@ def bound_range_rho(span: Fraction) -> Fraction:
 
 
 def compute_gaussian_rho(sigma2: Fraction, l2_squared: int) -> Fraction:
-    """The exact rho of Gaussian noise."""
+    """Compute the exact rho of Gaussian noise: the squared L2 distance by 2 sigma squared."""
     return Fraction(l2_squared * sigma2.denominator, 2 * sigma2.numerator)
 
 
 @lru_cache(maxsize=4096)
 def bound_zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Upper bound of delta at this epsilon for a rho-zCDP mechanism (1 where none is found).
+    """Bound the delta at this epsilon of a rho-zCDP mechanism from above, by 1 if need be.
 
     With b = alpha - 1 > 0 solved for in floats, delta = e^(b(alpha rho - epsilon)) times
-    (b/alpha)^alpha / b: valid for any b.
+    (b/alpha)^alpha / b (CKS20, arXiv 2004.00010): valid for any b, so no float is relied on.
     """
     if rho == 0:
         return Fraction(0)
@@ -105,7 +105,7 @@ def bound_zcdp_delta(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def find_stationary_order(rho: float, epsilon: float) -> float:
-    """Where b(b+1) rho - b epsilon + b ln b - (b+1) ln(b+1) is stationary, by bisection.
+    """Find by bisection where b(b+1) rho - b epsilon + b ln b - (b+1) ln(b+1) is stationary.
 
     Its derivative (2b+1) rho - epsilon + ln(b/(b+1)) rises in b.
     """
@@ -119,7 +119,19 @@ def find_stationary_order(rho: float, epsilon: float) -> float:
 
 
 def bound_gaussian_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> Fraction:
-    """Upper bound of delta for discrete Gaussian noise under every shift described."""
+    """Bound the delta of discrete Gaussian noise under every shift described from above.
+
+    Args:
+        sigma2: The parameter of the noise, in squared grid integers.
+        shift: How far the released integers can move, all together.
+        epsilon: The epsilon at which delta is asked for.
+
+    Returns:
+        The smallest of the bounds that apply: zCDP, smoothing, and for small sigma the sum.
+
+    Raises:
+        ValueError: Sigma squared is not positive, or epsilon is negative.
+    """
     if shift.l2_squared == 0:
         return Fraction(0)
     if sigma2 <= 0 or epsilon < 0:
@@ -138,7 +150,7 @@ def bound_gaussian_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> F
 
 
 def _log(value: Fraction) -> int:
-    """Ln of the value, cut to an integer, at least -400."""
+    """Round ln of the value down to an integer, at least -400."""
     return max(-400, math.floor(math.log(value))) if value > Fraction(1, 10**200) else -400
 
 
@@ -147,7 +159,7 @@ def _log(value: Fraction) -> int:
 
 @lru_cache(maxsize=4)
 def bound_lattice_weights(sigma2: Fraction, depth: int) -> tuple[list[int], list[int], int]:
-    """Lower and upper weights of 0, 1, ..., r times 2^448, and a bound of all those beyond r."""
+    """Bound the weights of 0, 1, ..., r, times 2^448, and the sum of all those beyond r."""
     last = math.isqrt(int(2 * depth * sigma2)) + 2
     cut = numbers.BITS - 448
     pairs = [numbers.enclose_exp_minus(Fraction(k * k) / (2 * sigma2)) for k in range(last + 2)]
@@ -160,7 +172,7 @@ def bound_lattice_weights(sigma2: Fraction, depth: int) -> tuple[list[int], list
 
 
 def sum_delta(sigma2: Fraction, shape: tuple[int, ...], epsilon: Fraction, depth: int) -> Fraction:
-    """The sum of max(0, p(x) - e^epsilon p(x - v)) over lattice points, rounded up."""
+    """Sum max(0, p(x) - e^epsilon p(x - v)) over lattice points, rounded up."""
     low, high, beyond = bound_lattice_weights(sigma2, depth)
     reach = len(low) - 1
     growth = int(numbers.enclose_exp(epsilon)[0] * _SCALE)
@@ -205,7 +217,7 @@ def _bound_smoothed_delta(sigma2: Fraction, shift: Shift, epsilon: Fraction) -> 
 
 @lru_cache(maxsize=64)
 def bound_smoothing_toll(width: Fraction, coordinates: int) -> tuple[Fraction, Fraction] | None:
-    """(1+eta)^d and d ln((1+eta)/(1-eta)), from above; None where they are out of range."""
+    """Bound (1+eta)^d and d ln((1+eta)/(1-eta)) from above; None where out of range."""
     power = numbers.enclose_exp(-(numbers.TWO_PI[0] ** 2) * width / 2)[1]
     eta = 2 * power / (1 - power)
     if coordinates * eta > 300:
@@ -216,12 +228,12 @@ def bound_smoothing_toll(width: Fraction, coordinates: int) -> tuple[Fraction, F
 
 
 def _round_up(value: Fraction) -> Fraction:
-    """The value rounded up to a multiple of 2^-448."""
+    """Round the value up to a multiple of 2^-448."""
     return Fraction(math.ceil(value * _SCALE), _SCALE)
 
 
 def bound_continuous_delta(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
-    """P(N > epsilon/mu - mu/2) - e^epsilon P(N > epsilon/mu + mu/2) from above."""
+    """Bound P(N > epsilon/mu - mu/2) - e^epsilon P(N > epsilon/mu + mu/2) from above."""
     mu = numbers.enclose_sqrt(mu_squared)[1]
     first, second = epsilon / mu - mu / 2, epsilon / mu + mu / 2
     near = numbers.enclose_normal_tail(Fraction(math.floor(first * _SCALE), _SCALE))[1]

@@ -73,7 +73,19 @@ def privatize(
 ) -> Drawn:
     """Release each step of a job. Empty cells get a draw of their own like all others.
 
-    ``keys`` are the private keys selected so far, by table: the cells of that table's other steps.
+    Args:
+        exact: The exact answer to the job's request, which nothing else may reveal.
+        job: A request, and the certified steps that are answered from it.
+        entropy: Where random bytes come from.
+        keys: The private keys selected so far, by table: the cells of that table's other steps.
+        drawing: How the chapters draw what is not noise on integers.
+
+    Returns:
+        Grid integers by query name, ``[released integer][cell]``: each exact one plus an
+        independent draw of its step's noise; and the keys that were selected.
+
+    Raises:
+        ValueError: A cell is missing or spare, or no chapter draws what a step asks for.
     """
     if job.request.private:
         return drawing.private_keys(exact, job, entropy, keys)
@@ -92,7 +104,7 @@ def privatize(
 
 
 def collect_measures(measures: Sequence[Integers], where: Sequence[int]) -> list[Integers]:
-    """The measures of a step; of one that asked for itself the whole answer."""
+    """Collect the measures of a step; of one that asked for itself the whole answer."""
     return [measures[at] for at in where] or list(measures)
 
 
@@ -128,7 +140,7 @@ def release_cells(
 
 
 def combine_measures(row: Integers, measures: Sequence[Integers]) -> Integers:
-    """One released integer of every cell, before noise."""
+    """Combine measures to one released integer of every cell, before noise."""
     totals: list[int] | None = None
     for factor, measure in zip(row, measures, strict=True):
         integers = measure if set(map(type, measure)) <= {int} else list(map(int, measure))

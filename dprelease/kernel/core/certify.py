@@ -31,9 +31,17 @@ class CertifiedPlan(Struct, frozen=True):
 def certify(plan: Plan, chapters: Chapters, *, is_sealed: bool = False) -> CertifiedPlan:
     """Confirm that a plan costs at most what it claims, and at most the declared total.
 
-    What ``is_sealed`` may have been planned by a version that did not ask about ``fixed_records``.
-    Raises Failure (exit code 70: a bug of ours, nothing was released) when it can't, with the
-    first rule that does not hold.
+    Args:
+        plan: What will be executed, with what each step and all together claim to lose.
+        chapters: What judges the matters beyond the core; without one, plans with it are refused.
+        is_sealed: Whether a version that did not ask about ``fixed_records`` may have planned it.
+
+    Returns:
+        The plan, from now on allowed to be executed.
+
+    Raises:
+        Failure: A rule does not hold, and the first such is named (exit code 70: a bug of ours;
+            nothing was released).
     """
     breach = next(_iter_breaches(plan, chapters, is_sealed=is_sealed), None)
     if breach is not None:

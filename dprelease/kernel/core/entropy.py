@@ -37,7 +37,7 @@ class SystemEntropy:
 
 
 def read_exactly(entropy: Entropy, size: int) -> bytes:
-    """``size`` bytes of the source, or ``EntropyError``: a short read would skew the law."""
+    """Read ``size`` bytes, or raise EntropyError: a short read would skew the law."""
     data = entropy.read(size)
     if len(data) != size:
         raise EntropyError(f"the entropy source gave {len(data)} bytes instead of {size}")
@@ -45,6 +45,6 @@ def read_exactly(entropy: Entropy, size: int) -> bytes:
 
 
 def read_bits(entropy: Entropy, bits: int) -> int:
-    """A uniform integer in [0, 2^bits)."""
+    """Read a uniform integer in [0, 2^bits)."""
     size = (bits + 7) // 8
     return int.from_bytes(read_exactly(entropy, size), "little") >> (8 * size - bits)

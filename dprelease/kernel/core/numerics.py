@@ -24,12 +24,12 @@ _NEAR = 4
 
 
 def divide_up(value: int) -> int:
-    """``value`` divided by 2^BITS, rounded up."""
+    """Divide ``value`` by 2^BITS, rounded up."""
     return -(-value >> BITS)
 
 
 def enclose_exp_minus(y: Fraction) -> tuple[int, int]:
-    """e^-y for y >= 0, times 2^BITS; below the resolution the answer is (0, 2)."""
+    """Enclose e^-y for y >= 0, times 2^BITS; below the resolution the answer is (0, 2)."""
     if y >= BITS:  # e^-512 > 2^-739, but nothing that small is ever told apart
         return 0, 1 + (ONE >> BITS - 1)
     halvings = max(0, int(y).bit_length() + 8)
@@ -42,7 +42,7 @@ def enclose_exp_minus(y: Fraction) -> tuple[int, int]:
 
 
 def _enclose_taylor(z: int) -> tuple[int, int]:
-    """e^-z for 0 <= z < 2^-7, in fixed point: an alternating series of falling terms.
+    """Enclose e^-z for 0 <= z < 2^-7 in fixed point: an alternating series of falling terms.
 
     Each product is rounded down, so that k terms are at most k units off in all.
     """
@@ -55,7 +55,7 @@ def _enclose_taylor(z: int) -> tuple[int, int]:
 
 
 def enclose_exp(y: Fraction) -> Pair:
-    """e^y; below -10^4 between 0 and e^-10^4, above 10^4 a ValueError.
+    """Enclose e^y; below -10^4 between 0 and e^-10^4, above 10^4 a ValueError.
 
     Large arguments are split into equal parts, so that no digits are lost.
     """
@@ -70,7 +70,7 @@ def enclose_exp(y: Fraction) -> Pair:
 
 
 def enclose_ln(x: Fraction) -> Pair:
-    """Ln x for x > 0, to about 30 digits.
+    """Enclose ln x for x > 0, to about 30 digits.
 
     With a float guess g and d = x e^-g - 1, ln x = g + ln(1 + d), and for |d| < 1/2
     d - d^2 <= ln(1 + d) <= d.
@@ -84,7 +84,7 @@ def enclose_ln(x: Fraction) -> Pair:
 
 
 def enclose_sqrt(x: Fraction) -> Pair:
-    """The square root, by the integer root."""
+    """Enclose the square root, by the integer root."""
     root = math.isqrt((x.numerator << 2 * BITS) // x.denominator)
     return Fraction(root, ONE), Fraction(root + 1, ONE)
 
@@ -95,7 +95,7 @@ def _split_float(x: Fraction) -> tuple[int, int]:
 
 
 def enclose_normal_tail(x: Fraction) -> Pair:
-    """P(N > x) for a standard normal N and any x."""
+    """Enclose P(N > x) for a standard normal N and any x."""
     if x < 0:
         low, high = enclose_normal_tail(-x)
         return 1 - high, 1 - low

@@ -30,7 +30,7 @@ def find_weight_breaches(step: Step, name: str) -> Iterator[Breach]:
 
 
 def list_extreme_weights(step: Step) -> set[int]:
-    """The ends of what one record can be multiplied by: 1 without weights, 0 where it has none.
+    """List the ends of what multiplies one record: 1 without weights, 0 where it has none.
 
     Raises ValueError where some measures are weighted and others are not, which no rule lets pass.
     """
@@ -45,7 +45,7 @@ def list_extreme_weights(step: Step) -> set[int]:
 
 
 def bound_row_weight(step: Step) -> int:
-    """How many records in order one record of a step of quantiles is at most."""
+    """Bound how many records in order one record of a step of quantiles is."""
     return 1 if step.survey_weight is None else step.survey_weight.grid.upper
 
 

@@ -70,12 +70,12 @@ def find_breaches(rules: Rules[Subject], subject: Subject, name: str) -> Iterato
 
 
 def name_step(step: Step, number: int) -> str:
-    """The name of a step in refusals; steps count from 1."""
+    """Name a step in refusals; steps count from 1."""
     return f'step {number}, "{step.query.name}"'
 
 
 def _format_number(number: Number) -> str:
-    """An integer as it is; any other number to 20 places that count."""
+    """Write an integer as it is, any other number to 20 places that count."""
     try:
         exact = Fraction(number)
     except (OverflowError, ValueError):  # infinite, or not a number: nothing that a plan may hold

@@ -17,7 +17,7 @@ from dprelease.model import Noise, NoiseFamily
 
 
 def draw_uniform_below(bound: int, entropy: Entropy) -> int:
-    """Uniform on {0, ..., bound - 1}, for bound >= 1.
+    """Draw uniformly from {0, ..., bound - 1}, for bound >= 1.
 
     Exact: the shortest bit string that covers the range is drawn and drawn again until it falls
     inside (at most 2 expected trials), which conditions a uniform law on a subset.
@@ -34,14 +34,14 @@ def draw_uniform_below(bound: int, entropy: Entropy) -> int:
 
 
 def draw_bernoulli(probability: Fraction, entropy: Entropy) -> bool:
-    """True with exactly this rational probability, 0 <= probability <= 1."""
+    """Draw True with exactly this rational probability, 0 <= probability <= 1."""
     if not 0 <= probability <= 1:
         raise ValueError("a probability lies between 0 and 1")
     return draw_uniform_below(probability.denominator, entropy) < probability.numerator
 
 
 def draw_bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:
-    """True with probability exactly exp(-exponent), for a rational exponent >= 0.
+    """Draw True with probability exactly exp(-exponent), for a rational exponent >= 0.
 
     CKS20, algorithm 1. For x <= 1 draw A_k ~ Bernoulli(x/k) for k = 1, 2, ... until the first
     failure at k = K: P(K > k) = x^k/k!, so P(K odd) is the alternating series of exp(-x).
@@ -57,7 +57,7 @@ def draw_bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:
 
 
 def _draw_bernoulli_exp_unit(exponent: Fraction, entropy: Entropy) -> bool:
-    """True with probability exp(-exponent), for 0 <= exponent <= 1."""
+    """Draw True with probability exp(-exponent), for 0 <= exponent <= 1."""
     trial = 1
     while draw_bernoulli(exponent / trial, entropy):
         trial += 1
@@ -65,7 +65,7 @@ def _draw_bernoulli_exp_unit(exponent: Fraction, entropy: Entropy) -> bool:
 
 
 def draw_discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
-    """One draw of P(k) proportional to exp(-|k|/scale), for any rational scale > 0.
+    """Draw from P(k) proportional to exp(-|k|/scale), for any rational scale > 0.
 
     CKS20, algorithm 2, with scale = t/s in lowest terms: U uniform below t kept with probability
     exp(-U/t), plus t times a geometric(1 - 1/e), is geometric with ratio exp(-1/t); its quotient
@@ -89,7 +89,7 @@ def draw_discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
 
 
 def draw_discrete_gaussian(sigma2: Fraction, entropy: Entropy) -> int:
-    """One draw of P(k) proportional to exp(-k^2/(2 sigma2)), for any rational sigma2 > 0.
+    """Draw from P(k) proportional to exp(-k^2/(2 sigma2)), for any rational sigma2 > 0.
 
     CKS20, algorithm 3: a discrete Laplace Y of scale t = floor(sigma) + 1 is kept with probability
     exp(-(|Y| - sigma2/t)^2/(2 sigma2)), the quotient of the two laws up to a constant. The root
@@ -111,12 +111,15 @@ if TYPE_CHECKING:
 
 
 def draw_each(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
-    """``size`` independent draws of ``noise``, a fresh one for every element.
+    """Draw from ``noise``, independently and afresh for each of ``size`` elements.
 
-    Shape (size,), in grid integers: int64, or dtype object (Python integers) for laws wide enough
-    that a draw might leave 64 bits. NONE gives zeros and reads no entropy.
-    Raises ValueError for a negative size, a parameter that isn't positive, or noise of a law that
-    is not drawn here; EntropyError if the source fails.
+    Returns:
+        Grid integers of shape (size,): int64, or dtype object (Python integers) where one might
+        leave 64 bits. NONE gives zeros and reads no entropy.
+
+    Raises:
+        ValueError: The size is negative, a parameter is not positive, or a chapter draws this law.
+        EntropyError: The source of random bytes fails.
     """
     import numpy as np
 

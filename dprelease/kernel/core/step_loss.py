@@ -34,7 +34,10 @@ Cost = tuple[Loss, Loss]
 def find_step_loss_breaches(
     step: Step, privacy: Privacy, chapters: Chapters, name: str
 ) -> Iterator[Breach]:
-    """Give what a step of numbers that means what it says loses beyond its claim."""
+    """Give what a step of numbers that means what it says loses beyond its claim.
+
+    All rules on meaning hold of it. If nothing is given, the step is private as it claims.
+    """
     if step.form is not Form.NUMBERS:
         return
     priced = _Priced(step, privacy, chapters.worst(step, privacy))

@@ -51,7 +51,18 @@ class Worst(Struct, frozen=True):
 
 
 def bound_worst_change(step: Step, privacy: Privacy) -> Worst:
-    """Bound what neighbours can do to the released integers of a step that is executable."""
+    """Bound what neighbours can do to the released integers of a step that is executable.
+
+    The proof is at the head of this module.
+
+    Args:
+        step: What will be executed; nothing that it states of sensitivities is used.
+        privacy: What a unit is, its bounds, and which tables are neighbours.
+
+    Returns:
+        The largest L1 change in grid integers, over all cells together, and the shifts that hold
+        all changes. Both may be larger than what can happen, never smaller.
+    """
     limits = derive_limits(step, privacy)
     effects = find_corners(step)
     if not limits.certain:
