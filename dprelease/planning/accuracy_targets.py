@@ -39,6 +39,7 @@ def find_weakest(release: Release, draft: Draft, make: Callable[[Fraction], Choi
         step = draft.step(choice)
         return choice if all(_is_met(read, step) for read in draft.reads) else None
 
+    # Widen by factors of 4 until one end misses a target and the other meets all, then halve.
     low, high = None, Fraction(1)
     while (weakest_choice := try_intensity(high)) is None:
         low, high = high, high * 4

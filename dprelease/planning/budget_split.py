@@ -67,6 +67,7 @@ def add_plainly(
     factor = remaining_epsilon / sum(roots.values(), Fraction(0))
     intensities = {name: factor * draft_root for name, draft_root in roots.items()}
     outcome = _plan(drafts, mix, intensities)
+    # Mixes are compared by the error after refinement.
     spared = sum(_estimate_spared_loss(draft, outcome.choices[draft.name]) for draft in drafts)
     return replace(outcome, error=outcome.error - spared)
 
@@ -135,6 +136,7 @@ class Composed(Struct, frozen=True):
         """Raise the factor found by rho as far as the distributions of losses allow."""
         largest_factor = factor
         if self.total.rho is None and self.total.accounting in {"auto", "pld"}:
+            # The search asks for the first factor again.
             epsilon_at = lru_cache(maxsize=None)(self._compute_epsilon)
             start = round_down(factor or guess, _DIGITS)
             part = epsilon_at(start)

@@ -57,6 +57,8 @@ def make_plan(
         _check_total(release, table_loss, total)
         notes = _collect_notes(release, total, table_loss)
         return Plan(release, (), table_loss, BASIC, table_loss, notes, records=records)
+    # A table's loss adds up with all others, so it is taken off the total before queries are
+    # planned.
     remaining = total.subtract_loss(table_loss)
     if (remaining.epsilon or 0) < 0 or (remaining.rho or 0) < 0 or remaining.delta < 0:
         _check_total(release, table_loss, total)
@@ -73,6 +75,7 @@ def make_plan(
     _check_total(release, loss, total)
     losses = [step.loss for step in steps]
     basic = accounting.compose_basic([*losses, *(step.loss for step in records)])
+    # Drafts are in the order of releases, reads in that of the spec's queries.
     by_name = {read.query.name: read for draft in drafts for read in draft.reads}
     reads = tuple(by_name[query.name] for query in release.queries)
     notes = _collect_notes(release, total, loss)

@@ -58,7 +58,7 @@ class Table(Struct, frozen=True):
 
     @property
     def total_low(self) -> int:
-        """Lower bound of the sum over all integers."""
+        """Bound the sum over all integers from below."""
         return self.tail_low[0] + self.tail_low[1]
 
 

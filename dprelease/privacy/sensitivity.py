@@ -56,13 +56,13 @@ class Contribution(Struct, frozen=True):
 
     @property
     def squares(self) -> int:
-        """S, the largest sum over cells of the squared number of the unit's rows."""
+        """Return S, the largest sum over cells of the squared number of the unit's rows."""
         full, rest = divmod(self.rows, self.per_group)
         return full * self.per_group**2 + rest**2
 
     @property
     def is_one_row(self) -> bool:
-        """Whether a unit is a single row."""
+        """Return True if a unit is a single row."""
         return self.rows == 1
 
     def limit_cells(self, cells: int) -> Contribution:
@@ -86,7 +86,7 @@ class Scalar(Struct, frozen=True):
 
     @property
     def magnitude(self) -> int:
-        """M, the most that a row can add or take."""
+        """Return M, the most that a row can add or take."""
         return max(abs(self.lower), abs(self.upper))
 
     def change(self, entering: int, leaving: int) -> int:
@@ -128,7 +128,7 @@ class Vector(Struct, frozen=True):
 
     @property
     def touched_integers(self) -> int:
-        """How many integers of its cell one row can change."""
+        """Return how many integers of its cell one row can change."""
         return min(self.width, self.l1)
 
 

@@ -42,6 +42,7 @@ class CountDistinct(Single):
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all per-cell counts of values together; tight (see ``DISTINCT``)."""
+        # A row's value can be new where the other's was not, so even a single cell can move.
         return bound_change(query, neighbours, DISTINCT, outside=True)
 
 

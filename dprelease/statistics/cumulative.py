@@ -169,10 +169,13 @@ def find_place(sums: Sequence[int], q: Fraction, limits: Sequence[int]) -> Place
     total = q.numerator * sums[-1]
     balances = [q.denominator * number - total for number in sums[:-1]]
     pairs = list(zip(balances, limits, strict=True))
+    # Start at the last of the edges, without a gap from the first, that are clearly below the
+    # quantile, and end at the first of those that are clearly above it.
     low = next((j for j, (balance, h) in enumerate(pairs) if balance >= -h), len(pairs))
     from_top = enumerate(reversed(pairs))
     above = next((j for j, (balance, h) in from_top if balance <= h), len(pairs))
     high = len(sums) - above
+    # Noise can make sums fall; made to rise they have one place for the target.
     rising = list(accumulate((0, *sums), max))
     if not rising[-1]:
         return Place(low, high, None)
@@ -220,6 +223,7 @@ def _build_quantile_columns(
     )
     published = []
     for at, (part, word) in enumerate(zip(OF_QUANTILE, words, strict=True)):
+        # Every row of a block shows the block's quantile.
         repeated = [value[at] for value in values for _ in range(labels)]
         published.append(OutputColumn(name + part, kind, repeated, word, decimals, query.name))
     return published

@@ -67,6 +67,7 @@ class Quantile(Statistic):
         self, spec: QueryReader, column: Column | None, axis: Group | None
     ) -> Details | None:
         """Read the quantiles and the values that they may take."""
+        # A list of values takes the place of the grid.
         points, listed = None, any(spec.read_value(key) is not None for key in LISTS)
         if column is not None and column.grid is not None and listed:
             points = spec.read_points(column, column.grid)

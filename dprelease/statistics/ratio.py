@@ -123,6 +123,7 @@ class Ratio(Statistic):
         )
         shapes: tuple[tuple[int, ...], ...] = ()
         if first.coordinates == 1 == second.coordinates:
+            # Each part moves one integer, so both together move a pair.
             shapes = tuple(left + right for left in first.shapes for right in second.shapes)
         # The sum of both bounds is attained where the same neighbours move both furthest, as when
         # units come or go with the largest values.
@@ -171,12 +172,13 @@ class Ratio(Statistic):
 
 
 def balance(query: Query) -> tuple[int, int]:
-    """The factors of numerator and denominator: positive, without a common divisor."""
+    """Choose positive factors of numerator and denominator, without a common divisor."""
     first, second = (row.magnitude for row in _describe_rows(query))
     larger, smaller = max(first, second), min(first, second)
     factor = 1
     while True:
         small_factor = round(Fraction(larger * factor, smaller))
+        # Both parts then move by nearly the same when multiplied; see the module.
         if abs(Fraction(small_factor * smaller, larger * factor) - 1) <= CLOSE:
             break
         factor += 1

@@ -182,7 +182,7 @@ def mean_columns(step: Step, noisy: Noisy, interval: Fraction) -> list[OutputCol
 
 
 def mean_half(step: Step, interval: Fraction, records: int) -> float:
-    """The half-width for so many values, all at the middle of the bounds."""
+    """Compute the half-width for values that are all at the middle of the bounds."""
     import numpy as np
 
     grid = build_quantity(step.query.column).grid

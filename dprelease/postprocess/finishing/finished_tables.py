@@ -171,7 +171,7 @@ def finish_tables(
 
 
 def _is_changing(finish: Finish) -> bool:
-    """Whether figures may become others."""
+    """Check if figures may change."""
     return finish.is_adjusted or finish.round_to is not None
 
 

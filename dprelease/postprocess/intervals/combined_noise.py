@@ -105,6 +105,7 @@ def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Frac
         raise ValueError("only noise of numbers is combined")
     if alpha >= 1 or not parts:
         return Fraction(0)
+    # Scaled by about the largest deviation, so that floats neither overflow nor vanish.
     unit = Fraction(2) ** round(max(map(_estimate_size, parts)))
     scaled = [
         _Scaled(
@@ -125,6 +126,7 @@ def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Frac
         math.gcd(*(part.weight.numerator for part in parts)),
         math.lcm(*(part.weight.denominator for part in parts)),
     )
+    # The lattice of Y is used if it covers the reach with few enough points.
     points = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
     if points <= _MOST_POINTS:
         steps = [int(part.weight / grid) % points for part in parts]
@@ -199,6 +201,7 @@ def _bound_chernoff(scaled: Sequence[_Scaled], logs: float) -> float:
     """Find an h with M(u) exp(-u h) <= exp(-logs) for the best of many u; every u gives a bound."""
     import numpy as np
 
+    # M(u) of Laplace and staircase noise is finite only below 1/s.
     limit = min(
         (2 * part.inverse / part.weight for part in scaled if part.inverse), default=math.inf
     )
@@ -311,6 +314,7 @@ def _find_least(spectrum: Floats, points: int, alpha: Fraction) -> int:
     import numpy as np
 
     chances = np.maximum(np.fft.irfft(spectrum, points)[: points // 2 + 1], 0.0)
+    # Y is symmetric, so the tail on one side counts twice.
     beyond = 2 * np.cumsum(chances[::-1])[::-1]  # of j and more
     within = np.flatnonzero(beyond <= float(alpha) - SLACK)
     return int(within[0]) - 1 if within.size else points // 2

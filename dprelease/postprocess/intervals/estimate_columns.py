@@ -132,6 +132,7 @@ def estimate_columns(
     name, places = name_column(layout.name), layout.places
     kind = "number" if places else "integer"
     if isinstance(halves, int):
+        # One noise law serves all cells, so one half-width does too.
         halves = [halves] * len(values)
     flags = flag_values(values, halves, UNRELIABLE_AT)
     level = write_percent(layout.interval)

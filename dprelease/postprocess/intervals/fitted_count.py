@@ -70,6 +70,7 @@ class FittedCount(Struct, frozen=True):
         """Bound the noise of T - p N of a step's share, at abs(1/2 - p) <= knot/(2 KNOTS)."""
         off, own = Fraction(knot, 2 * KNOTS), self.law_of[step]
         noise, weight, _ = self.laws[own]
+        # X_i and Y_i have weights 1/2 + d w_i and 1/2 - d w_i; draws of other steps have d w_j.
         parts = [Part(noise, _HALF + sign * off * weight, 1) for sign in (1, -1)]
         for place, law in enumerate(self.laws):
             others = law.steps - (place == own)
@@ -117,6 +118,7 @@ def count_together(
     fit: FittedCount, own: str, values: Mapping[str, Sequence[Sequence[int]]]
 ) -> CountTogether:
     """Add up the integers of all steps of a fit, each times its weight."""
+    # Multiplied by this, all weights are whole numbers.
     width = math.lcm(*(law.weight.denominator for law in fit.laws))
     totals: list[int] = []
     for step in fit.law_of:

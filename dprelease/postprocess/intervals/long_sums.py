@@ -63,16 +63,19 @@ def _invert_tail(scale: float, rows: Floats, alpha: Fraction) -> float:
     if 2 * fall * rows.shape[1] < alpha:
         return 0.0  # often enough all draws are
     blur = _BLUR * max(deviation, _LEAST_DEVIATION)
+    # Inversion in steps of 2 pi/period errs by P(abs(S + V) > period - t), which is negligible.
     period = _FAR * deviation + 2 * _FAR * max(scale, 1.0)
     nodes = (
         (np.arange(math.ceil(_END / blur * period / (2 * math.pi))) + 0.5) * 2 * math.pi / period
     )
+    # Blocks of nodes keep the three-dimensional array of draws small.
     parts = []
     for start in range(0, len(nodes), _BLOCK):
         angles = nodes[start : start + _BLOCK]
         draws = (1 - fall) ** 2 / (1 + fall**2 - 2 * fall * np.cos(rows[:, :, None] * angles))
         parts.append(draws.prod(axis=1) * np.exp(-((blur * angles) ** 2) / 2) / angles)
     factors = np.concatenate(parts, axis=1) * (4 / period)
+    # V takes a small part of alpha, S + V the rest.
     target = float(alpha * (1 - _BLURRED))
     low, high = np.zeros(len(rows)), np.full(len(rows), period / 2)
     for _ in range(_HALVINGS):
@@ -83,7 +86,7 @@ def _invert_tail(scale: float, rows: Floats, alpha: Fraction) -> float:
 
 
 def _bound_chernoff(scale: float, rows: Floats, alpha: float) -> float:
-    """The least t with 2 E exp(u S) exp(-u t) = alpha, over some u."""
+    """Find the least t with 2 E exp(u S) exp(-u t) = alpha, over some u."""
     import numpy as np
 
     fall = math.exp(-1 / scale)

@@ -54,6 +54,7 @@ def mix_quantiles(
         largest = np.maximum(np.maximum(larger, third), 1e-300)
         middle = np.maximum(smaller, np.minimum(larger, third))
         smallest = np.minimum(smaller, third)
+        # A quantile rises with the weights, so the next larger knots bound it.
         knots = _find_knot(smallest / largest) * (KNOTS + 1) + _find_knot(middle / largest)
         table = _get_lattice(alpha)
         _fill_lattice(table, np.flatnonzero(np.bincount(knots, minlength=table.size)), alpha)
@@ -94,6 +95,7 @@ def _fill_lattice(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
     missing = places[np.isnan(table[places])]
     if not missing.size:
         return
+    # Larger weights give upper bounds, so weights are kept apart by raising them.
     small = np.maximum(missing // (KNOTS + 1) / KNOTS, _LEAST)
     middle = np.maximum(missing % (KNOTS + 1) / KNOTS, small * _APART)
     scales = np.stack([small, middle, np.maximum(1.0, middle * _APART)])
@@ -109,6 +111,7 @@ def _fill_lattice(table: Floats, places: NDArray[Any], alpha: Fraction) -> None:
         half = (low + high) / 2
         wide = (parts * np.exp(-half / scales)).sum(axis=0) > target
         low, high = np.where(wide, half, low), np.where(wide, high, half)
+    # The formula loses digits in differences of close weights.
     table[missing] = high * _ROUNDING
 
 

@@ -103,6 +103,7 @@ def _estimate_shares(
     positive = totals > 0
     safe = np.where(positive, totals, 1.0)
     raw = np.where(positive, parts / safe, 0.5)
+    # The widest interval bounds the true share, and the quantile rises with its distance from 1/2.
     off_centre = np.abs(raw - 0.5) + quantile(knots) / safe
     places = np.ceil(np.minimum(off_centre, 0.5) * 2 * knots).astype(np.int64)
     half = np.where(positive, _look_up_quantiles(quantile, places, knots) / safe, 0.5)
@@ -161,6 +162,7 @@ def compute_ratio_halfwidths(
     safe = np.where(bounded, size, 1.0)
     ratio = abs(np.asarray(above, dtype=np.float64)) / safe
     spare = np.where(bounded, size - widest, 1.0)
+    # The first, widest interval; each round takes the quantile at its furthest ratio.
     half = widest * (1 + ratio) / spare
     for _ in range(_ROUNDS):
         furthest = ratio + half

@@ -176,6 +176,7 @@ def _find_positions(step: Step, noisy: Noisy, candidates: int) -> Positions:
     picks = step.query.picks
     if step.form is Form.CHOICE:
         positions_by_rank: Positions = [list(positions) for positions in noisy]
+        # With fewer candidates than picks the last ranks have no name.
         missing: Positions = [
             [None] * len(positions_by_rank[0]) for _ in range(picks - len(positions_by_rank))
         ]
@@ -203,6 +204,7 @@ def _judge_names(step: Step, noisy: Noisy, chosen: Positions, short: Fraction) -
             for positions in chosen
             if (at := positions[cell]) is not None
         ]
+        # Names are as reliable as the one with the least count.
         lowest = step.unit[0] * min(counts, default=0)
         flags.append(UNRELIABLE if short > share * abs(lowest) else OK)
     return flags

@@ -62,6 +62,7 @@ class RunningSums(Struct, frozen=True):
         if not self.column:
             return list(accumulate(block))
         factors = _compute_factors(self.column)
+        # Adding a half before the shift rounds to nearest.
         half = 1 << _BITS - 1
         return [
             (sum(factors[at - place] * block[place] for place in range(at + 1)) + half) >> _BITS
@@ -88,8 +89,9 @@ class RunningSums(Struct, frozen=True):
         return whole.numerator // whole.denominator
 
     def balance_half(self, noise: Noise, count: int, q: Fraction, alpha: Fraction) -> Fraction:
-        """The same of the sum of the first ``count`` labels less q times that of all."""
+        """Bound the noise of the first ``count`` labels' sum less q times that of all."""
         if not self.column:
+            # The first labels enter with 1 - q, the others with -q.
             below, above = _round_up_draws(count), _round_up_draws(self.labels - count)
             return compute_combined_halfwidth(
                 combine_parts([Part(noise, 1 - q, below), Part(noise, q, above)]), alpha

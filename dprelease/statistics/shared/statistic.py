@@ -584,6 +584,7 @@ def find_null_fill(column: Column | None) -> int | None:
     if column is None or column.null_value is None or column.grid is None:
         return None
     grid = column.grid
+    # Booleans count as 1 and 0.
     text = {"true": "1", "false": "0"}.get(column.null_value, column.null_value)
     nearest = round(Fraction(text) / grid.step)
     return min(max(nearest, grid.lower), grid.upper)
