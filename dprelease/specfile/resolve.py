@@ -110,6 +110,7 @@ def resolve(parts: Parts, base: str, period: str | None, outside: bool) -> Relea
     warn_about_bounding(parts, queries)
     resolved = {name: column.column for name, column in columns.items() if column is not None}
     names = read_names(parts, resolved, queries, period)
+    # Checks went on after each mistake, so that all of them are reported together.
     reporter.raise_if_any()
     data, privacy = _set_fixed_records(parts, _unwrap(data), _resolve_privacy(parts))
     return Release(
@@ -290,6 +291,7 @@ def _list_barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     """Name what no list may be: the data of all periods, and the ledger with what is beside it."""
     witness = parts.ledger.model.witness
     ledger = make_absolute(base, parts.ledger.model.path or DEFAULT_LEDGER)
+    # Names beside the ledger are barred by pattern: SQLite's journals and the witness.
     barred = [
         ("the ledger, or a file that belongs to it", path + end)
         for path in (ledger, os.path.realpath(ledger))
@@ -301,6 +303,7 @@ def _list_barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
     if data is not None and not data.source.remote and parts.data.model.path is not None:
         pattern = make_absolute(base, parts.data.model.path)
         barred.append(("the data", data.source.pattern))
+        # {period} not filled in: the pattern of the data of every period.
         if pattern != data.source.pattern:
             barred.append(("data of another period", pattern))
     return list(dict.fromkeys(barred))

@@ -164,6 +164,7 @@ def _pair_figures(
         old = earlier.get((figures.table, figures.name))
         if old is None or old.groups != figures.groups or _is_behind(figures):
             continue
+        # All cells of a column share one law, so one half-width serves every difference.
         common = _compute_difference_halfwidth(before, old, now, figures, alpha)
         places = {row: place for place, row in enumerate(old.rows)}
         for place, row in enumerate(figures.rows):

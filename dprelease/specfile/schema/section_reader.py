@@ -69,6 +69,7 @@ def read_each(parts: Iterable[tuple[str | int, object]], read: Callable[[object]
     """Read every value; findings name its position or key. Raises ``Unread``."""
     values: list[T] = []
     findings: list[Finding] = []
+    # Go on after a finding: all mistakes of a list are reported together.
     for part, value in parts:
         try:
             values.append(take(read, value))
@@ -191,6 +192,7 @@ class Section:
         Values that were not read come first, in the order of the section's keys; then unknown
         keys, in the order of the table; then missing ones.
         """
+        # Read on after a finding: checks of the section still run on the keys that were read.
         section = cls()
         findings: list[Finding] = []
         for name, key in cls.KEYS.items():

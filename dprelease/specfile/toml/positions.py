@@ -89,6 +89,7 @@ class _Scanner:
                 path = (*path, count)
                 self._mark(path, start, start)
             elif path in self.lengths:
+                # A header below an array of tables belongs to its latest element.
                 path = (*path, self.lengths[path] - 1)
         return path
 
@@ -156,6 +157,7 @@ class _Scanner:
         self._scan_array_rest(path)
 
     def _scan_array_rest(self, path: Path) -> None:
+        # A mark for each of a million elements takes too much memory: keep only their offsets.
         offsets = self.marks.rest.setdefault(path, [])
         element = re.compile(_ELEMENT)
         while True:

@@ -117,6 +117,7 @@ def _parse(file: str, text: str) -> Mapping[str, object]:
 
 def _has_more_keys(tree: Mapping[str, object], limit: int) -> bool:
     """Say whether the tables of a tree hold more keys than that, whatever its depth."""
+    # A stack in place of recursion: the depth is checked later, where places are known.
     remaining: list[object] = [tree]
     while remaining and limit >= 0:
         content = remaining.pop()
