@@ -29,7 +29,7 @@ DISK_ERRORS = frozenset(
     for name in ("ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE", "EFBIG", "ESTALE")
     if hasattr(errno, name)  # Windows has not all of them
 )
-"""Of a place that no change of the spec mends."""
+"""Error numbers of a disk or process, which no change of the spec mends."""
 
 _PATIENCE = 2.0  # seconds, with a file that somebody reads
 _DAY = 86_400_000_000_000  # nanoseconds

@@ -34,7 +34,7 @@ class Entry(Struct, frozen=True):
 
 
 class Head(Struct, frozen=True):
-    """How far a ledger goes: number of its last entry (0: none) and that entry's hash."""
+    """End of a ledger: number of its last entry (0: none) and that entry's hash."""
 
     seq: int
     hash: str

@@ -29,7 +29,7 @@ from dprelease.model.plan_json import exact, read_exact
 
 
 class Kind(StrEnum):
-    """What an entry records. A run has one seal at most: over its numbers, or over none.
+    """Kind of event of an entry. A run has one seal at most: over its numbers, or over none.
 
     A cap is of a dataset and of no run: in place of a run's identity it has the hash before it.
     """
@@ -45,7 +45,7 @@ BURNT = {"burnt": True}
 
 
 class State(StrEnum):
-    """How far a run has come: paid for, its numbers fixed for good, or used up without any."""
+    """State of a run: paid for, its numbers fixed for good, or used up without any."""
 
     CHARGED = "charged"
     SEALED = "sealed"

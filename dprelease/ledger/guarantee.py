@@ -85,7 +85,7 @@ _SPEC_WORDS = {
     "fields": "number of fields",
     "reads": "columns that the expression reads",
 }
-"""What a spec calls the facts of a definition, where it is another word."""
+"""Words of a spec for facts of a definition, where they differ."""
 
 
 def describe_differences(differences: Sequence[str]) -> str:

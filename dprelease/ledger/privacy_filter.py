@@ -152,7 +152,7 @@ def _is_above(amount: Fraction | None, cap: Fraction | None) -> bool:
 
 
 class Terms(Struct, frozen=True):
-    """What a run costs, also in parts, and when its data are from: the text of ``{period}``.
+    """Cost of a run, also in parts, and the period of its data: the text of ``{period}``.
 
     ``disjoint``: it was declared that each protected unit has records in one period only. Then
     ``data`` is where they are, by ``data_places``; version 0.2 did not note it.
@@ -166,7 +166,7 @@ class Terms(Struct, frozen=True):
 
 
 class Total(Struct, frozen=True):
-    """What runs cost together, by the way that gives the least epsilon.
+    """Total cost of runs, by the way of counting that gives the least epsilon.
 
     ``counted`` is what the runs take of the delta cap and ``room`` the most that may be (None: no
     cap). ``reserve`` of the cap is for composing. ``composed``: the epsilon is not the plain sum.

@@ -101,5 +101,5 @@ class Column(Struct, frozen=True):
 
     @property
     def observed_column(self) -> Column | None:
-        """The column whose states this column holds; None for all other columns."""
+        """Column whose states this column holds; None for all other columns."""
         return None if self.expression is None else self.expression.state_of

@@ -126,6 +126,7 @@ def _split_directives(text: str) -> list[tuple[str, str]]:
                 else f"the directives are %{', %'.join(_DIRECTIVES)} and %%"
             )
             raise DateFormatError(f"%{directive} is not supported in a format", hint)
+        # Two readings of one part could contradict each other.
         elif (directive, "") in parts:
             raise DateFormatError(f"%{directive} occurs twice in the format", "write it once")
         else:

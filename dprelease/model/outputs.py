@@ -12,7 +12,7 @@ from dprelease.model.sentences import Text
 
 
 class ColumnNames(Struct, frozen=True):
-    """What people read of a published column in place of its name and keys; its file keeps those.
+    """Texts shown in place of a published column's name and keys; its file keeps those.
 
     ``labels`` are texts for keys; ``bins`` is the type of the edges where keys are bins.
     ``decimals``: so many are shown of a figure. The title is that of the whole query.
@@ -44,7 +44,7 @@ BESIDE = ("_noise_moe", "_rank_moe", "_flag", "_low", "_high")
 
 
 OK, UNRELIABLE, SUPPRESSED, BOUNDED = "ok", "low_reliability", "suppressed", "bounded"
-"""What a flag says of a figure: bounded besides ok (then alone) or besides low_reliability."""
+"""Words of a flag of a figure: bounded besides ok (then alone) or besides low_reliability."""
 
 
 def split_flag(flag: object) -> frozenset[str]:

@@ -43,6 +43,7 @@ def parse_period(period: str) -> Span | None:
         if match["day"]:
             day = date(year, int(match["month"]), int(match["day"]))
             return Span(day, day)
+        # A month, quarter, half or whole year.
         first_month, months = _read_months(match)
         last_month = first_month + months - 1
         days = calendar.monthrange(year, last_month)[1]

@@ -85,6 +85,7 @@ def step_json(step: Step) -> Json:
         **({"stairs": [step.noise.stair, step.noise.first]} if step.noise.stair else {}),
         **_describe_selection(step),
         "transform": list(map(list, step.transform)),
+        # Private keys have no number of cells before they are selected.
         "cells": None if step.query.private else step.query.cells,
         **_describe_mixing(step),
     }

@@ -91,7 +91,7 @@ class Step(Struct, frozen=True):
 
 
 class Reading(StrEnum):
-    """How a query's figures are read off the released integers of a step.
+    """Way in which a query's figures are read from the released integers of a step.
 
     OWN: as the query's statistic reads what it would have released itself. LINEAR: one figure for
     each cell, a combination of its released integers. MOMENTS: a mean, of the three sums of a

@@ -156,7 +156,7 @@ def name_column(query: str) -> str:
 
 
 class Finish(Struct, frozen=True):
-    """What is done to noisy figures before they are published: post-processing, at no cost.
+    """Post-processing of noisy figures before they are published, at no privacy cost.
 
     In this order: figures of the same records agree (``consistent``), are moved to 0 or more and to
     whole numbers that add up, are shown only where ``publish_if`` holds (over figures of the row)

@@ -192,7 +192,7 @@ class ExactRecords:
 
 
 class Tally(Struct, frozen=True):
-    """What is counted of a record-level table: all that its estimates are made of. Public.
+    """Counts of a record-level table, from which its estimates are made. Public.
 
     ``rows`` is the number of records. ``labels[column][i]`` is how many answers hold label i.
     ``sums[column]`` is the exact sum of what the answers of a numeric column stand for, in grid

@@ -13,7 +13,7 @@ from dprelease.model.queries import Candidates, Group
 
 
 class Dialect(Struct, frozen=True):
-    """How a CSV file is written; declared or defaulted, never sniffed.
+    """Dialect of a CSV file; declared or defaulted, never sniffed.
 
     Numbers have the mark ``decimal``, and ``thousands`` between groups of three digits if it is not
     empty. A record has at most ``max_lines``: of more than one, line breaks stand between quotes.
@@ -46,7 +46,7 @@ _OF_ROWS = frozenset({"parquet", "arrow", "adbc", "frame"})
 
 
 class Source(Struct, frozen=True):
-    """Where the table is: ``pattern`` is an absolute file, glob or directory, or a URI of one.
+    """Place of the table: ``pattern`` is an absolute file, glob or directory, or a URI of one.
 
     Of a table of a ``database`` it is the name, as the spec writes it. ``sheet`` is that of a
     workbook, or None for the only one. ``must_end``: the last line of a CSV file must have its
@@ -81,7 +81,7 @@ class Source(Struct, frozen=True):
 
 
 class MeasureKind(StrEnum):
-    """What is counted or added up over the records of a cell.
+    """Quantity that is counted or added up over the records of a cell.
 
     RECORDS: number of records; VALUES: number of records with a value; SUM: sum of their k;
     SQUARES: sum of their k squared; UNITS: number of distinct units; DISTINCT: number of distinct
@@ -123,7 +123,7 @@ class Measure(Struct, frozen=True):
 
 
 class Bound(Struct, frozen=True):
-    """What is kept of one unit's rows before anything is counted; the choice is pseudo-random.
+    """Limits on one unit's rows before anything is counted; the choice is pseudo-random.
 
     All rows with the same value of ``column`` are one unit; rows without a value are dropped, or
     with ``null_unit`` are one unit of their own. Of the unit's rows that pass the request's filter

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 
 class AxisKind(StrEnum):
-    """How the labels of one axis become released integers.
+    """Kind of matrix that turns the labels of one axis into released integers.
 
     EACH: the cell of each label as it is. CENTRED: of n labels n times the cell less the sum of
     all, so that these add up to 0. RUNNING: a lower triangular Toeplitz matrix, given by its first
@@ -47,7 +47,7 @@ CENTRED = AxisMatrix(AxisKind.CENTRED)
 
 
 class Term(Struct, frozen=True):
-    """What a step adds to a figure: ``factor`` times its released integer ``row``.
+    """Summand of a figure: ``factor`` times its released integer ``row``.
 
     ``groups`` are places of the step's groups: there its cells are those with the labels of the
     figure's cell; over all other groups of the step its cells are added up. A group of the step is

@@ -49,7 +49,7 @@ class Amounts(Struct, frozen=True):
 
 
 class DatasetBudget(Struct, frozen=True):
-    """What was spent on a dataset, rounded up, and what is left, rounded down.
+    """Amounts spent on a dataset, rounded up, and left, rounded down.
 
     ``spent`` are plain sums; what is left is what the caps leave, with losses composed as the
     ledger does it. Under caps on neither, it is None.

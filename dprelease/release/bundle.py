@@ -180,6 +180,7 @@ def iter_key_columns(groups: Sequence[Group]) -> Iterator[OutputColumn]:
     Args:
         groups: Groups with public labels; the last one moves fastest.
     """
+    # Row-major order: the labels of the last group change from row to row.
     rows = prod(len(group.labels) for group in groups)
     inner = rows
     for group in groups:

@@ -131,6 +131,7 @@ def from_bytes(plan: Plan, payload: bytes) -> Sealed:
                 "use the version that made the release, or spend again with --new-noise",
             ),
         )
+    # Payloads without a layout are those of version 0.2.
     content = json.loads(payload)
     values = {name: tuple(map(_read_integers, rows)) for name, rows in content["values"].items()}
     keys = {name: tuple(map(_read_texts, rows)) for name, rows in content.get("keys", {}).items()}
@@ -156,6 +157,7 @@ def describe_laws(plan: Plan) -> list[list[object]]:
     """Describe the noise of every step, in order of name."""
     laws = [_describe_law(step) for step in plan.steps]
     laws += [[step.perturb.name, record_json(step)] for step in plan.records]
+    # The order of queries in a spec means nothing.
     return sorted(laws, key=lambda law: str(law[0]))
 
 

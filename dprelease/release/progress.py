@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 
 class Stage(Struct, frozen=True):
-    """What a run does now.
+    """Present step of a run.
 
     ``step`` says it in words that come of the spec alone. It is step ``number``, from 1, of
     ``steps``, which is None until the plan is made. ``share``, from 0 to 1, is how much of what

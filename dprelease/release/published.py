@@ -148,6 +148,7 @@ def report(directory: str | os.PathLike[str], *, format: str = "md") -> Rendered
 def _convert_value(field: Field, text: str | None) -> object:
     if field.type == "boolean":
         return {"true": True, "false": False}.get(text or "", text)
+    # The file may have been edited since.
     if text is None or field.type not in NUMBERS or not NUMBER.fullmatch(text):
         return text  # not what was released: say what is there
     return int(text) if field.type == "integer" and text.lstrip("-").isdigit() else float(text)

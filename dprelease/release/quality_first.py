@@ -175,8 +175,10 @@ def _iter_complaints(result: Result) -> Iterator[Complaint]:
         counts = _read_figures(tables[query.table], query.column_name)
         noise = _read_figures(tables[query.table], f"{query.column_name}_noise_moe")
         total = sum(counts.values(), Fraction(0))
+        # With a label for others, undeclared values are expected.
         states = ("unreadable",) if column.other is not None else ("unreadable", "undeclared")
         for state in states:
+            # A share is only too large if it is so beyond the noise.
             if counts.get(state, 0) - noise.get(state, 0) > cap * total:
                 key = format_path(("columns", column.name))
                 yield Complaint(

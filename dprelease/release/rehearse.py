@@ -94,6 +94,7 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
         release = _mark_rehearsal(relocate(spec, os.path.join(scratch, "ledger.sqlite"), target))
         stages.begin("plan")
         certified = plan_and_certify(release)
+        # The engine names its own source: a request of the release can't lead it to the data.
         engine = MadeUpEngine(_write_made_up_table(release, rows, distribution, scratch))
         entropy = SystemEntropy()
         result = release_plan(

@@ -20,7 +20,7 @@ REHEARSED = "REHEARSAL_"  # begins the names of tables of a rehearsal
 
 
 class Result(Struct, frozen=True, eq=False, dict=True):
-    """What a run published. ``report`` is the dict of report.json."""
+    """Published files and tables of a run. ``report`` is the dict of report.json."""
 
     plan: ReleasePlan
     report: dict[str, Any]

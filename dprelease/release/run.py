@@ -150,6 +150,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
     list_versions()  # an installation that can't say them is found out before the charge
     load_modules(certified.plan)
     previous = _find_previous(release)
+    # Record-level tables are kept beside the ledger; a folder that can't be made stops the run.
     if certified.plan.records:
         make_directory(release.ledger.path)
     with Ledger.open(release.ledger.path, wait, release.ledger.witness) as book:
@@ -163,6 +164,7 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
 
             check_other_run(release, previous, name)
         sealed_before = name in runs and runs[name].seal is not None
+        # A run that was charged keeps its plan, even if this version would plan otherwise.
         if name in runs:
             is_drawn = partial(is_of, payload=book.read_sealed(name))
             loss = runs[name].loss

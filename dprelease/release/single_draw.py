@@ -80,7 +80,7 @@ class NoiseDraw:
 
     @property
     def entropy(self) -> Bytes:
-        """The source itself, for random bytes that are not noise."""
+        """Source itself, for random bytes that are not noise."""
         return self._entropy
 
     def read(self, size: int) -> bytes:

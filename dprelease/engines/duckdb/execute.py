@@ -85,7 +85,7 @@ def sample_units(
 
 
 Take = Callable[[Sql, Sequence[int]], int]
-"""What is done with the answer of a part to the measures at these places; gives its records.
+"""Takes the answer of a part to the measures at these places; returns its records.
 
 It must do nothing before the whole answer is there: the statement may run out of memory.
 """

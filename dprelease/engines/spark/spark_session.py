@@ -55,7 +55,7 @@ OWN_SETTINGS = {
     "spark.log.level": "OFF",
     "spark.app.name": "dprelease",
 }
-"""Of a session that we begin, whatever the machine's settings are."""
+"""Settings of a session that we begin, whatever the machine's settings are."""
 
 LOOPBACK = "127.0.0.1"
 OF_ONE_MACHINE = {
@@ -63,7 +63,7 @@ OF_ONE_MACHINE = {
     "spark.driver.host": LOOPBACK,
     "spark.connect.grpc.binding.address": LOOPBACK,
 }
-"""Of a session that we begin with executors in the driver itself: no other machine reaches it."""
+"""Settings of a session with executors in the driver: no other machine reaches it."""
 
 _NUMBERS = itertools.count(1)  # of what is asked of a session: its jobs are stopped by their name
 
@@ -442,7 +442,7 @@ OWN_PROGRAMS = {
     "spark.python.daemon.module": "pyspark.daemon",
     "spark.python.worker.module": "pyspark.worker",
 }
-"""What runs tasks. Replaced ones report errors to services, with the variables of each frame."""
+"""Modules that run tasks. Replaced ones report errors to services, with each frame's variables."""
 
 _LOUD = ("all", "trace", "debug")  # a trace has the bytes of messages
 _DUMPS = ("+heapdump",)

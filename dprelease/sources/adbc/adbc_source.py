@@ -34,7 +34,7 @@ from dprelease.sources.source_registry import DRIVERS
 
 OF_DRIVERS: dict[str, Driver] = {"postgresql": PostgreSQL(), "sqlite": SQLite()}
 AS_STORED = Dialect(null_values=())
-"""How texts of a database are read: null is null there, and an empty text is a text."""
+"""Dialect of texts of a database: null is null there, and an empty text is a text."""
 
 
 class DatabaseTable(Struct, frozen=True):

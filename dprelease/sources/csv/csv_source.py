@@ -83,7 +83,7 @@ class ByDuckDB(Struct, frozen=True):
 
     @property
     def fields(self) -> Fields:
-        """All fields as text, nothing sniffed."""
+        """Read all fields as text, nothing sniffed."""
         options: dict[str, Value] = {
             "columns": struct({f"f{place}": "VARCHAR" for place in range(self.layout.width)}),
             "auto_detect": False,

@@ -104,7 +104,7 @@ def _convert_decimals(values: Any, kind: Any) -> Any:
 
 
 def list_decimals(values: Any) -> list[Decimal | None]:
-    """Each value, or None where it has more digits than its type."""
+    """Convert each value; None where it has more digits than its type."""
     end = Decimal(10) ** (values.type.precision - values.type.scale)
     decoded = values.to_pylist()
     return [None if value is None or value.copy_abs() >= end else value for value in decoded]

@@ -173,7 +173,7 @@ class Split(Struct, frozen=True):
 
 
 class Layout(Struct, frozen=True):
-    """Where the declared columns stand in every CSV file of the source.
+    """Places of the declared columns in every CSV file of the source.
 
     ``width`` is the number of fields of a record, ``position`` the field (from 0) of each column.
     ``must_end``: a file whose last line has no line feed is not read.

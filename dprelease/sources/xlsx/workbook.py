@@ -44,10 +44,10 @@ NOWHERE = 0  # the column of a cell that is left out, as of one that is not ther
 DAMAGED = (
     OSError, BadZipFile, zlib.error, SyntaxError, EOFError, RuntimeError, LookupError, ValueError,
 )  # fmt: skip
-"""What a file raises whose bytes are not what they were; XML is a SyntaxError, a password a
+"""Exceptions for a file whose bytes have changed; XML is a SyntaxError, a password a
 RuntimeError, a part that is gone or an encoding that is not known a LookupError or ValueError."""
 BROKEN = (*DAMAGED, TypeError, AttributeError)
-"""What a file raises that is no workbook, or is packed or locked in a way that is not read."""
+"""Exceptions for a file that is not a workbook, or is packed or locked unreadably."""
 
 Row = dict[int, str | None]  # by the number of the column, from 1
 

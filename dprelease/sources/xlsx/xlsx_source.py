@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BATCH = 4096  # records
 UNPACKED = 10  # bytes for each one of a file, about; no figure depends on it
 AS_STORED = Dialect(null_values=())
-"""How texts of a sheet are read: a cell without a value is null, and an empty text is a text."""
+"""Dialect of texts of a sheet: a cell without a value is null, and an empty text is a text."""
 
 
 class Place(NamedTuple):
