@@ -318,10 +318,8 @@ def _compare_tables(pair: Pair, old: Perturb, new: Perturb) -> Iterator[Change]:
 
 
 def _compute_loss(plan: Plan, perturb: Perturb) -> tuple[Fraction, Fraction]:
-    """Return the epsilon and delta that the spec states, or that a chance of the truth implies.
-
-    The certified losses are slightly smaller, because chances are rounded to the private side.
-    """
+    """Return the epsilon and delta that the spec states, or that a chance of the truth implies."""
+    # The certified losses are slightly smaller, because chances are rounded to the private side.
     if perturb.truth is not None:
         loss = next(step.loss for step in plan.records if step.perturb.name == perturb.name)
         return loss.epsilon, loss.delta

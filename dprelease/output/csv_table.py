@@ -33,11 +33,9 @@ def write_csv(table: OutputTable) -> bytes:
 
 
 def _list_pieces(table: OutputTable, blank: str) -> list[list[str]]:
-    """Columns of texts that make the lines when read row by row.
-
-    Every field ends with its comma or line feed. A column that is the same in all rows, as many
-    half-widths are, is written once, as part of the one before it.
-    """
+    """List columns of texts that form the lines when read row by row."""
+    # Every field ends with its comma or line feed. A column that is the same in all rows, as many
+    # half-widths are, is written once, as part of the one before it.
     if any(len(column.values) != table.rows for column in table.columns):
         raise ValueError("a column of the table is shorter than another")
     pieces: list[list[str]] = []

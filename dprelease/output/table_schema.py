@@ -69,11 +69,9 @@ def _describe_field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
 
 
 def _describe_role(column: OutputColumn) -> dict[str, object]:
-    """Say what a column is: a key, an end of a bin, or what a query publishes.
-
-    These are no properties of the standard's. Names alone do not tell: a query may be named like a
-    column of another one.
-    """
+    """Say what a column is: a key, an end of a bin, or what a query publishes."""
+    # These are no properties of the standard's. Names alone do not tell: a query may be named like
+    # a column of another one.
     if column.query is not None:
         return {"query": name_column(column.query)}
     return {"role": column.kind} if column.kind in _ROLES else {}

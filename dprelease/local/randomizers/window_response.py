@@ -164,11 +164,9 @@ def _iter_shapes(most_starts: int) -> Iterator[tuple[int, int]]:
 
 
 def _list_places(width: int) -> Floats:
-    """Numbers x >= 0 of the grid (variances are even in x), or of one of 512 steps.
-
-    Between these a variance is concave with second derivative -2, so that no more than 4e-6 is
-    missed by looking there only.
-    """
+    """List numbers x >= 0 of the grid (variances are even in x), or of one of 512 steps."""
+    # Between places a variance is concave with second derivative -2, so that no more than 4e-6 is
+    # missed by looking there only.
     steps = width if width <= _FEW else _FEW
     numbers: Floats = np.arange(steps % 2, steps + 1, 2) / steps
     return numbers
@@ -204,11 +202,9 @@ def _mix_curves(curves: Floats, firsts: Any, seconds: Any, shares: Floats) -> Fl
 
 
 def _choose_shares(curves: Floats, firsts: Any, seconds: Any) -> Floats:
-    """The best share of the first of each pair, a multiple of 2^-16.
-
-    The worst case is the upper end of lines in the share, one for each place: a falling and a
-    rising one are kept, and where they meet the uppermost takes the place of one of them.
-    """
+    """Choose the best share of the first of each pair, a multiple of 2^-16."""
+    # The worst case is the upper end of lines in the share, one for each place: a falling and a
+    # rising one are kept, and where they meet the uppermost takes the place of one of them.
     pairs = np.arange(len(firsts))
     none, whole = curves[seconds], curves[firsts]
     falling, rising = none.argmax(axis=1), whole.argmax(axis=1)

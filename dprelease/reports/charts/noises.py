@@ -72,10 +72,8 @@ def _find_quantile(mechanism: str, scale: float, share: float) -> int:
 
 
 def _find_stair_quantile(stairs: Sequence[int], scale: float, share: float) -> int:
-    """Find the same of a staircase; b is the ratio of its levels, W (1 - b) the sum of all weights.
-
-    P(X > k) = b^n (m (1 - b) + D b)/W, if the level n of k + 1 goes on for m integers from there.
-    """
+    """Find the quantile of a staircase; b: ratio of its levels, W (1 - b): sum of all weights."""
+    # P(X > k) = b^n (m (1 - b) + D b)/W, if the level n of k + 1 goes on for m integers from there.
     stair, first = stairs
     ratio = math.exp(-stair / scale)
     whole = (2 * first - 1) * (1 - ratio) + 2 * stair * ratio

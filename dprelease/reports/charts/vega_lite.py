@@ -93,10 +93,8 @@ def _build_key_expression(layers: Layers, name: str) -> str:
 
 
 def _write_list(texts: Sequence[str]) -> str:
-    """Give a list for an expression, with a blank before each text.
-
-    Vega takes a text such as "constructor" for what it is to JavaScript.
-    """
+    """Give a list for an expression, with a blank before each text."""
+    # Vega takes a text such as "constructor" for what it is to JavaScript.
     return json.dumps([f" {text}" for text in texts], ensure_ascii=False)
 
 

@@ -374,10 +374,8 @@ KEYS_SHOWN = 100
 
 
 def _describe_data(release: Release) -> DataFile:
-    """How the file is read: what counts as missing decides what is counted.
-
-    Of its path the last part alone: a report is public, and folders are nobody's business.
-    """
+    """Describe how the file is read: what counts as missing decides what is counted."""
+    # The path's last part alone: a report is public, and the names of folders are private.
     source, path = release.data.source, get_last_part(release.data.written_path)
     design_effect = release.data.design_effect
     effect = None if design_effect is None else float(design_effect)

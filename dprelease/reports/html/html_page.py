@@ -169,10 +169,8 @@ def render(document: Document, _facts: PlanFacts | None = None) -> str:
 
 
 def _render_linked_data(content: str) -> Iterator[Html]:
-    """What the page says to programs: a block of data, which no browser runs.
-
-    Escapes of JSON stand for what could end the block.
-    """
+    """Render what the page says to programs: a block of data, which no browser runs."""
+    # Escapes of JSON stand for what could end the block.
     if content:
         ends = {ord(mark): f"\\u{ord(mark):04x}" for mark in "<>&"}
         yield build_tag("script", Html(content.translate(ends)), type_="application/ld+json")
@@ -322,10 +320,8 @@ def _render_fitted_table(  # noqa: PLR0913, PLR0917 - a table, and how much room
     need: float,
     style: str = "",
 ) -> Html:
-    """A table that is never cut: in less room than it needs its rows are cards, or it scrolls.
-
-    There is a stop for the keyboard only while something scrolls.
-    """
+    """Render a table that is never cut: without room its rows are cards, or it scrolls."""
+    # There is a stop for the keyboard only while something scrolls.
     inside = [
         build_tag("caption", caption, id=name),
         build_tag("thead", build_tag("tr", NEW_LINE, *head, NEW_LINE)),

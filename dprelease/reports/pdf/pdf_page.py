@@ -95,10 +95,8 @@ def _write_margins(document: Document, facts: ReportFacts) -> str:
 
 
 def _adapt_drawing(drawing: re.Match[str]) -> str:
-    """A drawing whose letters that join or run to the left stand above it, as HTML.
-
-    WeasyPrint sets the letters of an SVG one by one, from the left.
-    """
+    """Move letters that join or run to the left from a drawing into HTML above it."""
+    # WeasyPrint sets the letters of an SVG one by one, from the left.
     start, width, height, inside = drawing.groups()
     labels: list[str] = []
 

@@ -261,10 +261,8 @@ def _warn_about_large(bounds: _Bounds, queries: Sequence[Query]) -> None:
 
 
 def _describe_noise(size: int, bounds: _Bounds) -> str:
-    """What that is for a count: 95% of Laplace noise lie within ln 20, that is 3, scales.
-
-    With replace-one, a unit that comes takes the place of another one: twice that.
-    """
+    """Describe it for a count: 95% of Laplace noise lie within ln 20, about 3, scales."""
+    # With replace-one, a unit that comes takes the place of another one: twice that.
     code = 6 if bounds.part.model.adjacency == "replace-one" else 3
     return f"with Laplace noise of epsilon 1 a count is off by ± {code * size:,}, not by ± {code}"
 

@@ -39,10 +39,8 @@ def read_expression(
 def _check_joined(
     text: str, types: Mapping[str, ColumnType], part: Part[SectionType], *keys: str | int
 ) -> None:
-    """Complain of the expression with which all of the spec join too many texts.
-
-    One statement may compute all of them for each record.
-    """
+    """Complain of the expression with which all of the spec join too many texts."""
+    # One statement may compute all of them for each record.
     from dprelease.expressions import parse_tree
     from dprelease.expressions.growth import MOST_PIECES, count_pieces
 

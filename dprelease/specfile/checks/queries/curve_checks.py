@@ -193,10 +193,8 @@ def _round_up(value: Fraction) -> str:
 def _cut_grid(
     column: Column, grid: Grid, limit: int, bandwidth: Fraction, points: tuple[Fraction, ...]
 ) -> CurveParts:
-    """Cut the grid of a column into ranges alike, and put values beyond the bounds into the last.
-
-    A value belongs to the range of the grid point that is nearest; half-way to the upper one.
-    """
+    """Cut the grid of a column into equal ranges; values beyond the bounds go into the last."""
+    # A value belongs to the range of the grid point that is nearest; half-way to the upper one.
     values = grid.width + 1
     bins = min(limit, values)
     starts = [grid.lower + -(-place * values // bins) for place in range(bins)]
