@@ -96,7 +96,7 @@ def test_a_setting_that_writes_none_is_not(key: str, value: str) -> None:
 def test_readable_rows_may_lie_on_disks_if_that_is_said_but_are_not_copied_elsewhere(
     settings: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "readable" in refused(settings)
+    assert "unencrypted" in refused(settings)
     monkeypatch.setenv(spark_session.PLAIN_SHUFFLE, "1")
     accepted(settings)
     assert spark_session.FALLBACK in refused({**settings, spark_session.FALLBACK: "s3a://bucket/"})
