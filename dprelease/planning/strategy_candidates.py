@@ -152,7 +152,10 @@ def iter_candidates(block: Block, *, concentrated: bool) -> Iterator[Candidate]:
     """
     sets = [complete_groups(draft.query.groups) for draft in block.tables]
     whole = complete_groups(block.groups)
-    order = sorted({*whole, *(g for groups in sets for g in groups)}, key=_name)
+    order = sorted(
+        {*whole, *(group for groups in sets for group in groups)},
+        key=lambda group: (group.column, group.labels),
+    )
     places = {group: place for place, group in enumerate(order)}
     tables = tuple(Axes(places[group] for group in groups) for groups in sets)
     total = Axes(places[group] for group in whole)
@@ -174,10 +177,6 @@ def _split_places(places: Sequence[int], limit: int) -> list[tuple[int, ...]]:
     number = -(-len(places) // limit)
     ends = [len(places) * part // number for part in range(number + 1)]
     return [tuple(places[start:end]) for start, end in pairwise(ends)]
-
-
-def _name(group: Group) -> tuple[str, tuple[str, ...]]:
-    return group.column, group.labels
 
 
 def _iter_readings(

@@ -85,7 +85,9 @@ def collect_noisy_figures(
     Returns:
         One entry for each read.
     """
-    integers = {} if released is None else _take_first_rows(released)
+    # A piece releases one integer for each cell.
+    rows_by_step = {} if released is None else released.values
+    integers = {name: rows[0] for name, rows in rows_by_step.items() if rows}
     return [
         Noisy(
             read.query,
@@ -97,10 +99,6 @@ def collect_noisy_figures(
         )
         for read in reads
     ]
-
-
-def _take_first_rows(released: NoisyTable) -> dict[str, Sequence[int]]:
-    return {name: rows[0] for name, rows in released.values.items() if rows}
 
 
 class Finished(Struct, frozen=True):
@@ -153,7 +151,8 @@ def finish_tables(
             for column in _build_columns(finish, table, name, members, union, visible):
                 final[table, column.name] = column
             before = columns.get((table, name))
-            if before is not None and before.kind != "text" and _is_changing(finish):
+            is_changing = finish.is_adjusted or finish.round_to is not None
+            if before is not None and before.kind != "text" and is_changing:
                 raw[table, name] = _hide_values(before.values, visible), before.decimals
     return Finished(
         tuple(
@@ -170,11 +169,6 @@ def finish_tables(
     )
 
 
-def _is_changing(finish: Finish) -> bool:
-    """Check if figures may change."""
-    return finish.is_adjusted or finish.round_to is not None
-
-
 def group_figure_columns(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
     """Group the columns of a query by its figures: several for several quantiles, else one."""
     table = next(table for table in tables if table.name == query.table)
@@ -182,14 +176,11 @@ def group_figure_columns(query: Query, tables: Sequence[OutputTable]) -> dict[st
     figures = [name for name in names if f"{name}{FLAG}" in names] or [query.column_name]
     if len(figures) == 1:
         return {figures[0]: names}
+    endings = ("", HALF, FLAG, RANKS)
     return {
-        figure: [name for name in names if name in _list_about_columns(figure)]
+        figure: [name for name in names if name in {figure + ending for ending in endings}]
         for figure in figures
     }
-
-
-def _list_about_columns(figure: str) -> tuple[str, ...]:
-    return tuple(figure + ending for ending in ("", HALF, FLAG, RANKS))
 
 
 # --- agreement, 0 or more, whole ------------------------------------------------------------------

@@ -456,7 +456,10 @@ def _has_no_flags(query: Query, plan: Plan) -> bool:
     """Check if the plan leaves every flag of a query empty."""
     if get_statistic(query.statistic).in_ranks:
         return count_beside(query, plan) is None
-    return is_chosen(query, plan) and not _is_counted(query, plan)
+    if not is_chosen(query, plan) or find_name_count(query, plan) is not None:
+        return False
+    # Names among the labels of an axis can be found unreliable by the count of all records.
+    return query.axis is None or count_beside(query, plan) is None
 
 
 def find_judge(query: Query, plan: Plan) -> str | None:
@@ -475,12 +478,6 @@ def find_judge(query: Query, plan: Plan) -> str | None:
         return beside.name if beside is not None and beside.of_values else None
     count = find_name_count(query, plan) if is_chosen(query, plan) else None
     return None if count is None else count.column_name
-
-
-def _is_counted(query: Query, plan: Plan) -> bool:
-    """Check if names can be judged by some count."""
-    beside = query.axis is not None and count_beside(query, plan) is not None
-    return beside or find_name_count(query, plan) is not None
 
 
 def _list_flags(table: OutputTable, query: Query) -> list[str]:

@@ -7,6 +7,7 @@ records. Of a person with too many rows the same ones are kept, for groups and f
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from operator import attrgetter
 from typing import NamedTuple
 
 from dprelease.model import Expression, NoiseFamily, NoisyTable, Plan, Query, Read, Reading
@@ -55,15 +56,13 @@ def find_joint_shares(plan: Plan) -> dict[str, SharesTogether]:
         for read in members if len(members) > 1 else ():
             by_records.setdefault(_identify_records(read.query, plan), []).append(read)
         for reads in by_records.values():
-            noises = {read.step: steps[read.step].noise for read in sorted(reads, key=_step)}
+            noises = {
+                read.step: steps[read.step].noise for read in sorted(reads, key=attrgetter("step"))
+            }
             if len(noises) > 1 and len(set(noises.values())) <= MOST_LAWS:
                 queries = tuple(read.query.name for read in reads)
                 shares |= dict.fromkeys(queries, SharesTogether(queries, fit_count(noises)))
     return shares
-
-
-def _step(read: Read) -> str:
-    return read.step
 
 
 def _identify_records(query: Query, plan: Plan) -> Hashable:
