@@ -8,7 +8,7 @@ from importlib.metadata import distributions
 
 from dprelease.engines.duckdb.duckdb_session import open_session
 
-PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy", "isal")
+PACKAGES = ("dprelease", "duckdb", "pyarrow", "numpy", "isal", "msgspec")
 
 
 @cache
