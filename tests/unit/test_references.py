@@ -12,7 +12,9 @@ from thorough import for_each
 REFERENCE = re.compile(r"``([a-z_]+(?:\.[A-Za-z_]+)+)``")
 PUBLISHED = {"report.json", "report.css", "pdf.css"}  # files, not modules
 MODULES = {
-    ("dprelease", *name_of(file).removesuffix(".py").removesuffix("/__init__").split("/")): file
+    tuple(
+        f"dprelease/{name_of(file)}".removesuffix(".py").removesuffix("/__init__").split("/")
+    ): file
     for file in FILES
 }
 PLACES = {part for module in MODULES for part in module[:-1]}
