@@ -228,7 +228,8 @@ def total(losses: list[tuple[Loss, bool]], claimed: Loss, **privacy: Any) -> boo
     )
     release = replace(made.release, privacy=replace(made.release.privacy, **privacy))
     basic = add_losses(loss for loss, _ in losses)
-    method = "basic" if basic.epsilon <= claimed.epsilon else "zcdp"
+    fits = basic.epsilon <= claimed.epsilon and basic.delta <= claimed.delta
+    method = "basic" if fits else "zcdp"
     whole = replace(made, release=release, steps=steps, loss=claimed, basic=basic, method=method)
     return next(find_total_loss_breaches(whole, CHAPTERS), None) is None
 
@@ -249,6 +250,13 @@ def test_selections_add_to_what_the_others_lose_together() -> None:
     assert not total([selecting, pure], exact, epsilon=HALF)
     assert not total([selecting, pure], exact, delta=DELTA / 2)
     assert not total([selecting, pure], exact, rho=Fraction(10))
+
+
+def test_deltas_of_the_others_add_up() -> None:
+    """Losses without a rho compose by nothing but sums."""
+    several = [(Loss(HALF, TINY), False)] * 2
+    assert total(several, Loss(Fraction(1), 2 * TINY), delta=2 * TINY)
+    assert not total(several, Loss(Fraction(1), TINY), delta=2 * TINY)
 
 
 def test_the_others_may_compose_by_rho_but_selections_may_not() -> None:

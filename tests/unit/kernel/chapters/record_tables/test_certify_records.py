@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from dprelease import Failure, load
 from dprelease.kernel.certification import certify
+from dprelease.kernel.chapters.record_tables.record_rules import find_table_loss_breaches
 from dprelease.model import (
     LaplaceLaw,
     Loss,
@@ -94,6 +95,14 @@ def test_columns_share_by_weight_and_rows_of_a_unit_share_evenly() -> None:
     refused(with_step(plan, 0, replace(step, rows=3)))
     refused(with_step(plan, 0, replace(step, loss=replace(step.loss, epsilon=Fraction(7)))))
     refused(with_step(plan, 0, replace(step, loss=replace(step.loss, delta=Fraction(7, 100)))))
+    # by the table's own rule, whatever the total says
+    privacy = plan.release.privacy
+    assert not any(find_table_loss_breaches(step, privacy))
+    for less in (
+        replace(step.loss, epsilon=Fraction(7)),
+        replace(step.loss, delta=Fraction(7, 100)),
+    ):
+        assert any(find_table_loss_breaches(replace(step, loss=less), privacy))
 
 
 def test_alone_it_takes_the_total() -> None:
