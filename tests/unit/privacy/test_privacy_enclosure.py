@@ -79,6 +79,14 @@ def test_far_arguments_neither_hang_nor_lie(x: F) -> None:
         enclosure.bound_exp(x)
 
 
+@pytest.mark.parametrize("y", [F(1, 3), F(20), F(360), F(511)])
+def test_the_verifier_never_takes_a_small_number_for_none(y: F) -> None:
+    """Squares are rounded up at the upper end, also where less than one unit is left of them."""
+    low, high = verifier_numbers.enclose_exp_minus(y)
+    unit = mpmath.mpf(verifier_numbers.ONE)
+    assert low <= mpmath.exp(-real(y)) * unit <= high
+
+
 def test_rounding_is_directed() -> None:
     third = F(1, 3)
     assert enclosure.round_down(third, 3) == F(333, 1000)
