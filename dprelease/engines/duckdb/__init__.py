@@ -1,9 +1,10 @@
 """The DuckDB engine: exact aggregates and codes of records on one machine.
 
-From top to bottom: ``engine`` takes a request and opens a ``session`` over its ``sources``.
-``execute`` has ``typed_rows`` made of the fields (``group_keys`` gives them keys and labels) and
-puts them into ``cells``. Where units are bounded, ``bounding`` takes the sample by its ``rule``,
-``by_arrays`` or ``by_windows``, in ``hash_parts`` that fit into memory. ``measures`` counts, and
-``results`` adds up what the parts give. ``record_codes`` goes the same way up to the sample, and
-hands on codes instead of counts. ``errors`` says what an error of DuckDB means.
+From top to bottom: ``duckdb_engine`` takes a request and opens a ``duckdb_session`` over the files.
+``execute`` builds ``typed_rows`` from the fields (``group_keys`` gives their keys and labels) and
+locates them in ``record_cells``. Where units are bounded, ``bound_by_arrays`` or
+``bound_by_windows`` samples their rows by ``bounding_rule``, in ``hash_parts`` that fit into
+memory. ``measures`` writes the statements that count, and ``results`` adds up the answers of the
+parts. ``record_codes`` goes the same way up to the sample, and returns codes instead of counts.
+``duckdb_errors`` translates the errors of DuckDB.
 """

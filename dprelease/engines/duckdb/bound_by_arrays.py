@@ -1,15 +1,14 @@
 """Bounding of units by sorted arrays: each row is a few integers, and each unit has a number.
 
-All that is counted of a row is packed into the bits of integers: each column is a field, the first
-ones in the highest bits, nulls as 0. Above them stands the number of the row's unit. So the order
-of the integers is that of units, and within each the canonical order of its rows
-(``request_content``). The rows of all units are packed into a table, eight bytes a row where one
-integer holds all of it; then the units are taken out of it some at a time, sorted, and cut by
-``duckdb.bounding_rule``.
+A row is packed into one or more integers. Each counted column is a field of bits, the first column
+in the highest bits; a null is stored as 0. Above the fields of the first integer stands the number
+of the row's unit. So sorting the integers sorts the rows by unit, and within a unit in canonical
+order (``request_content``). A table holds the packed rows of all units, eight bytes for each
+integer. A range of units at a time is read from it, sorted, and cut by ``duckdb.bounding_rule``.
 
-Guarantee. Units are told apart by their value itself: a table gives each value one number, and rows
-find theirs by that value. A cut sees nothing but the unit's own rows. Rows alike in all that is
-counted are interchangeable, so how they are sorted decides nothing.
+Guarantee. Units are identified by their exact value: a table assigns one number to each value, and
+each row looks up the number of its own value. A cut depends on the unit's own rows and the salt
+alone. Rows equal in all counted columns are interchangeable, so the sort may order them in any way.
 """
 
 from __future__ import annotations
@@ -35,17 +34,17 @@ if TYPE_CHECKING:
 
     Integers = npt.NDArray[Any]
 
-BITS = 63  # of an integer, beside the sign
-WIDEST = 62  # bits of a field
-MOST_CELLS = 1 << 31  # beside them the first integer holds the number of the unit
-AT_ONCE = 1 << 21  # rows that are sorted and cut at once, or more if they are of one unit
-SORTED = 80  # bytes that these take each
+BITS = 63  # bits of an integer without its sign
+WIDEST = 62  # most bits of a field
+MOST_CELLS = 1 << 31  # leaves bits of the first integer for the number of the unit
+AT_ONCE = 1 << 21  # rows sorted and cut at once, on average; a unit is never split
+SORTED = 80  # bytes of memory for each of these rows
 
 UNITS, PACKED, SLICE, SAMPLE = "units", "packed", "slice", "sample"  # tables of a connection
 
 
 class Field(Struct, frozen=True):
-    """A column whose values are ``lowest`` and the ``size`` - 1 integers after it, or null."""
+    """A column of integers from ``lowest`` to ``lowest + size - 1``, or null."""
 
     column: str
     lowest: int
@@ -59,7 +58,7 @@ class Field(Struct, frozen=True):
         return (self.size + self.nullable - 1).bit_length()
 
     def encode(self) -> Sql:
-        """Encode the field as a number that is never negative."""
+        """Encode the value as a nonnegative integer of the field's width."""
         value = col(self.column)
         if self.truth:
             return case([(value, 1)], 0)
@@ -67,10 +66,10 @@ class Field(Struct, frozen=True):
 
 
 class Packing(Struct, frozen=True):
-    """The fields in canonical order: the cell, and its place among later groups if there are any.
+    """Layout of a row in nonnegative integers ``x0``, ``x1``, ...: as many as its fields take.
 
-    The integers of a row are never negative: ``x0``, whose highest bits are a number of ``above``
-    bits, and as many others as the fields take.
+    The fields are in canonical order: the cell, the cell among later groups if there are any, and
+    the counted columns. Above the fields of ``x0`` stands a number of ``above`` bits.
     """
 
     fields: tuple[Field, ...]
@@ -96,16 +95,16 @@ class Packing(Struct, frozen=True):
 
     @property
     def number_low_bit(self) -> int:
-        """Lowest bit of the number in the first integer."""
+        """Position of the number's lowest bit in the first integer."""
         return sum(field.bits for field in self.words[0])
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns of the integers."""
+        """Names of the columns that hold the integers."""
         return tuple(f"x{index}" for index in range(len(self.words)))
 
     def place(self, column: str) -> tuple[int, int]:
-        """Which integer the column's field is in, and its lowest bit there."""
+        """Find the integer that holds the column's field, and the position of its lowest bit."""
         for index, word in enumerate(self.words):
             low = sum(field.bits for field in word)
             for field in word:
@@ -115,7 +114,7 @@ class Packing(Struct, frozen=True):
         raise KeyError(column)
 
     def pack(self, number: Sql | None = None) -> dict[str, Sql]:
-        """Pack a row into integers, the number in the highest bits; null where the cell is."""
+        """Pack a row into integers, the number in the highest bits; null where the cell is null."""
         columns = {}
         for index, (name, word) in enumerate(zip(self.names, self.words, strict=True)):
             whole = literal(0).cast("BIGINT") if index or number is None else number
@@ -125,7 +124,7 @@ class Packing(Struct, frozen=True):
         return columns
 
     def decode(self, column: str) -> Sql:
-        """Decode the column that a field was made of."""
+        """Decode a column from its field."""
         (field,) = (field for field in self.fields if field.column == column)
         index, low = self.place(column)
         value = col(self.names[index])
@@ -141,7 +140,7 @@ class Packing(Struct, frozen=True):
         return (words[index] >> low) & ((1 << field.bits) - 1)
 
     def find_beginnings(self, column: str, words: Sequence[Integers]) -> Integers:
-        """Tell if a row is not like the one before it, from the highest bits to this field."""
+        """Mark rows that differ from the one before in this field or higher bits, and the first."""
         import numpy as np
 
         index, low = self.place(column)
@@ -153,15 +152,15 @@ class Packing(Struct, frozen=True):
 
 
 def forget(connection: DuckDBPyConnection) -> None:
-    """Give back the memory of a part before, which may have run out of it at any place."""
+    """Drop the tables of an earlier part, which may have run out of memory at any point."""
     for table in (UNITS, PACKED, SAMPLE):
         connection.execute(str(drop(table)))
-    # Only now: a statement ends an answer that broke off, beside which nothing can be unregistered.
+    # Last: DuckDB can't unregister while a failed answer is open, and a statement closes it.
     connection.unregister(SLICE)
 
 
 def plan_packing(request: AggregateRequest, rows: Rows) -> Packing | None:
-    """Plan how the rows of a bounded request are packed; None if they can't be."""
+    """Plan how to pack the rows of a bounded request; None if they can't be packed."""
     if request.bound is None or request.private or rows.values:
         return None
     leading, end = count_leading_groups(request), len(request.groups)
@@ -177,9 +176,10 @@ def plan_packing(request: AggregateRequest, rows: Rows) -> Packing | None:
 
 
 class SortedBounding(NamedTuple):
-    """Bounds units by sorted arrays.
+    """Sampler of the rows of units by sorted arrays.
 
-    If the reader wants everything, a row of no cell accounts for all records.
+    If the reader wants everything, one row in no cell accounts for all records, and the rows of the
+    sample account for none.
     """
 
     request: AggregateRequest
@@ -189,7 +189,7 @@ class SortedBounding(NamedTuple):
     reader: FieldReader
 
     def sample(self) -> Cells:
-        """Put the rows of the sample into a table; raises duckdb.Error."""
+        """Store the rows of the sample in a table; raises duckdb.Error."""
         import numpy as np
 
         readings = self.reader.share.readings
@@ -206,7 +206,7 @@ class SortedBounding(NamedTuple):
                 packing, words
             )
             if not part and self.reader.everything and records:
-                # one more row, which is none: less the number of all records
+                # the row in no cell: its x0 is minus the number of all records
                 last = dict.fromkeys(columns, 0) | {"x0": -records}
                 columns = {name: np.append(columns[name], last[name]) for name in columns}
             self._keep(columns, new=not part)
@@ -217,7 +217,8 @@ class SortedBounding(NamedTuple):
         decoded |= {key: col(key).equals(1) for key in firsts.values()}
         if self.reader.everything:
             none = col("x0") < 0
-            # null: the bits of what is none may be numbers beyond a grid, whose squares overflow
+            # Null in that row: the bits of its x0 may decode to numbers beyond a grid, whose
+            # squares overflow.
             decoded = {key: case([(~none, value)]) for key, value in decoded.items()}
             decoded["n"] = case([(none, -col("x0"))], 0)
         weight = "n" if self.reader.everything else None
@@ -229,7 +230,7 @@ class SortedBounding(NamedTuple):
         return self.reader.connection.execute(str(sql))
 
     def _number_units(self) -> tuple[int, int]:
-        """Put each unit with its number into a table; how many units and rows there are."""
+        """Store each unit with its number and its count of rows; return how many of both exist."""
         import duckdb
 
         unit, only = col("u"), None
@@ -248,7 +249,7 @@ class SortedBounding(NamedTuple):
         return count, rows or 0
 
     def _pack_rows(self, packing: Packing) -> int:
-        """Put the integers of each row into a table; how many rows there are."""
+        """Store the packed rows in a table; return their number."""
         columns = {field.column: col(field.column) for field in packing.fields}
         rows = self.cells.relation.layer({**columns, "u": col("u")}, keep=False)
         rows = rows.join("LEFT JOIN", col(UNITS), col("u", "inside").same(col("u", UNITS)))
@@ -257,7 +258,7 @@ class SortedBounding(NamedTuple):
         return int(records)
 
     def _sort_rows(self, packing: Packing, first: int, end: int) -> list[Integers]:
-        """Read the rows of the units from ``first`` to before ``end``, sorted."""
+        """Read the packed rows of the units from ``first`` to ``end - 1``, sorted."""
         import numpy as np
 
         low = packing.number_low_bit
@@ -273,7 +274,7 @@ class SortedBounding(NamedTuple):
     def _keep_sampled(
         self, packing: Packing, words: list[Integers], first: int, end: int
     ) -> list[Integers]:
-        """Choose the rows kept of these units' sorted rows."""
+        """Cut the sorted rows of these units to the sample."""
         import numpy as np
 
         low, bound = packing.number_low_bit, self.bound
@@ -300,7 +301,7 @@ class SortedBounding(NamedTuple):
         return words
 
     def _compute_starts(self, first: int, end: int) -> list[Integers]:
-        """Three numbers of each of these units of which something may be cut."""
+        """Compute each unit's number for each cut; 0 for a unit too small to be cut."""
         import numpy as np
 
         bound, number = self.bound, col("number")
@@ -318,7 +319,7 @@ class SortedBounding(NamedTuple):
         return starts
 
     def _find_firsts(self, packing: Packing, words: list[Integers]) -> dict[str, Integers]:
-        """Mark for each condition the first row of a unit and cell for which it holds."""
+        """Mark for each condition the first row of each unit in each cell that meets it."""
         import numpy as np
 
         whole = "a" if self.cells.later else "c"
@@ -334,7 +335,7 @@ class SortedBounding(NamedTuple):
         return firsts
 
     def _keep(self, columns: dict[str, Integers], new: bool) -> None:
-        """Put rows into the table of the sample."""
+        """Append rows to the table of the sample; create it if ``new``."""
         import pyarrow as pa
 
         connection = self.reader.connection
@@ -353,12 +354,15 @@ def _find_runs(begins: Integers) -> tuple[Integers, Integers]:
 
 
 def choose_places(runs: tuple[Integers, Integers], limit: int, numbers: Integers) -> Integers:
-    """Choose the places kept of each run; see ``duckdb.bounding_rule``.
+    """Choose the items kept of each run, by the rule of ``duckdb.bounding_rule``.
 
     Args:
         runs: Where each run begins, and the number of its items.
-        limit: Most items that are kept of a run.
-        numbers: Number of the unit of each run.
+        limit: Most items kept of a run.
+        numbers: The number of each run's unit for this cut.
+
+    Returns:
+        The indices of the kept items, in order.
     """
     import numpy as np
 

@@ -1,20 +1,20 @@
-"""Bounding of units by window functions: over their rows, or over counts of alike rows.
+"""Bounding of units by window functions: over their rows, or over counts of equal rows.
 
-``bound_by_windows`` is for everything that can't be packed into integers (``by_arrays``). Each
-unit's rows are put in canonical order (``request_content``), and ``rule`` is applied row by row: to
-all of them, then to the cells of the sample, then to the rows in each cell.
+``bound_by_windows`` handles rows that can't be packed into integers (``bound_by_arrays``). It puts
+each unit's rows in canonical order (``request_content``), and applies ``bounding_rule`` three
+times: to the unit's rows, to the cells of those kept, and to the rows kept in each cell.
 
-``CountedBounding`` is for units with so many rows that those of one don't fit into memory. How many
-rows are taken of a range of rows in canonical order is known once it is known how many rows of the
-unit come before it, and how many are in it. So each unit's rows are counted in each cell first.
-Then they are counted by more of their content, but only in the ranges of which rows are taken; and
-so on, until all of the content is used. What is held at a time are those few ranges, and the counts
-within them. Measured with 4 million rows of one unit: 225 MB where windows end at a limit of
-200 MB. With usual units windows are faster and hold less (12 s and 669 MB to 17 s and 937 MB for
-250,000 units of 12 rows).
+``CountedBounding`` handles units of which a single one has too many rows for memory. How many rows
+are kept of a range in canonical order follows from two numbers: the unit's rows before the range,
+and those in it. So it counts each unit's rows by cell first. Then it counts by more of the content,
+but only within ranges of which rows are kept, and so on until it has counted by all of the content.
+Only these ranges and the counts within them are in memory at a time. With 4 million rows of one
+unit and a limit of 200 MB, it took 225 MB where windows ran out of memory. With units of usual size
+windows are faster and smaller: 12 s and 669 MB against 17 s and 937 MB for 250,000 units of 12
+rows.
 
-Guarantee: as for arrays. Units are told apart by their value itself, and the place of a row in the
-order is a function of its unit's rows alone. All three ways take the same rows.
+Guarantee: as for arrays. Units are identified by their exact value, and the place of a row in the
+order depends on its unit's rows alone. Arrays, windows and counts keep the same rows.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from dprelease.expressions.sqltext import COUNT_ALL, Sql, call, case, col, liter
 from dprelease.model import AggregateRequest, Bound
 
 ROW_NUMBER, DENSE_RANK = call("ROW_NUMBER"), call("DENSE_RANK")
-RANGES = "ranges"  # tables of a connection
-DIGIT = 12  # bits of a quantity by which rows are counted at once
+RANGES = "ranges"  # prefix of the names of tables
+DIGIT = 12  # bits of a quantity that one more level counts by
 
-# Of a range: the number of its unit's rows before it and of all of them, the unit's digest, and
-# the numbers of rows that the first cut takes before its cell and in it.
+# Columns of a range: ``low`` rows of its unit come before it, the unit has ``n`` rows in all and
+# digest ``d``; the first cut takes ``j`` rows before the range's cell and ``q`` rows in that cell.
 RANGE_COLUMNS = ("low", "n", "d", "j", "q")
 
 
@@ -79,18 +79,21 @@ def _sample(request: AggregateRequest, cells: Cells, source: Sql) -> Cells:
 
 
 def _order_columns(columns: tuple[str, ...]) -> list[Sql]:
-    """List what to order by for the canonical order of these columns."""
+    """List the sort keys of the canonical order by these columns."""
     return [col(column).nulls_first() for column in columns]
 
 
 def _digest(bound: Bound, cells: Cells, count: Sql) -> Sql:
-    """Compute the unit's digest, where one of the cuts may leave out some of so many rows."""
+    """Compute the unit's digest; null if it has so few rows that no cut leaves any out."""
     smallest = min(bound.rows, bound.groups, bound.per_group)
     return case([(count > smallest, hash_unit(bound.salt, cells.rows.unit))])
 
 
 def _cut(source: Sql, cut: Cut, limit: int, everything: bool) -> Sql:
-    """Keep the rows that are taken of ``n`` at the places ``p`` from 1."""
+    """Keep the rows that a cut takes; with ``everything`` move the others to no cell.
+
+    Columns ``n`` and ``p``, with the cut's number, hold the number of items and the place from 1.
+    """
     is_taken = _is_taken(col(f"p{cut:d}"), cut, col(f"n{cut:d}"), limit)
     return (
         source.replace_column("c", case([(is_taken, col("c"))]))
@@ -100,26 +103,29 @@ def _cut(source: Sql, cut: Cut, limit: int, everything: bool) -> Sql:
 
 
 def _is_taken(place: Sql, cut: Cut, count: Sql, limit: int) -> Sql:
-    """Tell if the item at a place from 1 is taken; all are where no more are there."""
+    """Tell if the item at a place from 1 is taken; every item is if there are at most ``limit``."""
     chosen = is_kept(place - 1, count, limit, compute_start(col("d"), cut, count))
     return case([(count > limit, chosen)], True)
 
 
 def _count_taken(place: Sql, cut: Cut, count: Sql, limit: int) -> Sql:
-    """Count those taken of the first ``place`` items; all where no more are there."""
+    """Count the items taken of the first ``place``; all are if there are at most ``limit``."""
     count_before = count_kept(place, count, limit, compute_start(col("d"), cut, count))
     return case([(count > limit, count_before)], place)
 
 
 class Level(NamedTuple):
-    """The columns by which rows are counted, the first in the order first; how some are made."""
+    """The columns that rows are counted by, in canonical order; ``made`` computes some of them."""
 
     columns: tuple[str, ...]
     made: tuple[tuple[str, Sql], ...] = ()
 
 
 class CountedBounding(NamedTuple):
-    """Bounds units by counts; with ``everything`` rows of no cell account for those left out."""
+    """Sampler of the rows of units by counts of equal rows.
+
+    With ``everything`` rows in no cell account for the rows left out.
+    """
 
     request: AggregateRequest
     bound: Bound
@@ -127,9 +133,11 @@ class CountedBounding(NamedTuple):
     everything: bool
 
     def sample(self, run: Callable[[Sql], object], is_large: bool) -> Cells:
-        """Sample the rows. ``run`` runs a statement at once.
+        """Sample the rows.
 
-        To count at ``many`` levels wants less memory and more time.
+        Args:
+            run: Executes a statement at once.
+            is_large: Count at many levels, which takes less memory and more time.
         """
         cells = self.cells
         located = cells.filter(col("c").not_null())
@@ -147,10 +155,10 @@ class CountedBounding(NamedTuple):
         return replace(cells, weight="weight" if self.everything else None)
 
     def _merge_equal_rows(self, old: Level, new: Level, ranges: str) -> Sql:
-        """Read the rows in the ranges of which some are taken, alike ones as one row.
+        """Read the rows within the ranges; merge those equal in the columns of ``new`` into one.
 
-        With its ``copies`` and how many of them are ``kept``; unless ``everything`` is wanted, only
-        those of which some are.
+        A merged row has the number of its ``copies`` and of those ``kept``. Rows outside of ranges,
+        and merged ones of which no copy is kept, are dropped unless ``everything`` is wanted.
         """
         matches = literal(True)
         for key in ("u", *old.columns):
@@ -184,7 +192,7 @@ class CountedBounding(NamedTuple):
 
 
 def _iter_levels(cells: Cells) -> Iterator[Level]:
-    """After cells: by later cells, then by quantities, the highest bits first."""
+    """Iterate over the levels after that of cells: later groups, then quantities from high bits."""
     before = tuple(column for column in cells.content if column not in cells.counted_columns)
     yield Level(before)
     for quantity, key in cells.rows.quantities.items():
@@ -196,7 +204,7 @@ def _iter_levels(cells: Cells) -> Iterator[Level]:
 
 
 def _bound_cells(bound: Bound, located: Cells) -> Sql:
-    """Build the first level: the cells taken of each unit, with their ``RANGE_COLUMNS``."""
+    """Select the ranges of the first level: the cells taken of each unit."""
     unit, order = [col("u")], _order_columns(located.place)
     sums = {"n": _sum_copies(unit), "high": _sum_copies(unit, order)}
     source = _count_copies(located.relation, [*unit, *map(col, located.place)], [], sums)
@@ -211,14 +219,21 @@ def _bound_cells(bound: Bound, located: Cells) -> Sql:
 def _count_copies(
     source: Sql, own: Sequence[Sql], same: Sequence[Sql], sums: Mapping[str, Sql]
 ) -> Sql:
-    """Rows alike as one, with its ``copies``; of ``sums`` is ``high``, the end of their places."""
+    """Merge rows equal in the columns ``own`` into one, with its ``copies``.
+
+    One of ``sums`` is ``high``, the number of the unit's rows up to the last copy; ``low`` is the
+    number of those before the first copy.
+    """
     counts = source.select([*own, *same, COUNT_ALL.alias("copies")], own)
     source = counts.subquery("inside").layer(sums)
     return source.layer({"low": col("high") - col("copies")})
 
 
 def _expand_copies(source: Sql, everything: bool) -> Sql:
-    """Build a row for each copy taken; with ``everything`` one of no cell for all others."""
+    """Expand merged rows into one row for each copy kept.
+
+    With ``everything`` one more row, in no cell, has the number of the other copies as its weight.
+    """
     count = col("kept")
     if not everything:
         return source.layer({"copy": call("UNNEST", call("RANGE", count))})
@@ -230,10 +245,10 @@ def _expand_copies(source: Sql, everything: bool) -> Sql:
 
 
 def _count_kept(bound: Bound, place: Sql) -> Sql:
-    """Count the rows taken of the first ``place`` of a unit."""
+    """Count the rows that the first cut takes of a unit's first ``place`` rows."""
     return _count_taken(place, Cut.ROWS, col("n"), bound.rows)
 
 
 def _sum_copies(partition: list[Sql], order: Sequence[Sql] = ()) -> Sql:
-    """Count the copies up to this row, in an order."""
+    """Sum the copies up to this row in an order; without one, of the whole partition."""
     return call("SUM", col("copies")).over(partition, order).cast("BIGINT")

@@ -1,4 +1,7 @@
-"""The DuckDB engine: which reader answers a request, streaming, in bounded memory, exact."""
+"""The DuckDB engine: it answers a request exactly, from a stream, in bounded memory.
+
+It asks the fast reader of a format first, then the careful one.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +37,9 @@ if TYPE_CHECKING:
 
 
 class DuckDB:
-    """See ``Engine``. A format's fast reader is asked first, where it has one.
+    """See ``Engine``.
 
-    ``laid_out`` finds the table of a source: that of a registered format, if nothing else is said.
+    ``laid_out`` finds the table of a source; by default, that of its registered format.
     """
 
     name = "duckdb"
@@ -54,7 +57,7 @@ class DuckDB:
         """See ``Engine``."""
         read = ReadShare(share)
         with translate_after_charge(request.source):
-            # either reader makes the same of every record
+            # Both readers read every record alike.
             table = self._laid_out(request.source, request.inputs)
             answer = read_fast(request, table, read) or read_carefully(request, table, read)
         read.finish()
@@ -84,7 +87,7 @@ def _open_session(
 
 
 def read_fast(request: AggregateRequest, table: Table, share: ReadShare = UNTOLD) -> Answer | None:
-    """Answer by a reader of DuckDB's own; None if there is none, or it can't be confirmed."""
+    """Answer by DuckDB's own reader of the format; None if it has none or can't be confirmed."""
     from dprelease.engines.duckdb.execute import compute_exact_answer
     from dprelease.engines.duckdb.field_reader import FieldReader, measure_progress
 

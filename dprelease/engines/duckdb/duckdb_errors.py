@@ -1,9 +1,9 @@
-"""What an error of DuckDB means, by its exact class. Its text is never looked at.
+"""Translation of DuckDB's errors by their exact class. Their text is never read.
 
-The text quotes lines and values of the data, so nothing of it may reach a message. Every class that
-is not known to come of the data or the machine is taken for a bug of ours: a statement that
-DuckDB refuses to parse or bind must not look like a damaged disk, nor be hidden by a
-slower reader that happens to ask in another way.
+The text quotes lines and values of the data, so no message may contain any of it. A class that is
+not known to come from the data or the machine counts as a bug of this tool: a statement that DuckDB
+refuses to parse or bind must not look like a damaged disk, and a slower reader that asks in another
+way must not hide it.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ T = TypeVar("T")
 CSV_LINES = frozenset(
     {"Error", "InternalException", "InvalidInputException", "NotImplementedException"}
 )
-"""A line that is no record to DuckDB's CSV reader, or one at which its threads don't meet.
+"""Errors of DuckDB's CSV reader at a line that is no record, or where its threads disagree.
 
-An exception of C++ and a failed check of its own are included: only its buffers and what is in them
-lead there. What the statement itself leads to, the careful reader's statement does too.
+They include C++ exceptions and its failed internal checks: only the content of its buffers leads to
+these. An error that the statement itself causes, the careful reader's statement causes too.
 """
 
 PACKED_LINES = CSV_LINES | {"IOException"}
-"""The same, or what DuckDB can't unpack."""
+"""The same errors, and that of a packed file that DuckDB can't unpack."""
 
 PARQUET_VALUES = CSV_LINES | {
     "ConversionException",
-    "IOException",  # a compression that it doesn't know is one, too
+    "IOException",  # an unknown compression raises it, too
     "OutOfMemoryException",
     "OutOfRangeException",
 }
-"""A value, a page or another column that DuckDB's reader of Parquet takes for an error."""
+"""Errors of DuckDB's Parquet reader at a value, a page or another column."""
 
 OF_THE_SPEC = frozenset({"E410", "E411", "E413"})
-"""Refusals that no change of the files brings about."""
+"""Codes of refusals that no change of the files can cause."""
 
 
 def is_of_class(problem: duckdb.Error, classes: frozenset[str]) -> bool:
@@ -58,7 +58,7 @@ def explain_error(problem: duckdb.Error, source: Source) -> Failure | InternalEr
     """Translate an error that no other reader can help with.
 
     Args:
-        problem: The error; its text is not looked at.
+        problem: The error; its text is not read.
         source: The source that was read.
 
     Returns:
@@ -68,14 +68,14 @@ def explain_error(problem: duckdb.Error, source: Source) -> Failure | InternalEr
         return build_memory_failure()
     if is_of_class(problem, frozenset({"IOException"})):
         return build_lost_failure()
-    # DuckDB takes the name of a file that is gone for that of a folder, which it may not look into.
+    # DuckDB takes the path of a missing file for a folder, which it may not read.
     if is_of_class(problem, frozenset({"PermissionException"})) and not _is_there(source):
         return build_lost_failure()
     return InternalError(type(problem).__name__)
 
 
 def explain_later_error(problem: Failure) -> Failure | InternalError:
-    """Translate a Failure of the inspection that came up after the charge.
+    """Translate a Failure that belongs to the inspection but came up after the charge.
 
     Returns:
         The Failure itself if it is one after the charge; a Failure (exit 5) if the files changed;
@@ -105,7 +105,7 @@ def translate_after_charge(source: Source) -> Iterator[None]:
     except MemoryError:
         raise build_memory_failure() from None
     except RuntimeError as problem:
-        # What DuckDB makes of Ctrl-C; Python's own are of other classes, or come of another.
+        # DuckDB raises this for Ctrl-C; those of Python are of a subclass, or have a context.
         if type(problem) is RuntimeError and problem.__context__ is None:
             raise KeyboardInterrupt from None
         raise InternalError(type(problem).__name__) from None
@@ -119,16 +119,16 @@ def _is_there(source: Source) -> bool:
 
 
 class Stream:
-    """Remembers what stopped a stream of ours that DuckDB reads.
+    """Record of what stopped a Python stream that DuckDB reads.
 
-    DuckDB makes one class of error out of whatever a stream raises, an interruption included.
+    DuckDB raises one class of error for whatever a stream raised, even for an interruption.
     """
 
     raised: BaseException | None = None
 
     @contextmanager
     def raise_cause(self) -> Iterator[None]:
-        """Raise what stopped the stream, if anything did, in place of what DuckDB makes of it."""
+        """Raise what stopped the stream, if anything did, in place of DuckDB's error."""
         try:
             yield
         except (Exception, KeyboardInterrupt):
@@ -146,7 +146,7 @@ class Stream:
             raise InternalError(type(problem).__name__) from None
 
     def watch(self, batches: Iterator[T]) -> Iterator[T]:
-        """Iterate over the same batches; remember what stops them."""
+        """Iterate over the batches; remember what stops them."""
         try:
             yield from batches
         except GeneratorExit:

@@ -17,10 +17,10 @@ from dprelease.sources.shared.data_failures import build_data_failure
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-# The optimizer must not put the data on the side of a join that is held in memory, and must not
-# believe the statistics in a Parquet file: they leave out NaN, and they may be wrong. Filters that
-# its reader is handed are tried on statistics first. And it must not hand TRY_CAST to the CSV
-# reader, which would fail where null is meant (DuckDB issue 23818).
+# The optimizer must not put the data on the side of a join that is held in memory. It must not
+# believe the statistics in a Parquet file, which leave out NaN and may be wrong, nor push filters
+# into its reader, which tests them on statistics first. And it must not push TRY_CAST into the CSV
+# reader, which would fail where it should return null (DuckDB issue 23818).
 NEVER = (
     "join_order",
     "build_side_probe_side",
@@ -32,11 +32,11 @@ NEVER = (
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) *([KMGT]i?B)", re.IGNORECASE)
 _UNITS = {"K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 VECTOR = 2048  # values that DuckDB computes at once, in a thread
-BYTES_AN_INTEGER = 60  # measured, with the table's own needs and a third to spare
+BYTES_AN_INTEGER = 60  # measured, with those of the table itself and a third to spare
 MOST_THREADS = 8
 LEAST_MEMORY = 100 * 10**6
 MEMORY = "400MB"  # override with DPRELEASE_MEMORY, such as 2GB
-# More than that by default, so that a million units, and as many points, take one pass.
+# Additional memory by default, so that a million units, or as many points, take one pass.
 ROOM_FOR_UNITS = 1100 * 10**6
 ROOM_FOR_POINTS = 600 * 10**6
 
@@ -51,7 +51,7 @@ def open_session(
 ) -> Iterator[DuckDBPyConnection]:
     """Open a connection that may read the given files only, and can't be reconfigured.
 
-    Memory depends on the request, never on the data. What doesn't fit into it fails.
+    The memory limit depends on the request, never on the data. A statement that exceeds it fails.
 
     Args:
         paths: Files that statements may read.
@@ -62,8 +62,7 @@ def open_session(
     """
     import duckdb
 
-    # There is no scratch directory: nothing of the data is ever on a disk, where a killed process
-    # would leave it.
+    # There is no scratch directory: a killed process would leave data in it on a disk.
     connection = duckdb.connect(":memory:")
     threads = threads or _count_threads()
     try:
@@ -77,7 +76,7 @@ def open_session(
 
 
 def _disable(connection: DuckDBPyConnection) -> None:
-    """Turn off what the optimizer must not do; what this DuckDB doesn't know, it doesn't do."""
+    """Disable the optimizers in ``NEVER``, but those that this version of DuckDB doesn't have."""
     import duckdb
 
     try:
@@ -91,12 +90,12 @@ def _disable(connection: DuckDBPyConnection) -> None:
 def _list_settings(
     paths: Sequence[str], integers: int, room: int, threads: int
 ) -> dict[str, Value]:
-    """Name and value of each setting; the last two close the door."""
-    # A path with pattern characters is both matched and opened.
+    """List the name and value of each setting; the last two lock the connection."""
+    # DuckDB matches the escaped form of a path, and opens the path itself.
     allowed = dict.fromkeys(form for path in paths for form in (path, escape_path(path)))
     return {
         "enable_progress_bar_print": False,
-        "enable_progress_bar": True,  # how far a statement is can be asked
+        "enable_progress_bar": True,  # without it there is no progress to query
         "memory_limit": os.environ.get(
             "DPRELEASE_MEMORY", _choose_memory(integers * threads, room)
         ),
@@ -108,8 +107,8 @@ def _list_settings(
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
         "arrow_large_buffer_size": True,  # texts of a batch may be longer than 2 GiB
-        "allow_persistent_secrets": False,  # nothing of the user's home is looked at
-        "python_enable_replacements": False,  # a name is no variable of ours
+        "allow_persistent_secrets": False,  # don't look into the user's home
+        "python_enable_replacements": False,  # don't take a name for a Python variable
         "allowed_paths": array(allowed),
         "enable_external_access": False,
         "lock_configuration": True,
@@ -117,7 +116,7 @@ def _list_settings(
 
 
 def get_memory_limit(connection: DuckDBPyConnection) -> int | None:
-    """Get the connection's limit in bytes, as precisely as it says; None if it doesn't."""
+    """Get the connection's memory limit in bytes, as DuckDB rounds it; None if it states none."""
     ((text,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
@@ -127,7 +126,7 @@ def get_memory_limit(connection: DuckDBPyConnection) -> int | None:
 
 
 def check_memory() -> None:
-    """Refuse, before anything is charged, a limit that is no size; raises Failure(SPEC)."""
+    """Refuse, before the charge, a memory limit of no valid size; raises Failure(SPEC)."""
     setting = os.environ.get("DPRELEASE_MEMORY", MEMORY)
     match = _SIZE.fullmatch(setting.strip())
     if match is None or float(match[1]) * _UNITS[match[2].upper()[0]] < LEAST_MEMORY:
@@ -142,7 +141,7 @@ def check_memory() -> None:
 
 
 def check_zones(inputs: Sequence[InputColumn]) -> None:
-    """Refuse, before anything is charged, a zone without rules here; raises Failure(DATA)."""
+    """Refuse, before the charge, a zone that this DuckDB doesn't know; raises Failure(DATA)."""
     import duckdb
 
     zones = {column.zone for column in inputs if column.zone is not None} - {"UTC"}
@@ -152,7 +151,7 @@ def check_zones(inputs: Sequence[InputColumn]) -> None:
         with open_session((), threads=1) as connection:
             rows = connection.execute("SELECT name FROM pg_timezone_names()").fetchall()
     except duckdb.CatalogException:
-        rows = []  # built without them
+        rows = []  # DuckDB was built without time zones
     for zone in sorted(zones - {name for (name,) in rows}):
         hint = 'write another name of it, such as "Europe/Berlin", or leave it out'
         raise build_data_failure(
@@ -161,13 +160,13 @@ def check_zones(inputs: Sequence[InputColumn]) -> None:
 
 
 def _choose_memory(integers: int, room: int) -> str:
-    """Add up the usual limit and room for the aggregates that all threads may hold for a while."""
+    """Add room for the aggregates that all threads may hold to the usual limit."""
     room += integers * BYTES_AN_INTEGER
     return f"{int(MEMORY.removesuffix('MB')) + room // 10**6}MB"
 
 
 def escape_path(path: str) -> str:
-    """Escape the characters that DuckDB would take for a pattern."""
+    """Escape the characters of a path that DuckDB would take for a pattern."""
     return "".join(f"[{char}]" if char in "*?[" else char for char in path)
 
 

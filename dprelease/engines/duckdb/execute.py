@@ -1,7 +1,7 @@
-"""Execution of a request: one or several statements, each in as many parts as memory wants.
+"""Execution of a request: one or several statements, each in as many parts as memory requires.
 
-The statements come from ``measures``, over rows that are bounded where the request has a bound;
-their answers are added up in ``results``.
+``measures`` writes the statements, over bounded rows where the request has a bound; ``results``
+adds up their answers.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from dprelease.expressions.sqltext import Sql, col
 from dprelease.model import AggregateRequest, ColumnType, ExactTable, InputColumn
 from dprelease.sources.shared.request_content import find_additive_places, find_distinct_places
 
-SAMPLE = 20_000  # records looked at to choose how keys are looked up
-MANY = 10_000  # distinct keys among them from which records are looked up one by one
-FRUGAL = 16  # from so many times more parts on, one is thought to be too large for a single unit
-VERY_FRUGAL = 64  # from so many times more on, for a single cell of it
+SAMPLE = 20_000  # first records that are read to choose how to look up keys
+MANY = 10_000  # with so many distinct keys among them, records are looked up one by one
+FRUGAL = 16  # with so many times more parts than at first, a unit counts as too large
+VERY_FRUGAL = 64  # with so many times more, a single cell of a unit counts as too large
 BOUNDED = "bounded"  # the table of a bounded sample
 PARTIAL = "partial"  # the table of partial answers by keys
 
@@ -68,9 +68,9 @@ def sample_units(
     cells: Cells,
     effort: int,
 ) -> Cells:
-    """Sample each unit's rows in a part, in ``effort`` times more parts than at first.
+    """Sample each unit's rows in a part; ``effort`` is how many times more parts than at first.
 
-    If the reader wants everything, rows of no cell account for those outside the sample.
+    If the reader wants everything, rows in no cell account for the rows outside the sample.
     """
     bound = request.bound
     if bound is None:
@@ -85,16 +85,16 @@ def sample_units(
 
 
 Take = Callable[[Sql, Sequence[int]], int]
-"""Takes the answer of a part to the measures at these places; returns its records.
+"""A function that adds the answer of a part to the measures at these places; returns its records.
 
-It must do nothing before the whole answer is there: the statement may run out of memory.
+It must add nothing before it has the whole answer, because the statement may run out of memory.
 """
 
 
 class Execution:
-    """One request over one reader: its rows, its parts, and what is done with the answers.
+    """One request over one reader: its rows, its parts, and the function that takes the answers.
 
-    The records are those of the reader's fields, or ``cells`` that were made of them before.
+    The records are those of the reader's fields, or those that ``cells`` has located before.
     """
 
     def __init__(
@@ -163,12 +163,12 @@ class Execution:
         except duckdb.OutOfMemoryException:
             if not self.reader.cheap:
                 raise
-            # more distinct keys than the first records promised: look each record up instead
+            # There are more distinct keys than the first records suggested: look up each record.
             return False
         return True
 
     def _aggregate_by_keys(self) -> Sql:
-        """Aggregate by the values of keys; texts become keys once they are gathered."""
+        """Aggregate by the values of keys; texts are converted to keys after they are grouped."""
         request, reader = self.request, self.reader
         texts = find_group_columns(request)
         numbers = {name: TextNumbers() for name in reader.coded & texts}
@@ -192,7 +192,7 @@ class Execution:
         return partial
 
     def _aggregate_by_texts(self, texts: frozenset[str]) -> Sql:
-        """SQL of partial answers by texts as they stand in their fields, and by other keys."""
+        """Write SQL of partial answers by the unconverted texts of fields and by other keys."""
         rows = build_rows(self.request, replace(self.reader.fields, as_they_stand=texts))
         return group_by_keys(self.request, rows, self.reader.everything)
 
@@ -201,7 +201,7 @@ class Execution:
     ) -> Sql | None:
         """Aggregate by numbers of texts; None if there are too many texts.
 
-        They are kept in a table: what a number means is known when all records have been read.
+        The answers are stored in a table: the text of a number is known once all records are read.
         """
         import duckdb
 
@@ -218,7 +218,7 @@ class Execution:
     def take_distinct(self, places: Sequence[int], count: Callable[[Cells, int], Sql]) -> None:
         """Take the answers to ``count`` for measures of distinct values.
 
-        They don't add up over units, but over values.
+        These add up over parts of the values, not over parts of the units.
         """
         sample = self._sample(places) if places and self.request.bound is not None else None
         for number, place in enumerate(places, 1):
@@ -235,7 +235,7 @@ class Execution:
         return sum_measures(self.request, cells, [self.request.measures[place]])
 
     def _sample(self, places: Sequence[int]) -> Cells:
-        """Store the bounded sample in a table, rows that count alike as one."""
+        """Store the bounded sample in a table; rows that count alike are merged."""
         rows = self.rows
         values = [rows.values[self.request.measures[place].column or ""] for place in places]
         values += rows.conditions.values()
@@ -245,7 +245,7 @@ class Execution:
         return replace(like, relation=col(BOUNDED), rows=bare_rows, weight="n", firsts={})
 
     def _store_sample(self, columns: Sequence[str], later: int) -> None:
-        """Put the bounded sample into a table; so many readings come later."""
+        """Store the bounded sample in a table; ``later`` more readings come."""
         stored: list[Part] = []
 
         def store(part: Part) -> None:
@@ -278,7 +278,7 @@ class Execution:
         return replace(cells, units=select_units(part, request, reader.fields))
 
     def _bound_cells(self, part: Part) -> Cells:
-        """Locate the rows of a part, no more of each unit than its bound."""
+        """Locate the rows of a part, of each unit no more than its bound allows."""
         if self.request.bound is None:
             return self._locate_rows(part, *self._list_grouping())
         cells, effort = self._select_units(part), part.of // self.parts
@@ -306,8 +306,8 @@ class Execution:
         )
 
     def _probe(self) -> bool:
-        """Tell if keys repeat, by the first records."""
-        # whether the data can hold any number of distinct values of a key
+        """Tell by the first records if keys repeat."""
+        # whether a key may have any number of distinct values
         is_open = any(
             group.edges is None and group.type is not ColumnType.BOOLEAN
             for group in self.request.groups

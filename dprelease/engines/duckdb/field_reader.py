@@ -1,4 +1,4 @@
-"""What the statement selects from: a reader of DuckDB's own, or a stream of records."""
+"""Relations that statements read: files by DuckDB's own reader, or a stream of records."""
 
 from __future__ import annotations
 
@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 class FieldReader(Struct, frozen=True):
     """The fields, and the connection that reads them.
 
-    With ``everything`` the records of no cell are wanted too, for their number; ``cheap`` fields
-    can be read twice, and there are ``record_count`` records, if the footers tell. ``renew`` is
-    called before a reading, with all columns that the statement reads if it does not read all, and
-    ``share`` told of how far it is. Texts of the columns ``coded`` are places in dictionaries, and
-    may be read as numbers.
+    Attributes:
+        connection: The connection to DuckDB.
+        fields: The fields of the records.
+        everything: Whether records in no cell are wanted too, for their number.
+        cheap: Whether the records may be read a second time to save time.
+        record_count: The number of records, if the footers state it.
+        renew: Is called before each reading, with the numbers that replace texts, and the columns
+            that the statement reads (None for all).
+        share: Is told how much was read.
+        coded: Columns whose texts are places in dictionaries, and may be read as numbers.
     """
 
     connection: DuckDBPyConnection
@@ -68,7 +73,7 @@ def read_stream(
     stream: Stream,
     share: ReadShare = UNTOLD,
 ) -> FieldReader:
-    """Have the connection read the records, from their beginning for each statement."""
+    """Build a reader of the records of a stream, which is opened anew for each statement."""
     import pyarrow as pa
 
     def renew(numbers: Mapping[str, TextNumbers], only: Columns) -> None:
@@ -91,7 +96,7 @@ def read_stream(
 def measure_progress(
     connection: DuckDBPyConnection, paths: Sequence[str], share: ReadShare
 ) -> AbstractContextManager[None]:
-    """Measure how far DuckDB is with files that it reads by itself, if anybody waits."""
+    """Measure the progress of files that DuckDB reads by itself, if it is wanted."""
     if not share.is_wanted:
         return nullcontext()
     size = sum(get_size(path) for path in paths)

@@ -1,4 +1,4 @@
-"""DuckDB for a table in memory."""
+"""The DuckDB engine for a table in memory."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from dprelease.sources.frame.frame_source import HandedOver
 
 
 def build_engine(table: object) -> DuckDB:
-    """DuckDB, for this table; raises Failure(DATA) for what is no table that can be read."""
+    """Build the engine for a table; raises Failure(DATA) if it is no table that can be read."""
     return DuckDB(HandedOver(table).lay_out)

@@ -1,8 +1,8 @@
 """Groups in SQL: the key of a value, the position of its label, and a cell's labels.
 
-What becomes of texts is said in ``key_normalization``. Declared keys are looked up in tables
-``keys0..`` (columns ``v``, ``i``), bins by binary search in the lists of edges of tables
-``edges0..``.
+``key_normalization`` says how a text becomes a private key. Declared keys are looked up in tables
+``keys0..`` (key ``v``, position of its label ``i``); bins are found by binary search in the lists
+of edges of tables ``edges0..``.
 """
 
 from __future__ import annotations
@@ -41,15 +41,13 @@ Labels = tuple[str, ...]
 
 
 def write_one_line(value: Sql) -> Sql:
-    """Compute the private key of a text: see ``key_normalization``.
-
-    Most texts are short and plain, which is quickly seen: bytes are written as text with an escape
-    for each that isn't printable ASCII. The next quickest are those of simple characters.
-    """
+    """Compute the private key of a text: see ``key_normalization``."""
+    # Most texts are short and printable ASCII, which is cheap to detect: DuckDB writes bytes as a
+    # text, with an escape for all that isn't. Texts of simple characters are the next cheapest.
     length, encoded = call("STRLEN", value), call("ENCODE", value).cast("VARCHAR")
     plain = call("STRLEN", encoded).equals(length)
-    short = length <= LONGEST_KEY  # so many bytes are no more characters
-    # The normal form again: that of a text with a NUL was not made.
+    short = length <= LONGEST_KEY  # a text has no more characters than bytes
+    # Normalize again: a text with a NUL was left as it is.
     text = call("REGEXP_REPLACE", value, CONTROLS, REPLACEMENT, "g")
     in_form = build_normal_form(text)
     whole = case([(is_longer(value, LONGEST_TEXT), text)], in_form)
@@ -66,8 +64,9 @@ def compute_key(group: Group, value: Sql) -> Sql:
 def format_label(value: Any) -> str:
     """Write the canonical text of a typed value that is not null.
 
-    Integers and dates as they are written, ``true`` and ``false``, a moment with six decimals of a
-    second or none, a double as the shortest decimal that means it, without exponent.
+    Integers are decimal, booleans ``true`` and ``false``, dates in ISO form. Timestamps have six
+    decimals of a second or none. A double is the shortest decimal that is read as the same double,
+    without exponent.
     """
     if isinstance(value, str):
         return value
@@ -89,7 +88,7 @@ def _write_plain(value: float) -> str:
 
 
 def find_null_key(group: Group) -> Sql | None:
-    """Find the key whose text is the null label, if any: nulls share its cell."""
+    """Find the key whose label is the null label, if any: nulls share its cell."""
     value = parse_value(group.null_label, group.type)
     if group.null_label is None or value is None or format_label(value) != group.null_label:
         return None
@@ -97,7 +96,7 @@ def find_null_key(group: Group) -> Sql | None:
 
 
 def build_constant(text: Sql, kind: ColumnType) -> Sql:
-    """Build the typed value of a canonical text of the spec."""
+    """Convert a canonical text of the spec to its typed value."""
     return normalize_text(text) if kind is ColumnType.STRING else text.try_cast(SQL_TYPES[kind])
 
 
@@ -123,7 +122,7 @@ def build_labeller(groups: Sequence[Group]) -> Callable[[int, Sequence[Any]], La
 
 
 def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
-    """Tables of declared keys and edges, typed."""
+    """Create the tables of declared keys and of edges, with typed values."""
     for index, group in enumerate(groups):
         if group.edges is not None:
             kind = "DOUBLE" if group.type in NUMERIC_TYPES else SQL_TYPES[group.type]
@@ -132,7 +131,7 @@ def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
                 [list(group.edges)],
             )
         elif not group.private:
-            # Two texts of one key would count a record twice: the first one has it.
+            # Two texts with one key would count a record twice, so the first text takes it.
             key = compute_key(group, build_constant(col("t"), group.type))
             connection.execute(
                 f"CREATE TEMP TABLE keys{index} AS SELECT v, MIN(i) AS i FROM ("  # noqa: S608
@@ -144,7 +143,7 @@ def put_labels(connection: DuckDBPyConnection, groups: Sequence[Group]) -> None:
 
 
 def look_up(source: Sql, groups: Sequence[Group]) -> Sql:
-    """Join the rows with the tables of keys."""
+    """Join the rows with the tables of declared keys."""
     for index, group in enumerate(groups):
         if group.edges is None and not group.private:
             match = col("v", f"keys{index}").equals(col(f"g{index}"))
@@ -153,9 +152,9 @@ def look_up(source: Sql, groups: Sequence[Group]) -> Sql:
 
 
 def number_labels(groups: Sequence[Group], places: Sequence[int]) -> Sql:
-    """Row-major number of the labels of the groups at ``places``; NULL if one has none.
+    """Number a record's labels in the groups at ``places``, row-major; NULL if one has no label.
 
-    A private group adds nothing to the number, but it has no label for a null without a null label.
+    A private group adds nothing to the number; it has no label for a null without a null label.
     """
     total = literal(0)
     present: list[Sql] = []
@@ -180,9 +179,9 @@ def find_label(index: int, group: Group) -> Sql:
 
 
 def add_bin(query: Sql, index: int, group: Group, place: int) -> Sql:
-    """Add ``b``: the label's position of the bin, ``other`` or null label that a value takes.
+    """Add ``b``: the position of the label that a value takes, of a bin, of ``other`` or of null.
 
-    Binary search by halving steps over the list of lower edges, which ``edges<index>`` holds.
+    It is found by binary search with halving steps in the list of edges of ``edges<index>``.
     """
     letter = "n" if group.type in NUMERIC_TYPES else "v"
     value, bins = col(f"{letter}{place}"), len(group.edges or ()) - 1
@@ -202,5 +201,5 @@ def add_bin(query: Sql, index: int, group: Group, place: int) -> Sql:
 
 
 def _place(label: str | None, group: Group) -> Value:
-    """Find the position of the label that nulls, or undeclared values, take, or NULL."""
+    """Find the position of the null label or of ``other``; NULL if the group has none."""
     return NULL if label is None else group.labels.index(label)

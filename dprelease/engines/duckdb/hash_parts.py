@@ -1,9 +1,9 @@
-"""Partitions by hash: a request is asked in as many parts as memory wants.
+"""Partitions by hash: a request is run in as many parts as memory requires.
 
-What doesn't fit is asked again in two parts, each with the rows of half the hashes: of the unit
-where units are bounded, so that each unit is in one part, else of what is grouped. The answers of
-parts are added up, so the integers never depend on the number of parts. What ``choose_part_count``
-finds only decides how long it takes.
+A part that doesn't fit is run again as two, each with half of its hashes. Where units are bounded,
+the hash is that of the unit, so that each unit is in one part; otherwise it is that of the columns
+that rows are grouped by. The answers of the parts are added up, so the integers never depend on the
+number of parts. What ``choose_part_count`` returns affects nothing but the time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dprelease.sources.shared.record_stream import Fields
 
 T = TypeVar("T")
 
-SAMPLE = 20_000  # records looked at for how many of them count
+SAMPLE = 20_000  # first records that are read to estimate how many lie in a cell
 MOST_FIRST = 256
 MOST_PARTS = 1 << 14
-# Bytes that a row takes, measured: its first integer in arrays, with the unit where it has about
-# ten rows; each other integer; or a row in windows.
+# Measured bytes of memory for each row: in arrays, for its first integer (with its part of a unit
+# of about ten rows), and for each other integer; in windows, for the whole row.
 IN_ARRAYS, OTHERS = 19, 16
 IN_WINDOW = 140
 
@@ -106,7 +106,7 @@ def select_units(part: Part, request: AggregateRequest, fields: Fields) -> Sql |
     Returns:
         The relation; None if there is a filter, or the unit is computed.
     """
-    # With a filter the rows are read as they are: records that don't pass are not held in memory.
+    # With a filter the units come from the located rows: records that fail it take no memory.
     unit = None if request.where else read_unit(request, fields)
     if unit is None:
         return None
@@ -116,9 +116,10 @@ def select_units(part: Part, request: AggregateRequest, fields: Fields) -> Sql |
 def choose_part_count(
     request: AggregateRequest, reader: FieldReader, rows: Rows, packing: Packing | None
 ) -> int:
-    """Choose in how many parts to begin, so that each is likely to fit.
+    """Choose how many parts to begin with, so that each is likely to fit.
 
-    By the number of records, if it is known, and the bytes of memory.
+    The choice depends on the number of records, if it is known, on the part of the first records
+    that lies in a cell, and on the memory limit.
     """
     records = reader.record_count
     if records is None:

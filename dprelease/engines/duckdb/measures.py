@@ -1,8 +1,8 @@
 """Measures, points and scores in SQL, over rows that know their cell or by the values of keys.
 
-Each answer has the number of the cell (-1 for rows of none), the number of records, what was
-counted, and the values of private keys. What rows are grouped by is null in cell -1, so that it is
-few rows. Counts are 64-bit integers, sums 128-bit.
+Each answer has the number of the cell (-1 for rows in none), the number of records, the measures,
+and the values of private keys. The other columns that rows are grouped by are null in cell -1, so
+that it takes few rows. Counts are 64-bit integers, sums 128-bit.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
         if measure.kind is MeasureKind.VALUES:
             value = call("COUNT", k)
         elif measure.kind is MeasureKind.SQUARES:
-            # in 64 bits where that can't leave them
+            # Squares take 64 bits unless they may overflow them.
             wide = measure.quantity.grid.magnitude**2 >= 2**63
             value = call("SUM", (k.cast("HUGEINT") if wide else k) * k)
         else:
@@ -53,20 +53,20 @@ def aggregate(measure: Measure, rows: Rows, cells: Cells | None = None) -> Sql:
 
 
 def _apply_weight(measure: Measure, survey_weight: Quantity, rows: Rows) -> Sql:
-    """Weight what a record adds: its weight, or that times its value; else null."""
+    """Weight what a record adds: its weight, or weight times value; null without a value."""
     weight = col(rows.quantities[survey_weight])
     if measure.quantity is None:
         return weight
     k = col(rows.quantities[measure.quantity])
     if measure.kind is MeasureKind.VALUES:
         return case([(k.not_null(), weight)])
-    # in 64 bits where that can't leave them
+    # Products take 64 bits unless they may overflow them.
     wide = survey_weight.grid.magnitude * measure.quantity.grid.magnitude >= 2**63
     return (weight.cast("HUGEINT") if wide else weight) * k
 
 
 def sum_request(request: AggregateRequest, cells: Cells, places: Sequence[int]) -> Sql:
-    """Write SQL of what adds up over records: points, scores or measures."""
+    """Write SQL of the additive answers of a request: points, scores or measures."""
     if request.points is not None:
         return count_points(request, cells)
     if request.scores is not None:
@@ -85,9 +85,9 @@ def sum_measures(request: AggregateRequest, cells: Cells, measures: Sequence[Mea
 def count_points(request: AggregateRequest, cells: Cells) -> Sql:
     """Write SQL that counts each grid integer: cell, records, integer, count, keys.
 
-    With survey weights it occurs with the sum of those above 0; a record of another has no place.
-
-    Without private keys there is no null: what has no grid integer is in cell -1.
+    With survey weights the count is the sum of the weights above 0; a record of another weight has
+    no grid integer. Without private keys no column is null: a record without a grid integer is in
+    cell -1.
     """
     if request.points is None:
         raise ValueError("no points are asked for")
@@ -111,7 +111,7 @@ def count_points(request: AggregateRequest, cells: Cells) -> Sql:
 
 
 CANDIDATES = "candidates"
-ABREAST = 8  # rows that a candidate is scored on before anything is added up by candidate: 2^3
+ABREAST = 8  # rows scored side by side before scores are added up by candidate: 2^3
 NARROW = 2**23
 """Scores below this add up in 64 bits over 2^40 records, more than any file will hold."""
 
@@ -119,8 +119,8 @@ NARROW = 2**23
 def sum_scores(request: AggregateRequest, cells: Cells) -> Sql:
     """Write SQL of the candidates' scores: cell, records, sum, number of the candidate, keys.
 
-    Rows that are alike in what the score reads are gathered before each candidate has a go at them,
-    and several of these stand abreast: adding up by candidate takes longer than the scores do.
+    Rows equal in what the score reads are merged before candidates are scored on them, and several
+    merged rows stand side by side in one: adding up by candidate takes longer than the scores.
     """
     candidates = request.scores
     if candidates is None:
@@ -148,7 +148,7 @@ def sum_scores(request: AggregateRequest, cells: Cells) -> Sql:
 def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
     """Pack up to ``ABREAST`` of a cell's rows into one, each with ``_<place>`` after its columns.
 
-    ``rows_<place>`` is how many there are alike, null where there is none.
+    ``rows_<place>`` is the number of equal rows merged there, null if there is none.
     """
     values = list(cells.rows.values.values())
     cell = [CELL, *map(col, cells.keys)]
@@ -202,9 +202,9 @@ def build_candidates_table(candidates: Candidates) -> str:
 
 
 def merge_alike_rows(request: AggregateRequest, cells: Cells, kept_columns: Sequence[str]) -> Sql:
-    """Merge rows alike in their cell and ``kept_columns`` into one; ``n`` counts them.
+    """Merge rows equal in their cell and ``kept_columns`` into one; ``n`` counts them.
 
-    The columns are those of ``Cells``, so that they can be counted again.
+    The columns are those of ``Cells``, so that the rows can be counted again.
     """
     has_cell = compute_cell_number(request, cells).not_null()
     own = ["c", *(["a"] if cells.later else []), *cells.keys, *kept_columns]
@@ -216,11 +216,11 @@ def merge_alike_rows(request: AggregateRequest, cells: Cells, kept_columns: Sequ
 
 
 def _number_cells(request: AggregateRequest, cells: Cells) -> Sql:
-    """Number the cells of rows; a row of no cell keeps no other value that groups."""
+    """Number the cells of rows; in a row of no cell the other grouping columns become null."""
     source = cells.relation.layer(
         {"cell": call("COALESCE", compute_cell_number(request, cells), -1)}
     )
-    alone = (*cells.keys, *cells.rows.values.values())  # what rows may be grouped by
+    alone = (*cells.keys, *cells.rows.values.values())  # columns that rows may be grouped by
     weight = [] if cells.weight is None else [cells.weight]
     columns = {key: col(key) for key in ("cell", *cells.counted_columns)}
     columns |= {key: case([(CELL >= 0, col(key))]) for key in alone}
@@ -229,7 +229,7 @@ def _number_cells(request: AggregateRequest, cells: Cells) -> Sql:
 
 
 def _count_records(cells: Cells) -> Sql:
-    """Count the records that the rows stand for."""
+    """Count the records that the rows account for."""
     if cells.weight is None:
         return COUNT_ALL
     return call("SUM", col(cells.weight)).cast("BIGINT")
@@ -238,8 +238,8 @@ def _count_records(cells: Cells) -> Sql:
 def group_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sql:
     """Write SQL of partial answers by the values of keys: ``total``, ``m0..``.
 
-    To look these up is faster than to look up each record, where values repeat. Records that don't
-    pass the filter may be left out unless ``everything`` is wanted.
+    Where values repeat, looking these up is faster than looking up each record. Records that fail
+    the filter may be left out unless ``everything`` is wanted.
     """
     passes = [col("f")] if rows.filtered else []
     keys = [*map(col, rows.groups), *passes]
@@ -253,7 +253,7 @@ def group_by_keys(request: AggregateRequest, rows: Rows, everything: bool) -> Sq
 def finish_key_cells(request: AggregateRequest, partial: Sql) -> Sql:
     """Write SQL of the answer, from a relation of partial answers.
 
-    Records that don't pass the filter are in cell -1.
+    Records that fail the filter are in cell -1.
     """
     counted = [call("SUM", col("total")).cast("BIGINT")]
     for index, measure in enumerate(request.measures):

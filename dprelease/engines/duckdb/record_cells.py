@@ -1,10 +1,10 @@
-"""One row a record with its cell, before and after units have been bounded.
+"""One row for each record with its cell, before and after units have been bounded.
 
-A row has column ``c``: the number of its cell among the leading groups, NULL if it lies in none or
-is not kept; ``a``: its place among the groups after them, NULL if it has none (only if there are
-such groups); and those of ``Rows`` that are counted, with conditions that are never null (what is
-null doesn't hold). Private groups add nothing to the numbers:
-their keys ``g0..`` are part of the cell themselves.
+Column ``c`` is the number of the row's cell among the leading groups, NULL if it lies in none or is
+not kept. Column ``a``, if there are later groups, is the number of its cell among these, NULL if it
+lies in none. The others are the counted columns of ``Rows``; their conditions are never null, as a
+null counts as false. Private groups add nothing to the numbers: their keys ``g0..`` are part of the
+cell themselves.
 """
 
 from __future__ import annotations
@@ -23,21 +23,27 @@ from dprelease.sources.shared.request_content import collect_content, count_lead
 
 
 class Cells(Struct, frozen=True):
-    """The rows, and which columns of them stand for what.
+    """The rows, and the names of their columns.
 
-    ``weight`` is the column that says how many records are to be accounted for by a row, if not
-    one; in its cell it is one row all the same.
-    ``firsts`` are columns that are true for one row of each unit in each cell for which the
-    condition holds.
-    ``units`` are the units alone, column ``u``, of these rows and maybe of others that are in no
-    cell, where they can be read without the other columns.
+    Attributes:
+        relation: The rows.
+        rows: Names the counted columns.
+        later: Whether there is a column ``a``.
+        keys: The private keys.
+        leading: The private keys among the leading groups.
+        weight: The column with the number of records that a row accounts for, if that is not one;
+            in its cell it counts as one row all the same.
+        firsts: For each condition the column that is true for one of the rows that meet it, of each
+            unit in each cell.
+        units: The units alone, column ``u``, of these rows and maybe of records in no cell; None if
+            they can't be read without the other columns.
     """
 
     relation: Sql
     rows: Rows
-    later: bool  # whether there is an a
-    keys: tuple[str, ...]  # the private keys
-    leading: tuple[str, ...]  # those among the leading groups
+    later: bool
+    keys: tuple[str, ...]
+    leading: tuple[str, ...]
     weight: str | None = None
     firsts: Mapping[Expression | None, str] = field(default_factory=dict)
     units: Sql | None = None
@@ -55,7 +61,7 @@ class Cells(Struct, frozen=True):
 
     @property
     def content(self) -> tuple[str, ...]:
-        """Columns of all that is counted of a row, in canonical order: see ``request_content``."""
+        """Columns of the cell and of all that is counted, in the order of ``request_content``."""
         later = tuple(key for key in self.keys if key not in self.leading)
         return (*self.place, *(("a",) if self.later else ()), *later, *self.counted_columns)
 
@@ -65,7 +71,7 @@ class Cells(Struct, frozen=True):
 
 
 def name_firsts(request: AggregateRequest) -> dict[Expression | None, str]:
-    """Name the column ``firsts`` of each condition under which units are counted."""
+    """Name the column of ``Cells.firsts`` for each condition under which units are counted."""
     wheres = (measure.where for measure in request.measures if measure.kind is MeasureKind.UNITS)
     return {where: f"z{place}" for place, where in enumerate(dict.fromkeys(wheres))}
 
@@ -106,7 +112,7 @@ def locate(request: AggregateRequest, rows: Rows, everything: bool) -> Cells:
 
 
 def compute_cell_number(request: AggregateRequest, cells: Cells) -> Sql:
-    """Compute the number of the whole cell; NULL for rows in none."""
+    """Compute the number of the cell among all groups; NULL for rows in none."""
     if not cells.later:
         return col("c")
     later = count_public_cells(request, count_leading_groups(request), len(request.groups))

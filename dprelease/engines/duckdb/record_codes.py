@@ -1,12 +1,12 @@
 """Codes of single records in batches: of all records, or of a bounded sample of each unit's.
 
-In SQL a code is a column ``x0..`` for each column of the request, never null. Bounded rows are put
-in order by their codes, those of the first column first: all records lie in one cell, and a code is
-all that is counted of a column.
+In SQL each column of the request has a column ``x0..`` of codes, which are never null. The
+canonical order of bounded rows is that of their codes, the first column first: all records lie in
+one cell, and nothing but codes is counted.
 
-Batches are handed on at once, so what may fail for what is in the files is tried before the first
-one: that every line of a CSV file is one clean record, that texts are UTF-8. Until then the careful
-reader can take over. The records are the same by whichever reader they come.
+Batches are passed on at once, so all that the content of files can make fail is checked before the
+first batch: that every line of a CSV file is one record, that texts are UTF-8. Until then the
+careful reader can take over. Both readers give the same records.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def iter_batches(
     with translate_after_charge(request.source):
         table = laid_out(request.source, request.inputs)
         with require_unchanged(table.paths):
-            # either reader makes the same of every record
+            # Both readers read every record alike.
             if not (yield from read_fast(request, table, share)):
                 yield from read_carefully(request, table, share)
     share.finish()
@@ -85,9 +85,9 @@ def iter_batches(
 def read_fast(
     request: RecordRequest, table: Table, share: ReadShare = UNTOLD
 ) -> Generator[Batch, None, bool]:
-    """Iterate over codes by a reader of DuckDB's own; return False if it gives up.
+    """Iterate over codes by DuckDB's own reader; return False if there is none or it gives up.
 
-    Such a reader reads twice. Cheap streams are read once in less time.
+    That reader reads everything twice. Reading a cheap stream once takes less time.
     """
     own = None if table.stream().cheap else table.fast()
     if own is None:
@@ -147,8 +147,8 @@ def read_carefully(
 def require_unchanged(paths: Sequence[str]) -> Iterator[None]:
     """Raise Failure(AFTER_CHARGE) at the end if a file is not as it was at the beginning.
 
-    Files that are read more than once must be the same files each time. What DuckDB makes of a file
-    that changes under its hands is no bug of ours either.
+    Files that are read more than once must be the same each time. An error that DuckDB raises for a
+    file that changes meanwhile is not a bug of this tool either.
     """
     import duckdb
 
@@ -172,7 +172,7 @@ def read_file_marks(paths: Sequence[str]) -> list[tuple[int, ...]]:
 
 
 def _build_changed_failure() -> Exception:
-    """Build the failure for two readings that did not see the same."""
+    """Build the failure for two readings that differ."""
     return build_lost_failure("the files changed while they were read")
 
 
@@ -187,7 +187,7 @@ class AllCodes:
         self._connection, self._share = reader.connection, reader.share
         relation = encode_records(request, reader.fields).relation
         self._query = select_codes(request, relation)
-        # all rows, not one: a result that isn't read to its end keeps the connection busy
+        # Fetch all rows, not one: a result that isn't read to its end keeps the connection busy.
         self._share.begin(2)
         ((records, *sums),) = reader.fetch_rows(select_totals(request, relation))
         self.records = int(records)
@@ -209,7 +209,7 @@ class AllCodes:
 
 
 class BoundedCodes:
-    """The sample of each unit's rows, in as many parts as there must be to fit into memory."""
+    """The sample of each unit's rows, in as many parts as memory requires."""
 
     def __init__(self, request: RecordRequest, reader: FieldReader) -> None:
         """Find the rows of the first part; raises duckdb.Error."""
@@ -225,7 +225,7 @@ class BoundedCodes:
             yield from iter_code_batches(self._reader.connection, query)
 
     def _sample_parts(self) -> Iterator[None]:
-        """Put the sample of one part after the other into the table."""
+        """Store the sample of one part after the other in the table."""
         reader, fields = self._reader, self._reader.fields
         rows = encode_records(self._request, fields)
         request = replace(build_aggregate(self._request), groups=(), measures=())
@@ -265,7 +265,7 @@ def _iter_arrow_batches(connection: DuckDBPyConnection, query: Sql) -> Iterator[
     """Iterate over Arrow batches; raises Failure for errors within the stream."""
     import pyarrow as pa
 
-    # An error within the stream has lost its class, and its text is never read.
+    # Within the stream an error of DuckDB loses its class, and its text is never read.
     try:
         yield from connection.sql(str(query)).to_arrow_reader(BATCH)
     except MemoryError:
@@ -317,7 +317,7 @@ def select_totals(request: RecordRequest, relation: Sql) -> Sql:
 
 
 def _list_grids(request: RecordRequest) -> Sequence[Grid]:
-    """List the bounds of each code."""
+    """List the grid of each code; a group's is that of its labels' positions and ``NO_LABEL``."""
     return [
         Grid(Fraction(1), NO_LABEL, len(column.labels) - 1)
         if isinstance(column, Group)

@@ -1,4 +1,4 @@
-"""From the rows of answers, of one or several parts, to the exact table of a request."""
+"""The exact table of a request, added up from the answers of its parts."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ CHUNK = 100_000  # rows fetched at once where there may be very many
 
 
 class Tallies(Protocol):
-    """Adds up the answers of parts that share no record.
+    """Sums of the answers of parts that share no record.
 
-    An answer that breaks off while it is fetched adds nothing but keys that occur.
+    An answer that fails while it is fetched adds nothing but keys that occur.
     """
 
     def add(self, answer: DuckDBPyConnection, places: Sequence[int]) -> int:
         """Fetch an answer and add it up.
 
         Args:
-            answer: An answer to a statement of ``measures``.
-            places: The measures that it has, among those of the request.
+            answer: The answer to a statement of ``measures``.
+            places: Places of the measures in it, among those of the request.
 
         Returns:
             The number of records of the answer.
@@ -40,16 +40,17 @@ class Tallies(Protocol):
 
 
 def build_tallies(request: AggregateRequest) -> Tallies:
-    """Choose what the answers to the request are added up in."""
+    """Build the tallies that add up the answers to the request."""
     if request.points is not None:
         return KeyedPoints(request) if request.private else Points()
     return Counts(request)
 
 
 class Counts:
-    """Every public cell in order, zero where no record fell.
+    """Counts of every public cell in order, zero where no record lies.
 
-    With private keys every combination of labels that occurs, in the order in which they were met.
+    With private keys, of every combination of labels that occurs, in the order in which they were
+    met.
     """
 
     def __init__(self, request: AggregateRequest) -> None:
@@ -71,7 +72,7 @@ class Counts:
             starts.extend(self._start(row, 2 + len(places)) for row in real)
             for at, column in enumerate(values, 2):
                 column.extend(int(row[at] or 0) for row in real)
-        # Not before everything is there: the answer may run out of memory at its last row.
+        # Add only now that all rows are there: the answer may run out of memory at its last row.
         for place, column in zip(places, values, strict=True):
             total = self.columns[place]
             for start, value in zip(starts, column, strict=True):
@@ -95,7 +96,7 @@ class Counts:
 
 
 class Points:
-    """Cells, grid integers and how often each occurs, sorted when all are there."""
+    """Cells, grid integers and the count of each, sorted once all are there."""
 
     def __init__(self) -> None:
         self.columns: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
@@ -149,7 +150,7 @@ class KeyedPoints:
 def _sort_points(
     cells: list[Any], points: list[Any], counts: list[Any]
 ) -> tuple[Sequence[int], ...]:
-    """Points in rising order, those met several times added up; empties the lists."""
+    """Sort points in rising order and add up the counts of equal ones; empties the lists."""
     import numpy as np
 
     columns = []

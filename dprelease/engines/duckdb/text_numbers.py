@@ -1,8 +1,8 @@
-"""Numbers in place of texts that come as places in dictionaries: to group by numbers is quicker.
+"""Numbers in place of the texts of dictionary-encoded columns: grouping by numbers is faster.
 
-A text has its number from the first dictionary of a reading that holds it, so what numbers mean is
-known once everything is read. Rows are grouped by them, and nothing else: which groups there are,
-and what is in each, does not depend on the numbers.
+A text gets its number from the first dictionary of a reading that holds it, so the text of a number
+is known once everything is read. Numbers are used for nothing but grouping rows: the groups and
+their content do not depend on them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MOST_CHARACTERS = 1 << 24  # of all texts
 
 
 class TooManyTextsError(Exception):
-    """There are more texts than numbers are given to."""
+    """There are more texts than may be numbered."""
 
 
 class TextNumbers:
@@ -69,7 +69,7 @@ def number_texts(
     import pyarrow as pa
 
     if not numbers:
-        return schema, batches  # whoever watches them hears of an interruption
+        return schema, batches  # as they are: their watcher learns of an interruption
     for name in numbers:
         schema = schema.set(schema.get_field_index(name), pa.field(name, pa.int32()))
 

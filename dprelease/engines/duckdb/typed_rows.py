@@ -1,17 +1,27 @@
 """Typed rows in SQL: from raw fields to typed values, keys, grid integers and conditions.
 
-A typed value has the meaning of ``text_values`` for a field of text, and that of its column's type
-in Parquet. A numeric column also has its number: a DOUBLE that is never NaN. A unit has a text, by
-which its rows are sampled: equal for equal values, different for different ones of one type.
-Integers in decimal; ``true`` and ``false``; the 64 bits of a double; days and microseconds since
-1970; bytes as hexadecimal digits; a text as it is.
+A text is typed as ``text_values`` says; a stored value keeps the meaning of its column's type. A
+numeric column also has a number: a DOUBLE that is never NaN. The text of a unit selects the sample
+of its rows: equal values have equal texts, different values of one type different ones. It writes
+integers in decimal, booleans as ``true`` and ``false``, doubles as their 64 bits, dates as days and
+timestamps as microseconds since 1970, bytes as hexadecimal digits, and texts unchanged.
 
-Each step is a subquery with names of its own making (no name of the data is SQL): text ``t0..`` (of
-``x0..``, its normal form, if null texts are to be looked for), its default form ``p0..`` where the
-spec declares another one, typed values ``v0..`` with numbers ``n0..`` (numbered by input), then one
-row a record with group keys ``g0..`` (for private ones also ``s0..``: whether there is a value),
-grid integers ``k0..``, conditions ``w0..``, typed values ``d0..`` of other columns that are counted
-or scored, the unit ``u``, and ``f``: whether the record passes the filter.
+Each step is a subquery whose columns have generated names, so no name of the data becomes SQL.
+Numbered by input:
+
+* ``x0..``: text in normal form, before null texts are replaced;
+* ``t0..``: raw value, a text or the value of a typed column; null if it is missing;
+* ``p0..``: text in the default form, where the spec declares another form;
+* ``z0..``: whether the field is null, for columns whose state is computed;
+* ``n0..``: number; ``r0..``: the same, but it may be NaN;
+* ``v0..``: typed value.
+
+Then there is one row for each record:
+
+* ``g0..``: group keys; ``s0..``: whether a private group has a value;
+* ``k0..``: grid integers; ``w0..``: conditions;
+* ``d0..``: typed values of other columns that are counted or scored;
+* ``u``: the unit; ``f``: whether the record passes the filter.
 """
 
 from __future__ import annotations
@@ -67,7 +77,7 @@ def read_field_text(
 ) -> Sql:
     """Read the text of a field; null if it is missing or holds a declared null text.
 
-    A null text that has no value of the type anyway is compared only if ``exact`` is asked for.
+    A null text that is no value of the type becomes null anyway: it is compared only if ``exact``.
     """
     return _replace_null_texts(
         _strip_text(field, dialect, declared, exact=exact), dialect, declared, exact
@@ -75,13 +85,13 @@ def read_field_text(
 
 
 def _strip_text(field: Sql, dialect: Dialect, declared: InputColumn, *, exact: bool) -> Sql:
-    """Read the text of a field in which null texts are looked for."""
+    """Strip the text of a field as the dialect says; normalize it where texts are compared."""
     value = call("TRIM", field, " \t") if dialect.strip else field
     return normalize_text(value) if exact or is_text(declared) else value
 
 
 def _replace_null_texts(value: Sql, dialect: Dialect, declared: InputColumn, exact: bool) -> Sql:
-    """Replace texts that mean null by null."""
+    """Replace declared null texts by null."""
     nulls = [
         normalize(null)
         for null in dialect.null_values
@@ -95,12 +105,12 @@ def _replace_null_texts(value: Sql, dialect: Dialect, declared: InputColumn, exa
 
 
 def is_text(declared: InputColumn) -> bool:
-    """Tell if a field of text is its own value."""
+    """Tell if the value of the column is the text of its field."""
     return declared.opaque or declared.type is ColumnType.STRING
 
 
 def _is_meaningful(null: str, dialect: Dialect, declared: InputColumn) -> bool:
-    """Tell if a null text could otherwise be read as a value: if not, it is null anyway."""
+    """Tell if a null text would otherwise be read as a value: if not, it is null anyway."""
     kind = declared.type
     if is_text(declared) or not is_default(declared, dialect):
         return True
@@ -110,13 +120,13 @@ def _is_meaningful(null: str, dialect: Dialect, declared: InputColumn) -> bool:
 
 
 def convert_typed_to_double(value: Sql) -> Sql:
-    """Convert a typed number or boolean to a DOUBLE."""
+    """Convert a typed number or boolean to a DOUBLE; null for NaN."""
     number = value.cast("DOUBLE")
     return case_when(~call("ISNAN", number), number)
 
 
 def convert_typed_to_bigint(value: Sql, physical: str) -> Sql:
-    """Convert a number to the BIGINT that it is exactly; else null."""
+    """Convert a number to a BIGINT of exactly the same value; null if there is none."""
     if physical in ("FLOAT", "DOUBLE"):
         return cast_double_to_integer(convert_typed_to_double(value))
     if physical == "VARCHAR" or physical.startswith("DECIMAL"):
@@ -134,7 +144,7 @@ def convert_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None 
         return convert_typed_to_double(value)
     if kind is ColumnType.BOOLEAN and physical not in ("", "BOOLEAN"):
         return cast_number_to_boolean(value.cast("DOUBLE"))
-    # a timestamp in milliseconds can be beyond those in microseconds: null then
+    # A timestamp in milliseconds may lie beyond those in microseconds: it becomes null.
     result = value.try_cast(SQL_TYPES[kind])
     return (
         limit_to_calendar(result, kind)
@@ -144,10 +154,10 @@ def convert_typed(value: Sql, kind: ColumnType, physical: str, zone: str | None 
 
 
 def convert_opaque(value: Sql, physical: str) -> Sql:
-    """Convert an opaque value for comparisons.
+    """Convert an opaque value to one that equals another only if their texts are equal.
 
-    It is the value itself where equal values have equal texts. 0.0 and -0.0 are equal and have
-    not, and a NaN can have a sign.
+    Floats become the text of their bits, and every NaN ``nan``: 0.0 and -0.0 are equal but have
+    different texts, and a NaN may have a sign. Other values are returned unchanged.
     """
     if physical not in ("FLOAT", "DOUBLE"):
         return value
@@ -164,7 +174,7 @@ def unify_zeros(value: Sql, kind: ColumnType) -> Sql:
 def format_unit(column: InputColumn, physical: str | None) -> Sql:
     """Write the text of the unit in column ``u``; ``physical`` is the DuckDB type of an opaque one.
 
-    Opaque bytes as hexadecimal digits; other opaque values as DuckDB writes them.
+    Opaque bytes are written as hexadecimal digits, other opaque values as DuckDB writes them.
     """
     unit = col("u")
     if column.opaque:
@@ -179,20 +189,20 @@ def format_unit(column: InputColumn, physical: str | None) -> Sql:
 
 
 def format_bits(value: Sql) -> Sql:
-    """Write the bits of a number as a DOUBLE."""
+    """Write the 64 bits of a number, as a DOUBLE, as a text."""
     return value.cast("DOUBLE").cast("BIT").cast("VARCHAR")
 
 
 class Rows(Struct, frozen=True):
-    """One row a record, and which column of it stands for what."""
+    """A relation with one row for each record, and the names of its columns."""
 
     relation: Sql
     groups: tuple[str, ...]
     quantities: Mapping[Quantity, str]
     conditions: Mapping[Expression, str]
     values: Mapping[str, str] = field(default_factory=dict)
-    filtered: bool = False  # whether there is an f
-    unit: Sql = NULL  # the text of u, by which its rows are picked
+    filtered: bool = False  # whether there is a column f
+    unit: Sql = NULL  # the text of u, which selects the sample of its rows
 
 
 def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
@@ -216,7 +226,8 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
             columns[f"g{index}"] = col(f"t{place}")
         elif group.private:
             columns[f"g{index}"] = _compute_private_key(group, place)
-            # A key is null where its value is: to filter by that, no key need be made.
+            # A key is null where its value is, unless there is a null label: a filter tests the
+            # value, so that no key is computed for it.
             columns[f"s{index}"] = col(f"v{place}").not_null()
         else:
             columns[f"g{index}"] = compute_key(group, col(f"v{place}"))
@@ -250,9 +261,9 @@ def build_rows(request: AggregateRequest, fields: Fields) -> Rows:
 
 
 def _compute_private_key(group: Group, place: int) -> Sql:
-    """Compute the key of the typed value; a null has the null label's key, if any.
+    """Compute the key of the typed value; a null takes the null label's key, if any.
 
-    A function of the record alone, whatever else is in the table: see ``key_normalization``.
+    The key depends on the record alone, never on other records: see ``key_normalization``.
     """
     value = compute_key(group, unify_zeros(col(f"v{place}"), group.type))
     null = find_null_key(group)
@@ -283,7 +294,7 @@ def compute_field_state(column: Column, place: int) -> Sql:
 
 
 def read_unit(request: AggregateRequest, fields: Fields) -> Sql | None:
-    """Read the unit by its field alone, the same as ``u``; None if it is computed."""
+    """Read the unit from its own field, with the same value as ``u``; None if it is computed."""
     if request.bound is None:
         raise ValueError("units are bounded")
     unit = request.bound.column
@@ -298,7 +309,7 @@ def read_unit(request: AggregateRequest, fields: Fields) -> Sql | None:
 
 
 def _read_raw(declared: InputColumn, fields: Fields) -> Sql:
-    """Read the raw value of a column: its text in a file of text, or null."""
+    """Read the raw value of a column: a text, or the value of a typed column; null if missing."""
     column = fields.columns[declared.name]
     if declared.name in fields.as_they_stand:
         return column
@@ -308,7 +319,7 @@ def _read_raw(declared: InputColumn, fields: Fields) -> Sql:
 
 
 def read_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
-    """Read a field: its text, or the value of a typed column; null if it is missing."""
+    """Read a field: its text, or the value of a typed column; null if it is missing or too long."""
     physical = fields.types.get(declared.name)
     if physical is None:
         return read_field_text(field, fields.dialect, declared, exact=True)
@@ -321,7 +332,7 @@ def read_field(field: Sql, declared: InputColumn, fields: Fields) -> Sql:
 
 
 def _has_number(declared: InputColumn) -> bool:
-    """Tell if a number is read of a raw value."""
+    """Tell if the raw value of the column is converted to a number."""
     numeric = declared.type in NUMERIC_TYPES and declared.type is not ColumnType.BOOLEAN
     return numeric and not declared.opaque
 
@@ -347,9 +358,9 @@ def _convert_columns(
     fields: Fields,
     checked: Collection[str] = (),
 ) -> Sql:
-    """Typed values ``v`` and numbers ``n`` of the columns that the file holds.
+    """Compute typed values ``v`` and numbers ``n`` of the columns that the file holds.
 
-    Of those that are ``checked`` also ``z``: whether the field is null.
+    Columns in ``checked`` also get ``z``: whether the field is null.
     """
     raw: dict[str, Sql] = {}
     texts: dict[str, Sql] = {}
@@ -360,7 +371,7 @@ def _convert_columns(
         place = places[declared.name]
         raw_value, physical = col(f"t{place}"), fields.types.get(declared.name)
         if physical is None and is_text(declared) and declared.name not in fields.as_they_stand:
-            # The normal form is made once, and then compared with null texts.
+            # Compute the normal form once, in a layer before the comparisons with null texts.
             field = fields.columns[declared.name]
             raw[f"x{place}"] = _strip_text(field, fields.dialect, declared, exact=True)
             texts[f"t{place}"] = _replace_null_texts(
@@ -378,7 +389,7 @@ def _convert_columns(
             raw[f"z{place}"] = text.is_null()
         if _has_number(declared):
             numbers[f"n{place}"] = _number(raw_value, physical)
-            # the raw number may be NaN; what is put on a grid sorts that out by itself
+            # r may be NaN: compute_grid_integer treats it as null.
             double = raw_value.cast("DOUBLE") if physical else convert_text_to_double(raw_value)
             numbers[f"r{place}"] = double
         typed[f"v{place}"] = _convert_value(declared, raw_value, col(f"n{place}"), physical)
@@ -417,10 +428,11 @@ def _add_derived_column(
 
 
 def compute_grid_integer(value: Sql, quantity: Quantity) -> Sql:
-    """``clamp(rint(x / step))``, as rint of the clamp: the same, since the bounds are integers.
+    """Compute the grid integer ``clamp(rint(x / step))`` of a number ``x``.
 
-    Casting a DOUBLE to BIGINT rounds half to even, and the bounds are exact in a DOUBLE. NaN,
-    which DuckDB sorts above everything, and null take what nulls take.
+    It clamps before it rounds, which gives the same since the bounds are integers. Casting a DOUBLE
+    to BIGINT rounds half to even, and the bounds are exact in a DOUBLE. NaN and null take the
+    quantity's ``null_fill``, or null if it has none.
     """
     grid = quantity.grid
     times, over = compute_scale(grid)
@@ -429,6 +441,7 @@ def compute_grid_integer(value: Sql, quantity: Quantity) -> Sql:
     if over != 1.0:
         value = value / over
     low, high = float(grid.lower), float(grid.upper)
+    # DuckDB sorts NaN above every number.
     pairs = [
         ((value >= low) & (value <= high), value.cast("BIGINT")),
         (value < low, literal(grid.lower)),

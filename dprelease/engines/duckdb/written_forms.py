@@ -1,8 +1,8 @@
-"""Texts of a column that the spec says are written in another way, as the default form writes them.
+"""The default form of texts for which the spec declares another form.
 
-Numbers with declared marks, and dates with a format, become texts as ``text_values`` has them; what
-is not written as declared becomes null. A moment with an offset keeps it, and becomes the wall
-clock of the column's zone when it is typed.
+Numbers with declared marks and dates with a format become texts that ``text_values`` describes; a
+text that is not written as declared becomes null. A moment with an offset keeps it, and becomes
+the wall-clock time of the column's zone when it is typed.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def parse_moment(value: Sql) -> Sql:
 def read_wall_clock(moment: Sql, zone: str | None) -> Sql:
     """Convert a TIMESTAMPTZ to the TIMESTAMP on clocks of a zone, or of UTC.
 
-    It is null where that, or what UTC shows, is outside of the years 1 to 9999. The zone of the
-    machine has no say.
+    It is null where that time, or the time in UTC, is outside of the years 1 to 9999. The zone of
+    the machine has no effect.
     """
     in_reach = moment.between(
         literal("0001-01-01 00:00:00+00").cast("TIMESTAMPTZ"),
