@@ -1,4 +1,4 @@
-"""Registry of source formats: the one list, which spec, schema and run read.
+"""Registry of source formats: the one list that spec, schema and run read.
 
 Modules are named, and imported only when they are asked for.
 """

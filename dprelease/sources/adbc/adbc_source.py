@@ -1,7 +1,7 @@
 """Tables of databases as a source of records: one transaction for each request.
 
-All statements of a request read one state of the table, however often they read it. The URI comes
-from the environment when a connection is begun, and is kept nowhere.
+All statements of a request read one state of the table, however often they read it. The URI is read
+from the environment when a connection is opened, and is not stored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dprelease.sources.source_registry import DRIVERS
 
 OF_DRIVERS: dict[str, Driver] = {"postgresql": PostgreSQL(), "sqlite": SQLite()}
 AS_STORED = Dialect(null_values=())
-"""Dialect of texts of a database: null is null there, and an empty text is a text."""
+"""Dialect of texts of a database: only null is null; an empty text is not."""
 
 
 class DatabaseTable(Struct, frozen=True):

@@ -1,8 +1,8 @@
-"""What the driver of one kind of database does, and the refusals that all of them share.
+"""The interface of database drivers, and the refusals that all of them share.
 
-A statement holds names, each in quotes, and constants of ours: no text of a spec is SQL. An error
-of a driver is known by its class and SQLSTATE. Its text names hosts, users and values, and goes
-nowhere.
+A statement consists of quoted names and of constants of this package: no text of a spec is SQL. An
+error of a driver is identified by its class and SQLSTATE. Its text names hosts, users and values,
+so it is never passed on.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ URI_KEY, TABLE_KEY = "data.uri_env", "data.table"
 
 
 class Selected(Struct, frozen=True):
-    """A column of a statement: the SQL ``parts`` it is made of, and the DuckDB type they become.
+    """A column of a statement: the SQL ``parts`` that are read, and the DuckDB type they become.
 
-    No type: they become a text, which is read as a text of CSV is.
+    Without a type the parts become a text, which is read like a text of CSV.
     """
 
     parts: tuple[str, ...]

@@ -1,9 +1,10 @@
 """PostgreSQL: typed columns where the driver can hold every value of the type, else texts.
 
-The driver stops at a date or time that it can't count, such as ``infinity``. So the server makes
-those outside of the calendar one that is outside of it too, and that can be counted. Numbers with
-decimals, and all that is read as a text, come as the server's text, which has one form whatever is
-set there: ``NaN`` and infinities are texts as well.
+The driver fails at a date or time that it can't represent, such as ``infinity``. So the server
+replaces each one outside of the calendar by one that is also outside but can be represented.
+Columns of type ``numeric`` or ``float4``, and all that is read as a text, come as the server's
+text. ``SETTINGS`` give it one form whatever the server's configuration; ``NaN`` and infinities are
+texts, too.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ SETTINGS = {
     "TimeZone": "UTC",
     "IntervalStyle": "postgres",
     "bytea_output": "hex",
-    "extra_float_digits": "3",  # the shortest text that means the same number
+    "extra_float_digits": "3",  # the shortest text that is read as the same number
 }
 BATCH_BYTES = 1 << 20
-# Encodings of a database, and in which one its texts are sent so that no text is an error.
+# Encodings of a database, each with the encoding to ask for so that sending no text can fail.
 SENT_AS = {"UTF8": "UTF8", "LATIN1": "UTF8", "SQL_ASCII": "SQL_ASCII"}
 
 UNDEFINED_COLUMN, DENIED = "42703", "42501"
@@ -60,7 +61,7 @@ _READ_AS = dict.fromkeys(NUMERIC_TYPES, _NUMBERS) | {
     ColumnType.DATE: frozenset({"date", "timestamp", _MOMENT}),
     ColumnType.TIMESTAMP: frozenset({"timestamp", _MOMENT}),
 }
-# Of the calendar the beginning and the end, and what lies outside of it in every zone.
+# The first and the last moment of the calendar, and one outside of it in every zone.
 _FIRST, _LAST, _OUTSIDE = "0001-01-01", "9999-12-31 23:59:59.999999", "10000-01-02"
 _IN_CALENDAR = {
     "date": (_FIRST, _LAST[:10], _OUTSIDE),
@@ -79,7 +80,7 @@ class PostgreSQL:
         return dbapi.connect(uri, autocommit=True)
 
     def open_cursor(self, connection: Any) -> Any:
-        """See ``Driver``. Batches are small, so that one is read while others are worked on."""
+        """See ``Driver``; batches are small, so that one is read while others are processed."""
         size = {"adbc.postgresql.batch_size_hint_bytes": str(BATCH_BYTES)}
         return connection.cursor(adbc_stmt_kwargs=size)
 
@@ -107,7 +108,7 @@ class PostgreSQL:
         choices = {column.name: _select_column(column, types[column.name][0]) for column in inputs}
         try:
             parts = [part for selected in choices.values() for part in selected.parts]
-            # No record is made for it, but the right to read is checked.
+            # This reads no record, but checks the right to read.
             cursor.execute(select_table(database, parts or ["0"], " LIMIT 0"))
         except list_driver_errors() as problem:
             raise _explain_error(problem, database) from None
@@ -128,7 +129,7 @@ def _read_encoding(cursor: Any) -> str:
 def _read_type(
     cursor: Any, database: Database, name: str, names: frozenset[str]
 ) -> tuple[str, bool]:
-    """Read the type of a column, and if it is one of texts; raises Failure(DATA)."""
+    """Read the type of a column, and whether its values are texts; raises Failure(DATA)."""
     from pyarrow import types
 
     try:
@@ -139,15 +140,13 @@ def _read_type(
         raise _explain_error(problem, database) from None
     (stored,) = schema
     kind = (stored.metadata or {}).get(b"POSTGRESQL:type", b"").decode("utf-8", "replace")
-    return kind, types.is_string(stored.type)  # an enumeration is one of texts too
+    return kind, types.is_string(stored.type)  # so are those of an enumeration
 
 
 def _read_names(cursor: Any, database: Database) -> frozenset[str]:
-    """Read the names of the table's columns.
-
-    The server takes ``t."count"`` for ``count(t)`` where there is no such column, and so each
-    function of a record: one that adds up would make one record of all.
-    """
+    """Read the names of the table's columns."""
+    # Names must be checked, because the server takes ``t."count"`` for ``count(t)`` where there is
+    # no such column, and so for each function of a record: an aggregate would make all records one.
     cursor.execute(
         "SELECT a.attname FROM pg_catalog.pg_attribute AS a "
         "WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped",

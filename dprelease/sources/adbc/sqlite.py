@@ -1,8 +1,8 @@
-"""SQLite: every value as a text, whatever its type, for a column may hold values of several.
+"""SQLite: every value is read as a text, because a column may hold values of several types.
 
-The driver takes the type of a column from its first records, and stops at a later one that doesn't
-fit. So each column is read as three of which every value has one type and none is null: where the
-value is, a text, and a double, which is exact where the text of it would not be.
+The driver takes the type of a column from its first records, and fails at a later value that
+doesn't fit. So each column is read as three columns of one type each and without nulls: where the
+value is, a text, and a double, which is exact where its text would not be.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ class SQLite:
     """See ``Driver``."""
 
     def connect(self, uri: str) -> Any:
-        """See ``Driver``. The file must be there: none is made, and nothing is written."""
+        """See ``Driver``. The file must exist: the driver creates and writes nothing."""
         from adbc_driver_sqlite import dbapi
 
         return dbapi.connect(read_only(uri), autocommit=True)
 
     def open_cursor(self, connection: Any) -> Any:
-        """See ``Driver``; these are the driver's own 1024."""
+        """See ``Driver``; batches have the driver's default of 1024 records."""
         return connection.cursor()
 
     def begin(self, cursor: Any) -> None:
-        """See ``Driver``: the first look at a table fixes what is seen."""
+        """See ``Driver``; the first statement that reads a table fixes the state that is read."""
         cursor.execute("PRAGMA trusted_schema = OFF")
         cursor.execute("BEGIN")
 

@@ -1,9 +1,9 @@
 """Arrow IPC files, which Feather 2 files are too, as a source of records.
 
-A file is one of record batches behind one another, packed or not, and a footer with the places of
-all of them; a stream without a footer is none. Types and values are those of Parquet (see
-``arrow_types`` and ``arrow_values``). A batch is read whole, of the declared columns, so memory is
-that of the largest batch. Its offsets are checked before anything follows them.
+A file holds record batches one after another, compressed or not, and a footer with the places of
+all of them; a stream without a footer is not such a file. Types and values are read as those of
+Parquet (see ``arrow_types`` and ``arrow_values``). The declared columns of a batch are read whole,
+so memory is that of the largest batch. Its offsets are checked before anything uses them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dprelease.sources.shared.locations import get_size, open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
 from dprelease.sources.shared.record_stream import RECORDS, Fields, RecordStream
 
-BATCH_ROWS = 1 << 16  # records that are handed on at once
+BATCH_ROWS = 1 << 16  # records of a batch that is passed on
 
 
 class ArrowTable(ColumnLayout, frozen=True):
@@ -134,7 +134,7 @@ def open_file(path: str, included: Sequence[int] = ()) -> Any:
     import pyarrow as pa
     from pyarrow import ipc
 
-    # Nothing is mapped into memory: a file that is cut short meanwhile must not kill the process.
+    # Don't map the file into memory: if it is truncated meanwhile, that would kill the process.
     file = pa.PythonFile(open_binary(path), "r") if is_uri(path) else pa.OSFile(path)
     options = ipc.IpcReadOptions(included_fields=list(included), use_threads=False)
     return ipc.open_file(file, options=options)

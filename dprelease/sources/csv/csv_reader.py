@@ -1,7 +1,7 @@
-"""Careful CSV reading: total, streaming, and local to a record.
+"""The careful CSV reader: it reads any bytes, as a stream, and each record by itself.
 
-A record is one physical line: bytes up to a line feed, less one carriage return before it. Only the
-line itself decides what becomes of it:
+A record is one physical line: bytes up to a line feed, less one carriage return before it. How it
+is read depends on the line alone:
 
 * a field that begins with the quote character (spaces before it don't count) runs to the closing
   quote, holds delimiters, and a doubled quote is one quote; spaces may follow the closing quote.
@@ -9,7 +9,7 @@ line itself decides what becomes of it:
 * A line with another number of fields than the header, with an unclosed quote, with text after a
   closing quote, or longer than 1 MiB is one record whose fields are all null.
 * A byte that is invalid in the encoding becomes U+FFFD.
-* An empty line is a record as any other: of one empty field, where the table has a single column.
+* An empty line is a record like any other: of one empty field, if the table has a single column.
 
 The fast reader of DuckDB is used instead where it would read the same (see ``line_check``).
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.intp]
 
-# What the Arrow reader would take for the end of a line, or drop.
+# Bytes that the Arrow reader would take for the end of a line, or drop.
 _ODD = ("\r", "\0", "\ufeff")
 CHUNK = 1 << 20  # bytes read at once
 

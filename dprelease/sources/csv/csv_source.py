@@ -1,4 +1,4 @@
-"""CSV files as a source of records: by DuckDB's reader where it is right, else with care."""
+"""CSV files as a source of records, by DuckDB's reader if it is right, else by the careful one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-UNPACKED = 6  # bytes for each one of a packed file, about; no figure depends on it
+UNPACKED = 6  # bytes for each byte of a packed file, roughly; no figure depends on it
 
 
 class CsvTable(Struct, frozen=True):
@@ -51,18 +51,18 @@ class CsvTable(Struct, frozen=True):
             Fields(col(RECORDS), _name_fields(layout), {}, dialect),
             lambda count, _only: csv_reader.open_table(splitter, parts, count),
             lambda: sum(get_size(path) for path in layout.paths),
-            # a look at the first records costs little; and records are not unpacked twice
+            # Reading the first records costs little, and the records are not unpacked twice.
             cheap=all(map(find_packing, layout.paths)),
         )
 
     def fast(self) -> ByDuckDB | None:
-        """DuckDB's reader, if it knows the dialect."""
+        """Return DuckDB's reader; None if it can't read the encoding or the dialect."""
         if not may_be_fast(self.layout, self.dialect):
             return None
         return ByDuckDB(self.layout, self.dialect)
 
     def pieces(self) -> Sequence[tuple[str, int | tuple[int, ...]]]:
-        """See ``Table``; a packed file is one part, as large as what may be in it."""
+        """See ``Table``; a packed file is one part, of its size once unpacked, roughly."""
         sizes = (
             (path, get_size(path) * (UNPACKED if find_packing(path) else 1))
             for path in self.layout.paths
@@ -70,7 +70,7 @@ class CsvTable(Struct, frozen=True):
         return [(path, (size,) if self._is_read_whole(path) else size) for path, size in sizes]
 
     def _is_read_whole(self, path: str) -> bool:
-        """True if a file is read from its beginning: only so are its records known."""
+        """Tell if a file must be read from its beginning to find where its records begin."""
         return bool(find_packing(path)) or self.dialect.max_lines > 1
 
 
@@ -83,7 +83,7 @@ class ByDuckDB(Struct, frozen=True):
 
     @property
     def fields(self) -> Fields:
-        """Read all fields as text, nothing sniffed."""
+        """Fields of the files: all are texts, and nothing is detected."""
         options: dict[str, Value] = {
             "columns": struct({f"f{place}": "VARCHAR" for place in range(self.layout.width)}),
             "auto_detect": False,
@@ -96,8 +96,8 @@ class ByDuckDB(Struct, frozen=True):
             # otherwise a folder named f1=x would take the place of the second field
             "hive_partitioning": False,
             "compression": PACKED.get(find_packing(self.layout.paths[0]), "none"),
-            # With a null text the reader lets surplus fields pass that hold it. No field of one
-            # line can be a line feed.
+            # The reader accepts surplus fields that hold the null text. A field of one line can't
+            # be a line feed.
             "nullstr": "\n",
         }
         files = array(map(escape_path, self.layout.paths))

@@ -1,12 +1,12 @@
-"""Whether the fast CSV reader may be believed: a look at the bytes, beside the query.
+"""Check of the fast CSV reader: a scan of the bytes while the query runs.
 
-DuckDB's reader is fast, but not local: an unclosed quote joins lines, line ends are guessed from
-the file, and what begins at the edge of one of its buffers is found by trying. Its records end at
-line feeds, however. So each line was one record if the reader raised nothing and found as many
-records as there are lines.
+DuckDB's reader is fast, but what it makes of a line depends on other lines: an unclosed quote joins
+lines, the line ending is guessed from the file, and the record at the edge of a buffer is found by
+trial. Its records end at line feeds, however. So each line was one record if the reader raised
+nothing and found as many records as there are lines.
 
-Packed files are unpacked for the look a second time, while DuckDB unpacks them on another core. It
-believes what it unpacks; the look holds it against the sums that the file has.
+The scan unpacks packed files a second time, while DuckDB unpacks them on another core. DuckDB does
+not check what it unpacks; the scan compares it with the checksums of the file.
 """
 
 from __future__ import annotations
@@ -32,10 +32,11 @@ _FEED, _RETURN = b"\n\r"
 
 
 class LineScan(threading.Thread):
-    """Scans the files in a thread; ``join`` it, then ask ``confirms``.
+    """A scan of the files in a thread; ``join`` it, then ask ``is_confirming``.
 
-    Only the careful reader will do for carriage returns other than before every line feed, NUL
-    bytes, over-long lines, and some blanks about quotes: then ``on_doubt`` is called at once.
+    Some content only the careful reader may read: carriage returns that are not before every line
+    feed, NUL bytes, lines that are too long, and some blanks beside quotes. The scan calls
+    ``on_doubt`` at once where it finds any.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class LineScan(threading.Thread):
         self._layout = layout
         self._quote = dialect.quote.encode()
         self._header = dialect.header
-        # Blanks about quotes: the fast reader keeps or joins what the careful one doesn't.
+        # The two readers differ in what they keep or join of blanks beside quotes.
         blanks = [blank for blank in (b" ", b"\t") if blank != dialect.delimiter.encode()]
         self._odd = [
             before + after + self._quote for before in (*blanks, self._quote) for after in blanks
@@ -59,11 +60,11 @@ class LineScan(threading.Thread):
             self._odd.append(b"\t" + self._quote)
         self._on_doubt = on_doubt
         self._stopped = False
-        self.refuted = False  # whether the scan itself has seen that the fast reader won't do
-        self._records: int | None = None  # None until the scan has come to its end
+        self.refuted = False  # whether the scan itself has ruled the fast reader out
+        self._records: int | None = None  # None until the scan has ended
 
     def stop(self) -> None:
-        """End the scan early: its answer is no longer wanted."""
+        """End the scan early, as its answer is no longer wanted."""
         self._stopped = True
 
     def is_confirming(self, records: int) -> bool:
@@ -71,7 +72,7 @@ class LineScan(threading.Thread):
         return self._records == records
 
     def run(self) -> None:
-        """Scan all files; what goes wrong is for the careful reader to report."""
+        """Scan all files; leave the report of errors to the careful reader."""
         try:
             counts = [self._count(path) for path in self._layout.paths]
             if len({returns for _, returns in counts if returns is not None}) > 1:
@@ -83,14 +84,14 @@ class LineScan(threading.Thread):
                 self._on_doubt()
 
     def _count(self, path: str) -> tuple[int, bool | None]:
-        """Number of records, and whether lines end in carriage returns; None if none has ended.
+        """Count the records, and tell if lines end in carriage returns; None if no line has ended.
 
-        An empty line is a record, and the fast reader passes over some: it is not believed then.
+        An empty line counts as a record. The fast reader skips some of them, and is refuted then.
         """
         import numpy as np
 
         feeds = returns = pairs = 0
-        begun = 0  # bytes of the line that the chunk before has begun
+        begun = 0  # bytes of the line that the chunk before left open
         before = b"\n"  # the end of the chunk before, where a pattern may have begun
         buffer = bytearray(CHUNK)
         content = np.frombuffer(buffer, np.uint8)
@@ -120,7 +121,10 @@ class LineScan(threading.Thread):
         return records, bool(returns) if feeds else None
 
     def _count_open_bytes(self, buffer: bytearray, size: int, begun: int) -> int:
-        """Bytes of the line that the chunk leaves open; raises _DoubtError for one too long."""
+        """Count the bytes of the line that the chunk leaves open.
+
+        Raises _DoubtError if a line is too long, for a NUL byte, or once the scan is stopped.
+        """
         if self._stopped or buffer.find(b"\0", 0, size) >= 0:
             raise _DoubtError
         feed = buffer.find(b"\n", 0, size)
@@ -129,7 +133,7 @@ class LineScan(threading.Thread):
         return begun + size if feed < 0 else size - 1 - buffer.rfind(b"\n", 0, size)
 
     def _look_at_quotes(self, seam: bytes, buffer: bytearray, start: int, size: int) -> None:
-        """Raise _DoubtError for blanks about quotes at the seam of two chunks or in the second."""
+        """Raise _DoubtError for blanks beside quotes at the seam of two chunks or in the second."""
         if not self._quote or buffer.find(self._quote, start, size) < 0:
             return
         if any(odd in seam or buffer.find(odd, start, size) >= 0 for odd in self._odd):
@@ -137,11 +141,11 @@ class LineScan(threading.Thread):
 
 
 class _DoubtError(Exception):
-    """The scan has seen what only the careful reader may read."""
+    """The scan has found content that only the careful reader may read."""
 
 
 def may_be_fast(layout: Layout, dialect: Dialect) -> bool:
-    """Tell if DuckDB's reader knows the encoding, and takes each line for one record."""
+    """Tell if DuckDB's reader can read packing, encoding and dialect; a record must be a line."""
     if len({find_packing(path) for path in layout.paths}) > 1:
         return False
     return layout.encoding == "utf-8" and dialect.delimiter != " " and dialect.max_lines == 1
@@ -179,7 +183,7 @@ def read_with_scan(
         result = read()
         scan.join()
     except duckdb.OutOfMemoryException:
-        result = None  # a reader that holds one line at a time may do with less
+        result = None  # a reader that holds one line at a time may need less memory
     except duckdb.InterruptException:
         if not scan.refuted:  # nobody else interrupts it
             raise
@@ -189,6 +193,6 @@ def read_with_scan(
         ):
             raise
     finally:
-        scan.stop()  # also where Ctrl-C has ended the wait
+        scan.stop()  # also if Ctrl-C has ended the wait
         wait_for(scan)
     return result, scan

@@ -1,31 +1,31 @@
 """Records of CSV over several lines: which lines are one record.
 
-A line is odd if it holds an odd number of quotes. The file is gone through once, from its
-beginning. At each line that is no part of a record yet:
+A line is odd if it holds an odd number of quotes. The file is read once, from its beginning. At
+each line that is not yet assigned to a record:
 
 * If it is odd, take it together with all lines to the next odd one, which is included. These are
   one record if they are at most ``max_lines``, have at most ``LINE_LIMIT`` bytes together, and are
   well written: as many fields as the header, quotes about whole fields and nowhere else, quotes
   inside of them doubled. The line breaks in it are a part of the text.
-* Otherwise the line by itself is read as it is without ``multiline`` (see ``reader``), and the
-  next line begins anew.
+* Otherwise the line is read by itself, as without ``multiline`` (see ``csv_reader``), and the next
+  line begins anew.
 
-What follows from that:
+It follows:
 
-* A record that is well written, within both limits, is read as what it is, wherever it stands and
-  whatever its texts say, if all records before it are so too: its first line is odd, the lines
-  inside are even, its last one is odd; without a line break it is even. So of tables that are well
-  written the records are read one by one, and each is a function of its own bytes.
-* A damaged record among well written ones changes no record before it. Lines of it that are odd
-  could take a part of those behind it. They end inside of a text with a line break then, within
-  ``max_lines``; and that text begins with a delimiter or a line break, after quotes and blanks at
-  most, for its opening quote must close a field here, and blanks may follow one. Where no text with
-  a line break begins so, no other record changes, and the damaged one becomes at most as many
-  records as it has lines.
-* No rule of few lines can do better. Lines that are ``,"`` each are records of two lines, in one
-  way or shifted by one, and what comes first decides for all of them.
+* A well-written record within both limits is read correctly, wherever it stands and whatever its
+  texts say, if all records before it are such records: its first line is odd, the lines inside are
+  even, its last line is odd; a record without a line break is even. So in a well-written table all
+  records are read one by one, and each is a function of its own bytes.
+* A damaged record among well-written ones changes no record before it. Its odd lines could take a
+  part of the records behind it. Then they end inside of a text with a line break, within
+  ``max_lines``. That text begins with a delimiter or a line break, after quotes and blanks at most,
+  because its opening quote must close a field here, and blanks may follow a closing quote. If no
+  text with a line break begins so, no other record changes, and the damaged record becomes at most
+  as many records as it has lines.
+* No rule that looks at few lines can do better. If each line is ``,"``, every two lines are a
+  record, in one way or shifted by one line, and the first line decides for all of them.
 
-A longer record than ``max_lines`` is damaged in that sense: its lines are read one by one.
+A record longer than ``max_lines`` is damaged in that sense: its lines are read one by one.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class MultilineSplitter(Splitter):
 
     def iter_columns(self, blocks: Iterable[tuple[bytes, int]]) -> Iterator[list[pyarrow.Array]]:
         """Split blocks into the wanted fields of all records, some columns at a time."""
-        waiting = b""  # from an odd line on whose record may go on
+        waiting = b""  # lines from an odd one on, whose record may continue
         for block, overlong in blocks:
             if overlong:  # a line longer than any record was left out
                 yield from self._split_by_lines(waiting, ended=True)
@@ -89,8 +89,8 @@ class MultilineSplitter(Splitter):
     ) -> Generator[list[pyarrow.Array], None, bytes]:
         """Split a block into records line by line; return the rest of it.
 
-        The rest is a record that may go on behind the block: nothing if the data has ``ended``, or
-        the record would be too long.
+        The rest is a record that may continue after the block. It is empty if the data has
+        ``ended`` or the record would be too long.
         """
         import pyarrow as pa
 

@@ -1,7 +1,8 @@
-"""Tables in memory that a program hands over: of pyarrow, pandas and polars.
+"""Tables in memory that a program passes: of pyarrow, pandas and polars.
 
-None of these libraries but pyarrow is imported: a table of one is known by its type. The types of
-columns are found without a look at values, and what becomes of a cell depends on that cell alone.
+Of these libraries only pyarrow is imported: module and name of its type identify a table of the
+others. The types of columns are found without reading values, and how a cell is read depends on
+that cell alone.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from dprelease.sources.shared.data_failures import build_data_failure, list_read
 from dprelease.sources.shared.files import Split
 from dprelease.sources.shared.record_stream import RECORDS, Columns, Fields, RecordStream
 
-ROWS = 1 << 16  # of a batch
-LARGEST_BITS = 1100  # of a whole number: with more it is beyond all doubles
+ROWS = 1 << 16  # rows of a batch
+LARGEST_BITS = 1100  # bits of an integer: with more it exceeds all doubles
 KEY = "data.format"
 WHAT = "the table from the program"
 
@@ -63,7 +64,7 @@ class Frame(Protocol):
         ...
 
     def has_number_texts(self, name: str) -> bool:
-        """Tell if the numbers of a column arrive as texts that mean them.
+        """Tell if the numbers of a column arrive as texts that stand for exactly these numbers.
 
         Args:
             name: A column of the schema.
@@ -120,7 +121,7 @@ class ArrowFrame:
 
 
 class PolarsFrame:
-    """A polars DataFrame, of which wanted columns alone become Arrow's. See ``Frame``."""
+    """A polars DataFrame; only wanted columns are converted to Arrow. See ``Frame``."""
 
     def __init__(self, table: Any) -> None:
         self._table = table.clone()
@@ -177,7 +178,7 @@ _TEXTS = frozenset({"str", "string"})  # of pandas: Python's, or what Arrow has
 
 
 class PandasFrame:
-    """A pandas DataFrame, whose index is left out. See ``Frame``."""
+    """A pandas DataFrame without its index. See ``Frame``."""
 
     def __init__(self, table: Any) -> None:
         self._table = table.copy(deep=False)  # with its columns, whatever the program drops later
@@ -338,7 +339,7 @@ class FrameTable(Struct, frozen=True):
 
     frame: Frame
     schema: Any
-    types: dict[str, Any]  # as handed on
+    types: dict[str, Any]  # as they are passed on
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The records of Parquet files, as Arrow batches in which every value can be read.
 
-What becomes of a cell: see ``arrow_values``. Memory is that of a batch and of the pages that hold
-it: the format has a page read whole, so that one cell of a gigabyte takes some gigabytes for a
+``arrow_values`` says how a cell is read. Memory is that of a batch and of the pages that hold it.
+The format requires that a page be read whole, so a cell of one gigabyte takes some gigabytes for a
 while.
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 from dprelease.sources.parquet.parquet_schema import ParquetLayout, open_file
 from dprelease.sources.shared.files import Split
 
-TEXTS_AT_ONCE = 1 << 11  # records with texts of their own: of texts within the limit, 2 GiB
-ENOUGH = 1 << 22  # bytes of records that are looked through together
+TEXTS_AT_ONCE = 1 << 11  # records with texts outside of dictionaries: at most 2 GiB of texts
+ENOUGH = 1 << 22  # bytes of records that are processed together
 
 
 def open_table(
@@ -58,8 +58,8 @@ def _read_batches(layout: ParquetLayout, split: Split) -> Iterator[Any]:
         with open_file(split.path, sorted(layout.coded)) as file:
             batch_size = _count_batch_records(layout, file.schema_arrow)
             groups = range(file.num_row_groups)[split.start : split.end]
-            # One by one: the reader of several holds on to some of each. No threads: they would
-            # wait for each other, beside those that take the batches.
+            # One by one, because a reader of several groups keeps some of each in memory. Without
+            # threads, because they would wait for each other and for those that take the batches.
             batches = (
                 batch
                 for group in groups
@@ -76,8 +76,8 @@ def _read_batches(layout: ParquetLayout, split: Split) -> Iterator[Any]:
 
 def _merge_batches(batches: Iterable[Any], records: int) -> Iterator[Any]:
     """Merge batches of a file until they have so many records or ``ENOUGH`` bytes."""
-    # To look through a batch takes nearly as long for few records as for many; to put
-    # dictionaries of several row groups together takes longer.
+    # Processing a batch takes nearly as long for few records as for many; merging dictionaries of
+    # several row groups takes longer.
     waiting: list[Any] = []
     rows = size = 0
     for batch in batches:

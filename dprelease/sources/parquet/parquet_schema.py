@@ -1,7 +1,7 @@
-"""What the footers of Parquet files say: names, types and sizes of columns. No value is read.
+"""Names, types and sizes of columns from the footers of Parquet files. No value is read.
 
-What becomes of a cell follows from the type of the column and from that cell alone. A column of a
-type that is not in ``arrow_types`` is refused before anything is charged.
+How a cell is read depends on the type of its column and on that cell alone. A column of a type that
+is not in ``arrow_types`` is refused before anything is charged.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ from dprelease.sources.shared.locations import open_binary
 from dprelease.sources.shared.partitions import check_apart, find_partitions
 
 BATCH_ROWS = 1 << 16
-BATCH_BYTES = 1 << 26  # a batch has about so many, by the sizes in the footers
-SHORTEST_TEXT = 4  # bytes of a text in a file, at least, unless it is a number in a dictionary
+BATCH_BYTES = 1 << 26  # bytes of a batch, roughly, by the sizes in the footers
+SHORTEST_TEXT = 4  # least bytes of a text in a file, unless it is a place in a dictionary
 
 
 class ParquetLayout(ColumnLayout, frozen=True):
     """See ``ColumnLayout``.
 
-    ``records`` is their number by the footers, ``batch_rows`` how many are read at once; neither
-    decides what is read. ``row_groups`` has, for each file, the bytes of each row group: of the
-    columns that are read. ``plain`` tables have types of which DuckDB's own reader makes the same,
-    and all columns in the files.
+    Attributes:
+        paths: The files.
+        records: The number of records by the footers; it does not decide what is read.
+        batch_rows: The number of records read at once; it does not decide what is read, either.
+        row_groups: For each file, the bytes of the columns that are read in each row group.
+        plain: Whether all columns are in the files, and of types whose values DuckDB's own reader
+            reads as Arrow does.
     """
 
     paths: tuple[str, ...]
@@ -104,7 +107,7 @@ def lay_out_parquet(source: Source, inputs: Sequence[InputColumn]) -> ParquetLay
     )
 
 
-# DuckDB type -> how a column is stored and annotated of which DuckDB makes the same as Arrow does
+# DuckDB type -> the stored and annotated types whose values DuckDB reads as Arrow does
 _SAME = {
     "BOOLEAN": ("BOOLEAN None",),
     "INTEGER": ("INT32 None", "INT32 Int(bitWidth=32, isSigned=true)"),
@@ -117,9 +120,9 @@ _SAME = {
 
 
 def _is_plain(file: Any, name: str, kind: str) -> bool:
-    """Tell if DuckDB finds the column by its name, and makes the same of every value.
+    """Tell if DuckDB finds the column by its name, and reads every value as Arrow does.
 
-    It doesn't tell upper from lower case in names.
+    DuckDB doesn't tell upper from lower case in names.
     """
     leaf, folded = _find_leaf(file, name), name.casefold()
     alike = [other for other in file.schema_arrow.names if other.casefold() == folded]
@@ -134,8 +137,8 @@ def open_file(path: str, coded: Sequence[str] = ()) -> Any:
     """Open a pyarrow ParquetFile; raises OSError or a pyarrow error."""
     import pyarrow.parquet as pq
 
-    # Moments of INT96 wrap around in nanoseconds within three centuries; in microseconds, beyond
-    # all dates. A buffer, not a whole column of a row group, is held in memory.
+    # Moments of INT96 wrap around after three centuries if read in nanoseconds; in microseconds,
+    # beyond all dates. The buffer keeps pyarrow from holding a whole column of a row group.
     return pq.ParquetFile(
         open_binary(path) if is_uri(path) else path,
         read_dictionary=list(coded),
@@ -149,35 +152,36 @@ def _open_file(path: str, pattern: str) -> Any:
 
     try:
         file = open_file(path)
-        file.schema_arrow.names  # noqa: B018 - raises where a name is no text
+        file.schema_arrow.names  # noqa: B018 - raises if a name is not a valid text
     except (OSError, ValueError, MemoryError):
         raise build_data_failure(
             "E409", f"{pattern} is not a readable Parquet file", "it may be incomplete or damaged"
         ) from None
-    except pa.ArrowException:  # what is damaged is a ValueError of Arrow's
+    except pa.ArrowException:  # a damaged file raises an ArrowInvalid, which is a ValueError
         raise build_unknown_type_failure(pattern) from None
     return file
 
 
-# Of any other encoding pyarrow reads values, but can't make places in a dictionary
+# Encodings that pyarrow can read as places in a dictionary
 _DICTIONARY_ENCODINGS = {"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"}
 _ENCODINGS = _DICTIONARY_ENCODINGS | {
     "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT",
 }  # fmt: skip
-# By the Arrow schema that the writer stored, a column can be a dictionary whatever its pages are.
+# The Arrow schema that the writer stored may declare a column a dictionary whatever its pages are;
+# these encodings can't be read as one then.
 _NOT_OF_A_DICTIONARY = {"DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"}
 _COMPRESSIONS = {"UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "LZ4_RAW", "ZSTD"}
 
 
 class _Chunk(NamedTuple):
-    """A column in a row group: its bytes before compression, and whether texts can be places."""
+    """A column in a row group: its bytes before compression, and if it can be read as places."""
 
     size: int
     has_dictionary: bool
 
 
 def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
-    """Read what the footer says of a column in each row group; raises Failure(DATA)."""
+    """Read the sizes and encodings of a column in each row group; raises Failure(DATA)."""
     from pyarrow import types
 
     leaf, chunks = _find_leaf(file, name), []
@@ -199,7 +203,7 @@ def _list_chunks(file: Any, name: str, pattern: str) -> list[_Chunk]:
 
 
 def _find_leaf(file: Any, name: str) -> int | None:
-    """Find the place of a column that isn't nested among all columns of values."""
+    """Find the place of a column that is not nested among all leaves; None if there is none."""
     leaves = (file.schema.column(place) for place in range(file.metadata.num_columns))
     places = (place for place, leaf in enumerate(leaves) if leaf.path == name == leaf.name)
     return next(places, None)
@@ -212,6 +216,6 @@ def _get_type(file: Any, column: InputColumn, pattern: str) -> Any:
 
 
 def _is_enum(file: Any, name: str) -> bool:
-    """Tell if the column is annotated as an enumeration: bytes that are a text."""
+    """Tell if the column is annotated as an enumeration, whose bytes are texts."""
     leaf = _find_leaf(file, name)
     return leaf is not None and file.schema.column(leaf).logical_type.type == "ENUM"

@@ -48,7 +48,7 @@ class ParquetTable(Struct, frozen=True):
         )
 
     def fast(self) -> ByDuckDB | None:
-        """DuckDB's reader, if it makes the same of all values of these types."""
+        """Return DuckDB's reader; None unless it reads all values of these types alike."""
         return ByDuckDB(self.layout) if self.layout.plain else None
 
     def pieces(self) -> Sequence[tuple[str, tuple[int, ...]]]:
@@ -57,11 +57,11 @@ class ParquetTable(Struct, frozen=True):
 
 
 class ByDuckDB(Struct, frozen=True):
-    """See ``FastReader``: it gives up where a text is not UTF-8, or takes too much memory.
+    """See ``FastReader``; it gives up if a text is not UTF-8, or takes too much memory.
 
-    It is right for column chunks of ``_ENCODINGS``: texts of others it takes for UTF-8 together,
-    not one by one. Where all values of one are null by its statistics, it doesn't look at them.
-    No other statistics are believed: see ``NEVER`` in ``session``.
+    It is right for column chunks of ``_ENCODINGS``: it checks texts of other encodings for UTF-8
+    together, not one by one. It doesn't read a chunk whose values are all null by its statistics.
+    It believes no other statistics: see ``duckdb_session.NEVER``.
     """
 
     layout: ParquetLayout
@@ -73,7 +73,7 @@ class ByDuckDB(Struct, frozen=True):
 
     @property
     def fields(self) -> Fields:
-        """SQL of the columns by name; no file has two names that differ in case only."""
+        """Fields of the columns by name; no file has two names that differ in case only."""
         types = self.layout.list_duckdb_types()
         # otherwise a folder named f1=x would take the place of a column
         relation = call("read_parquet", self._files, option("hive_partitioning", False))
@@ -100,7 +100,7 @@ class ByDuckDB(Struct, frozen=True):
         return array(map(escape_path, self.layout.paths))
 
     def _count_right_chunks(self) -> Sql:
-        """Count the column chunks that this reader reads right."""
+        """Write SQL that counts the column chunks that this reader reads right."""
         of_column = is_in(col("path_in_schema"), map(literal, self.layout.types))
         encoded = call("REGEXP_FULL_MATCH", col("encodings"), f"(({_ENCODINGS})(, )?)*")
         looked_at = ~col("stats_null_count").same(col("num_values")) | col("num_values").equals(0)

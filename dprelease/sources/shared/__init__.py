@@ -1,1 +1,1 @@
-"""What every engine follows: files, typed values, keys, and the content of a request."""
+"""Common definitions of all engines: files, typed values, keys, and the content of a request."""

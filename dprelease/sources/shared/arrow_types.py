@@ -1,4 +1,4 @@
-"""The types of Arrow columns that are read, and as what: a closed list.
+"""The types of Arrow columns that can be read, and the types that they are read as: a closed list.
 
 A column of any other type is refused before anything is charged. A column without a type holds
 nulls. Files whose types differ in width, unit or encoding are read as one type that holds every

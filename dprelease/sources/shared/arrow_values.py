@@ -1,8 +1,8 @@
-"""Arrow columns as a file holds them, into columns in which every value can be read.
+"""Conversion of Arrow columns of a file to columns in which every value can be read.
 
-What becomes of a cell depends on the cell alone, whatever else is in the column. Bytes of a text
+How a cell is converted depends on the cell alone, whatever else is in the column. Bytes of a text
 that are not UTF-8 become U+FFFD, as they do in CSV. Texts and bytes longer than a line of CSV may
-be are null. Numbers that are handed on as texts are read back from them exactly.
+be become null. Numbers that are passed on as texts are read back from them exactly.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _encode_dictionary(values: Any, kind: Any) -> Any:
 
 
 def _convert_decimals(values: Any, kind: Any) -> Any:
-    """Decimals with no more digits than their type has. A file can hold others: these are null."""
+    """Convert decimals; those with more digits than their type become null."""
     import pyarrow as pa
 
     try:
@@ -111,9 +111,10 @@ def list_decimals(values: Any) -> list[Decimal | None]:
 
 
 def _convert_microseconds(values: Any) -> Any:
-    """Whole microseconds, rounded down: digits after the sixth are dropped, before 1970 too.
+    """Convert to whole microseconds, rounded down: digits after the sixth are dropped.
 
-    Null where 64 bits can't hold them: such a moment is far outside of the calendar.
+    That holds before 1970, too. A moment is null where 64 bits can't hold it, far outside of the
+    calendar.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -135,7 +136,7 @@ def _convert_microseconds(values: Any) -> Any:
 
 
 def _convert_texts(values: Any, kind: Any) -> Any:
-    """Texts, or bytes, that are not too long; each text readable."""
+    """Convert texts, or bytes, to readable ones; those that are too long become null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

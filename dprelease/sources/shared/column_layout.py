@@ -1,4 +1,4 @@
-"""Record batches with the declared columns, out of batches as files have them."""
+"""Record batches with the declared columns, built from the batches of files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixed sentences that a source or an engine stops with, and which columns are read."""
+"""Failures of sources and engines, with fixed sentences; and the lists of columns that are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dprelease.model import (
 OUT_OF_MEMORY = "E510"
 
 Share = Callable[[float], None]
-"""Told how much of what a request reads was read, from 0 to 1."""
+"""A function that is told how much of a request's data was read, from 0 to 1."""
 
 
 def build_data_failure(code: str, message: str, hint: str, key: str = "data.path") -> Failure:
@@ -21,7 +21,7 @@ def build_data_failure(code: str, message: str, hint: str, key: str = "data.path
 
 
 def build_lost_failure(message: str = "the data could not be read to its end") -> Failure:
-    """Reading failed after the charge. The charge stands, and the same release is free to retry."""
+    """Report that reading failed after the charge. The charge stands; a retry is free."""
     hint = "check the files or the database, then run the same spec again: it costs nothing more"
     return Failure(ExitCode.AFTER_CHARGE, Complaint("E501", message, hint, key="data.path"))
 
@@ -44,7 +44,7 @@ def build_cluster_failure() -> Failure:
 
 
 def build_memory_failure(setting: str = "DPRELEASE_MEMORY") -> Failure:
-    """Memory ran out after the charge; a retry with more of it, by the setting, is free."""
+    """Report that memory ran out after the charge; a retry, with a higher limit, is free."""
     hint = f"give it more, such as {setting}=2GB, and run the same spec again: it is free"
     message = "the available memory was too small to read the data"
     complaint = Complaint(OUT_OF_MEMORY, message, hint, key="data.path")

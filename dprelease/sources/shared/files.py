@@ -1,4 +1,4 @@
-"""Which files a source means, and what the header of a CSV file says. Structure only."""
+"""Files of a source, and the header of CSV files. Reads the structure only, no values."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def check_file(path: str, pattern: str, may_be_empty: bool, unpack: bool = False
         path: The file, or its URI.
         pattern: Name of the source for messages.
         may_be_empty: Accept an empty file.
-        unpack: Look at the content of a compressed file.
+        unpack: Decompress a compressed file to check its content.
 
     Raises:
         Failure: Exit code 4.
@@ -161,10 +161,10 @@ def _check_end(path: str, pattern: str) -> None:
 
 
 class Split(Struct, frozen=True):
-    """A part of a file, by itself: of a CSV file bytes, else parts such as row groups.
+    """A part of a file that is read by itself: bytes of a CSV file, else parts like row groups.
 
-    They are those from ``start`` on, before ``end`` if there is one. A line belongs to the split
-    that holds its first byte.
+    It reaches from ``start`` to before ``end``, or to the end of the file. A line belongs to the
+    split that holds its first byte.
     """
 
     path: str

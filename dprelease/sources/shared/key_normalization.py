@@ -1,17 +1,17 @@
-"""Normalization of texts as keys: which are one key, and how a private one is written.
+"""Normalization of texts to keys: which texts share a key, and how a private key is written.
 
 Texts are compared in their Unicode normal form NFC: see ``expressions.normal_form``.
 
-A declared key has the label that the spec wrote, and is met by every text of its normal form.
+A declared key has the label that the spec states; every text with the same normal form takes it.
 
-A private key is its own label, and becomes one line that can be shown: each of ``CONTROLS`` becomes
-U+FFFD, then the normal form is taken. If that is longer than ``LONGEST_KEY`` characters, its
-beginning, an ellipsis and the SHA-256 of all of it take its place, ``LONGEST_KEY`` characters
-together, so that long texts with one beginning stay apart.
+A private key is its own label, so it becomes one printable line: each of ``CONTROLS`` becomes
+U+FFFD, then the text is normalized. A result longer than ``LONGEST_KEY`` characters is replaced by
+its beginning, an ellipsis and the SHA-256 of the whole, ``LONGEST_KEY`` characters together, so
+that long texts with the same beginning stay apart.
 
 Guarantee: a key is a function of the text alone, so of its own record alone. Which texts share a
-key is the same whatever the rest of the table holds: a record is in one cell as before, one more or
-less of it changes that cell alone, and no sensitivity changes.
+key does not depend on the rest of the table: each record lies in one cell, adding or removing it
+changes that cell alone, and sensitivities are those without normalization.
 """
 
 from __future__ import annotations

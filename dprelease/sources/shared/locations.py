@@ -1,4 +1,4 @@
-"""Where files are: on this machine, or at a URI that pyarrow's file systems know."""
+"""Locations of files: on this machine, or at a URI that pyarrow's file systems know."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from urllib.parse import quote
 from dprelease.files.packed import decompress, detect_packing, strip_packing
 from dprelease.files.uris import is_uri, split_options
 
-_WILD = re.compile(r"[*\[]")  # what follows a question mark is for the file system
+_WILD = re.compile(r"[*\[]")  # a question mark begins the options of the file system
 
 
 def open_binary(path: str) -> BinaryIO:
-    """Open a file to be read from any place; raises OSError."""
+    """Open a file at any location for reading; raises OSError."""
     if not is_uri(path):
         return open(path, "rb")
     system, inside = _open_system(path)
@@ -24,35 +24,35 @@ def open_binary(path: str) -> BinaryIO:
 
 
 def find_packing(path: str) -> str:
-    """Find how a file is compressed, by the last part of its name; "" if it is not."""
+    """Find by its suffix how a file is compressed; "" if it is not."""
     return detect_packing(split_options(path)[0])
 
 
 def strip_packing_suffix(path: str) -> str:
-    """Strip the suffix of compression, in which two names of one content differ."""
+    """Strip the suffix of compression, so that packed and plain files have one name."""
     place, options = split_options(path)
     return strip_packing(place) + options
 
 
 def open_unpacked(path: str, count: Callable[[int], None] | None = None) -> io.BufferedReader:
-    """Open a file of any place, to be read as it was before it was packed, if it is.
+    """Open a file at any location for reading, unpacked if it is packed.
 
-    ``count`` is told of the bytes of a packed file that were read. Raises OSError, reading it too.
+    ``count`` is told the bytes of a packed file that were read. Opening and reading raise OSError.
     """
     how, file = find_packing(path), open_binary(path)
     return decompress(file, how, count) if how else cast("io.BufferedReader", file)
 
 
 def get_size(path: str) -> int:
-    """Bytes of a file; raises OSError."""
+    """Get the size of a file in bytes; raises OSError."""
     with open_binary(path) as stream:
         return stream.seek(0, io.SEEK_END)
 
 
 def list_uris(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
-    """List the files at a URI: the file itself, the folder's with a suffix, or a glob's.
+    """List the files at a URI: the file itself, a folder's files with a suffix, or a glob's.
 
-    Only the last part of a URI may be a glob. Raises OSError where the place can't be reached.
+    Only the last part of a URI may be a glob. Raises OSError if the location can't be reached.
     """
     from pyarrow import fs
 
@@ -77,17 +77,17 @@ def list_uris(pattern: str, suffixes: tuple[str, ...]) -> list[str]:
 
 
 def is_hidden(name: str) -> bool:
-    """Tell by its name if a file or folder is not part of a folder of data.
+    """Tell by its name if a file or folder in a folder of data holds no data.
 
-    Such are files that a writer has not finished, and its notes: ``_temporary``, ``_SUCCESS``.
+    Writers name unfinished files and their notes so: ``_temporary``, ``_SUCCESS``.
     """
     return name.startswith(".") or (name.startswith("_") and "=" not in name)
 
 
 def _list_inside(folder: str, options: str, *, below: bool) -> list[tuple[str, str]]:
-    """List the files of a folder, or of those below too, each with its name in it.
+    """List the files of a folder, and with ``below`` of those below it: URI and name of each.
 
-    A name is quoted in its URI: one with ``%41`` in it would else be another file's.
+    Names are quoted in URIs, because a name with ``%41`` in it would be that of another file.
     """
     from pyarrow import fs
 

@@ -1,12 +1,12 @@
 """Columns whose values are names of folders, as Hive, Spark and others write them.
 
 A folder ``town=New%20York`` below the place that a source names gives all records of its files the
-text ``New York`` in the column ``town``. Percent signs stand before two hexadecimal digits of a
-byte, also in the name of a column; ``__HIVE_DEFAULT_PARTITION__`` and nothing are null. What the
-text means follows from the declared type, as of a field of CSV with ISO dates and decimal points.
+text ``New York`` in the column ``town``. A percent sign and two hexadecimal digits stand for a
+byte, also in the name of a column; ``__HIVE_DEFAULT_PARTITION__`` and an empty text are null. The
+declared type decides how the text is read, like a field of CSV with ISO dates and decimal points.
 
-Only columns that the spec declares are looked for. The names of folders are values of the data: no
-message shows one.
+Only declared columns are searched for. The names of folders are values of the data, so no message
+shows one.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def repeat_text(text: str | None, records: int) -> Any:
 
 
 def _list_pairs(path: str, pattern: str) -> list[tuple[str, str | None]]:
-    """Column and text of each such folder between the place that a source names and the file."""
+    """List column and text of each such folder between the place of the source and the file."""
     if path == pattern:
         return []
     path, pattern = _normalize_slashes(path), _normalize_slashes(pattern).rstrip("/")

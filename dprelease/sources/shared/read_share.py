@@ -1,4 +1,4 @@
-"""How much of a request was read, of all the readings that it takes."""
+"""Progress of a request: how much was read of all the readings that it takes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from contextlib import contextmanager
 from dprelease.files.system import start, wait_for
 from dprelease.sources.shared.data_failures import Share
 
-PAUSE = 0.2  # seconds, at least, between two shares that are told
-LOOK = 0.25  # seconds between two looks at what was read
+PAUSE = 0.2  # least seconds between two reports of the share
+LOOK = 0.25  # seconds between two measurements of what was read
 _BEFORE_THE_END = 0.99
 
 
 class ReadShare:
-    """Computes one share, which never falls, from those of single readings; thread-safe."""
+    """The share of a request, which never falls, from those of single readings; thread-safe."""
 
     def __init__(self, share: Share | None = None) -> None:
         self._share = share
         self._start = self._highest = 0.0
-        self._readings = 0  # as long as the data is only looked at
+        self._readings = 0  # until the first reading begins
         self._told = -PAUSE
         self._lock = threading.RLock()
         self._measured: Callable[[], float] = lambda: 0.0
@@ -30,7 +30,7 @@ class ReadShare:
 
     @property
     def is_wanted(self) -> bool:
-        """True if somebody waits for the share."""
+        """Tell if the share is reported to anybody."""
         return self._share is not None
 
     @property
@@ -39,15 +39,15 @@ class ReadShare:
         return self._readings
 
     def begin(self, readings: int) -> None:
-        """Begin a reading; so many are left, itself included."""
-        # Readings that memory makes necessary come up on the way, so each begins where the share is
-        # and takes its part of what is left of it.
+        """Begin a reading; ``readings`` are left, itself included."""
+        # Lack of memory may add readings at any time. So each reading begins at the present share,
+        # and takes its part of what is left.
         with self._lock:
             self._start, self._readings = self._highest, readings
             self._base = self._measured()
 
     def read(self, part: float) -> None:
-        """Note which part of the present reading is done, from 0 to 1."""
+        """Record the part of the present reading that is done, from 0 to 1."""
         if self._share is None or not self._readings:
             return
         with self._lock:
@@ -119,4 +119,4 @@ def count_bytes_read() -> int | None:
 
 
 UNTOLD = ReadShare()
-"""Nobody waits."""
+"""A share that is reported to nobody."""

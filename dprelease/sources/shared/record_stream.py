@@ -1,4 +1,4 @@
-"""The records of a source: which raw columns they have, and a stream of them."""
+"""The records of a source: their raw columns, and a stream of them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from dprelease.expressions.sqltext import Sql
 from dprelease.model import Dialect
 from dprelease.sources.shared.read_share import ReadShare
 
-Columns = frozenset[str] | None  # by their names; None for all
-RECORDS = "records"  # the registered stream of a reader of ours
+Columns = frozenset[str] | None  # names of columns; None for all
+RECORDS = "records"  # name of the stream that is registered with DuckDB
 
 
 class Fields(Struct, frozen=True):
-    """A table of raw columns: what to select from, the SQL of each column, and its DuckDB type.
+    """A table of raw columns.
 
-    Columns without a type are texts of a CSV file in the ``dialect``. By those of texts that are
-    wanted ``as_they_stand`` rows are grouped before they become keys. Typed texts of more bytes
-    than the ``longest`` mean null, unless the reader has seen to that.
+    Attributes:
+        relation: The relation to select from.
+        columns: The SQL of each column.
+        types: The DuckDB type of each typed column; the others are texts, as in a CSV file.
+        dialect: How these texts are written.
+        as_they_stand: Columns of texts that rows are grouped by before they become keys.
+        longest: Typed texts of more bytes become null; None if the reader sees to that.
     """
 
     relation: Sql
@@ -32,14 +36,18 @@ class Fields(Struct, frozen=True):
 
 
 class RecordStream(Struct, frozen=True):
-    """Records that a reader of ours hands on, and that can be read again.
+    """Records that the careful reader passes on, and that can be read again.
 
-    ``opened`` gives a schema and record batches of it, which raise OSError where a file can't be
-    read. It takes what is told of each piece that is read, together of the ``size``, and the
-    columns that are wanted if others may be left out.
-    ``cheap`` ones may be read twice to save time; ``record_count`` is how many there are, if the
-    footers tell. Columns ``coded``, by the names that they have in the batches, are places in
-    dictionaries. ``close`` ends what readings have in common, such as a transaction.
+    Attributes:
+        fields: The raw columns.
+        opened: Opens a reading: returns a schema and record batches, which raise OSError if a file
+            can't be read. It takes a function that is told the size of each piece read, and the
+            columns that are wanted if others may be left out.
+        size: Returns the total size of the pieces.
+        cheap: Whether the records may be read twice to save time.
+        record_count: The number of records, if the footers state it.
+        coded: Columns that are places in dictionaries, by their names in the batches.
+        close: Ends what readings have in common, such as a transaction.
     """
 
     fields: Fields

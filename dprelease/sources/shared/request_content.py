@@ -1,7 +1,7 @@
-"""What a request reads of each record: its content in canonical order, its codes, its grid steps.
+"""Content that a request reads of each record: in canonical order, as codes, in grid steps.
 
-The canonical order tells which of a unit's rows come first, and is the same in every engine; so are
-the floating-point operations by which a double is put on a grid.
+The canonical order decides which of a unit's rows come first. It is the same in every engine, and
+so are the floating-point operations that put a double on a grid.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Content(Struct, frozen=True):
     6. conditions: whether each holds; where it is null it doesn't,
     7. typed values of columns that are counted or scored.
 
-    Nulls come first, false before true, texts by code point, all else by size. Rows alike in all of
+    Nulls come first, false before true, texts by code point, all else by size. Rows equal in all of
     it add the same to every answer, so it doesn't matter which of them comes first.
     """
 

@@ -1,4 +1,4 @@
-"""What a source of records is: a registered format, and a table that is laid out in it."""
+"""Interfaces of sources: a registered format, and a table that is laid out in it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Table(Protocol):
         ...
 
     def stream(self, splits: Sequence[Split] = ()) -> RecordStream:
-        """Read records by the careful reader, to which no value is an error.
+        """Read records by the careful reader, for which no value is an error.
 
         Args:
             splits: Parts of the files to read; none given reads all records.
@@ -77,7 +77,7 @@ class Table(Protocol):
     def fast(self) -> FastReader | None:
         """Return a faster reader, or None if there is none.
 
-        The faster reader makes the same of every record as the careful one, or gives up.
+        The faster reader reads every record as the careful one does, or gives up.
         """
         ...
 
@@ -112,7 +112,7 @@ class SourceFormat(Protocol):
 
 
 LaidOut = Callable[[Source, Sequence[InputColumn]], Table]
-"""Finds the table of a source; raises Failure(DATA)."""
+"""A function that finds the table of a source; raises Failure(DATA)."""
 
 
 def lay_out(source: Source, inputs: Sequence[InputColumn]) -> Table:

@@ -1,7 +1,7 @@
 """Typed values of fields of text, by declared type: the definition that every engine follows.
 
 Blanks are space, tab, line feed, vertical tab, form feed and carriage return. Around a field of
-any type but string they mean nothing.
+any type but string they are ignored.
 
 * number (integer, float, decimal): ``[+][-]digits[.digits][e[+-]digits]`` or
   ``[+][-].digits[...]``, where digits are ASCII and may be parted by single underscores, or
@@ -16,7 +16,7 @@ any type but string they mean nothing.
   after the sixth are dropped), hours to 23, no zone.
 * string: the text itself, in the normal form NFC (see ``expressions.normal_form``).
 
-All other text is null. Where the spec declares how a column is written, that takes the place of the
+Any other text is null. Where the spec declares how a column is written, that form replaces the
 forms above:
 
 * number with marks: as above, with the decimal mark for the point, and without underscores. The
@@ -26,8 +26,8 @@ forms above:
   moment, which becomes what clocks of the column's zone, or of UTC, show then; null where that or
   UTC is outside of the years 1 to 9999.
 
-Here it is in Python, for texts that the spec writes: those that stand for
-null, and the labels of nulls. Fields of the data are parsed in SQL by the same definition.
+This module parses the texts of a spec in Python: null texts, and the labels of nulls. Fields of the
+data are parsed in SQL by the same definition.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The cells of a workbook as texts, read by openpyxl, each cell by itself.
 
-openpyxl's own loop stops at a cell that it can't understand, and warns of some with their values.
-So here are a loop over cells that makes such a cell null, and one over the texts that cells share;
-what a cell means is openpyxl's. Nothing is read but the list of sheets, the styles, the
-shared texts and one sheet: no formula, link, comment or picture.
+openpyxl's own loop fails at a cell that it can't understand, and warns of some with their values.
+So this module has its own loop over cells, which makes such a cell null, and one over the texts
+that cells share; openpyxl converts the single cell. Only the list of sheets, the styles, the shared
+texts and one sheet are read: no formula, link, comment or picture.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Sheet(NamedTuple):
 
 
 class Parts(ZipFile):
-    """The parts of a file. One that is too large by what the file says of it is a ValueError."""
+    """The parts of a file; raises ValueError for one whose stated size is too large."""
 
     def read(self, name: Any, pwd: bytes | None = None) -> bytes:
         """Read a small part as a whole."""
@@ -70,7 +70,7 @@ class Parts(ZipFile):
         return super().read(name, pwd)
 
     def check(self, name: str, limit: int) -> None:
-        """Refuse a part that would be larger than that; more than it says is never unpacked."""
+        """Refuse a part whose stated size is larger; no more than that size is ever unpacked."""
         part = self.getinfo(name)
         if part.file_size > limit or part.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
             raise ValueError("too large, or not compressed like a workbook")
@@ -127,7 +127,7 @@ class Cells(WorkSheetParser):  # type: ignore[misc] # of no known type
         """Read the column of a cell and its text; null if it can't be understood."""
         before, inline = self.col_counter, element.find(INLINE_STRING)
         try:
-            if inline is not None:  # of which openpyxl wants that its fonts are right
+            if inline is not None:  # openpyxl would refuse one with invalid fonts
                 element.remove(inline)
             cell = self.parse_cell(element)
             if inline is not None and cell["data_type"] == "inlineStr":
@@ -167,7 +167,7 @@ def unescape_text(text: str) -> str | None:
 
 
 def _iter_events(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    """Elements of a part as they begin and end; entities stay few, and are from nowhere else."""
+    """Iterate over elements as they begin and end; expat limits entities, and loads none."""
     return iterparse(stream, ("start", "end"))  # noqa: S314 - expat sees to that
 
 
@@ -217,12 +217,12 @@ def iter_rows(
 
 
 def _is_filled(element: Any) -> bool:
-    """Tell if a cell has a text of its own or a value; an empty result is none."""
+    """Tell if a cell has a text of its own or a value; an empty result is no value."""
     return element.find(INLINE_STRING) is not None or bool(element.findtext(VALUE_TAG))
 
 
 def _read_content(element: Any) -> str | None:
-    """Read a text of all its runs, without its pronunciation; null if it is too long."""
+    """Read a text by joining its runs, without its pronunciation; null if it is too long."""
     runs = [element, *element.findall(_RUN_TAG)]
     text = "".join(run.findtext(_TEXT_TAG) or "" for run in runs)
     return text if len(text) <= LONGEST else None

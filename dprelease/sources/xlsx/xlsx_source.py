@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from dprelease.sources.xlsx.workbook import Parts, Row, Sheet
 
 BATCH = 4096  # records
-UNPACKED = 10  # bytes for each one of a file, about; no figure depends on it
+UNPACKED = 10  # bytes for each byte of a file, roughly; no figure depends on it
 AS_STORED = Dialect(null_values=())
-"""Dialect of texts of a sheet: a cell without a value is null, and an empty text is a text."""
+"""Dialect of texts of a sheet: a cell without a value is null; an empty text is not."""
 
 
 class Place(NamedTuple):
-    """A file, its sheet, and the number of the column, from 1, of each name."""
+    """A file, its sheet, and the number, from 1, of each named column."""
 
     path: str
     sheet: Sheet
@@ -71,7 +71,7 @@ class Xlsx:
     """See ``SourceFormat``."""
 
     def lay_out(self, source: Source, inputs: Sequence[InputColumn]) -> SheetTable:
-        """See ``SourceFormat``; raises Failure(DATA). Of the texts no more than the header's."""
+        """See ``SourceFormat``; reads no texts but those of the header; raises Failure(DATA)."""
         if find_spec("openpyxl") is None:
             message = "openpyxl, which reads workbooks, is not installed"
             raise build_data_failure(
@@ -110,7 +110,10 @@ def _place(path: str, source: Source, names: Sequence[str]) -> Place:
 
 
 def _read_header(parts: Parts, sheet: Sheet) -> Row:
-    """Read the first row with a value: for the places of its texts, then with them."""
+    """Read the first row with a value.
+
+    It is read twice: for the places of its texts among the shared ones, then with these texts.
+    """
     from dprelease.sources.xlsx.workbook import Cells, iter_rows, read_shared_texts
 
     cells = Cells(sheet, None)
@@ -151,7 +154,7 @@ def _find_column(header: Row, name: str, pattern: str) -> int:
 def _open(
     places: Sequence[Place], names: Sequence[str], count: Callable[[int], None], only: Columns
 ) -> tuple[Any, Iterator[Any]]:
-    """Open the schema and its batches. Taking one raises OSError where a file can't be read."""
+    """Open the schema and its batches. Taking a batch raises OSError if a file can't be read."""
     import pyarrow as pa
 
     fields = [(f"f{number}", name) for number, name in enumerate(names)]
