@@ -1,1 +1,1 @@
-"""What is done to noisy integers: figures with their intervals, and figures made fit to publish."""
+"""Post-processing of noisy integers: figures with their intervals, and their finishing."""

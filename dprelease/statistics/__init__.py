@@ -1,1 +1,1 @@
-"""Statistics: what is released, how far a neighbour can move it, how it is read."""
+"""Statistics: what each releases, how far a neighbour can move it, and how it is read."""

@@ -1,4 +1,4 @@
-"""The best of some public candidates by cell, by a score that every record adds to."""
+"""Best of some public candidates by cell, chosen by the sum of the records' scores."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
 """Number of records up to each value or bin of an ordered column, and quantiles read from these.
 
-The figure of a row is the number of records with its own label or one before it in the order. How
-these are released and read, and how far each may be off, is in ``shared.running_sums``.
+The figure of a row is the number of records with its own label or one before it in the order.
+``shared.running_sums`` says how these are released and read, and how large their errors are.
 
 *Quantiles.* Let S_j be the true number of records in the first j of n labels, and e_j the edge at
-their end. The quantile q lies at or above e_j where T_j = S_j - q S_n < 0, and at or below it
-otherwise. The noise of T_j is symmetric, and beyond h_j with a chance of at most alpha. The
-interval starts at the last edge of those, from the first on without a gap, whose noisy T_j is below
--h_j. It misses the quantile only if the first edge that is truly not below it is among them: a
-chance of alpha/2. From above it is the same. So one interval holds its quantile with probability 1
-- alpha, whatever the records are.
+their end. The quantile q lies at or above e_j if T_j = S_j - q S_n < 0, and at or below it
+otherwise. The noise of T_j is symmetric, and exceeds h_j with a probability of at most alpha. Take
+the edges from the first on, without a gap, whose noisy T_j is below -h_j: the interval starts at
+the last of them. It misses the quantile only if the first edge that is truly not below the quantile
+is among them, which has a probability of at most alpha/2. The same holds from above. So one
+interval holds its quantile with probability 1 - alpha, whatever the records are.
 
-The quantile itself comes from the noisy numbers made to rise, evenly spread within a bin of
-numbers, and lies in the interval.
+The quantile itself is read from the noisy numbers after these are made to rise. Within a bin of
+numbers records are taken to be spread evenly. The quantile lies in the interval.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Density of a column, or of two: a smooth curve at public points, within each group.
 
-Released are integers of the column's bins: ``privacy.curve_matrices`` says which, and
+The statistic releases integers of the column's bins: ``privacy.curve_matrices`` says which, and
 ``intervals.curves`` how they are read.
 """
 

@@ -1,4 +1,4 @@
-"""Maximum of a bounded column by cell, as far as there can be one."""
+"""Maximum of a bounded column by cell, approximated by a high quantile."""
 
 from __future__ import annotations
 

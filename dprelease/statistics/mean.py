@@ -2,7 +2,7 @@
 
 The two sums are A = sum(k - lower) and B = sum(upper - k) over the records with a value: see
 ``define_two_sums``. The mean is lower + K A / (A + B), K = upper - lower. With survey weights both
-hold each record as often as its weight says: see ``survey_weights``.
+sums count each record as often as its weight says: see ``survey_weights``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Minimum of a bounded column by cell, as far as there can be one."""
+"""Minimum of a bounded column by cell, approximated by a low quantile."""
 
 from __future__ import annotations
 

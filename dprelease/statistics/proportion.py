@@ -1,9 +1,9 @@
 """Share of a cell's records for which a condition is true, with their number for free.
 
-A mean of noughts and ones, with K = 1: released are how many records fulfil the condition and how
-many don't. A record for which the condition is null is in neither, as a null is in no mean. Every
-record is in at most one of the two, so both counts get the whole budget at once: see ``two_sums``.
-With survey weights both are sums of weights.
+A proportion is a mean of zeros and ones, with K = 1: it releases how many records meet the
+condition and how many don't. A record for which the condition is null is in neither count, as a
+null is in no mean. Every record is in at most one of the two, so both counts get the whole budget
+at once: see ``two_sums``. With survey weights both are sums of weights.
 """
 
 from __future__ import annotations

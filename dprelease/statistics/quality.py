@@ -1,4 +1,4 @@
-"""How many fields of each column are null, can't be read, are undeclared or are clamped."""
+"""Number of fields of each column that are null, can't be read, are undeclared or are clamped."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ from dprelease.statistics.shared.statistic import (
 PARTS = ("", "_rank_moe", "_flag")
 OF_VALUES = SpecKeys(column=ColumnUse.NUMBERS, may=LISTS, mechanisms=BY_CHOICE)
 FEW_VALUES = 100
-"""A grid or list of fewer values is coarse: many records share one."""
+"""A grid or list with fewer values is coarse: many records share a value."""
 
 OF_RANKS = "statistics.quantile.rank_moe"
 OF_WEIGHT = "statistics.quantile.rank_moe_weighted"
 OF_SEVERAL = "statistics.quantile.of_several"
 MULTIPLE, LISTED = "statistics.quantile.multiple", "statistics.quantile.listed"
-"""What a quantile may be. Values are put on the nearest, those beyond the bounds on the last."""
+"""Ids of sentences on the possible values: each value moves to the nearest of them."""
 
 
 class Quantile(Statistic):
@@ -52,7 +52,7 @@ class Quantile(Statistic):
     suffixes = PARTS
     in_ranks = True
     fixed_quantile: Fraction | None = None
-    """The quantile that it is; None where the query names some."""
+    """The quantile that the statistic releases; None if the query names its quantiles."""
     remark = ""
     keys = OF_VALUES._replace(needs=(Q,))
     processing = "statistics.quantile.processing"

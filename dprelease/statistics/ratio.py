@@ -1,14 +1,14 @@
 """Ratio of two figures of the same records: sums of columns, or counts, each with a condition.
 
-Both are released with noise of one law, each multiplied by a positive integer beforehand: the
-factors share the budget between them. One row moves the numerator by at most M and the denominator
-by at most W grid integers (1, if it is a count). With factors a and b the noise has a scale in
-proportion to a M + b W: that is (1 + bW/aM) M in steps of the numerator and (1 + aM/bW) W in those
-of the denominator. If both figures are the same share of the largest possible ones, n M and n W,
-their relative errors count alike, and that of the ratio is least where a M = b W. If one is twice
-that share of the other, this is 7% more than the least. So a M = b W is taken, to one part in
-sixteen with the smallest such integers, because nothing is known in advance. A survey weight
-multiplies both by as much, and changes nothing of that.
+Each of the two is multiplied by a positive integer, and both are released with noise of one law:
+the factors split the budget between them. One row moves the numerator by at most M and the
+denominator by at most W grid integers (1, if it is a count). With factors a and b the scale of the
+noise is in proportion to a M + b W: that is (1 + bW/aM) M in steps of the numerator and
+(1 + aM/bW) W in those of the denominator. If both figures are the same share of the largest
+possible ones, n M and n W, their relative errors count alike, and that of the ratio is least where
+a M = b W. If one share is twice the other, this error is 7% above the least. Nothing is known in
+advance, so a and b are the smallest integers with a M = b W to one part in sixteen. A survey weight
+multiplies both figures by the same factor, which changes nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From the release of a step to the figures of each query that is read from it.
+"""Figures of each query, read from the released integers of steps.
 
-Post-processing of noisy integers, so at no cost. A query that is read as its OWN release looks at
-a step like any other; a LINEAR one adds up; MOMENTS give a mean from the three sums of a variance;
-a COMBINED one is made of several steps (``combine_parts``).
+This is post-processing of noisy integers, so it costs no budget. ``Reading`` says how a query is
+read: as its OWN release; by a LINEAR combination of released integers; as a mean from the MOMENTS
+of a variance; or COMBINED from several steps (``combine_parts``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What variance and standard deviation have in common: three sums that pin both moments down.
+"""Common part of variance and standard deviation: three sums that determine both moments.
 
-With t = k - lower and s = upper - k on a grid of K = upper - lower steps, released are the sums of
+With t = k - lower and s = upper - k on a grid of K = upper - lower steps, they release the sums of
 s^2, 2ts and t^2 over the records with a value. As (s + t)^2 = K^2, one record adds exactly K^2 to
 all three together, so that each has the whole budget instead of a third of it. Together they are
 n K^2, which gives the number of values for free; mean and variance follow as in
-``intervals.moment_intervals``. The variance is that of the population, the mean squared distance
-from the mean: no n - 1.
+``intervals.moment_intervals``. The variance is that of the population: the mean squared distance
+from the mean, with the divisor n, not n - 1.
 
 A mean can be read from the same three sums, and is published like any other mean.
 """
@@ -88,7 +88,7 @@ class ThreeSums(Statistic):
 
     suffixes = (*INTERVAL, *(f"_mean{part}" for part in MEAN_PARTS), *COUNT_SUFFIXES)
     largest = Fraction(1, 4)
-    """The largest figure that is possible, on a range of length 1."""
+    """The largest possible figure on a range of length 1."""
     what = ""
     keys = SpecKeys(column=ColumnUse.NUMBERS, squares=True)
     error_by_records = True

@@ -1,4 +1,4 @@
-"""The statistics there are: one line each."""
+"""The registry of statistics: one line for each."""
 
 from __future__ import annotations
 

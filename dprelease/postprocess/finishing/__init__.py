@@ -1,1 +1,1 @@
-"""Noisy figures made to agree, to be 0 or more, rounded or hidden."""
+"""Finishing of noisy figures: make them agree or nonnegative, round them, hide them."""

@@ -1,23 +1,22 @@
-"""Tables of the same records made to agree: least squares, then exactly, from coarse to fine.
+"""Agreement of tables of the same records: by least squares, then exactly, from coarse to fine.
 
-*Least squares.* What is observed are arrays of noisy integers, each with noise of its own that is
-independent and alike in all its cells: tables as they are, or the pieces that tables planned
-together are read from (``Counts``). The tables that are wanted are estimated from all of them at
-once, given that no record has a label that none of the tables publishes: the weighted least squares
-with that constraint. So a figure never errs more than any unbiased reading of the same integers,
-such as the plan's own.
+*Least squares.* The observations are arrays of noisy integers: released tables, or the pieces that
+tables planned together are read from (``Counts``). The noise is independent, and in each array it
+has the same variance in all cells. The wanted tables are estimated from all arrays at once by
+weighted least squares, under the constraint that no record has a label that none of the tables
+publishes. So no other linear unbiased reading of these integers, such as the plan's, errs less.
 
-A table is a sum of parts, one for each set B of its axes: what varies along all of B and is alike
-along all others. Every array that has the axes B observes that part, added up along its other axes:
-a plain one of N cells, of variance v each, with a precision in proportion to 1 / (v N). Along a
-CENTRED axis of n labels, m of them published, an integer is n times a cell less the sum of all; so
-what is common to the m cells is read with weights 1, ..., 1, -m. Parts that the same arrays observe
-alike are estimated together, as those of one node of a lattice (``lattice``), with weights in
-proportion to the precisions. A node is then moved by what it is off at the coarser ones, spread
-evenly over its further cells.
+A table is a sum of parts, one for each set B of its axes. A part varies along all axes of B and is
+constant along all others. Every array with the axes B observes that part, summed over its other
+axes: a plain array of N cells with variance v each has a precision in proportion to 1 / (v N).
+Along a CENTRED axis of n labels, m of them published, an integer is n times its cell less the sum
+of all cells; so the common part of the m cells is read with weights 1, ..., 1, -m. Parts that the
+same arrays observe alike are estimated together, as one node of a lattice (``lattice``), with
+weights in proportion to the precisions. Then each node is corrected by its differences from the
+coarser nodes, spread evenly over its further cells.
 
-*Exactly.* Nodes are set from the total on, each to add up to those that it is built up from: moved
-to 0 or more, and to whole units, where that is asked for (``projection``).
+*Exactly.* Nodes are set from the total to the finest, each so that it adds up to the nodes that it
+is built from. Where requested, figures are moved to 0 or more and to whole units (``projection``).
 """
 
 from __future__ import annotations
@@ -46,12 +45,12 @@ from dprelease.postprocess.finishing.projection import (
 )
 
 WEIGHTS = 1 << 12
-"""Weights of few arrays are whole parts of this: any that add up to it are right on average."""
+"""Weights of few arrays are integers that add up to this; any such weights are unbiased."""
 FEW = 16
 FINER = 3
-"""Decimals beyond those of what is published, in which estimates are kept on the way."""
+"""Decimals of the estimates beyond those of the figures."""
 MOST_KINDS = 10**6
-"""A cell's noise is described where no more kinds of integers are to be looked at."""
+"""The noise of a cell is not described if it takes more kinds of integers than this to find it."""
 
 
 class Counts(NamedTuple):
@@ -312,7 +311,7 @@ def _compute_estimates(fit: Fit, factor: int) -> dict[Axes, Cells]:
 
 
 def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cells:
-    """Add up over the axes that a node has not, and leave out hidden labels of those it has."""
+    """Sum over the axes that a node doesn't have; leave out hidden labels of those that it has."""
     for axis in sorted(counts.axes, reverse=True):
         place = sorted(counts.axes).index(axis)
         front = np.moveaxis(cells, place, 0)
@@ -328,12 +327,12 @@ def _read(cells: Cells, counts: Counts, node: Axes, sizes: Sequence[int]) -> Cel
 
 
 def _round_to_whole(number: int) -> int:
-    """Choose the whole number that the weights of so many arrays are parts of."""
+    """Choose the integer that the weights of so many arrays add up to."""
     return WEIGHTS << (number // FEW).bit_length()
 
 
 def _compute_shares(weights: Mapping[int, Fraction]) -> dict[int, int]:
-    """Compute whole parts in proportion to the weights."""
+    """Round weights to integers in proportion to them, with a fixed sum."""
     total, whole = sum(weights.values(), Fraction(0)), _round_to_whole(len(weights))
     shares = {place: round(weight / total * whole) for place, weight in weights.items()}
     largest = max(shares, key=shares.__getitem__)
@@ -343,7 +342,7 @@ def _compute_shares(weights: Mapping[int, Fraction]) -> dict[int, int]:
 
 
 def _sum_margin(cells: Cells, axes: Axes, node: Axes) -> Cells:
-    """Add up over the axes that the coarser node has not."""
+    """Sum over the axes that the coarser node doesn't have."""
     over = tuple(place for place, axis in enumerate(sorted(axes)) if axis not in node)
     return np.asarray(cells.sum(axis=over), dtype=cells.dtype) if over else cells
 
@@ -357,14 +356,14 @@ def _widen(cells: Cells, node: Axes, axes: Axes) -> Cells:
 # --- the law of a cell ----------------------------------------------------------------------------
 
 Kinds = Counter[float]
-"""How many integers enter a cell with a factor, up to its sign."""
+"""The number of integers that enter a cell with each factor, regardless of its sign."""
 
 
 def list_entering(fit: Fit) -> list[dict[int, Kinds] | None]:
     """List what enters a cell of each table after least squares, by the place of the array.
 
-    Factors are rounded up to 8 binary digits, so that few are different. None where there are too
-    many integers to look at.
+    Factors are rounded up to 8 binary digits, so that few are different. None if there are too many
+    integers to inspect.
     """
     of_total = {
         place: _count_kinds(
@@ -444,7 +443,7 @@ def _count_kinds(factors: Cells, counts: Counts, table: Axes, sizes: Sequence[in
 
 
 _NO_FACTOR = 1e-9
-"""This part of the largest factor is none: floats have not cancelled to 0."""
+"""A factor of at most this part of the largest one is 0: floats do not cancel exactly."""
 
 
 # --- exactly --------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Conditions on the figures of a row, such as ``value >= 90``: read, judged, and evaluated.
+"""Conditions on the figures of a row, such as ``value >= 90``: parsing, checks and evaluation.
 
-The grammar is that of the spec's other expressions, of which numbers, comparisons and their
-combinations are allowed here. Figures are exact decimals, so that what holds is exact. An empty
-figure is null: a comparison with it is neither true nor false. A division by 0 is null, too.
+The grammar is that of the spec's other expressions; only numbers, comparisons and their
+combinations are allowed here. Figures are exact decimals, so comparisons are exact. An empty figure
+is null: a comparison with it is neither true nor false. A division by 0 is null, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tables with all that their queries say is done to figures: from noisy ones to those published.
+"""Finishing of tables: from released figures to those published, as the queries say.
 
-Pure: it sees published columns and what is publicly known of their noise. Of every figure that was
-changed the one as it was released is handed on too, but where it is hidden.
+It reads nothing but published columns and public facts about their noise. With every changed figure
+it also returns the figure as it was released, unless that is hidden.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ if TYPE_CHECKING:
 HALF, RANKS, FLAG, COUNT = "_noise_moe", "_rank_moe", "_flag", "_count"
 LOW, HIGH = "_low", "_high"
 AGREED_PLACES = 2
-"""Decimals that figures have besides their own where several are weighed into one."""
+"""Additional decimals of a figure that is a weighted mean of several."""
 TOO_FAR = 6
-"""Standard deviations by which noise hardly ever sets the totals of two tables apart."""
+"""A difference of two tables' totals, in standard deviations, that noise hardly ever exceeds."""
 
 Figures = Sequence[str | int | None]
 

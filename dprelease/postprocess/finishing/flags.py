@@ -1,16 +1,17 @@
-"""Flags and empty cells that the plan and the noisy figures of other columns decide.
+"""Flags and empty cells that follow from the plan and the noisy figures of other columns.
 
-A quantile is known within ranks, and a name by how much its count may fall short of the largest.
-Both say little where that is much beside the number of records, of which a noisy count in the
-release tells. If the count holds records without a value too, it can show that a figure is
-unreliable, but not that it is reliable: then the flag is empty.
+The error of a quantile is bounded in ranks, that of a chosen name by how far its count may fall
+short of the largest. Such a figure is unreliable if the bound is large beside the number of
+records, which a noisy count in the release estimates. If that count includes records without a
+value, it can show that a figure is unreliable, but not that it is reliable: then the flag is empty.
 
-A share, a mean or a quantile of a group whose count, of records or of units, is within its noise of
-0 says nothing of the group, if there is one. Such cells are empty.
+A share, a mean or a quantile says nothing of a group whose count, of records or of units, is within
+its noise of 0: the group may have no records. Such cells are empty.
 
-Where each unit counts with a part of its rows only, figures lie below those of all rows, and no
-noise interval covers that. How much was cut would cost budget to tell, so that all figures that the
-limits can cut have the flag ``bounded``: it depends on the spec alone. Unreliable ones have both.
+Where only a part of each unit's rows counts, figures lie below those of all rows, and no noise
+interval covers the difference. Publishing how much was cut would cost budget, so all figures that
+the limits can cut have the flag ``bounded``, which depends on the spec alone. An unreliable figure
+has both flags.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from dprelease.postprocess.intervals.number_text import write_percent
 from dprelease.statistics.statistic_registry import get_statistic
 
 FEW_RECORDS = 10
-"""Ranks are many where they exceed the count divided by so much."""
+"""An error in ranks is large if it exceeds the count divided by this number."""
 
 Change = Callable[[OutputTable, Query], dict[str, OutputColumn | None]]
 

@@ -1,13 +1,14 @@
-"""Which tables count the same records, what they have in common, and who follows from whom.
+"""Lattices of tables that count the same records: their common axes, and the order to set them in.
 
 A table of counts is a set of axes, the columns that it is grouped by. Two tables that count the
-same records must agree on the table of the axes that they share. Closed under that, the tables are
-a lattice: its nodes are set from the coarse to the fine, each so that it adds up to those below it.
+same records must agree on the table of the axes that they share. Together with all such tables they
+form a lattice. Its nodes are set from coarse to fine, each so that it adds up to those below it.
 
-A node with one node below it is spread out over its further axes. One with several is built up from
-them, if they can be ordered so that what each shares with all before it lies in one of these: then
-whole numbers of 0 and more that add up to all of them always exist. Where they run in a circle, as
-all pairs of three axes do, a node that no other table needs is added up from the finer one instead.
+A node with one node below it spreads that one out over its further axes. A node with several is
+built from them, if they can be ordered so that the axes that each shares with all before it lie in
+one of these: then nonnegative integers that add up to all of them always exist. Where they form a
+cycle, as all pairs of three axes do, a node that no other table needs is instead added up from the
+finer one.
 """
 
 from __future__ import annotations

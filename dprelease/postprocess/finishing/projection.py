@@ -1,7 +1,7 @@
-"""Rows of integers moved to given totals: by a shift, cut at 0, and rounded to whole units.
+"""Projection of rows of integers to given totals: shift, clamp at 0, and round to whole units.
 
-All in integers, so that rows add up exactly and every machine gives the same. Arrays are of 64 bits
-or of Python integers, whichever holds the figures.
+All arithmetic is in integers, so that rows add up exactly and every machine gives the same result.
+Arrays hold integers of 64 bits if the figures fit, otherwise Python integers.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Cells = NDArray[Any]
-"""Integers on lanes of 64 bits, or Python integers."""
+"""An array of integers of 64 bits, or of Python integers."""
 
 
 def adjust_to_totals(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells:
-    """Find the nearest integers to each row of ``cells`` that add up to its total.
+    """Find the integers nearest to each row of ``cells`` that add up to its total.
 
-    ``nonnegative``: cells are at least 0, and totals too.
+    ``nonnegative``: cells are at least 0, and so are totals.
     """
     # All cells of a row are shifted alike; with ``nonnegative`` those that would lie below 0 become
     # 0, which is the nearest such point. What does not divide is spread evenly over the row.
@@ -45,7 +45,10 @@ def adjust_to_totals(cells: Cells, totals: Cells, *, nonnegative: bool) -> Cells
 
 
 def round_rows(cells: Cells, unit: int) -> Cells:
-    """Round each row to multiples of ``unit`` by less than that, keeping its total, one too."""
+    """Round the cells of each row up or down to multiples of ``unit``.
+
+    The total of a row is such a multiple, and stays the same.
+    """
     if unit == 1:
         return cells
     # The largest remainders are rounded up; of equal ones the first.
@@ -60,7 +63,7 @@ def round_rows(cells: Cells, unit: int) -> Cells:
 
 
 ROUNDS = 30
-"""Rows and columns are met in turn so often before what is still off is moved cell by cell."""
+"""Rounds that adjust rows and columns in turn; what is then still off is moved cell by cell."""
 
 
 def round_to_both_totals(
@@ -70,8 +73,8 @@ def round_to_both_totals(
 
     ``rows[block, i]`` and ``columns[block, j]`` are multiples of it, with the same sum.
     """
-    # Rows and columns are met in turn; then rows are rounded, and what columns lack is moved within
-    # rows.
+    # Adjust rows and columns to their totals in turn; then round the rows, and move what columns
+    # lack within rows.
     blocks, height, width = cells.shape
     fine = cells
 
@@ -96,8 +99,8 @@ def _balance_columns(
     whole: Cells, cells: Cells, columns: Cells, unit: int, *, nonnegative: bool
 ) -> Cells:
     """Move units between the columns of a row until all columns have their totals."""
-    # Move from the column with most too many to the one that lacks most, in the row where that fits
-    # ``cells`` best. A column with too many has a cell above 0, so there is always such a row.
+    # Move from the column with the largest excess to the one that lacks most, in the row where that
+    # fits ``cells`` best. A column with an excess has a cell above 0, so such a row always exists.
     lacking = columns - whole.sum(axis=1)
     while True:
         blocks = np.flatnonzero((lacking != 0).any(axis=1))

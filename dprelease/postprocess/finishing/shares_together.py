@@ -1,7 +1,8 @@
-"""Which shares are of the same records, and so have one number of them between them.
+"""Shares of the same records, which are read with one common number of records.
 
-Proved by the plan alone: the same groups and filter, and conditions that are null for the same
-records. Of a person with too many rows the same ones are kept, for groups and filter decide that.
+The plan alone proves that the records are the same: the shares have the same groups and filter, and
+conditions that are null for the same records. They count the same rows of a person with too many,
+because groups and filter decide which are kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dprelease.postprocess.intervals.fitted_count import (
 )
 
 MOST_LAWS = 16
-"""With more laws of noise between them, intervals would take long: such shares stay apart."""
+"""Shares with more laws of noise are read apart, as their intervals would take long to compute."""
 
 
 class SharesTogether(NamedTuple):

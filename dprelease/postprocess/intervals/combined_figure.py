@@ -1,11 +1,12 @@
-"""Figures that are combined of the integers of several steps: values and noise intervals.
+"""Figures that are combined from the integers of several steps: values and noise intervals.
 
-*Values.* A figure is a rational combination of integers, the same for all its cells. All tables of
-a strategy are published with so many decimals, and rounded so that they still add up: of each table
-the cells without a last label and all sums over labels are rounded, each by itself, and cells with
-a last label are what is left. A sum over labels is the same estimate in every table, so it is
-rounded to the same number. What roundings may add up to in a cell is part of its half-width. A last
-label that only stands for records without another one is not published.
+*Values.* A figure is a linear combination of integers with rational coefficients, the same for all
+its cells. All tables of a strategy have the same number of decimals, and are rounded so that they
+still add up: in each table the cells without a last label and all sums over labels are rounded,
+each by itself, and a cell with a last label is the difference. A sum over labels is the same
+estimate in every table, so it is rounded to the same number. The half-width of a cell includes the
+most that its roundings may add up to. A last label that only stands for records without another
+label is not published.
 
 *Intervals.* The noise of a figure is a sum of independent draws, ``figure_terms.list_entering``.
 """
@@ -43,14 +44,14 @@ if TYPE_CHECKING:
     Cells = NDArray[np.object_]
 
 SMALL = Fraction(1, 100)
-"""Roundings may add up to this part of the standard deviation of the noise."""
+"""The part of the noise's standard deviation that roundings may add up to."""
 
 _MILLION = 10**6
 EXACT_PLACES = 2
-"""Figures that have no more decimals than these are not rounded."""
+"""Figures with at most so many decimals are not rounded."""
 
 MOST_PLACES = 15
-"""None has more: where there is hardly any noise, roundings may be larger."""
+"""The most decimals of a figure: with very little noise, roundings may exceed ``SMALL``."""
 
 
 def build_combined_columns(
@@ -174,7 +175,7 @@ def assign_decimals(plan: Plan) -> Plan:
         plan: A plan with strategies.
 
     Returns:
-        The plan; all figures of one strategy have as many decimals.
+        The plan; all figures of one strategy have the same number of decimals.
     """
     own = {read.query.name: _count_places(read, plan) for read in plan.reads if read.terms}
     places: dict[str, int] = {}

@@ -12,17 +12,17 @@ The sum Y is symmetric, and its characteristic function is a product of known on
 It is inverted by a fast Fourier transform of N points. ``R`` bounds the reach: P(|Y| > R) <= 1e-13,
 by Chernoff's bound.
 
-*On the lattice.* Y takes multiples of a unit, the greatest common divisor of the weights. Where N
-multiples of it cover -R to R, they get their exact probabilities, up to what is beyond.
+*On the lattice.* Y takes multiples of a unit, the greatest common divisor of the weights. If N
+multiples of it cover -R to R, their probabilities are exact, up to that of values beyond.
 
 *Smoothed.* Otherwise W takes multiples of a coarser G: given Y = y it is the multiple jG with
 probability G n(jG - y), n the normal density of standard deviation d = 3 G. By Poisson's formula
 these add up to 1, and the characteristic function of W is that of Y times exp(-d^2 t^2/2), both up
 to exp(-pi^2 9/2) < 1e-19. As P(|W - Y| > 7d) < 1e-11, P(|Y| > h + 7d) <= P(|W| > h) + 1e-11.
 
-Floats: the reach, the smoothing and the rounding of the transform are covered by 1e-9, by which
-the tail must be lower; half-widths are rounded up by 1e-9 of their size. Smaller chances than 1e-7
-are not asked of a transform: there it is Chernoff's bound, P(|Y| > h) <= 2 M(u) exp(-u h), with
+Floats: the tail must be lower by 1e-9, which covers the reach, the smoothing and the rounding of
+the transform; half-widths are rounded up by 1e-9 of their size. For probabilities below 1e-7
+Chernoff's bound replaces the transform, P(|Y| > h) <= 2 M(u) exp(-u h), with
 
     M(u) = 1/(1 - (sinh(u/2)/sinh(1/(2s)))^2) for a Laplace draw and 0 <= u < 1/s, what the
     function above is at t = -iu for a staircase one, and at most exp(sigma2 u^2/2) for a Gaussian

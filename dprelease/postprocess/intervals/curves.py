@@ -1,23 +1,24 @@
 """Curves of densities, read from noisy integers of bins, and the intervals of their figures.
 
-*The curve.* A record in a bin with centre c adds to the density at t the kernel K(t - c), a normal
-density with the bandwidth as its standard deviation. What of it would lie beyond the bounds a and b
-is mirrored there, as K(t + c - 2a) and so on: all of it integrates to 1 over the bounds.
+*The curve.* A record in a bin with centre c adds the kernel K(t - c) to the density at t, a normal
+density with the bandwidth as its standard deviation. The part of it beyond the bounds a and b is
+mirrored into them, as K(t + c - 2a) and so on, so that the whole integrates to 1 over the bounds.
 
-*Reading.* Of integers y = A x of the bins, x is estimated by A^T (A A^T)^-1 y, the least one that
-fits; the curve of that, W A^T (A A^T)^-1 y, has the least noise of all that equal W x for every x
-that A can tell. A ridge far below the noise keeps the inverse from losing digits. A figure is
-r = N/n, N the curve of all records and n their number, both read from the same integers.
+*Reading.* From integers y = A x of the bins, x is estimated by A^T (A A^T)^-1 y, the shortest x
+that fits. Its curve W A^T (A A^T)^-1 y has the least noise of all readings that equal W x for every
+x that A determines. A ridge far below the noise keeps the inverse from losing digits. A figure is
+r = N/n, where N is the curve of all records and n their number, both read from the same integers.
 
-*Interval.* With noise X, N - r n = (w - r v) X for the true r, w and v the factors of N and n. Its
-1 - alpha quantile is q(r) = g times the length of w - r v, or less, and q(r) <= q(r') +
-abs(r - r') q_n, q_n that of n alone. So where n > q_n, the true r lies within q(N/n)/(n - q_n) of
-N/n with at least the asked probability (Fieller's argument). Else nothing is known of it.
+*Interval.* With noise X and the true r, N - r n = (w - r v) X, where w and v are the factors of N
+and n. Its 1 - alpha quantile is at most q(r), g times the length of w - r v, and
+q(r) <= q(r') + abs(r - r') q_n, where q_n is that of n alone. So if n > q_n, the true r lies within
+q(N/n)/(n - q_n) of N/n with at least the requested probability (Fieller's argument). Otherwise
+nothing is known of it.
 
-*What A can't tell.* A record of a bin adds R A to the curve that is read with factors R, not W. No
-curve of such records is further from the other one than B, the largest difference over all bins,
-nor their number by a larger part than E. So a ratio differs by B + E r at most, r the one that is
-read: half-widths are larger by that.
+*What A does not determine.* With factors R, a record of a bin adds R A to the curve that is read,
+instead of W. The curve of any records is off by at most B, the largest difference over all bins,
+and their number by at most the part E. So a ratio is off by at most B + E r, where r is the ratio
+that is read; half-widths are larger by that.
 
 *Ranges of values.* Where a bin is a range of values, W has the mean of the kernel over the range.
 """
@@ -45,12 +46,12 @@ Mixed = tuple[tuple[CurveAxis, AxisMatrix], ...]
 """The columns of a curve, each with the matrix that mixes its bins."""
 
 _MIRRORED = 3
-"""More often than a bandwidth as wide as the bounds has anything left."""
+"""Reflections at the bounds; a bandwidth as wide as the bounds has nothing left after them."""
 
 _RIDGE = 1e-9
 
 _TRIED = {1: 8, 2: 3}
-"""At so many points of each column the shape of the noise is looked at."""
+"""Number of points of each column at which the shape of the noise is computed, by columns."""
 
 _UP = 1 + 1e-9
 
@@ -203,7 +204,7 @@ def _bound_offset(readers: Sequence[Reader]) -> tuple[Floats, float]:
 
 
 _FEW_VALUES = 5
-"""More values in a range are taken as a whole stretch, at so many places of Gauss and Legendre."""
+"""A range of more values counts as a continuous interval, with so many Gauss-Legendre nodes."""
 
 
 def _compute_curve(axis: CurveAxis) -> Floats:

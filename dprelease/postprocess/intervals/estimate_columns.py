@@ -1,10 +1,10 @@
 """The columns of an estimate: value, half-width of its noise interval, flag, and its ends.
 
-The ends are published where not every value is possible, and lie within what is: an interval that
-is cut there still holds the true figure, if it did before.
+The ends are published where not every value is possible, and are clamped to the possible values: an
+interval that held the true figure still does.
 
-Tables in which nothing can be told from noise are named: often the sign of a spec that misses the
-data. That looks at published figures only, so saying it costs no privacy.
+Tables in which no figure can be told from noise are named, often the sign of a spec that does not
+match the data. This reads published figures only, so it costs no privacy.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dprelease.model.sentences import Sentence, Text, sentence
 from dprelease.postprocess.intervals.number_text import write_percent
 
 UNRELIABLE_AT = AS_RELEASED.flag_unreliable_at
-"""A value whose noise half-width is more than this share of it is flagged low_reliability."""
+"""A value is flagged low_reliability if its noise half-width is more than this share of it."""
 
 
 class Layout(Struct, frozen=True):

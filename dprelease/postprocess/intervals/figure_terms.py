@@ -1,10 +1,10 @@
-"""Figures combined of several steps: how the cells of each step enter a figure's cell.
+"""Figures combined from several steps: how the cells of each step enter a figure's cell.
 
 For a step with groups 1, ..., d let e_i be 1 for a cell of the step with the label of the figure's
-cell in group i, and 0 for any other. By a term a cell enters the figure with a product: e_i for
-each of the term's groups, n e_i - 1 where that axis is CENTRED (the integers are centred once
-more), and 1 for all others, which are added up. Multiplied out and added up over terms it is a
-polynomial in the e_i, with a coefficient for each set of groups.
+cell in group i, and 0 for any other. By a term, a cell enters the figure with a product of factors:
+e_i for each of the term's groups, n e_i - 1 if that axis is CENTRED (the integers are centred once
+more), and 1 for every other group, so that its labels are added up. Expanded and added up over
+terms, this is a polynomial in the e_i with one coefficient for each set of groups.
 """
 
 from __future__ import annotations

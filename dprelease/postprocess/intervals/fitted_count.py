@@ -1,4 +1,4 @@
-"""One number of records for all shares of the same records, and the shares read with it.
+"""One estimate of the number of records for all shares of the same records, and their reading.
 
 Share i of m has released A_i = a_i + X_i and B_i = n - a_i + Y_i, with independent noise, and n is
 the same for all. With w_i in inverse proportion to the variance of X_i and Y_i,
@@ -35,9 +35,9 @@ from dprelease.postprocess.intervals.combined_noise import (
 )
 
 FINEST = 1000
-"""Weights are whole numbers up to this, over their sum: the same on every machine."""
+"""Weights are integers up to this, divided by their sum: so they are equal on every machine."""
 KNOTS = 32
-"""Quantiles are those of the next larger d of so many."""
+"""Number of values of d for which quantiles are computed; others take that of the next larger d."""
 LATTICE_STEP = Fraction(1, 2)
 
 _HALF = Fraction(1, 2)

@@ -1,7 +1,8 @@
 """Quantiles of weighted sums of many draws of noise.
 
-*Gaussian.* A sum has the weights' length times the noise's deviation: the continuous law, with
-which discrete draws can be coupled within ``noise_mixture.LATTICE_SLACK`` each.
+*Gaussian.* The standard deviation of a sum is the length of its weights times that of the noise.
+This is the continuous law; each discrete draw can be coupled with a continuous one within
+``noise_mixture.LATTICE_SLACK``.
 
 *Laplace.* The characteristic function of a sum S of discrete draws is the product of theirs, each
 (1 - a)^2/(1 - 2 a cos u + a^2), a = e^(-1/scale). S is on no lattice, so normal noise V of a small

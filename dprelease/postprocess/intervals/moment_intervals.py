@@ -1,4 +1,4 @@
-"""Mean and variance from three noisy sums, with honest noise intervals.
+"""Mean and variance from three noisy sums, with noise intervals.
 
 Values x lie in [0, 1]; the sums are b0 = sum of (1-x)^2, b1 = sum of 2x(1-x), b2 = sum of x^2,
 which add up to n. With B_i = b_i + X_i, X_i independent draws of the same noise, T = B0 + B1 + B2:
@@ -15,15 +15,16 @@ exactly V + (m - a)^2. At a = mu the true value is the variance v, so that
     T (V + (m - mu)^2 - v) = (mu^2 - v) X_0 - (mu(1-mu) + v) X_1 + ((1-mu)^2 - v) X_2,
 
 whatever the data are. With q the quantile of the absolute value of the right side, v lies between
-V - q/T and V + q/T + r^2 whenever abs(m - mu) <= r, too. The chance of missing either is shared
-out: a tenth for the mean, nine tenths for the rest; r^2 is of second order. There is no search for
-the worst data, and the interval is a few per cent wider than if mu were known.
+V - q/T and V + q/T + r^2 whenever abs(m - mu) <= r, too. The probability of missing either is
+split: a tenth for the mean, nine tenths for the rest, as r^2 is of second order. No search for the
+worst data is needed, and the interval is a few per cent wider than if mu were known.
 
-q depends on mu and v. Both are first taken to be anything, then what these wide intervals leave of
-[0, 1] and [0, 1/4], and so on: each time q is taken at weights no smaller than at the true mu and
-v, if the interval before held them, so that the last one holds them with the same chance.
+q depends on mu and v. At first these may be anything in [0, 1] and [0, 1/4], then anything that the
+resulting intervals leave, and so on. Each time q is taken at weights no smaller than those at the
+true mu and v, if the interval before held them, so the last one holds them with the same
+probability.
 
-Where T <= 0 nothing is known. Means are then given as 1/2 with half-width 1/2, variances as 1/8
+Where T <= 0 nothing is known. Then means are published as 1/2 with half-width 1/2, variances as 1/8
 with half-width 1/8.
 """
 

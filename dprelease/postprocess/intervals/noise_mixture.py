@@ -2,10 +2,10 @@
 
 The draws are symmetric with a log-concave density, so that a weight of larger absolute value
 never makes the sum more concentrated (Birnbaum 1948): a quantile at larger weights is an upper
-bound. That is used twice, to look quantiles up on a lattice of weights, and to keep weights apart
+bound. This is used twice: to look up quantiles on a lattice of weights, and to move weights apart
 that are so close that the formula below would lose its digits.
 
-These are the continuous laws; discrete draws can be coupled with theirs, ``LATTICE_SLACK``.
+The laws are continuous; each discrete draw can be coupled with its law within ``LATTICE_SLACK``.
 
 Laplace draws of scales w_i have P(abs(sum) > t) = sum of A_i exp(-t/w_i), with A_i the product over
 j != i of w_i^2/(w_i^2 - w_j^2), by partial fractions of the characteristic function.

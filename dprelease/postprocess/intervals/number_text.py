@@ -139,7 +139,7 @@ def join_names(names: Sequence[str]) -> Text:
 
 
 MOST_NAMES = 8
-"""A sentence names no more than so many."""
+"""Most names that a sentence lists."""
 
 
 def join_few_names(names: Sequence[str]) -> Text:

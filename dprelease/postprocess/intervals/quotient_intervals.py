@@ -3,19 +3,19 @@
 *Share.* With A = a + X and B = b + Y, X and Y independent draws of the same noise, and the true
 share m = a / (a + b): A - m (A + B) = (1 - m) X - m Y whatever a and b are. So with q(m) the
 quantile of abs((1 - m) X - m Y), the share lies within q(m) / (A + B) of A / (A + B) with at least
-the asked probability, whenever A + B > 0 (Fieller's argument). q is largest at m = 0 and m = 1; the
+the requested probability, if A + B > 0 (Fieller's argument). q is largest at m = 0 and m = 1; the
 first, widest interval bounds m, and the quantile at the worst m inside it gives the final one.
 
-Where A + B <= 0 nothing is known: the share is given as 1/2 with half-width 1/2.
+Where A + B <= 0 nothing is known: the share is published as 1/2 with half-width 1/2.
 
 *Ratio.* With N = n + X and D = d + Y, X and Y independent draws of the same noise, and the true
 ratio rho = n/d, d not 0: N - rho D = X - rho Y whatever n and d are, of whatever sign. So with
 q(rho) the quantile of abs(X - rho Y), the ratio lies among the numbers with abs(N - rho D) <=
-q(rho) with at least the asked probability (Fieller). That is abs(rho - N/D) <= q(rho)/abs(D).
+q(rho) with at least the requested probability (Fieller). That is abs(rho - N/D) <= q(rho)/abs(D).
 
 *Bounded or not.* q(rho) grows like abs(rho) times the quantile of abs(Y). Where abs(D) is no larger
 than that, the sign of d can't be told from noise, and arbitrarily large ratios can't be ruled out:
-there is no interval then, and the ratio means nothing.
+then there is no interval, and the ratio is meaningless.
 
 *Half-width.* q rises with abs(rho) (Birnbaum 1948), and q(rho) <= (1 + abs(rho)) times its value at
 0, since the quantile of a mix w X - (1-w) Y is largest at w = 1. So all of the set

@@ -1,15 +1,16 @@
-"""A count of records some of which may lack a value, where none are expected to.
+"""A count of records of which some may lack a value, though usually none do.
 
 A release of sums counts the records with a value by S = s + (noise), in units in which a record
 adds ``width``, and those without one by M = m + X. S + M counts them all, and has the noise of
-one sum more. Where a column has no nulls that is noise for nothing. So M is left out where it is
-below a threshold t that noise alone reaches with a chance of one in 400: the count is
+one sum more. In a column without nulls M adds nothing but noise. So M is left out if it is below a
+threshold t that noise alone reaches with a probability of 1/400: the count is
 S + (M if M >= t else 0).
 
 *Error.* With m known, the error is (noise of S) + X where m + X >= t, and (noise of S) - m
-otherwise. It is worst for m near t. The half-width is taken at the worst m, whatever the data are:
-it covers with the asked probability in every cell. By numerical integration over the continuous
-laws on a fine lattice of m and X, widened by more than what lies between its points.
+otherwise. It is worst for m near t. The half-width is that of the worst m, whatever the data are,
+so it covers with the requested probability in every cell. It is computed by numerical integration
+over the continuous laws on a fine lattice of m and X, and widened by more than values between the
+points of the lattice can add.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CHANCE = Fraction(1, 400)
-"""How often noise alone is taken for records without a value."""
+"""Probability that noise alone is taken for records without a value."""
 
 _SPACING = 0.25  # of m, in scales
 _FINE = 0.05  # of X

@@ -1,1 +1,1 @@
-"""What several statistics have in common."""
+"""Common parts of several statistics."""

@@ -1,8 +1,8 @@
 """Statistics that name values: mode, top_k, best.
 
-Candidates are public, and every one has an integer score in each cell. Names are chosen by scores
-with noise, and only names are published: how far the chosen one may fall short of the best is a
-bound that holds whatever the scores are, ``mechanisms.exponential``.
+Candidates are public, and every one has an integer score in each cell. Noisy scores choose the
+names, and only names are published. ``mechanisms.exponential`` bounds how far the score of a chosen
+name may fall short of the best, whatever the scores are.
 """
 
 from __future__ import annotations

@@ -1,23 +1,22 @@
 """Statistics that release one integer for each cell: counts and sums.
 
 The half-width of the noise interval is the same for every cell, except for counts that select
-private keys: those are seen only if they are large. A key is shown if its noisy count Y = n + X
-reaches a threshold. Of the keys that are shown, those near the threshold have noise above the
-average; so an interval is asked for that holds n with the stated probability among the keys that
-are shown, for every n >= 1 (no other key occurs):
+private keys: a key is shown only if its noisy count Y = n + X reaches a threshold. Among the keys
+shown, those near the threshold have more noise than average. So the interval must hold n with the
+stated probability among the keys shown, for every n >= 1 (no other key occurs):
 
     P(abs(Y - n) <= half(Y) | Y >= threshold) >= 1 - alpha.
 
-*From above.* P(X < -h) <= alpha/2, h the half-width of the noise alone; that the smallest Y are not
-seen makes it only smaller.
+*From above.* P(X < -h) <= alpha/2, where h is the half-width of the noise alone. Leaving out the
+smallest Y only lowers this probability.
 
-*From below.* The chance that n gives Y or more, among what is seen, P(X >= Y - n)/P(X >= t - n), t
-the threshold, rises with n, for X is log-concave. So the least n for which it exceeds alpha/2
-bounds n from below but for a chance of alpha/2, and ``half`` is the distance to it, if that is
-larger than h.
+*From below.* Among the keys shown, n gives Y or more with probability P(X >= Y - n)/P(X >= t - n),
+where t is the threshold. It rises with n, because X is log-concave. So the least n for which it
+exceeds alpha/2 bounds n from below, except with probability alpha/2. ``half`` is the distance to
+that n, or h if this is larger.
 
-Near the threshold it reaches down to 1: there a count tells of Laplace noise that the key occurs,
-and no more. Some scales above it is h.
+Near the threshold the interval reaches down to 1: a count with Laplace noise then shows that the
+key occurs, and no more. A few scales above the threshold ``half`` is h.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Sums of noisy counts along an order, and how far each may be off.
+"""Running sums of noisy counts along an order, and how large their errors are.
 
-Released are the counts of the labels, each with noise of its own: then the sum of the first j has j
-draws. Or they are mixed: y = C x, x the counts and C a lower triangular Toeplitz matrix of whole
-numbers, its first column 1,024 times the coefficients 1, 1/2, 3/8, 5/16, ... of (1 - z)^(-1/2),
-rounded. The matrix of running sums, 1/(1 - z), is about the square of that. So C^-1 and then adding
-up gives figures whose noise grows with the logarithm of the number of rows, where that of single
-counts grows with its root (Henzinger, Upadhyay and Upadhyay, "Almost Tight Error Bounds on
-Differentially Private Continual Counting", arXiv 2211.05006; Fichtenberger, Henzinger and Upadhyay,
-"Constant matters", arXiv 2202.11205). What a record adds to y is a column of C, whose length the
-planner and certify find from its whole numbers.
+The counts x of the labels are released with noise of their own each: then the sum of the first j
+has j draws. Or they are released mixed, as y = C x. C is a lower triangular Toeplitz matrix of
+integers; its first column is 1,024 times the coefficients 1, 1/2, 3/8, 5/16, ... of (1 - z)^(-1/2),
+rounded. The matrix of running sums, 1/(1 - z), is about the square of that. So applying C^-1 and
+adding up gives figures whose noise grows with the logarithm of the number of rows, where that of
+single counts grows with its square root (Henzinger, Upadhyay and Upadhyay, "Almost Tight Error
+Bounds on Differentially Private Continual Counting", arXiv 2211.05006; Fichtenberger, Henzinger and
+Upadhyay, "Constant matters", arXiv 2202.11205). A record adds a column of C to y; the planner and
+certify compute its length from its integers.
 
 The figure j is the sum of g_k y_(j-k), with g the coefficients of 1/((1 - z) c(z)). They are kept
 in steps of 2^-160, which moves a figure below 2^60 by less than 2^-80; figures are rounded to whole

@@ -208,4 +208,4 @@ CANDIDATES_FILE = OwnKey(
     example="a file with one candidate a line",
 )
 LISTS: tuple[OwnKey[Any], ...] = (CANDIDATES, CANDIDATES_FILE)
-"""Keys that list what is chosen from."""
+"""Keys that list the candidates."""

@@ -1,4 +1,4 @@
-"""Statistics: what each says of itself, in one file and one line of the registry."""
+"""The base class of statistics: each is one file and one line of the registry."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def read_neighbours(release: Release) -> Neighbours:
 
 
 BY_CHOICE = ("auto", "exponential")
-"""Mechanisms of what is chosen rather than added up."""
+"""Mechanisms of statistics that choose names or values instead of adding up."""
 
 
 class SpecKeys(NamedTuple):
@@ -202,53 +202,53 @@ class Statistic(ABC):
     what = ""
     """What a figure is, in a few words."""
     what_weighted = ""
-    """The same where records count by a survey weight; empty: they never do."""
+    """The same with survey weights; empty if the statistic never takes them."""
     keys = SpecKeys()
-    """What it takes in the spec."""
+    """The keys that it takes in the spec."""
     suffixes: tuple[str, ...] = ESTIMATE
-    """Suffixes of the columns it publishes after the query's name, of one figure."""
+    """Suffixes, after the query's name, of the columns that it publishes for one figure."""
     sharing: Sharing | None = None
-    """How it is read from a release that others share, if it can be."""
+    """How it is read from a release shared with other statistics; None if it can't be."""
     end = ""
-    """The end of the values that it stands for: minimum or maximum."""
+    """The end of the values that it approximates, minimum or maximum; empty for neither."""
     counts = ""
     """What it counts, if it is a count; {units} stands for the word for units."""
     overlaps = False
-    """Whether what is counted can be in several cells, so that counts do not add up."""
+    """Whether what it counts can be in several cells, so that counts do not add up."""
     combines = False
-    """Whether its figures are counts by cell that may be combined of the integers of others."""
+    """Whether its figures are counts by cell that may be combined from others' integers."""
     counts_units = False
     """Whether a unit counts once, whatever the number of its rows."""
     selects_keys = False
     """Whether private keys can be selected by it."""
     one_number = False
-    """Whether a figure is one released integer: the truth, and one draw of noise."""
+    """Whether a figure is one released integer: the true value plus one draw of noise."""
     adds_up = False
-    """Whether the figures of cells add up to that of the cells together."""
+    """Whether the figures of cells add up to the figure of these cells together."""
     names = False
-    """Whether its figures are names that are chosen."""
+    """Whether its figures are chosen names."""
     in_ranks = False
     """Whether its error is known in ranks alone, so that it has no half-width and no flag."""
     error_by_records = False
-    """Whether its error depends on how many records are behind a figure."""
+    """Whether its error depends on the number of records behind a figure."""
     example_error = "statistics.error.at_values"
-    """How its error is stated before any data is read, if it depends on the records."""
+    """The sentence that states its error before any data is read, if it depends on the records."""
     example_error_weighted = "statistics.error.at_weighted_count"
-    """The same where records count by a survey weight."""
+    """The same with survey weights."""
     compared_with: tuple[str, Fraction | None] | None = None
-    """What the error of a figure of one record is a share of, and its size.
+    """What the error is stated as a share of, in words, and the size of that.
 
-    None for the size: half of the largest value of its column."""
+    None for the size stands for half of the largest value of its column."""
 
     # Sentences of reports, where it has something to say.
     reading = ""
-    """How its figures are read; {level} stands for that of intervals, in percent."""
+    """How to read its figures; {level} stands for the level of intervals, in percent."""
     hazard: Hazard | None = None
     """A hazard that all its figures have."""
     processing = ""
-    """What happens to values and figures."""
+    """How values and figures are processed."""
     explained = ""
-    """What a table of scales can't explain."""
+    """What the table of noise scales doesn't explain."""
 
     def read_details(
         self, spec: QueryReader, column: Column | None, axis: Group | None
@@ -628,7 +628,7 @@ def list_quantile_endings(query: Query) -> tuple[str, ...]:
 
 
 UNKNOWN_CELLS = 1 << 62
-"""Private keys: as many cells as units can reach."""
+"""The number of cells with private keys, which is not known: more than any unit can reach."""
 
 
 def count_cells(query: Query) -> int:

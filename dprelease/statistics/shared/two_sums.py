@@ -1,9 +1,9 @@
-"""Shares of two sums: what a mean and a proportion have in common.
+"""Shares of two sums: the common part of mean and proportion.
 
-Two sums are released instead of a sum and a count: A, and B = n K - A, so that every one of n
-records adds exactly K to A and B together: both get the whole budget at once. A + B = n K gives
-the number of records for free, A / (A + B) the share. With survey weights a record counts w times
-in both: ``survey_weights`` says why that is one bound as well.
+They release two sums instead of a sum and a count: A, and B = n K - A. Each of the n records adds
+exactly K to A and B together, so both get the whole budget at once. A + B = n K gives the number of
+records for free, A / (A + B) the share. With survey weights a record counts w times in both:
+``survey_weights`` says why that is one bound as well.
 """
 
 from __future__ import annotations
@@ -99,9 +99,9 @@ class TwoSums(Statistic):
     suffixes = (*INTERVAL, *COUNT_SUFFIXES)
     error_by_records = True
     behind = BEHIND
-    """What the number of records is, in words."""
+    """Words for the number of records."""
     behind_weighted = BEHIND_WEIGHTED
-    """The same where they are weighted."""
+    """The same with survey weights."""
 
     def scale(self, query: Query) -> Scale:
         """Return the scale on which the share is published."""
