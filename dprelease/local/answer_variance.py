@@ -9,25 +9,26 @@ from math import floor, sqrt
 
 from dprelease.kernel.distributions.laws import compute_noise_variance, sum_halfwidth
 from dprelease.local.randomizers.window_response import list_parts
-from dprelease.local.share_intervals import compute_cumulants
+from dprelease.local.share_intervals import compute_cumulants, compute_quantile
 from dprelease.model import Noise, NoiseFamily
 from dprelease.model.record_tables import LaplaceLaw, Window, WindowLaw
 
 FEW = 3
 
 
-def bound_laplace_noise(law: LaplaceLaw, rows: int, z: float, interval: Fraction) -> float:
-    """Bound the sum of the Laplace noise of all records, in grid steps.
+def approximate_laplace_halfwidth(law: LaplaceLaw, rows: int, interval: Fraction) -> float:
+    """Approximate the half-width of the sum of the Laplace noise of all records, in grid steps.
 
-    ``z`` is the normal quantile. Exact for up to three records. Beyond, a normal quantile with half
-    a step and, where it is longer, the Cornish-Fisher term of the fourth cumulant. With
+    Exact for up to three records. Beyond, the normal quantile of ``interval``, plus half a step
+    and, where that is longer, the Cornish-Fisher term of the fourth cumulant. It can cover slightly
+    less than ``interval``: by the exact laws of up to 20 records 0.9499 where 0.95 is asked. With
     a = exp(-1/s) the variance is v = 2 a/(1 - a)^2, and the fourth moment
     2 a (1 + 10 a + a^2)/(1 - a)^4 = v (1 + 6 v), so the excess kurtosis is 3 + 1/v.
     """
     noise = Noise(NoiseFamily.LAPLACE, law.scale)
     if rows <= FEW:
         return float(sum_halfwidth(noise, rows, 1 - interval))
-    spread = compute_noise_variance(noise)
+    z, spread = compute_quantile(interval), compute_noise_variance(noise)
     kurtosis = 3 + 1 / spread if spread else 0.0
     fourth = max(z**3 - 3 * z, 0.0) / 24
     return (z + fourth * kurtosis / rows) * sqrt(rows * spread) + 0.5

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from dprelease.local.answer_cells import get_grid
 from dprelease.local.answer_variance import (
-    bound_laplace_noise,
+    approximate_laplace_halfwidth,
     compute_window_tails,
     compute_window_variance,
 )
@@ -154,20 +154,25 @@ def estimate_shares(response: Response, tally: Tally, interval: Fraction) -> Sha
 
 def mean(response: Response, tally: Tally, interval: Fraction) -> Mean:
     """Estimate the mean of a numeric column, in its unit."""
-    step, z = get_grid(response).step, compute_quantile(interval)
+    grid = get_grid(response)
     if isinstance(response.law, LaplaceLaw):
-        half = bound_laplace_noise(response.law, tally.rows, z, interval)
+        half = approximate_laplace_halfwidth(response.law, tally.rows, interval)
     elif isinstance(response.law, WindowLaw):
-        half = _bound_level_noise(response.law, tally.rows, z) * float(get_grid(response).width) / 2
+        z = compute_quantile(interval)
+        half = _approximate_level_halfwidth(response.law, tally.rows, z) * float(grid.width) / 2
     else:
         raise ValueError("a column of labels has no mean")
-    value = tally.sums[response.column.name] * step / tally.rows
-    wide = half * float(step) / tally.rows
+    value = tally.sums[response.column.name] * grid.step / tally.rows
+    wide = half * float(grid.step) / tally.rows
     return Mean(response.column.name, Figure(value, float(value) - wide, float(value) + wide))
 
 
-def _bound_level_noise(law: WindowLaw, rows: int, z: float) -> float:
-    """Bound the sum of the noise of levels, in half ranges, at the largest variance."""
+def _approximate_level_halfwidth(law: WindowLaw, rows: int, z: float) -> float:
+    """Approximate the half-width of the sum of the noise of levels, in half ranges.
+
+    The normal quantile ``z`` at the largest variance that an answer can have, plus half a level and
+    the terms of ``share_intervals`` at their largest. No proof that it covers what ``z`` says.
+    """
     third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
     gap, skew, tails = compute_window_tails(law)
     half = z * sqrt(rows * float(compute_window_variance(law))) + gap / 2
