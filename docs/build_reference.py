@@ -236,7 +236,7 @@ LIMITS: dict[str, dict[str, str]] = {
         "specfile.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
         "specfile.checks.queries.query_context:MOST_WEIGHT_STEPS": "steps from 0 to `upper` of a "
         "survey weight",
-        "specfile.checks.queries.query_context:LARGEST_SQUARED": "steps from `lower` to `upper` "
+        "specfile.checks.queries.query_context:LARGEST_SQUARED": "steps from 0 to a bound "
         "where squares are summed",
     },
     "Queries": {

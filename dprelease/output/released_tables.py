@@ -86,7 +86,7 @@ def check_whole(folder: str) -> None:
     name = content.get("name")
     name_text = f' of "{name}"' if isinstance(name, str) and name.isprintable() else ""
     message = (
-        f"{folder} holds no whole release: one{name_text} is under way, or its run was stopped"
+        f"{folder} holds no complete release: a run{name_text} is still writing it, or was stopped"
     )
     hint = "wait for that run, or run its spec again, which is free and completes the release"
     raise Failure(ExitCode.SPEC, Complaint("E017", message, hint))

@@ -186,7 +186,7 @@ def _iter_complaints(result: Result) -> Iterator[Complaint]:
                     f'more than {float(cap):.3g} of the fields of "{column.name}" are {state}, by '
                     f"the noisy counts in {result.output}",
                     "correct the spec, or the data under a new snapshot, or raise max_unreadable; "
-                    "only the quality was charged",
+                    "only the quality tables were charged and released",
                     release.place(key),
                     key,
                 )

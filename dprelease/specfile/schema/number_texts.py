@@ -150,7 +150,8 @@ def record_lines(value: object) -> int:
     hint = "write the most lines that one record has, such as 100"
     lines = _read_whole(value, MAX_RECORD_LINES, "E229", hint)
     if lines < 2:
-        raise Refused("a limit of 1 line is not possible with multiline", "leave it out", "E229")
+        message = "a limit of 1 line has no use: a record without multiline has one line anyway"
+        raise Refused(message, "leave max_lines_per_record out, or write 2 or more", "E229")
     return lines
 
 

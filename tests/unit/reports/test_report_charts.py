@@ -188,7 +188,7 @@ def test_a_band_never_says_less_of_a_belief_than_its_table(facts):
     table = replace(facts.meaning.beliefs[0], rows=(row,))
     chart = draw_band_chart([table])
     assert chart.rows[0][1:] == ("50%", "0.027%", "99.973%")
-    assert "from 50% to between 0.027% and 99.973%." in chart.description
+    assert " moves to between 0.027% and 99.973%." in chart.description
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 5, 10, 20])

@@ -116,7 +116,8 @@ def _read_bandwidths(query: SpecQuery, grids: Sequence[Grid]) -> list[Fraction] 
         return [span / BANDWIDTHS[number] for span in ranges]
     if len(setting) not in {1, number}:
         message = f"{format_count(len(setting), 'bandwidth')} for {format_count(number, 'column')}"
-        query.part.complain("E270", message, "one number, or one for each column", "bandwidth")
+        hint = "write one number, or one for each column"
+        query.part.complain("E270", message, hint, "bandwidth")
         return None
     bandwidths = list(setting) * (number if len(setting) == 1 else 1)
     for bandwidth, span in zip(bandwidths, ranges, strict=True):

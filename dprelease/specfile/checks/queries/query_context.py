@@ -112,7 +112,8 @@ class SpecQuery(NamedTuple):
             and column.grid.magnitude > LARGEST_SQUARED
         ):
             hint = "declare a larger step or narrower bounds"
-            reporter.complain("E239", f"{subject} squares more than 2^31 steps", spot, hint, "key")
+            message = f"{subject} squares numbers of more than 2^31 steps"
+            reporter.complain("E239", message, spot, hint, "key")
         else:
             if column.name == self.context.unit_column:
                 message = f"{subject} is not possible: the column only identifies units"
@@ -145,17 +146,15 @@ def read_survey_weight(
             part.complain("E263", "design_effect needs a survey weight", hint, "design_effect")
         return UNWEIGHTED
     declared = find_column(name, columns, part, "weight")
-    usable = declared is not None and _is_usable(declared, part)
+    usable = declared is not None and _check_weight_column(declared, part)
     return SurveyWeight(stated=True, column=declared.column if declared and usable else None)
 
 
-def _is_usable(declared: DeclaredColumn, part: Part[DataSection]) -> bool:
+def _check_weight_column(declared: DeclaredColumn, part: Part[DataSection]) -> bool:
+    """Complain of a column that can't hold survey weights; return whether it can."""
     column, reporter = declared.column, part.reporter
-    subject, spot, grid = (
-        f"survey weights in {show(column.name)}",
-        ("columns", column.name),
-        column.grid,
-    )
+    subject, spot = f"survey weights in {show(column.name)}", ("columns", column.name)
+    grid = column.grid
     if column.type not in NUMERIC_TYPES:
         message = f"{subject} must be numbers, but the column is a {column.type.value}"
         part.complain("E263", message, 'declare a numeric type, such as type = "decimal"', "weight")
