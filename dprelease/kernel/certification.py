@@ -50,7 +50,8 @@ CHAPTERS = Chapters(
 def certify(plan: Plan, *, is_sealed: bool = False) -> CertifiedPlan:
     """Confirm that a plan costs at most what it claims, and at most the declared total.
 
-    What ``is_sealed`` may have been planned by a version that did not ask about fixed records.
+    ``is_sealed``: the plan may come from a version that did not check ``has_fixed_records``, so
+    that rule is skipped.
     Raises Failure (exit code 70: a bug of ours, nothing was released) when it can't, with the
     first rule that does not hold.
     """

@@ -172,7 +172,7 @@ class RecordRequest(Struct, frozen=True):
 class ExactRecords:
     """A stream of batches of exact codes: one int64 array for each column, all of equal length.
 
-    Private: seen by engines and ``perturbing`` only. It shows nothing of itself.
+    Private: seen by engines and ``record_draws`` only. It shows nothing of itself.
     """
 
     __slots__ = ("_batches",)

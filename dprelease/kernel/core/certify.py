@@ -34,7 +34,7 @@ def certify(plan: Plan, chapters: Chapters, *, is_sealed: bool = False) -> Certi
     Args:
         plan: What will be executed, with what each step and all together claim to lose.
         chapters: What judges the matters beyond the core; without one, plans with it are refused.
-        is_sealed: Whether a version that did not ask about ``fixed_records`` may have planned it.
+        is_sealed: Whether a version that did not check ``has_fixed_records`` may have planned it.
 
     Returns:
         The plan, from now on allowed to be executed.

@@ -1,7 +1,7 @@
 """The forms of a step: what each must have, and must not, so that it means what it says.
 
 Groups, grids and measures must also mean to engines what they mean to certification. Of quantiles
-see ``quantile_forms``.
+see ``choices.choice_rules``.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def list_parts(query: Query) -> list[Part]:
 
 
 def _is_measure(measure: Measure) -> bool:
-    """Each kind has what it needs, and nothing that would make it another."""
+    """Whether a measure has exactly what its kind needs: a quantity, a column, or neither."""
     has = measure.quantity is not None, measure.column is not None
     if measure.kind in OF_A_QUANTITY:
         return has == (True, False)

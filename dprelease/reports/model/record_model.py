@@ -29,7 +29,7 @@ def _name_key(field: str) -> str:
 
 
 class Fact(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_name_key):
-    """A part of report.json. ``with`` and ``asked`` can't be names of fields: `_` follows there."""
+    """A part of report.json. The names of ``with_`` and ``asked_`` have no `_` there."""
 
 
 class Asked(Fact, frozen=True, kw_only=True):

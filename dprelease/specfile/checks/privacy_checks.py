@@ -85,7 +85,7 @@ def _check_column(
 def check_budgets(parts: Parts, paid_places: Collection[int]) -> None:
     """Check that every query has a budget, in terms that don't contradict each other.
 
-    ``paid`` holds the numbers of the queries that have theirs from elsewhere.
+    ``paid_places`` holds the numbers of the queries that have theirs from elsewhere.
     """
     privacy, model = parts.privacy, parts.privacy.model
     if model.epsilon is not None and model.rho is not None:

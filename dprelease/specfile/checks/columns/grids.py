@@ -110,7 +110,7 @@ def _is_fitting(lower: Fraction, upper: Fraction, step: Fraction) -> bool:
 
 
 def _find_fitting_step(lower: Fraction, upper: Fraction, largest_step: Fraction) -> Fraction:
-    """Find the largest 1, 2 or 5 times a power of ten, not above ``wanted``, that divides both."""
+    """Find the largest 1, 2 or 5 times a power of ten that divides both, up to ``largest_step``."""
     power = Fraction(10) ** 18
     while True:
         for factor in (5, 2, 1):

@@ -27,10 +27,10 @@ INLINE, FILE = "candidates", "candidates_file"
 
 
 class CandidateList:
-    """The candidates that a query lists: as TOML gives them, or from a file, whose ``lines`` count.
+    """The candidates that a query lists: in the spec, or in a file, with their ``lines`` there.
 
-    Of a file only the first that is wrong is named, by its line, and never shown: it could be the
-    wrong file, and private.
+    Of a file only the first wrong line is named, by its number. Its text is never shown: the file
+    may be the wrong one, and private.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CandidateList:
     def refuse(
         self, position: int, refused: Refused, problem: str = "can't be a candidate"
     ) -> None:
-        """Note what is wrong with a value; ``what`` says it without the value."""
+        """Note what is wrong with a value; ``problem`` says it without the value."""
         self.wrong += 1
         if not self._lines:
             self._part.complain("E234", refused.message, refused.hint, INLINE, position)
