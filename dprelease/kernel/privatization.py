@@ -56,7 +56,10 @@ def privatize(
 
 
 def prepare(steps: Sequence[Step]) -> None:
-    """Make what the draws of the steps will need. Reads no data and draws nothing."""
+    """Build the sampling tables of steps that release numbers for public keys.
+
+    Drawing then starts at once. Reads no data and draws nothing.
+    """
     for step in steps:
         if step.form is Form.NUMBERS and not step.query.private:
             prepare_sample(step.noise, step.draws)

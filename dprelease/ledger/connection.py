@@ -145,8 +145,8 @@ class FileDatabase:
             ),
         )  # fmt: skip
 
-    def keep(self, seq: int, payload: bytes) -> None:
-        """Add the stored numbers of the seal with this number."""
+    def store_payload(self, seq: int, payload: bytes) -> None:
+        """Store the sealed payload of entry ``seq``."""
         self.connection.execute("INSERT INTO payloads (seq, bytes) VALUES (?, ?)", (seq, payload))
 
     def read_payload(self, seq: int) -> bytes | None:

@@ -324,8 +324,8 @@ class ServerDatabase:
             ),
         )  # fmt: skip
 
-    def keep(self, seq: int, payload: bytes) -> None:
-        """Add the stored numbers of the seal with this number."""
+    def store_payload(self, seq: int, payload: bytes) -> None:
+        """Store the sealed payload of entry ``seq``."""
         insert = "INSERT INTO dprelease.payloads (seq, bytes) VALUES (%s, %s)"
         self._execute(insert, (seq, payload))
 

@@ -111,8 +111,8 @@ class Database(Protocol):
             entry: Its number is the last one's plus 1, and ``previous`` the last one's hash.
         """
 
-    def keep(self, seq: int, payload: bytes) -> None:
-        """Store the numbers of a seal within the open transaction.
+    def store_payload(self, seq: int, payload: bytes) -> None:
+        """Store the sealed payload of an entry within the open transaction.
 
         Args:
             seq: Number of the seal's entry, which is there already.
@@ -325,7 +325,7 @@ class Ledger:
             if run.state is State.BURNT:
                 raise used_up(run.release)
             entry = self._append(book.head, Kind.SEAL, run.run_id, content)
-            self._database.keep(entry.seq, compress_payload(payload))
+            self._database.store_payload(entry.seq, compress_payload(payload))
         return payload
 
     def burn(self, reservation: Reservation) -> bool:

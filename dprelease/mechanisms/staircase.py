@@ -88,7 +88,11 @@ def choose_staircase(laplace: Noise, sensitivity: Sensitivity) -> Noise:
 
 
 def iter_stairs(sensitivity: Sensitivity) -> Iterator[int]:
-    """Give the stairs at which every change crosses at most the L1 sensitivity in all."""
+    """Give the lengths of stairs that lose no more than Laplace noise.
+
+    For every change, the length times the number of edges that it can cross is at most the L1
+    sensitivity.
+    """
     for stair in {size for shape in sensitivity.shapes for size in shape if size}:
         crossed = (sum(-(-size // stair) for size in shape) for shape in sensitivity.shapes)
         if max(crossed) * stair <= sensitivity.l1:

@@ -322,7 +322,7 @@ def _create_directory(target: str, files: Mapping[str, Content]) -> bool:
 def _update(target: str, files: Mapping[str, Content], *, charged: bool) -> None:
     """Replace what changed in an existing directory, file by file."""
     changed = {
-        name: content for name, content in files.items() if not _is_holding(target, name, content)
+        name: content for name, content in files.items() if not _has_content(target, name, content)
     }
     foreign = list_foreign_names(target, files, same=files.keys() - changed.keys())
     if foreign:
@@ -351,7 +351,8 @@ def _update(target: str, files: Mapping[str, Content], *, charged: bool) -> None
             _sync(target)
 
 
-def _is_holding(target: str, name: str, content: Content) -> bool:
+def _has_content(target: str, name: str, content: Content) -> bool:
+    """Tell if the published file ``name`` already has this content."""
     path = os.path.join(target, name)
     size = len(content) if isinstance(content, bytes) else content.size
     # The size is compared first: most changed files are told apart without reading them.

@@ -85,7 +85,7 @@ def _estimate_spared_loss(draft: Draft, choice: Choice) -> float:
     return float(draft.demand.weight) * (before - after) / draft.sensitivity.l1**2
 
 
-class Composed(Struct, frozen=True):
+class FactorSearch(Struct, frozen=True):
     """The search for the common factor of one mix, where losses compose other than by addition.
 
     They compose by their distributions or by rho, whichever gives the smaller loss: many
@@ -100,7 +100,7 @@ class Composed(Struct, frozen=True):
     _made: dict[tuple[str, Fraction], Choice] = field(default_factory=dict)
 
     def solve_rho(self, guess: Fraction) -> Fraction | None:
-        """Find the factor at which the sum of rhos meets the total; quick."""
+        """Find the factor at which the rhos meet the total; None if the accounting is pld."""
         if not self.roots:
             self.roots.update(_compute_roots(self.drafts, self.mix, 4))
         if self.total.accounting == "pld":

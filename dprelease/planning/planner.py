@@ -202,13 +202,13 @@ def plan_alternatives(plan: Plan) -> list[tuple[Fraction, Plan | None]]:
 
     Returns:
         Pairs of factor and plan; the plan is None where stated budgets or targets leave none. Empty
-        where everything follows from targets.
+        if accuracy targets decide everything.
     """
     release = plan.release
-    has_stated_budget = any(
+    has_query_with_budget = any(
         _has_stated_budget(query) or _has_weight(query) for query in release.queries
     )
-    if not has_stated_budget and all(perturb.truth is not None for perturb in release.perturbs):
+    if not has_query_with_budget and all(perturb.truth is not None for perturb in release.perturbs):
         return []
     return [(factor, plan if factor == 1 else _plan_scaled(release, factor)) for factor in FACTORS]
 

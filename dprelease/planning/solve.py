@@ -18,7 +18,7 @@ from dprelease.model.privacy_events import Approximate
 from dprelease.planning.accuracy_targets import choose_drafts, find_weakest, find_weakest_choice
 from dprelease.planning.budget_request import compute_root
 from dprelease.planning.budget_split import (
-    Composed,
+    FactorSearch,
     Mix,
     Outcome,
     add_plainly,
@@ -28,7 +28,7 @@ from dprelease.planning.budget_split import (
 from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
 from dprelease.planning.shared_releases import add_up_counts, build_drafts, build_unmerged_drafts
 from dprelease.planning.stated_budgets import Choices, choose_own, complain, share_free_deltas
-from dprelease.planning.steps import Draft, switch_way
+from dprelease.planning.steps import Draft, switch_to_alternative
 from dprelease.planning.strategy_choice import WORTH, plan_together
 from dprelease.planning.total_budget import Total, get_selection_delta
 from dprelease.postprocess.intervals.number_text import number, write_budget
@@ -106,8 +106,12 @@ def choose_best_solution(release: Release, total: Total, *, jointly: bool = True
 
 
 def _try_alternatives(release: Release, solution: Solution, total: Total) -> Solution:
-    """Release by statistics' alternatives where no figure errs more by it."""
-    drafts = list(map(switch_way, solution.drafts))
+    """Release queries by the alternatives of their statistics where that is worth it.
+
+    The error of each such query is then at most ``WORTH`` times what it was, and that of no other
+    query is above ``AS_GOOD`` times.
+    """
+    drafts = list(map(switch_to_alternative, solution.drafts))
     if all(map(is_, drafts, solution.drafts)):
         return solution
     before = compute_errors(
@@ -120,12 +124,12 @@ def _try_alternatives(release: Release, solution: Solution, total: Total) -> Sol
         after = compute_errors(
             alternative.drafts, compute_planned_errors(alternative.drafts, alternative.choices)
         )
-        worth = {name: after[name] <= WORTH * before[name] for name in before}
+        gaining = {name for name in before if after[name] <= WORTH * before[name]}
         pairs = list(zip(drafts, solution.drafts, strict=True))
-        better = all(new is old or worth[new.name] for new, old in pairs)
-        if better and all(after[name] <= AS_GOOD * before[name] for name in before):
+        all_gain = all(new is old or new.name in gaining for new, old in pairs)
+        if all_gain and all(after[name] <= AS_GOOD * before[name] for name in before):
             return replace(alternative, alone=solution.alone)
-        drafts = [new if worth.get(new.name) else old for new, old in pairs]
+        drafts = [new if new.name in gaining else old for new, old in pairs]
     return solution
 
 
@@ -163,7 +167,10 @@ def _estimate_alone(joint: Solution, before: Errors) -> dict[str, Fraction]:
 DIGITS = 6
 
 AS_GOOD = 1.0005
-"""Searches for noise end where all but so much of the total is used."""
+"""An error larger by up to this factor counts as no larger.
+
+A search for noise ends before all of the total is used.
+"""
 
 
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
@@ -355,7 +362,7 @@ class _Solver(Struct, frozen=True):
     ) -> list[Outcome]:
         """Compose the mixes tightly; rank the pure one first unless a delta reduces the error."""
         guess = self._guess(drafts)
-        searches = [Composed(drafts, fixed, self.total, mix) for mix in iter_mixes(drafts)]
+        searches = [FactorSearch(drafts, fixed, self.total, mix) for mix in iter_mixes(drafts)]
         if len(drafts) > MANY:
             # The loss of many releases is nearly that of their rho, so rho ranks the mixes.
             searches = [

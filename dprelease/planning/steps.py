@@ -122,8 +122,12 @@ class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are loo
         )
 
 
-def switch_way(draft: Draft) -> Draft:
-    """Release the same by the alternative of its statistic; return the draft if there is none."""
+def switch_to_alternative(draft: Draft) -> Draft:
+    """Release the same figures by the alternative of the query's statistic.
+
+    Return the draft itself if there is none, or if the draft is free, selects keys or has an
+    accuracy target.
+    """
     if draft.free or draft.selects or draft.demand.targeted:
         return draft
     released = get_statistic(draft.query.statistic).define_alternative(draft.query)

@@ -17,7 +17,7 @@ STATED_DELTA = Fraction(1, 10**6)
 
 
 class Total(Struct, frozen=True):
-    """The budget of a release; ``epsilon`` and ``rho`` None: whatever its queries state.
+    """The budget of a release. If ``epsilon`` and ``rho`` are None, the queries' budgets decide.
 
     A numerically composed epsilon is claimed with this ``margin``.
     """
@@ -27,11 +27,6 @@ class Total(Struct, frozen=True):
     delta: Fraction
     accounting: str
     margin: Fraction = MARGINS[0]
-
-    @property
-    def open(self) -> bool:
-        """Return True if there is no limit."""
-        return self.epsilon is None and self.rho is None
 
     @property
     def concentrates(self) -> bool:

@@ -160,7 +160,7 @@ def _count_events(events: Sequence[Counted]) -> Counter[Event]:
 
 
 def _bound_span(event: Event) -> float:
-    """Compute the largest loss of an event that is not Gaussian, unless it fails."""
+    """Compute the largest loss of a non-Gaussian event; of an approximate one, unless it fails."""
     match event:
         case Laplace(scale, l1) if scale > 0 and l1 >= 0:
             return float(l1 / scale)

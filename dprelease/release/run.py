@@ -189,11 +189,15 @@ def release_plan(  # noqa: PLR0913 - what a run needs besides its plan
 
 
 def _choose_target(plan: Plan, runs: Iterable[Run], name: str, *, replace_output: bool) -> str:
-    """Choose the output folder of the run and check it."""
+    """Choose the output folder of the run.
+
+    Refuse a folder of another release unless ``replace_output``.
+    """
     release = plan.release
     placed = fill_revision(release, count_revision(release, runs, name))
     target = placed.output.path
-    if target != release.output.path:  # a folder for each revision
+    # The path of the spec was checked before; with {revision} in it the folder is known only now.
+    if target != release.output.path:
         check_target(target, list_file_names(plan))
     if not replace_output:
         check_place(placed)

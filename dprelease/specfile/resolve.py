@@ -288,7 +288,10 @@ def _resolve_ledger(
 
 
 def _list_barred(parts: Parts, data: Data | None, base: str) -> list[Barred]:
-    """Name what no list may be: the data of all periods, and the ledger with what is beside it."""
+    """List the files that a keys_file or candidates_file must not be.
+
+    That is the data of any period, the ledger and its companions, and the witness.
+    """
     witness = parts.ledger.model.witness
     ledger = make_absolute(base, parts.ledger.model.path or DEFAULT_LEDGER)
     # Names beside the ledger are barred by pattern: SQLite's journals and the witness.

@@ -78,22 +78,21 @@ class Best(Choices):
 
     def bound_sensitivity(self, query: Query, neighbours: Neighbours) -> Sensitivity:
         """Bound the change of all scores, and of those a choice depends on (``choice_l1``)."""
-        pick_sensitivity, number = (
-            super().bound_sensitivity(query, neighbours),
-            len(self.list_candidates(query)),
-        )
+        pick_sensitivity = super().bound_sensitivity(query, neighbours)
+        candidate_count = len(self.list_candidates(query))
         rows = neighbours.contribution.limit_cells(count_cells(query)).rows
         return replace(
             pick_sensitivity,
-            l1=number * pick_sensitivity.l1,
-            l2_squared=number * pick_sensitivity.l2_squared,
-            coordinates=number * pick_sensitivity.coordinates,
+            l1=candidate_count * pick_sensitivity.l1,
+            l2_squared=candidate_count * pick_sensitivity.l2_squared,
+            coordinates=candidate_count * pick_sensitivity.coordinates,
             shapes=(),
             derivation=sentence(
                 "sensitivity.for_each_candidate", derivation=pick_sensitivity.derivation
             ),
             monotone=neighbours.adjacency is Adjacency.ADD_REMOVE,
-            # Ranges of changes, as in ``AxisChoice``: at most the upper bound for each row.
+            # A choice depends on the range of the changes (see ``AxisChoice``): at most the upper
+            # bound for each row.
             choice_l1=rows * _get_candidates(query).grid.upper,
         )
 

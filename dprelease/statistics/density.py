@@ -106,7 +106,7 @@ class Density(Statistic):
     def _define_mixed_release(self, query: Query, *, gaussian: bool) -> Released:
         by = (EACH,) * (len(query.groups) - len(query.curve))
         matrices = tuple(map(build_waves if gaussian else build_bins, query.curve))
-        # A record counts in so many parts of each matrix.
+        # A record is divided into ``count_parts`` parts along each axis: one part is the unit.
         unit = Fraction(1, prod(map(count_parts, matrices)))
         records = Measure(MeasureKind.RECORDS, None, query.where)
         return Released((records,), unit=(unit,), axes=(*by, *matrices))

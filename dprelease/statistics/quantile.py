@@ -223,7 +223,10 @@ def _bound_ranks(step: Step, interval: Fraction, at: int) -> Fraction:
 
 
 def list_endings(query: Query) -> tuple[str, ...]:
-    """List what follows the query's name: nothing for one quantile, _q12_5 for 0.125 of several."""
+    """List the suffixes of the query's columns.
+
+    None for a single quantile; of several, such as _q12_5 for the quantile 0.125.
+    """
     if len(query.quantiles) == 1:
         return ("",)
     return list_quantile_endings(query)

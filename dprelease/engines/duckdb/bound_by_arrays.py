@@ -244,6 +244,7 @@ class SortedBounding(NamedTuple):
         sizes = [call("SUM", col("rows")).cast("BIGINT"), call("MAX", col("rows"))]
         ((count, rows, largest),) = self._query(col(UNITS).select([COUNT_ALL, *sizes])).fetchall()
         memory = get_memory_limit(self.reader.connection)
+        # One unit's rows are sorted at once. ``run_in_parts`` catches this and splits the part.
         if memory is not None and (largest or 0) * SORTED > memory:
             raise duckdb.OutOfMemoryException
         return count, rows or 0
@@ -353,24 +354,24 @@ def _find_runs(begins: Integers) -> tuple[Integers, Integers]:
     return places, np.diff(places, append=len(begins))
 
 
-def choose_places(runs: tuple[Integers, Integers], limit: int, numbers: Integers) -> Integers:
+def choose_places(runs: tuple[Integers, Integers], limit: int, unit_numbers: Integers) -> Integers:
     """Choose the items kept of each run, by the rule of ``duckdb.bounding_rule``.
 
     Args:
         runs: Where each run begins, and the number of its items.
         limit: Most items kept of a run.
-        numbers: The number of each run's unit for this cut.
+        unit_numbers: The number of each run's unit for this cut.
 
     Returns:
         The indices of the kept items, in order.
     """
     import numpy as np
 
-    places, counts = runs
-    sizes = np.minimum(counts, limit)
-    run = np.repeat(np.arange(len(counts)), sizes)
-    item = np.arange(len(run)) - (np.cumsum(sizes) - sizes)[run]
-    count = counts[run]
-    place = (item * count + (numbers % counts)[run]) // limit
-    kept_places: Integers = places[run] + np.where(count > limit, place, item)
+    starts, sizes = runs
+    taken = np.minimum(sizes, limit)
+    run_of = np.repeat(np.arange(len(sizes)), taken)
+    rank = np.arange(len(run_of)) - (np.cumsum(taken) - taken)[run_of]
+    size = sizes[run_of]
+    place = (rank * size + (unit_numbers % sizes)[run_of]) // limit
+    kept_places: Integers = starts[run_of] + np.where(size > limit, place, rank)
     return kept_places

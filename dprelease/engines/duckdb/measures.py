@@ -168,7 +168,7 @@ def _pack_abreast(request: AggregateRequest, cells: Cells) -> Sql:
 
 
 def _score(request: AggregateRequest, candidates: Candidates, cells: Cells, place: int) -> Sql:
-    """Compile the score that the row at ``place`` gives to a candidate."""
+    """Compile the score of a candidate by the row at ``place`` of a bundle of ``ABREAST``."""
     types = {column.name: column.type for column in request.inputs}
     node = parse_tree(candidates.score.text, {**types, "candidate": candidates.type})
     columns = {key: col(f"{column}_{place}") for key, column in cells.rows.values.items()}

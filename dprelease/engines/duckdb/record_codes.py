@@ -233,13 +233,14 @@ class BoundedCodes:
         first = choose_part_count(request, reader, rows, packing)
 
         def store(part: Part) -> None:
-            rows = select_unit_rows(
-                part, request, fields, lambda fields2: encode_records(self._request, fields2)
+            unit_rows = select_unit_rows(
+                part, request, fields, lambda own_fields: encode_records(self._request, own_fields)
             )
-            cells = locate(request, rows, everything=False)
+            cells = locate(request, unit_rows, everything=False)
             reader.connection.execute(str(drop(BOUNDED))).fetchall()
             cells = replace(cells, units=select_units(part, request, fields))
-            sample = sample_units(request, reader, packing, cells, part.of // first)
+            effort = part.of // first  # into how many parts one of the first was split
+            sample = sample_units(request, reader, packing, cells, effort)
             reader.fetch_rows(select_codes(self._request, sample.relation).create(BOUNDED))
 
         return run_in_parts(store, first, reader.share.begin)

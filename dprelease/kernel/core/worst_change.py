@@ -100,11 +100,11 @@ class _Cell(Struct, frozen=True):
     limits: Limits
 
     def maximize_norm(self, norm: Norm) -> Moved:
-        """Give f: the largest norm where so many rows enter and so many leave."""
+        """Return f of the module's head: the largest norm of a cell's move."""
 
         @cache
         def measure_move(entering: int, leaving: int) -> Fraction:
-            # what enters or leaves nowhere has no corners to try
+            # Where no row enters (or leaves) the corner is multiplied by 0: any one will do.
             entered = self.effects if entering else list(self.effects)[:1]
             leavers = self.effects if leaving else list(self.effects)[:1]
             return max(

@@ -187,7 +187,7 @@ def _guess(noise: Noise, alpha: Fraction) -> int:
 
 
 def _guess_several(scale: Fraction, count: int, alpha: Fraction) -> int:
-    """Solve the continuous law by iteration.
+    """Guess the half-width of a sum of two or three Laplace draws by iterating the continuous law.
 
     P(|X + Y| > x s) = exp(-x) (1 + x/2), P(|X + Y + Z| > x s) = exp(-x) (1 + 5x/8 + x^2/8).
     """

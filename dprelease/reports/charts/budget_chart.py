@@ -30,8 +30,9 @@ def list_payments(
 ) -> tuple[str, list[tuple[str, float]]]:
     """List what is paid for once, with its cost: queries that share a release are one.
 
-    The costs are rho where the composition adds up rho, else epsilon. Of record-level tables
-    ``perturbs`` each column is paid for, for all rows of a unit.
+    The costs are in rho if the composition adds up rho, every query states one, and there are no
+    record-level tables; else in epsilon. Each column of a record-level table is a cost of its own:
+    its epsilon times the rows of a unit.
     """
     in_rho = method == "zcdp" and not perturbs
     in_rho = in_rho and all(query.rho is not None for query in queries)

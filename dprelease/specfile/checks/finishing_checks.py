@@ -216,12 +216,12 @@ def _list_agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     section = parts.postprocess
     if section.model.consistent and groups and not together:
         message = "consistent has no effect: no two tables count the same records"
-        section.complain("E262", message, _describe_difference(queries), "consistent")
+        section.complain("E262", message, _write_agreement_hint(queries), "consistent")
     for query in alone:
         own = _find_own(query, parts)
         if own is not None and own.model.consistent:
             message = f"no other table counts the same records as {show(query.name)}"
-            own.complain("E262", message, _describe_difference(queries), "consistent")
+            own.complain("E262", message, _write_agreement_hint(queries), "consistent")
     for members in together:
         _check_group(members, parts)
     lone = {query.name for query in alone}
@@ -233,8 +233,11 @@ def _list_agreeing(queries: Sequence[Query], parts: Parts) -> list[Query]:
     ]
 
 
-def _describe_difference(queries: Sequence[Query]) -> str:
-    """Describe what distinguishes the first two tables that might agree."""
+def _write_agreement_hint(queries: Sequence[Query]) -> str:
+    """Write the hint: in what the first two tables that could agree differ.
+
+    If no two differ, it says what to add.
+    """
     able = [query for query in queries if _is_fitting(RULES["consistent"], query)]
     for left, right in combinations(able, 2):
         first, second = identify_rows(left), identify_rows(right)

@@ -47,7 +47,10 @@ def check_usage(parts: Parts, data: Data | None) -> None:
 
 
 def _check_unit(parts: Parts) -> None:
-    """Doubles tell no more than some 15 digits apart."""
+    """Warn if the unit column is a float or a decimal.
+
+    Units are then compared as doubles, of some 15 digits.
+    """
     section = parts.columns.get(parts.privacy.model.unit_column or "")
     if section is not None and section.model.type in ("float", "decimal"):
         message = (

@@ -41,7 +41,10 @@ class Document(NamedTuple):
 
 
 def read_document(file: str, stream: IO[bytes] | None = None) -> Document:
-    """Read and parse a spec file, or what is open. Raises ``Failure`` with exit code 2."""
+    """Read and parse a spec file, or the open ``stream`` in its place.
+
+    Raises ``Failure`` with exit code 2.
+    """
     text = _decode(file, _read(file, stream))
     tree = _parse(file, text)
     if _has_more_keys(tree, MAX_KEYS):

@@ -33,7 +33,7 @@ TITLES = {"csv", "overall", "parquet", "rho", "suppressed"}
 """Words of titles that are the same in every language: names of files, flags, a symbol."""
 ENGLISH = re.compile(
     # behind a value that stands in a command
-    r"^means and cross tables from"
+    r"^(it computes frequencies|means and cross tables from|and nothing else)"
 )
 
 

@@ -83,7 +83,10 @@ def _is_tree(scheme: QuantileScheme | None) -> bool:
 
 
 def _has_quantile_targets(step: Step) -> bool:
-    """Whether the target of each selection is its quantile, within the part that it cuts."""
+    """Whether each selection's target is the place of its quantile within the part that it cuts.
+
+    That place is 0 at the part's lower end and 1 at its upper.
+    """
     places = (Fraction(0), *step.query.quantiles, Fraction(1))
     return all(
         selection.target * (places[selection.upper] - places[selection.lower])

@@ -163,10 +163,10 @@ def select_in_turn(  # noqa: PLR0913, PLR0917 - a selection, and how often
     entropy: Entropy,
     sizes: Integers | None = None,
 ) -> list[Candidate]:
-    """K different candidates in the order of their selection, each with the whole ``rate``.
+    """Select ``k`` different candidates, in order: each by ``draw`` among those that are left.
 
-    Every selection is one among the candidates that are left, by the same law. All candidates if
-    there are no more than k. Raises ValueError for a k below 1, and what ``choose`` raises.
+    Every selection is at the whole ``rate``. All candidates are selected if there are no more than
+    k. Raises ValueError for a k below 1, and what ``WeightBuckets`` raises.
     """
     if k < 1:
         raise ValueError("at least one candidate is selected")

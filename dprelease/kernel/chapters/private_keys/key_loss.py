@@ -178,10 +178,11 @@ def _bound_apart(left: Shift, right: Shift) -> Shift:
 def _is_every_number_confirmed(
     noisy: Callable[[int], Fraction], least_hidden: Sequence[Fraction], minimum: Fraction
 ) -> bool:
-    """Whether (1 - noisy(m)) kept[m] >= least for every m.
+    """Whether (1 - noisy(m)) * least_hidden[m] >= minimum for every m.
 
-    Both factors are monotone in m (one rises, the other falls), so a stretch holds if its first
-    noise goes with its last keys; stretches are halved until they hold or are a single number.
+    1 - ``noisy`` rises with m and ``least_hidden`` falls. So a stretch holds if 1 - ``noisy`` at
+    its first m times ``least_hidden`` at its last m reaches the minimum; otherwise it is halved,
+    down to single numbers.
     """
     first, last = 0, len(least_hidden) - 1
     while first < len(least_hidden):

@@ -187,14 +187,14 @@ def read_bins(kind: ColumnType, values: Sequence[object]) -> tuple[str, ...]:
         hint = f'{refused.hint}; other = "..." collects values outside the bins'
         raise Refused(f"edges: {refused.message}", hint, "E213") from None
     for before, after in pairwise(edges):
-        if order(kind, before) >= order(kind, after):
+        if build_sort_key(kind, before) >= build_sort_key(kind, after):
             message = f"the edges do not increase: {after} comes after {before}"
             raise Refused(message, "write them from the smallest to the largest, once each", "E213")
     return edges
 
 
-def order(kind: ColumnType, text: str) -> tuple[Fraction, str]:
-    """Give what a canonical text sorts by: its number, or (dates, timestamps) itself.
+def build_sort_key(kind: ColumnType, text: str) -> tuple[Fraction, str]:
+    """Build what a canonical text sorts by: its number, or (dates, timestamps) itself.
 
     A timestamp without a fraction is the start of the same one with a fraction, so texts sort
     as times do.
@@ -215,7 +215,7 @@ def write_bin_labels(edges: Sequence[str]) -> tuple[str, ...]:
 
 def find_bin_label(kind: ColumnType, edges: Sequence[str], value: str) -> str | None:
     """Give the label of the bin that a canonical value falls into, or None."""
-    place, places = order(kind, value), [order(kind, edge) for edge in edges]
+    place, places = build_sort_key(kind, value), [build_sort_key(kind, edge) for edge in edges]
     if not places[0] <= place <= places[-1]:
         return None
     return write_bin_labels(edges)[min(bisect_right(places, place), len(places) - 1) - 1]

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from dprelease.model import Column, ColumnType, Group, KeySelection
 from dprelease.specfile.checks.columns.domains import (
     BINNED,
+    build_sort_key,
     find_bin_label,
-    order,
     read_bins,
     write_bin_labels,
 )
@@ -145,7 +145,7 @@ def _check_order(query: SpecQuery, column: Column) -> Column:
     Give the column without a label for other values, which have no place in the order.
     """
     for before, after in pairwise(column.keys or () if column.type in BINNED else ()):
-        if order(column.type, before) > order(column.type, after):
+        if build_sort_key(column.type, before) > build_sort_key(column.type, after):
             message = (
                 f"the keys of {show(column.name)} do not increase: {after} comes after {before}"
             )
