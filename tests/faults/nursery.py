@@ -210,6 +210,7 @@ def preload(folder: str) -> None:
     # other users may not be able to read the package's own files
     importlib.import_module("dprelease.reports.html.html_page").prepare()
     importlib.import_module("dprelease.release.payload").list_versions()
+    importlib.import_module("dprelease.language").load_catalogue("en")
 
 
 def main() -> None:

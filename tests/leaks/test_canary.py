@@ -311,7 +311,7 @@ def odd_text() -> Exception:
 
 # Where something fails: structure, engine, noise, seal, report, files, last words.
 STEPS = [
-    *(f"release.run.{step}" for step in ("inspect", "aggregate", "privatize", "to_bytes")),
+    *(f"release.run.{step}" for step in ("inspect", "read_aggregates", "privatize", "to_bytes")),
     "release.run.assemble",
     "release.run.publish",
     "cli.run_command._tell",

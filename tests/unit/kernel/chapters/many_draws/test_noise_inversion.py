@@ -190,7 +190,7 @@ def test_loose_enclosures_cost_bits_but_never_the_law(hashed) -> None:
     """Enclosures a thousand units wide: more prefixes stay open, none is decided differently."""
 
     class Loose:
-        def survivals(self, bits: int) -> list[Interval]:
+        def list_survivals(self, bits: int) -> list[Interval]:
             cuts = SignedGeometric(Fraction(10), 1).list_survivals(bits)
             return [Interval(max(cut.low - 1000, 0), cut.high + 1000) for cut in cuts]
 
