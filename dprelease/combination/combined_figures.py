@@ -229,10 +229,10 @@ class Published:
 
     def _list_linear_terms(self, figures: Figures, linear: LinearFigure) -> tuple[Term, ...]:
         """Terms of integers that are not mixed; those of a fitted count are made once for all."""
-        if linear.fitted in self._fitted_terms:
-            return self._fitted_terms[linear.fitted]
+        if linear.fitted in self._terms_by_count:
+            return self._terms_by_count[linear.fitted]
         groups = frozenset(figures.groups)
-        parts = self._fitted[linear.fitted] if linear.fitted else {linear.step: linear}
+        parts = self._figures_by_count[linear.fitted] if linear.fitted else {linear.step: linear}
         for step, part in parts.items():
             self.steps.setdefault(step, _build_single_release(figures, part))
         terms = tuple(
@@ -241,15 +241,15 @@ class Published:
             for row, factor in zip(part.rows, part.factors, strict=True)
         )
         if linear.fitted:
-            self._fitted_terms[linear.fitted] = terms
+            self._terms_by_count[linear.fitted] = terms
         return terms
 
     @cached_property
-    def _fitted_terms(self) -> dict[str, tuple[Term, ...]]:
+    def _terms_by_count(self) -> dict[str, tuple[Term, ...]]:
         return {}
 
     @cached_property
-    def _fitted(self) -> dict[str, dict[str, LinearFigure]]:
+    def _figures_by_count(self) -> dict[str, dict[str, LinearFigure]]:
         """What is stated of the steps of each fitted count."""
         fitted: dict[str, dict[str, LinearFigure]] = {}
         for query in self._facts.queries:

@@ -40,6 +40,6 @@ def sentence(key: str, /, **values: Shown) -> Sentence:
     return Sentence(key, tuple(values.items()))
 
 
-def counted_sentence(n: int, key: str, /, **values: Shown) -> Sentence:
+def build_counted_sentence(n: int, key: str, /, **values: Shown) -> Sentence:
     """Name a sentence on ``n`` things, which its forms show as ``{n}``."""
     return Sentence(key, tuple(values.items()), n)

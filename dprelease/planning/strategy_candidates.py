@@ -280,7 +280,7 @@ def _join_tables(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
     """Join the two tables from which most is gained, as long as that errs less."""
     cells = lru_cache(maxsize=None)(partial(_count_cells, sizes=sizes))
 
-    def need(released: Sequence[Axes]) -> float:
+    def estimate_error(released: Sequence[Axes]) -> float:
         """Estimate the error of all figures where losses are pure: the sum of cube roots.
 
         Each is read from the released table with the fewest cells.
@@ -299,8 +299,8 @@ def _join_tables(tables: Sequence[Axes], sizes: Sequence[int]) -> list[Axes]:
             for union in sorted(unions, key=sorted)
             if cells(union) <= MOST_JOINED
         ]
-        best = min(options, key=need, default=released)
-        if need(best) >= need(released):
+        best = min(options, key=estimate_error, default=released)
+        if estimate_error(best) >= estimate_error(released):
             break
         released = best
     return released

@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.structs import force_setattr, replace
 
 from dprelease.model import Sensitivity
-from dprelease.model.sentences import Sentence, counted_sentence, sentence
+from dprelease.model.sentences import Sentence, build_counted_sentence, sentence
 from dprelease.model.shift import (
     MAX_SHAPES,
     Shift,
@@ -391,7 +391,7 @@ def _describe_addition(limits: Contribution, row: Row, unit: str) -> Sentence:
     return sentence(
         "sensitivity.rows.of_unit",
         unit=sentence(unit),
-        rows=counted_sentence(limits.rows, "words.rows_counted"),
+        rows=build_counted_sentence(limits.rows, "words.rows_counted"),
         cells=where,
         effect=effect,
     )
@@ -411,7 +411,7 @@ def _describe_replacement(limits: Contribution, row: Row, all_cells: int, unit: 
     return sentence(
         "sensitivity.rows.replaced",
         unit=sentence(unit),
-        rows=counted_sentence(limits.rows, "words.rows_counted"),
+        rows=build_counted_sentence(limits.rows, "words.rows_counted"),
         cells=where if changed == 1 else sentence("sensitivity.rows.cells_in_all", cells=where),
         effect=effect,
     )

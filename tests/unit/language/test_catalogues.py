@@ -11,9 +11,9 @@ from product_source import FILES, PACKAGE, dotted, name_of, nodes, parsed, sourc
 from dprelease.language import ENGLISH, LANGUAGES, load_catalogue
 from dprelease.statistics.statistic_registry import STATISTICS
 
-PLACES = {"say": 0, "say_count": 1, "sentence": 0, "counted_sentence": 1, "Sentence": 0}
+PLACES = {"say": 0, "say_count": 1, "sentence": 0, "build_counted_sentence": 1, "Sentence": 0}
 """Where an id stands among the arguments."""
-COUNTING = {"say_count", "counted_sentence"}
+COUNTING = {"say_count", "build_counted_sentence"}
 FORMS = (".one", ".many")
 OTHERS = [language for language in LANGUAGES if language != ENGLISH]
 
