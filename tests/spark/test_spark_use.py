@@ -71,8 +71,9 @@ def test_with_an_old_java_nothing_is_charged(spec: Path, tmp_path: Path) -> None
 
 IMPATIENT = """\
 from dprelease.__main__ import main
-from dprelease.engines.spark import session
-session.PATIENCE = 15.0
+from dprelease.engines.spark import spark_session
+assert spark_session.PATIENCE > 15
+spark_session.PATIENCE = 15.0
 main()
 """
 
