@@ -8,7 +8,9 @@ roundings come to is added to its half-width.
 that of n draws each; q is largest at a share of 0 or 1, as weights (1 - m, m) are majorized by
 (1, 0) and the laws are log-concave (Proschan 1965): staircase noise, which is not, is on single
 integers alone. So it is where the number N is fitted to the integers of several shares
-(``postprocess.intervals.fitted_count``). Of several means each gets its part of alpha.
+(``postprocess.intervals.fitted_count``). That holds of continuous laws; on the integers q may fall
+again, by no more than ``compute_lattice_step``, which is added. Of several means each gets its part
+of alpha.
 
 *Figures that were changed* after the noise, such as tables that were made to agree, have the
 interval of those before, whose noise is known: it holds what it should, whatever is made of them.
@@ -26,7 +28,11 @@ from math import gcd, lcm
 from typing import NamedTuple
 
 from dprelease.combination.combined_figures import Figures, Published, Weighted, Weights
-from dprelease.postprocess.intervals.combined_noise import Part, compute_combined_halfwidth
+from dprelease.postprocess.intervals.combined_noise import (
+    Part,
+    compute_combined_halfwidth,
+    compute_lattice_step,
+)
 
 KNOTS = 64
 _ROUNDS = 4
@@ -145,12 +151,13 @@ def mean_interval(
     total = sum((count for _, count in means), Fraction(0))
     value = sum((mean * count for mean, count in means), Fraction(0)) / total
 
+    once: Weights = dict.fromkeys(places, Fraction(1))
+    lattice_step = compute_lattice_step(published.collect_noise([(share.contrast, once)]))
+
     def bound(off_centre: Fraction) -> Fraction:
-        once: Weights = dict.fromkeys(places, Fraction(1))
         behind: Weights = dict.fromkeys(places, off_centre)
-        return compute_halfwidth(
-            published.collect_noise([(share.contrast, once), (counts, behind)]), alpha
-        )
+        noise = published.collect_noise([(share.contrast, once), (counts, behind)])
+        return compute_halfwidth(noise, alpha) + lattice_step
 
     # The published numbers are rounded: divide by the least that they can stand for.
     fewest = total - counts.rounding * len(places)

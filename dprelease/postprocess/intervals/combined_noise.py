@@ -122,16 +122,33 @@ def compute_combined_halfwidth(parts: tuple[Part, ...], alpha: Fraction) -> Frac
     if alpha < LEAST_ALPHA:
         return Fraction(_bound_chernoff(scaled, math.log(2) - _log(alpha))) * unit * _UP
     reach = _bound_chernoff(scaled, _REACH)
-    grid = Fraction(
-        math.gcd(*(part.weight.numerator for part in parts)),
-        math.lcm(*(part.weight.denominator for part in parts)),
-    )
+    grid = compute_lattice_step(parts)
     # The lattice of Y is used if it covers the reach with few enough points.
     points = 1 << (2 * math.ceil(Fraction(reach) * unit / grid) + 2).bit_length()
     if points <= _MOST_POINTS:
         steps = [int(part.weight / grid) % points for part in parts]
         return _solve_on_lattice(scaled, steps, points, alpha) * grid
     return Fraction(_solve_smoothed(scaled, reach, alpha)) * unit * _UP
+
+
+def compute_lattice_step(parts: Sequence[Part]) -> Fraction:
+    """Compute the step of the lattice on which a sum of noise lies.
+
+    A quantile of abs(S + w T) rises with w for log-concave laws, but on the integers it may fall
+    again, by at most the lattice step of S: the values of S alone are steps apart, and more noise
+    spreads each to both sides. A quantile at a larger w bounds those at smaller ones with that
+    step added.
+
+    Args:
+        parts: The sum, as ``combine_parts`` gives it.
+
+    Returns:
+        The greatest common divisor of the weights; 0 without noise.
+    """
+    return Fraction(
+        math.gcd(*(part.weight.numerator for part in parts)),
+        math.lcm(*(part.weight.denominator for part in parts)),
+    )
 
 
 class _Scaled(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from thorough import for_each
 
 from dprelease.model import Noise, NoiseFamily
 from dprelease.postprocess.intervals.combined_noise import (
@@ -19,6 +20,7 @@ from dprelease.postprocess.intervals.combined_noise import (
     Part,
     combine_parts,
     compute_combined_halfwidth,
+    compute_lattice_step,
 )
 
 Floats = NDArray[np.float64]
@@ -293,3 +295,32 @@ def test_no_half_width_of_any_sum_is_less_than_needed(
 @given(sums(), st.fractions(F(1, 10**7), F(9, 10)))
 def test_none_of_many_sums_is_less_than_needed(parts: tuple[Part, ...], alpha: Fraction) -> None:
     held(parts, (alpha,), 0.002)
+
+
+# --- quantiles and weights ---------------------------------------------------------------------
+
+SMALL = [laplace(scale) for scale in ("1/4", "3/5", "1", "5/2")]
+SMALL += [gaussian(sigma2) for sigma2 in ("1/10", "9/25", "1", "5")]
+
+
+@for_each("part", SMALL)
+@for_each("draws", [1, 2, 4])
+def test_a_quantile_falls_by_no_more_than_the_lattice_step(part: Part, draws: int) -> None:
+    """Of S + w T, as w rises: shares, alone and with a fitted number, and quotients."""
+    noise = part.noise
+
+    def weigh(*weights: Fraction) -> tuple[Part, ...]:
+        return combine_parts(Part(noise, weight, draws) for weight in weights)
+
+    half = F(1, 2)
+    for fixed, sums in (
+        (weigh(half, half), lambda w: weigh(half + w / 2, half - w / 2)),
+        (weigh(half, half), lambda w: weigh(half + w / 4, half - w / 4, w / 4, w / 4)),
+        (weigh(F(1)), lambda w: weigh(F(1), 3 * w)),
+    ):
+        for alpha in (half, F(1, 10), F(1, 20), F(1, 100)):
+            largest = F(0)
+            for k in range(25):
+                quantile = compute_combined_halfwidth(sums(F(k, 24)), alpha)
+                assert largest <= quantile + compute_lattice_step(fixed)
+                largest = max(largest, quantile)

@@ -1,0 +1,109 @@
+"""Intervals of `combine` for shares and quotients, held against the exact law of little noise."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redrawn import Redrawn
+
+from dprelease.combination.combined_figures import Figures, Published
+from dprelease.combination.combined_intervals import (
+    Interval,
+    compute_quotient_interval,
+    mean_interval,
+)
+from dprelease.model import Noise, NoiseFamily
+
+ROWS, HITS = 60, 30  # in the first region
+LEAST = 1e-6
+
+
+def chances(noise: Noise) -> dict[int, float]:
+    """The law of one draw, without values that are less probable than ``LEAST``."""
+    size = float(noise.parameter)
+    is_laplace = noise.family is NoiseFamily.LAPLACE
+    sizes = {
+        k: math.exp(-abs(k) / size if is_laplace else -k * k / (2 * size)) for k in range(-30, 31)
+    }
+    law = {k: value / sum(sizes.values()) for k, value in sizes.items()}
+    return {k: chance for k, chance in law.items() if chance >= LEAST}
+
+
+def publish(queries: list[dict[str, Any]], folder: Path, entropy: Any, privacy: Any) -> Published:
+    made = Redrawn(folder, queries, **privacy)
+    return Published(made.facts(entropy), made.tables(entropy))
+
+
+def with_value(figures: Figures, value: Fraction) -> Figures:
+    return figures._replace(values=(value, *[None] * 3))  # type: ignore[arg-type]
+
+
+def find(published: Published, name: str) -> Figures:
+    return next(figures for figures in published.figures if figures.name == name)
+
+
+# Little noise: a variance of 1, and a scale of about 3/5.
+LAWS = [
+    pytest.param({"rho": 0.5}, Fraction(1, 20), id="gaussian"),
+    pytest.param({"epsilon": 1.6667}, Fraction(1, 10), id="laplace"),
+]
+
+
+@pytest.mark.parametrize(("privacy", "alpha"), LAWS)
+def test_a_share_is_held(
+    privacy: Any, alpha: Fraction, entropy: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A quantile at a share further from one half is not enough on the integers."""
+    monkeypatch.chdir(tmp_path)
+    query = {"name": "s", "statistic": "proportion", "where": "days > 4", "by": ["region"]}
+    published = publish([query], tmp_path, entropy, privacy)
+    figures = find(published, "s")
+    assert figures.share is not None
+    (part,) = published.collect_noise([(figures.share.behind, {0: Fraction(1)})])
+    law = chances(part.noise)
+    for hits in (HITS, HITS // 2):
+        missed = 0.0
+        for x, y in product(law, law):
+            total = ROWS + x + y
+            value = Fraction(round(Fraction(hits + x, total) / figures.unit)) * figures.unit
+            behind = with_value(figures.share.behind, Fraction(total))
+            drawn = with_value(figures, value)._replace(share=figures.share._replace(behind=behind))
+            interval = mean_interval(published, drawn, [0], alpha)
+            assert interval is not None
+            missed += law[x] * law[y] * misses(interval, Fraction(hits, ROWS))
+        assert missed <= alpha
+
+
+@pytest.mark.parametrize(
+    ("above", "below"),
+    [(30, 60), *(pytest.param(*pair, marks=pytest.mark.thorough) for pair in ((60, 60), (90, 45)))],
+)
+@pytest.mark.parametrize(("privacy", "alpha"), LAWS)
+def test_a_quotient_is_held(
+    privacy: Any, alpha: Fraction, above: int, below: int, entropy: Any, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    query = {"name": "n", "statistic": "count", "by": ["region"]}
+    published = publish([query], tmp_path, entropy, privacy)
+    figures = find(published, "n")
+    first, second = {0: Fraction(1)}, {1: Fraction(1)}
+    (part,) = published.collect_noise([(figures, first)])
+    law, missed = {k: chance for k, chance in chances(part.noise).items() if chance > 1e-4}, 0.0
+    for x, y in product(law, law):
+        drawn = figures._replace(
+            values=(Fraction(above + x), Fraction(below + y), None, None)  # type: ignore[arg-type]
+        )
+        interval = compute_quotient_interval(published, [(drawn, first)], [(drawn, second)], alpha)
+        assert interval is not None
+        missed += law[x] * law[y] * misses(interval, Fraction(above, below))
+    assert missed <= alpha
+
+
+def misses(interval: Interval, truth: Fraction) -> bool:
+    return not interval.low <= truth <= interval.high
