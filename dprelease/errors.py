@@ -55,7 +55,7 @@ class Complaint(NamedTuple):
         return f"{where}{self.code} {self.message}{key}{hint}"
 
     def to_dict(self) -> dict[str, object]:
-        """The complaint as plain JSON values."""
+        """Convert to plain JSON values."""
         content = {"code": self.code, "message": self.message, "hint": self.hint}
         keys = ("file", "line", "column")
         place = {key: getattr(self.place, key, None) for key in keys}
@@ -103,5 +103,5 @@ SYSTEM = "check memory, disk, open files and threads"
 
 
 def name_kind(problem: BaseException) -> str:
-    """What may be said of an exception that is not a Failure: the name of its class."""
+    """Name the class of an exception that is not a Failure: no more may be said of it."""
     return problem.kind if isinstance(problem, InternalError) else type(problem).__name__

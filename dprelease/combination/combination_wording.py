@@ -31,7 +31,7 @@ def write_interval(interval: Interval) -> tuple[str, str, str, str]:
 
 
 def _choose_places(half: Fraction) -> int:
-    """Decimals that leave two digits of the half-width; negative ones for large figures.
+    """Choose decimals that leave two digits of the half-width; negative ones for large figures.
 
     Whole numbers below 1,000 keep all digits.
     """

@@ -228,7 +228,7 @@ class Published:
         return figures._replace(terms=terms, rounding=rounding)
 
     def _list_linear_terms(self, figures: Figures, linear: LinearFigure) -> tuple[Term, ...]:
-        """Terms of integers that are not mixed; those of a fitted count are made once for all."""
+        """List terms of integers that are not mixed; those of a fitted count only once."""
         if linear.fitted in self._terms_by_count:
             return self._terms_by_count[linear.fitted]
         groups = frozenset(figures.groups)
@@ -323,7 +323,7 @@ class Values(Sequence[Fraction | None]):
 
 
 def _build_contrast(behind: Figures, linear: LinearFigure) -> Figures:
-    """Half of the first integer of a share less half of the second, in the unit of its number."""
+    """Build half of a share's first integer less half of the second, in the unit of its number."""
     groups = frozenset(behind.groups)
     terms = tuple(
         Term(linear.step, row, sign * Fraction(factor) / 2, groups)

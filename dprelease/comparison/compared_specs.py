@@ -37,7 +37,7 @@ class Comparison(Struct, frozen=True):
     plans: Pair
 
     def to_dict(self) -> dict[str, Any]:
-        """The same in JSON values, as ``dprelease diff --json`` prints it, less the files' names.
+        """Convert to the JSON values of ``dprelease diff --json``, less the files' names.
 
         ``exit_code`` is what the command ends with.
         """

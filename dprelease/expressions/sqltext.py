@@ -62,7 +62,7 @@ class Sql:
         return Sql(f"(-({self}))")  # two signs never meet, which would begin a comment
 
     def is_null(self) -> Sql:
-        """``self IS NULL``."""
+        """Build ``self IS NULL``."""
         return Sql(f"({self} IS NULL)")
 
     def not_null(self) -> Sql:
@@ -70,7 +70,7 @@ class Sql:
         return ~self.is_null()
 
     def between(self, low: Value, high: Value) -> Sql:
-        """``self BETWEEN low AND high``."""
+        """Build ``self BETWEEN low AND high``."""
         return Sql(f"({self} BETWEEN {literal(low)} AND {literal(high)})")
 
     def cast(self, kind: Kind) -> Sql:
@@ -82,21 +82,21 @@ class Sql:
         return Sql(f"TRY_CAST({self} AS {kind})")
 
     def alias(self, name: str) -> Sql:
-        """``self AS name``."""
+        """Build ``self AS name``."""
         return Sql(f"{self} AS {col(name)}")
 
     def filter(self, condition: Sql) -> Sql:
-        """``self FILTER (WHERE condition)``, of an aggregate."""
+        """Build ``self FILTER (WHERE condition)``, of an aggregate."""
         return Sql(f"{self} FILTER (WHERE {condition})")
 
     def over(self, partition: Sequence[Sql], order: Sequence[Sql] = ()) -> Sql:
-        """``self OVER (PARTITION BY ... ORDER BY ...)``, of a window function."""
+        """Build ``self OVER (PARTITION BY ... ORDER BY ...)``, of a window function."""
         parts = [f"PARTITION BY {_join_values(partition)}"] if partition else []
         parts += [f"ORDER BY {_join_values(order)}"] if order else []
         return Sql(f"{self} OVER ({' '.join(parts)})")
 
     def nulls_first(self) -> Sql:
-        """``self NULLS FIRST``, in an ORDER BY."""
+        """Build ``self NULLS FIRST``, in an ORDER BY."""
         return Sql(f"{self} NULLS FIRST")
 
     # --- relations and queries -------------------------------------------------------------------
@@ -129,7 +129,7 @@ class Sql:
         return Sql(f"({self}) AS {col(name)}{names}")
 
     def layer(self, columns: Mapping[str, Value], keep: bool = True) -> Sql:
-        """``(SELECT *, expression AS name ... FROM self)``; without ``keep`` only what is new."""
+        """Build ``(SELECT *, expression AS name ... FROM self)``; not ``keep`` drops old ones."""
         new = [literal(value).alias(key) for key, value in columns.items()]
         return self.select([STAR, *new] if keep else new).subquery("inside")
 
@@ -185,7 +185,7 @@ def literal(value: Value) -> Sql:
 
 
 def call(name: str, *args: Value) -> Sql:
-    """``name(args)``."""
+    """Build ``name(args)``."""
     return Sql(f"{name}({_join_values(args)})")
 
 
@@ -197,23 +197,23 @@ def case(pairs: Iterable[tuple[Sql, Value]], default: Value | None = None) -> Sq
 
 
 def array(values: Iterable[Value]) -> Sql:
-    """``[values]``."""
+    """Build ``[values]``."""
     return Sql(f"[{_join_values(values)}]")
 
 
 def struct(fields: Mapping[str, Value]) -> Sql:
-    """``{name: value, ...}``."""
+    """Build ``{name: value, ...}``."""
     members = (f"{literal(name)}: {literal(value)}" for name, value in fields.items())
     return Sql("{" + ", ".join(members) + "}")
 
 
 def option(name: str, value: Value) -> Sql:
-    """``name = value``, an argument of a table function."""
+    """Build ``name = value``, an argument of a table function."""
     return Sql(f"{col(name)} = {literal(value)}")
 
 
 def is_in(value: Sql, options: Iterable[Value]) -> Sql:
-    """``value IN (options)``."""
+    """Build ``value IN (options)``."""
     return Sql(f"({value} IN ({_join_values(options)}))")
 
 

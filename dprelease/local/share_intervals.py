@@ -65,7 +65,7 @@ def build_interval(
     third, fourth = max(z * z - 1, 0.0) / 6, max(z**3 - 3 * z, 0.0) / 24
 
     def compute_excess(share: float) -> float:
-        """How much farther away it is than it may be, times the records."""
+        """Compute how much farther away it is than it may be, times the records."""
         spread, skew, tails = law(min(max(share, 0.0), 1.0))
         away = abs(at - share) * rows - unit / 2
         if spread <= 0:

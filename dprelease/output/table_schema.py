@@ -97,7 +97,7 @@ def _describe_type(column: OutputColumn) -> dict[str, object]:
 
 
 def _describe_labels(column: OutputColumn) -> dict[str, object]:
-    """Labels of published keys: no property of the standard's, which has them for some types."""
+    """Describe labels of published keys, by a property that the standard lacks for some types."""
     labels = column.names.labels
     published = [str(key) for key in dict.fromkeys(column.values) if key in labels]
     return {"labels": {key: labels[key] for key in published}} if published else {}

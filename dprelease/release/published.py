@@ -59,7 +59,7 @@ class ReleasedTable(Struct, frozen=True, dict=True):
 
     @cached_property
     def read(self) -> Rows:
-        """Rows as texts, and the number of rows in all. Raises Failure (exit code 2)."""
+        """Read rows as texts, and the number of all rows. Raises Failure (exit code 2)."""
         return read_rows(self.described, self.most)
 
     @property

@@ -200,7 +200,7 @@ class SparkCluster:
     """See ``Cluster``. Only the DataFrame API is used, so that Spark Connect does."""
 
     def __init__(self, session: Any, since: float | None = None) -> None:
-        """``since`` is when it began to be waited for."""
+        """Start waiting; ``since`` is when the wait began."""
         self._spark, self._since = session, since
 
     def check(self, paths: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ def _iter_ranges(bytes_: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _iter_runs(sizes: tuple[int, ...], limit: int) -> Iterator[tuple[int, int]]:
-    """Runs of parts, each of about so many bytes; at least one part."""
+    """Iterate runs of parts, each of about so many bytes; at least one part."""
     start = total = 0
     for place, size in enumerate(sizes):
         if total and total + size > limit:

@@ -252,7 +252,7 @@ def _wrap_cells(request: AggregateRequest, rows: Rows) -> Cells:
 
 
 def _receive_rows(work: Work, bodies: Sequence[bytes]) -> RecordStream:
-    """Rows that came through Spark, of records of the same fields."""
+    """Receive rows that came through Spark, of records of the same fields."""
     table = read_rows(bodies)
     return RecordStream(
         work.table.stream().fields,

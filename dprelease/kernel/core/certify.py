@@ -57,7 +57,7 @@ def certify(plan: Plan, chapters: Chapters, *, is_sealed: bool = False) -> Certi
 
 
 def _iter_breaches(plan: Plan, chapters: Chapters, *, is_sealed: bool) -> Iterator[Breach]:
-    """Each part relies on all before it, so only the first breach counts."""
+    """Iterate breaches in order; each part relies on all before it, so only the first counts."""
     privacy = plan.release.privacy
     yield from find_meaning_breaches(plan, chapters)
     if not is_sealed:

@@ -28,7 +28,7 @@ class Matter(Enum):
 
 
 def is_of_strategy(step: Step) -> bool:
-    """Whether a step is implied by a strategy: not in the spec, and it selects no keys."""
+    """Tell whether a step is implied by a strategy: not in the spec, and it selects no keys."""
     return step.query.implied and step.threshold is None
 
 

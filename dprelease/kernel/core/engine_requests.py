@@ -115,7 +115,7 @@ def _build_job(release: Release, rows: _Rows, steps: list[Step], salt: int) -> J
 
 
 def _find_places(groups: tuple[Group, ...], table: tuple[Group, ...]) -> tuple[int, ...] | None:
-    """Where groups are in a table's that has them completed; None if they are the table's."""
+    """Find the places of groups in a completed table; None if they are the table's own."""
     return None if groups == table else tuple(table.index(group.complete()) for group in groups)
 
 
@@ -181,7 +181,7 @@ def _list_quantities(measure: Measure) -> tuple[Quantity | None, Quantity | None
 
 
 def _read(release: Release, column_names: set[str]) -> tuple[InputColumn, ...]:
-    """The wanted columns, those that their expressions read, and what these are computed of."""
+    """Collect the wanted columns and, in turn, those that their expressions read."""
     needed_names, waiting = set(column_names), list(column_names)
     while waiting:
         column = release.columns.get(waiting.pop())

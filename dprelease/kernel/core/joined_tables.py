@@ -50,7 +50,7 @@ def plan_joined_groups(steps: Iterable[Step], *, people: bool) -> Mapping[str, G
 
 
 def _build_tables(sets: Iterable[Groups], *, whole: bool) -> list[Groups]:
-    """Tables that have the groups of each set; ``whole``: one, however large."""
+    """Build tables that have the groups of each set; ``whole``: one, however large."""
     tables: list[Groups] = []
     for groups in sorted(sets, key=_count_cells, reverse=True):
         fitting = (at for at, table in enumerate(tables) if whole or _is_within_size(table, groups))
@@ -63,7 +63,7 @@ def _build_tables(sets: Iterable[Groups], *, whole: bool) -> list[Groups]:
 
 
 def _iter_joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
-    """The steps that may be parts of a larger table, unless their own is asked for anyway."""
+    """Iterate steps that may be parts of a larger table, unless their own is asked for anyway."""
     if people:
         yield from filter(_is_of_strategy, steps)
         return
@@ -76,7 +76,7 @@ def _iter_joinable(steps: Sequence[Step], *, people: bool) -> Iterator[Step]:
 
 
 def _is_small(step: Step) -> bool:
-    """Whether its table, completed, is not much larger than it is.
+    """Tell whether a step's table is not much larger when it is completed.
 
     Of twenty groups of two labels each, it would have three thousand times as many cells.
     """
@@ -86,7 +86,7 @@ def _is_small(step: Step) -> bool:
 
 
 def _join_steps(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:
-    """The steps that are to be parts of a table: a large one counts nothing just for smaller ones.
+    """Join steps to parts of a table: a large one counts nothing just for smaller ones.
 
     Each cell of it would have an integer more for each condition of a total.
     """
@@ -99,12 +99,12 @@ def _join_steps(table: Groups, steps: Sequence[Step]) -> Sequence[Step]:
 
 
 def _is_additive(step: Step) -> bool:
-    """Whether its integers in cells together are the sums of those in each."""
+    """Tell whether a step's integers in cells together are the sums of those in each."""
     return all(measure.kind is not MeasureKind.DISTINCT for measure in step.measures)
 
 
 def _is_of_strategy(step: Step) -> bool:
-    """Whether it counts records for a strategy, in cells that hold every record."""
+    """Tell whether a step counts records for a strategy, in cells that hold every record."""
     query = step.query
     return (
         query.implied
@@ -119,7 +119,7 @@ def _complete_groups(step: Step) -> Groups:
 
 
 def _is_within_size(groups: Groups, extra: Groups) -> bool:
-    """Whether a table may have the groups of both, or has them all as it is."""
+    """Tell whether a table may have the groups of both, or has them all as it is."""
     union = _unite(groups, extra)
     return len(union) == len(groups) or _count_cells(union) <= MOST_CELLS
 

@@ -110,7 +110,7 @@ def enclose_normal_tail(x: Fraction) -> Pair:
 
 
 def _enclose_middle(x: Fraction) -> Pair:
-    """The integral of e^(-t^2/2) from 0 to x, 0 <= x <= 4, by its alternating series.
+    """Enclose the integral of e^(-t^2/2) from 0 to x, 0 <= x <= 4, by its alternating series.
 
     Terms x^(2n+1)/(2^n n! (2n+1)) fall from n = 8 on, so the error of stopping is below the
     first one left out; rounding adds at most a few thousand units per step before that.

@@ -50,12 +50,12 @@ def bound_row_weight(step: Step) -> int:
 
 
 def is_always_weighted(step: Step) -> bool:
-    """Whether no record is left out of quantiles for want of a weight."""
+    """Tell whether quantiles leave out no record for lack of a weight."""
     return step.survey_weight is None or step.survey_weight.null_fill is not None
 
 
 def _is_weighted_as_asked(query: Query, weight: Quantity | None) -> bool:
-    """Whether records have the survey weight that the query has, 0 or more, or both have none."""
+    """Tell whether records have the query's survey weight, 0 or more, or both have none."""
     column = query.survey_weight
     if column is None or weight is None:
         return column is None and weight is None
@@ -65,7 +65,7 @@ def _is_weighted_as_asked(query: Query, weight: Quantity | None) -> bool:
 
 
 def _is_weighted_sum(measure: Measure) -> bool:
-    """Whether what is weighted is a sum over records, of products that are exact."""
+    """Tell whether what is weighted is a sum over records, of products that are exact."""
     weight, quantity = measure.survey_weight, measure.quantity
     if weight is None:
         return True

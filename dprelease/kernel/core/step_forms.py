@@ -62,7 +62,7 @@ def find_form_breaches(step: Step, name: str) -> Iterator[Breach]:
 
 
 def is_group(group: Group) -> bool:
-    """One label for each key or bin, then for other values, then for nulls; or private."""
+    """Tell whether labels are one for each key or bin, then for other values, then for nulls."""
     if group.private:
         none = group.keys is None and group.edges is None and group.other is None
         return none and not group.labels
@@ -82,12 +82,12 @@ def is_group(group: Group) -> bool:
 
 
 def is_grid(grid: Grid) -> bool:
-    """Bounds that rise, on a step that is one, within what is exact."""
+    """Tell whether bounds rise, on a positive step, within what is exact."""
     return -EXACT <= grid.lower <= grid.upper <= EXACT and grid.step > 0
 
 
 def is_quantity(quantity: Quantity) -> bool:
-    """A value, or what stands for one, lies within the bounds."""
+    """Tell whether a value, or what stands for one, lies within the bounds."""
     grid, fill = quantity.grid, quantity.null_fill
     return is_grid(grid) and (fill is None or grid.lower <= fill <= grid.upper)
 
@@ -101,7 +101,7 @@ def list_parts(query: Query) -> list[Part]:
 
 
 def _is_measure(measure: Measure) -> bool:
-    """Whether a measure has exactly what its kind needs: a quantity, a column, or neither."""
+    """Tell whether a measure has exactly what its kind needs: a quantity, a column, or neither."""
     has = measure.quantity is not None, measure.column is not None
     if measure.kind in OF_A_QUANTITY:
         return has == (True, False)
@@ -140,7 +140,7 @@ MEASURES: Rules[Step] = (
 
 
 def _are_stairs(step: Step) -> bool:
-    """Integers that can be drawn, in levels so few that they can be tabulated."""
+    """Tell whether stairs can be drawn: integers, in levels so few that they can be tabulated."""
     stair, first = step.noise.stair, step.noise.first
     whole = type(stair) is int and type(first) is int and 1 <= first <= stair < 2**62
     return whole and step.noise.parameter <= 32 * stair

@@ -80,7 +80,7 @@ def _compare_gaussian_rho(priced: _Priced) -> tuple[Fraction, Fraction]:
 
 
 def _compare_gaussian_delta(priced: _Priced) -> tuple[Fraction, Fraction]:
-    """By its rho, or else as summed over the integers."""
+    """Compare by rho, or else by the sum over the integers."""
     noise, claimed = priced.step.noise, priced.step.loss
     delta = additive_loss.bound_zcdp_delta(claimed.rho or Fraction(0), claimed.epsilon)
     if delta > claimed.delta:

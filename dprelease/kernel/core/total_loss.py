@@ -78,7 +78,7 @@ def _is_composition_confirmed(total: _Total) -> bool:
 
 
 def _is_within_sums(losses: Sequence[Loss], epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether losses compose to (epsilon, delta) by plain sums, by their rhos, or by both."""
+    """Tell whether losses compose to (epsilon, delta) by plain sums, by their rhos, or by both."""
     total = add_losses(losses)
     if total.epsilon <= epsilon and total.delta <= delta:
         return True
@@ -108,7 +108,7 @@ def _read_declared_delta(total: _Total) -> tuple[Fraction, Fraction] | None:
 
 
 def _is_stating_plain_sum(total: _Total) -> bool:
-    """The ledger counts a plan that loses this sum as one that fails only where a step does."""
+    """Tell whether the plain sum is stated: to the ledger only steps of such a plan can fail."""
     claim, basic = total.plan.basic, total.basic
     sums = (claim.epsilon, claim.delta) == (basic.epsilon, basic.delta)
     return sums and claim.rho in {None, basic.rho}

@@ -56,7 +56,7 @@ class Limits(Struct, frozen=True):
 
 
 def is_always_there(privacy: Privacy) -> bool:
-    """Whether a unit is one record, and is there whatever that record holds."""
+    """Tell whether a unit is one record, and is there whatever that record holds."""
     return privacy.bounding is None and privacy.has_fixed_records
 
 
@@ -104,7 +104,7 @@ def _lower_limits(rows: int, groups: int, per_cell: int, cells: int, other: Limi
 
 
 def is_counting_every_record(query: Query) -> bool:
-    """Whether no record is outside all cells: no filter, and groups with a label for each."""
+    """Tell whether no record is outside all cells: no filter, and groups with a label for each."""
     groups = query.groups if query.axis is None else (*query.groups, query.axis)
     return all(group.total for group in groups) and query.where is None
 
@@ -139,7 +139,7 @@ def find_corners(step: Step) -> frozenset[Effect]:
 
 
 def _iter_switches(measure: Measure, step: Step) -> Iterator[Switch]:
-    """What is open for a row of the step's request, or of a query whose rows all count."""
+    """Iterate what is open for a row of the step's request, or of a query whose rows all count."""
     if measure.where is not None and measure.where != step.query.where:
         yield measure.where
     if measure.kind is MeasureKind.DISTINCT:

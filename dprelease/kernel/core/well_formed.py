@@ -64,7 +64,7 @@ def _is_every_step_of_queries(plan: Plan) -> bool:
 
 
 def _is_every_strategy_read(plan: Plan) -> bool:
-    """Whether some combined figure is read from each step that is of no query of the release."""
+    """Tell whether a combined figure is read from each step of no query of the release."""
     names = {query.name for query in plan.release.queries}
     for read in plan.reads:
         names |= {*read.steps} if read.reading is Reading.COMBINED else set()
@@ -94,7 +94,7 @@ PLAN: Rules[Plan] = (
 
 
 def _is_bounding_units(privacy: Privacy) -> bool:
-    """Rows are bounded exactly where units are a column's values."""
+    """Tell whether rows are bounded exactly where units are a column's values."""
     bounding, column = privacy.bounding, privacy.unit_column
     if privacy.unit == "row":
         return bounding is None and column is None
@@ -165,7 +165,7 @@ def find_source_breaches(plan: Plan) -> Iterator[Breach]:
 
 
 def _has_fixed_records(plan: Plan) -> bool:
-    """Whether the source says that there are as many, where that is published or relied on."""
+    """Tell whether the source fixes the number of records, where that is published or relied on."""
     privacy = plan.release.privacy
     replaced = privacy.adjacency is Adjacency.REPLACE_ONE and privacy.unit == "row"
     relied_on = bool(plan.records) or (replaced and privacy.has_fixed_records)

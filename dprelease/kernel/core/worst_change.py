@@ -170,7 +170,7 @@ def _list_shapes(cell: _Cell, width: int, l1: int, l2_squared: int) -> tuple[Sha
 
 
 def _iter_two_cell_shapes(cell: _Cell) -> Iterator[Shape] | None:
-    """Both units' rows spread over the two cells in all ways; each cell moves as far as it can."""
+    """Spread both units' rows over the two cells in all ways; each cell moves as far as it can."""
     limits = cell.limits
     spread = limits.rows - limits.per_cell
     fillings = [(limits.rows, 0), (0, limits.rows)]
@@ -188,7 +188,7 @@ def _iter_two_cell_shapes(cell: _Cell) -> Iterator[Shape] | None:
 
 
 def _iter_one_cell_shapes(cell: _Cell, l1: int, l2_squared: int) -> Iterator[Shape] | None:
-    """Both integers within their own bounds, and within the norms of both together."""
+    """Bound both integers by their own bounds, and by the norms of both together."""
     first, second = (
         cell.maximize_cell(partial(_compute_entry, 0)),
         cell.maximize_cell(partial(_compute_entry, 1)),

@@ -32,39 +32,39 @@ class Interval(NamedTuple):
     high: int
 
     def shift(self, by: int) -> Interval:
-        """The same number with ``by`` bits fewer, rounded outward."""
+        """Shift by ``by`` bits to fewer, rounded outward."""
         return Interval(self.low >> by, -(-self.high >> by))
 
     def to_fractions(self, bits: int) -> tuple[Fraction, Fraction]:
-        """The two ends as exact numbers."""
+        """Convert both ends to exact numbers."""
         return Fraction(self.low, 1 << bits), Fraction(self.high, 1 << bits)
 
 
 def enclose(value: Fraction, bits: int) -> Interval:
-    """A rational number, within one unit."""
+    """Enclose a rational number within one unit."""
     scaled = value.numerator << bits
     return Interval(scaled // value.denominator, -(-scaled // value.denominator))
 
 
 def multiply(left: Interval, right: Interval, bits: int) -> Interval:
-    """The product of two numbers >= 0."""
+    """Multiply two numbers >= 0."""
     return Interval(left.low * right.low, left.high * right.high).shift(bits)
 
 
 def divide(dividend: Interval, divisor: Interval, bits: int) -> Interval:
-    """The quotient of a number >= 0 by one that is certainly > 0."""
+    """Divide a number >= 0 by one that is certainly > 0."""
     return Interval(
         (dividend.low << bits) // divisor.high, -(-(dividend.high << bits) // divisor.low)
     )
 
 
 def enclose_sqrt(value: Interval, bits: int) -> Interval:
-    """The root of a number >= 0: isqrt(n) <= sqrt(n) < isqrt(n) + 1."""
+    """Enclose the root of a number >= 0: isqrt(n) <= sqrt(n) < isqrt(n) + 1."""
     return Interval(isqrt(value.low << bits), isqrt(value.high << bits) + 1)
 
 
 def enclose_exp_negative(exponent: Fraction, bits: int) -> Interval:
-    """exp(-exponent) for exponent >= 0, within a few units."""
+    """Enclose exp(-exponent) for exponent >= 0 within a few units."""
     if exponent < 0:
         raise ValueError("the exponent must not be negative")
     if exponent == 0:
@@ -79,7 +79,7 @@ def enclose_exp_negative(exponent: Fraction, bits: int) -> Interval:
 
 
 def enclose_log(value: Fraction, bits: int) -> Interval:
-    """ln(value) for value > 0, within a few units.
+    """Enclose ln(value) for value > 0 within a few units.
 
     Half a last place is below 10^-12 units as long as the logarithm is below 10^10, which any
     number that fits a memory has; it is covered by a whole unit on either side.
@@ -93,7 +93,7 @@ def enclose_log(value: Fraction, bits: int) -> Interval:
 
 @lru_cache(maxsize=64)
 def enclose_pi(bits: int) -> Interval:
-    """Machin's formula: pi = 16 atan(1/5) - 4 atan(1/239)."""
+    """Enclose pi by Machin's formula: pi = 16 atan(1/5) - 4 atan(1/239)."""
     guard = bits + 32
     fifth, small = _enclose_arctangent(5, guard), _enclose_arctangent(239, guard)
     quarter = Interval(16 * fifth.low - 4 * small.high, 16 * fifth.high - 4 * small.low)
@@ -127,7 +127,7 @@ def enclose_normal_outside(squared: Fraction, bits: int) -> Interval:
 
 
 def _enclose_arctangent(inverse: int, bits: int) -> Interval:
-    """atan(1/inverse): alternating terms, each off by less than a unit, remainder below one."""
+    """Enclose atan(1/inverse): alternating terms, each off by less than a unit, as is the rest."""
     power = (1 << bits) // inverse
     total, odd, error = 0, 1, 1
     while power:
@@ -156,7 +156,7 @@ def _build_contexts(bits: int) -> tuple[Context, Context]:
 
 
 def _divide(value: Fraction, context: Context) -> Decimal:
-    """The fraction, rounded the way the context says."""
+    """Divide, rounded the way the context says."""
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 

@@ -23,7 +23,7 @@ _GUARD = 64
 
 
 def bound_tail(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fraction]:
-    """A lower and an upper bound of P(X >= value) = P(X <= -value), for value >= 1.
+    """Bound P(X >= value) = P(X <= -value) from below and from above, for value >= 1.
 
     A few 2^-bits apart, but for Gaussians with sigma^2 above 2500, where the lower bound is the
     normal tail from ``value`` and the upper one that from value - 1/2 (value - 1 within sigma).
@@ -34,7 +34,7 @@ def bound_tail(noise: Noise, value: int, bits: int = 128) -> tuple[Fraction, Fra
 
 
 def compute_noise_variance(noise: Noise) -> float:
-    """The variance in squared grid steps, as a float for display.
+    """Compute the variance in squared grid steps, as a float for display.
 
     Laplace: 2a/(1-a)^2 = 1/(2 sinh(1/(2s))^2). Staircase: sums of squares. Gaussian: just below
     sigma^2; the difference is beyond the precision of a float from sigma^2 = 3 on.
@@ -70,7 +70,7 @@ def _compute_stairs_variance(noise: Noise) -> float:
 
 @lru_cache(maxsize=256)
 def find_halfwidth(noise: Noise, alpha: Fraction) -> int:
-    """The smallest h >= 0 with P(|X| > h) <= alpha, in grid steps.
+    """Find the smallest h >= 0 with P(|X| > h) <= alpha, in grid steps.
 
     For Laplace, a staircase, and Gaussian with sigma^2 up to 2500, the smallest; for wider
     Gaussians it comes from a bound by the normal law and may be larger by one. 0 < alpha, else
@@ -87,7 +87,7 @@ def find_halfwidth(noise: Noise, alpha: Fraction) -> int:
 
 @lru_cache(maxsize=256)
 def sum_halfwidth(noise: Noise, count: int, alpha: Fraction) -> int:
-    """An h with P(|X_1 + ... + X_count| > h) <= alpha, for independent draws; count >= 1.
+    """Find an h with P(|X_1 + ... + X_count| > h) <= alpha, for independent draws; count >= 1.
 
     None is known of several draws of a staircase: ValueError.
 
@@ -133,7 +133,7 @@ def _bound_laplace_sum(scale: Fraction, count: int, alpha: Fraction) -> int:
 
 
 def _bound_gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
-    """The smaller of two half-widths that are both valid.
+    """Return the smaller of two half-widths that are both valid.
 
     Subgaussian (CKS20): P(|S| >= t) <= 2 exp(-t^2/(2 n sigma2)).
     Comparison: P(S = k) <= r P(Y = k) with Y discrete Gaussian of parameter n sigma2. Proof by
@@ -158,7 +158,7 @@ def _bound_gaussian_sum(sigma2: Fraction, count: int, alpha: Fraction) -> int:
 
 
 def _find_least(holds: Callable[[int], bool], guess: int) -> int:
-    """The smallest h >= 0 from which a statement holds: stride from a guess, then halve."""
+    """Find the smallest h >= 0 from which a statement holds: stride from a guess, then halve."""
     top, stride = max(guess, 0), 1
     while not holds(top):
         top, stride = top + stride, 2 * stride
@@ -173,7 +173,7 @@ def _find_least(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _guess(noise: Noise, alpha: Fraction) -> int:
-    """Where to start looking; any number is valid, a close one is quick."""
+    """Guess where to start looking; any number is valid, a close one is quick."""
     if noise.family in {NoiseFamily.LAPLACE, NoiseFamily.STAIRCASE}:
         ratio = exp(-1 / noise.parameter) if noise.parameter * 700 > 1 else 0.0
         logs = log(2) - _log(alpha) - log1p(ratio)
@@ -199,7 +199,7 @@ def _guess_several(scale: Fraction, count: int, alpha: Fraction) -> int:
 
 
 def _is_trivial(noise: Noise, alpha: Fraction) -> bool:
-    """Whether zero is the answer, once the arguments are found to make sense."""
+    """Tell whether zero is the answer, once the arguments are found to make sense."""
     if alpha <= 0:
         raise ValueError("alpha is positive")
     if noise.family is not NoiseFamily.NONE and noise.parameter <= 0:
@@ -208,21 +208,21 @@ def _is_trivial(noise: Noise, alpha: Fraction) -> bool:
 
 
 def _is_at_most(high: int, alpha: Fraction, bits: int) -> bool:
-    """Whether high / 2^bits <= alpha."""
+    """Tell whether high / 2^bits <= alpha."""
     return high * alpha.denominator <= alpha.numerator << bits
 
 
 def _round_down(alpha: Fraction) -> Fraction:
-    """A slightly smaller alpha with a short denominator."""
+    """Return a slightly smaller alpha with a short denominator."""
     bits = _GUARD + _count_bits(1 / alpha)
     return Fraction((alpha.numerator << bits) // alpha.denominator, 1 << bits)
 
 
 def _count_bits(value: Fraction) -> int:
-    """Bits of the integer part."""
+    """Count the bits of the integer part."""
     return int(value).bit_length()
 
 
 def _log(value: Fraction) -> float:
-    """The natural logarithm of any positive fraction, however small."""
+    """Compute the natural logarithm of any positive fraction, however small."""
     return log(value.numerator) - log(value.denominator)

@@ -44,12 +44,12 @@ class Survivals(Protocol):
     """A law on the indices 0, 1, 2, ..."""
 
     def list_survivals(self, bits: int) -> list[Interval]:
-        """Enclosures of P(index >= j), j = 1 up to the first that may be below one unit."""
+        """Enclose P(index >= j) for j = 1 up to the first that may be below one unit."""
         ...
 
 
 def decode(index: int) -> int:
-    """The integer numbered ``index``: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2."""
+    """Decode the integer numbered ``index``: 0, 1, 2, 3, 4 are 0, -1, 1, -2, 2."""
     return ~(index >> 1) if index & 1 else index >> 1
 
 
@@ -66,7 +66,7 @@ class SignedGeometric(Struct, frozen=True):
     block: int
 
     def list_survivals(self, bits: int) -> list[Interval]:
-        """See the module."""
+        """Enclose P(index >= j) for j = 1 up to the first that may be below one unit."""
         work = bits + _GUARD
         one = 1 << work
         fine = enclose_exp_negative(1 / self.scale, work)
@@ -98,7 +98,7 @@ class SignedStairs(Struct, frozen=True):
     noise: Noise
 
     def list_survivals(self, bits: int) -> list[Interval]:
-        """See the module."""
+        """Enclose P(index >= j) for j = 1 up to the first that may be below one unit."""
         work = bits + _GUARD + self.noise.stair.bit_length()
         one, spare = 1 << work, work - bits
         ratio = enclose_exp_negative(self.noise.stair / self.noise.parameter, work)
@@ -114,7 +114,7 @@ class SignedStairs(Struct, frozen=True):
 
 
 def _enclose_stairs(number: int, ratio: Interval, noise: Noise, bits: int) -> Interval:
-    """``number`` (1-b) + 2Db, b being the ratio from one stair to the next, D its length."""
+    """Enclose ``number`` (1-b) + 2Db, b the ratio from one stair to the next, D its length."""
     one, double_stair = 1 << bits, 2 * noise.stair
     return Interval(
         number * (one - ratio.high) + double_stair * ratio.low,
@@ -133,7 +133,7 @@ class SignedGaussian(Struct, frozen=True):
     two_zeros: bool
 
     def list_survivals(self, bits: int) -> list[Interval]:
-        """See the module: suffix sums of the weights over the sum of all."""
+        """Enclose P(index >= j) for j = 1 up to the first that may be below one unit."""
         work = bits + _GUARD
         weights, rest = enclose_gaussian_weights(self.sigma2, work)
         ordered = [weight for weight in weights for _ in range(2)]
@@ -155,7 +155,7 @@ class SignedGaussian(Struct, frozen=True):
 
 @lru_cache(maxsize=32)
 def enclose_gaussian_weights(sigma2: Fraction, bits: int) -> tuple[tuple[Interval, ...], int]:
-    """exp(-m^2/(2 sigma2)) for m = 0, ..., M at ``bits``, and an upper bound of the sum beyond M.
+    """Enclose exp(-m^2/(2 sigma2)) for m = 0, ..., M at ``bits``, and bound the sum beyond M.
 
     w(m+1) = w(m) r(m) with r(m) = exp(-(2m+1)/(2 sigma2)) = r(m-1) exp(-1/sigma2). Stops when w(M)
     is about a unit. The rest: w(M+i) <= w(M) exp(-i M/sigma2), whose sum over i >= 1 is
@@ -202,7 +202,7 @@ def enclose_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
 
 
 def _enclose_stairs_outside(noise: Noise, halfwidth: int, bits: int) -> Interval:
-    """With t = h + 1 on level n, e where that ends: b^n (2 (e - t)(1-b) + 2Db)/W, as above."""
+    """Enclose b^n (2 (e - t)(1-b) + 2Db)/W, with t = h + 1 on level n, which ends at e."""
     start = halfwidth + 1
     level = (start + noise.stair - noise.first) // noise.stair
     rest = noise.first + level * noise.stair - start
@@ -275,7 +275,7 @@ def enclose_triple_outside(scale: Fraction, halfwidth: int, bits: int) -> Interv
 
 @lru_cache(maxsize=32)
 def _enclose_total(sigma2: Fraction, bits: int) -> Interval:
-    """The sum of all weights exp(-k^2/(2 sigma2))."""
+    """Enclose the sum of all weights exp(-k^2/(2 sigma2))."""
     if sigma2 <= SUMMED:
         weights, rest = enclose_gaussian_weights(sigma2, bits)
         low = 2 * sum(interval.low for interval in weights) - weights[0].low

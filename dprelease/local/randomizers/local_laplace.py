@@ -27,7 +27,7 @@ _BITS = 36  # scales are searched among multiples of a power of two 2^-36 of the
 
 
 def bound_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta at this epsilon, for values up to ``width`` steps apart.
+    """Bound the delta at this epsilon from above, for values up to ``width`` steps apart.
 
     ValueError if the scale is not positive, or the width or epsilon is negative.
     """

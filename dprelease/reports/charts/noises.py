@@ -361,5 +361,5 @@ def _list_counts() -> tuple[tuple[int, str], ...]:
 
 
 def _list_shares() -> tuple[tuple[int, str], ...]:
-    """Powers of ten, as they stand at the axis."""
+    """List powers of ten, as they stand at the axis."""
     return tuple((power, _format_percent(10.0**power)) for power in range(0, -5, -1))

@@ -178,7 +178,7 @@ def _title(layers: Layers) -> str:
 
 
 def _build_fill(layers: Layers, color: str = BLUE) -> Spec:
-    """A mark of a flagged figure is hollow."""
+    """Build the fill of a mark: of a flagged figure it is hollow."""
     if not layers.flags:
         return {"value": color}
     flags = [f"({_write_datum(layers, name)} || '')" for name in layers.flags]

@@ -144,7 +144,7 @@ def _describe_definition(query: Query, facts: ReportFacts) -> object:
 
 
 def _compare_noise(previous: ReportFacts, facts: ReportFacts) -> Iterator[Changed]:
-    """Half-widths of queries of one name, where each has one for all of its cells."""
+    """Compare half-widths of queries of one name, where each has one for all of its cells."""
     before = {query.name: query.noise_halfwidth for query in previous.queries}
     for query in facts.queries:
         earlier, now = before.get(query.name), query.noise_halfwidth

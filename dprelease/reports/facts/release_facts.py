@@ -249,7 +249,7 @@ def describe_published_table(
 
 
 def _describe_names(names: ColumnNames) -> NamesFacts | None:
-    """Names for people, None where there are none."""
+    """Name what people read, None where there are no names."""
     if names == AS_WRITTEN:
         return None
     return NamesFacts(

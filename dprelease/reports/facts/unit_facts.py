@@ -162,7 +162,7 @@ GROUPS = (1, 2, 5, 10)
 
 
 def compute_posterior(prior: float, epsilon: float) -> tuple[float, float]:
-    """Bounds on what an observer may believe afterwards who believed ``prior`` before.
+    """Bound what an observer may believe afterwards who believed ``prior`` before.
 
     Pure epsilon: pi / (pi + (1 - pi) e^eps) to pi / (pi + (1 - pi) e^-eps).
     """
@@ -232,7 +232,7 @@ def group_privacy(epsilon: Fraction, delta: Fraction) -> tuple[GroupLoss, ...]:
 
 
 def build_beliefs(privacy: Privacy, loss: Loss) -> tuple[Beliefs, ...]:
-    """What somebody may come to believe, of each thing that the neighbours speak about.
+    """Build what somebody may come to believe, of each thing that the neighbours speak about.
 
     Under add-remove, a unit with other contents is two steps away: it is taken out and another
     one put in. Under replace-one it is one step, and that the unit is there is not protected.

@@ -64,7 +64,7 @@ NEW_LINE = Html("\n")
 
 
 def build_tag(name: str, *inside: Cell, **attributes: str) -> Html:
-    """An element around texts, which are escaped, and HTML, which stays; "" is no attribute.
+    """Build an element around texts, which are escaped, and HTML, which stays; "" is no attribute.
 
     The name of an attribute may end in an underscore, and those inside it stand for hyphens.
     """

@@ -186,5 +186,5 @@ def _build_address(address: str) -> Node:
 
 
 def _drop_missing(node: Node) -> Node:
-    """Without what is not stated."""
+    """Drop what is not stated."""
     return {key: value for key, value in node.items() if value}

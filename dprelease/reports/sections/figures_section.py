@@ -332,7 +332,7 @@ _OUTWARD = {
 
 
 def _choose_decimals(column: OutputColumn, columns: Sequence[OutputColumn], limit: int) -> int:
-    """Decimals worth showing beside the noise of a figure, by the half-widths that are shown."""
+    """Choose decimals worth showing beside the noise of a figure, by the half-widths shown."""
     if column.aspect == "_rank_moe" and column.decimals:  # of weight
         return choose_decimals(column.values[:limit], column.decimals)
     if column.names.decimals is not None and not column.suffix.endswith("_count"):

@@ -165,7 +165,7 @@ def _build_query_table(facts: PlanFacts) -> Table:
 
 
 def _build_row(query: Query, in_rho: bool) -> tuple[str, ...]:
-    """What, in how many cells, how noisy, at what cost."""
+    """Build a row: what, in how many cells, how noisy, at what cost."""
     return (
         query.name,
         query.title,

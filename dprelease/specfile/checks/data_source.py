@@ -230,7 +230,7 @@ def name_dataset(base: str, path: str) -> str:
 
 
 def has_separate_periods(path: str) -> bool:
-    """Whether each period has files of its own by the path, as far as a text can tell.
+    """Tell whether each period has files of its own by the path, as far as a text can tell.
 
     ``{period}`` stands in a part of it that has no wildcards, which could match other periods too,
     and is not undone by a part ".." behind it.

@@ -38,7 +38,7 @@ def read_names(
 
 
 def _read_labels(part: Part[ColumnSection], column: Column | None) -> dict[str, str]:
-    """Labels by the keys as they are published."""
+    """Read labels by the keys as they are published."""
     labels = part.model.labels or {}
     if column is None or not labels:
         return {}
@@ -97,7 +97,7 @@ def _read_figure(part: Part[QuerySection], period: str | None) -> tuple[str, Col
 
 
 def _read_tables(parts: Parts, queries: Sequence[Query]) -> dict[str, str]:
-    """Titles by table."""
+    """Read titles by table."""
     titles = dict(parts.output.model.titles or {})
     tables = {query.table: None for query in queries}
     tables |= {part.model.name: None for part in parts.perturbs if part.model.name is not None}

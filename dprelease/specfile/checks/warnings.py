@@ -190,7 +190,7 @@ def _is_row_count(query: Query) -> bool:
 
 
 def _does_nothing(bounds: _Bounds) -> bool:
-    """Where each unit counts once in each group, or once in all."""
+    """Tell whether each unit counts once in each group, or once in all."""
     if bounds.counts_rows:
         return False
     if bounds.cells == 1 and max(bounds.rows, bounds.groups) > 1 and not bounds.records:
@@ -244,7 +244,7 @@ def _warn_about_rows(bounds: _Bounds) -> None:
 
 
 def _warn_about_large(bounds: _Bounds, queries: Sequence[Query]) -> None:
-    """What one unit can bring to the table where it can bring most."""
+    """Warn about what one unit can bring to the table where it can bring most."""
     cells = [(_is_row_count(query), None if query.private else query.cells) for query in queries]
     rows = max((bounds.reach(size) for by_rows, size in cells if by_rows), default=0)
     groups = max(

@@ -240,7 +240,7 @@ _NARROWER: Mapping[tuple[type[Section], str], Fragment] = {
 
 
 def _strip_markdown(text: str) -> str:
-    """Words without Markdown's backticks."""
+    """Strip Markdown's backticks."""
     return re.sub(r"`([^`]*)`", r"\1", text)
 
 

@@ -19,7 +19,7 @@ Values = tuple[tuple[int, ...], ...]
 
 
 def choose_candidates(step: Step, scores: Integers, width: int, entropy: Entropy) -> Values:
-    """For each cell the positions of the candidates chosen, first pick first."""
+    """Choose candidates for each cell; return their positions, first pick first."""
     flips = step.noise.family is NoiseFamily.PERMUTE_AND_FLIP
     if not flips and step.noise.family is not NoiseFamily.EXPONENTIAL:
         raise ValueError("a choice is made by a mechanism for choices")
@@ -35,7 +35,7 @@ def choose_candidates(step: Step, scores: Integers, width: int, entropy: Entropy
 def choose_quantiles(
     step: Step, measures: Sequence[Integers], cells: Sequence[int], entropy: Entropy
 ) -> Values:
-    """For each cell and quantile a grid integer; ``measures`` are cells, points and counts."""
+    """Choose a grid integer by cell and quantile; ``measures`` are cells, points and counts."""
     if step.scheme is None or step.points is None:
         raise ValueError("quantiles need a scheme and a quantity")
     places, points, counts = measures
@@ -51,5 +51,5 @@ def choose_quantiles(
 
 
 def _transpose_ranks(picked: Sequence[Sequence[int]], ranks: int) -> Values:
-    """From ``[cell][rank]`` to ``[rank][cell]``; of no cells too, which private keys may leave."""
+    """Turn ``[cell][rank]`` into ``[rank][cell]``, also where private keys left no cells."""
     return tuple(tuple(of_cell[rank] for of_cell in picked) for rank in range(ranks))

@@ -70,7 +70,7 @@ def _list_selections(step: Step) -> tuple[QuantileStep, ...]:
 
 
 def _is_tree(scheme: QuantileScheme | None) -> bool:
-    """Each step cuts a part that earlier ones left; in the end every quantile is selected once."""
+    """Tell whether each step cuts a part that is left, and each quantile is selected once."""
     if scheme is None:
         return False
     parts = {(0, len(scheme.quantiles) + 1)}
@@ -83,7 +83,7 @@ def _is_tree(scheme: QuantileScheme | None) -> bool:
 
 
 def _has_quantile_targets(step: Step) -> bool:
-    """Whether each selection's target is the place of its quantile within the part that it cuts.
+    """Tell whether each selection's target is its quantile's place in the part that it cuts.
 
     That place is 0 at the part's lower end and 1 at its upper.
     """
@@ -102,7 +102,7 @@ def _has_rising_quantiles(step: Step) -> bool:
 
 
 def _has_rising_outputs(step: Step) -> bool:
-    """Whether the outputs that are allowed, if they are listed, rise within the bounds."""
+    """Tell whether the outputs that are allowed, if they are listed, rise within the bounds."""
     outputs = step.query.points
     if outputs is None or step.points is None:
         return outputs is None
@@ -181,7 +181,7 @@ def bound_score_span(step: Step, privacy: Privacy) -> int:
 
 
 def _compute_choice_loss(step: Step, privacy: Privacy) -> Loss:
-    """Picks follow each other, each of the whole rate; cells are independent.
+    """Compute the loss: picks follow each other, each of the whole rate; cells are independent.
 
     Let the score of each candidate o in a cell move by m(o), and r be max m - min m. The
     exponential mechanism's log-ratio is rate m(o) plus a number that is the same for all o: its
@@ -220,7 +220,7 @@ CHOICE: Rules[tuple[Step, Privacy]] = (
 
 
 def _derive_quantile_limits(step: Step, privacy: Privacy) -> tuple[Limits, bool]:
-    """The bounds on units, and whether a value that is replaced stays in its cell."""
+    """Derive the bounds on units, and whether a value that is replaced stays in its cell."""
     limits = derive_coarse_limits(step.query, privacy)
     valued = step.points is not None and step.points.null_fill is not None
     return limits, limits.replaced and limits.certain and valued and is_always_weighted(step)

@@ -60,7 +60,7 @@ Draw = Callable[[WeightBuckets, Entropy], Candidate]
 def choose(
     distances: Integers, rate: Fraction, entropy: Entropy, sizes: Integers | None = None
 ) -> Candidate:
-    """A candidate (index, offset), with P proportional to exp(-rate * distances[index]), exactly.
+    """Choose an (index, offset) with P proportional to exp(-rate * distances[index]), exactly.
 
     ``distances`` are integers >= 0 of any size, how far each score lies below the best, so at
     least one is 0. ``sizes[i]`` is how many equal candidates entry i stands for, each of which has
@@ -75,7 +75,7 @@ def choose(
 
 
 def draw_exponential(buckets: WeightBuckets, entropy: Entropy) -> Candidate:
-    """One candidate by the exponential mechanism; it stays where it is."""
+    """Draw a candidate by the exponential mechanism; it stays where it is."""
     while True:
         candidate = buckets.propose(entropy)
         if keep(buckets.rest(candidate[0]), entropy):
@@ -83,7 +83,7 @@ def draw_exponential(buckets: WeightBuckets, entropy: Entropy) -> Candidate:
 
 
 def draw_permute_and_flip(buckets: WeightBuckets, entropy: Entropy) -> Candidate:
-    """One candidate by permute-and-flip; it stays where it is. See the module for the proof."""
+    """Draw a candidate by permute-and-flip; it stays where it is. The module has the proof."""
     best = buckets.find_best()
     pieces: list[list[Fraction]] = []
     out: set[Candidate] = set()
@@ -99,12 +99,12 @@ def draw_permute_and_flip(buckets: WeightBuckets, entropy: Entropy) -> Candidate
 
 
 def keep(exponent: Fraction, entropy: Entropy) -> bool:
-    """True with probability exactly exp(-exponent), for an exponent >= 0."""
+    """Return True with probability exactly exp(-exponent), for an exponent >= 0."""
     return exponent == 0 or keep_exactly(read_bits(entropy, STEP), STEP, exponent, entropy)
 
 
 def draw_event(chance: Callable[[int], Interval], entropy: Entropy) -> bool:
-    """True with exactly the probability that ``chance(bits)`` encloses at any number of bits."""
+    """Draw True with exactly the probability that ``chance(bits)`` encloses."""
     prefix = bits = 0
     while True:
         prefix = prefix << STEP | read_bits(entropy, STEP)
@@ -122,7 +122,7 @@ def is_silent(
     proposals: Callable[[int], Interval],
     entropy: Entropy,
 ) -> bool:
-    """Whether a candidate with p = exp(-exponent) had no tails in all the pieces of time.
+    """Tell whether a candidate with p = exp(-exponent) had no tails in all the pieces of time.
 
     Writes what that tells of the pieces into them. ``proposals(bits)`` encloses V.
     """
@@ -147,7 +147,7 @@ def is_silent(
 
 
 def _compute_tail_rate(exponent: Fraction, bits: int) -> Interval:
-    """The rate 1 - exp(-exponent) of the tails of a candidate."""
+    """Compute the rate 1 - exp(-exponent) of the tails of a candidate."""
     heads = enclose_exp_negative(exponent, bits)
     return Interval(max((1 << bits) - heads.high, 0), (1 << bits) - heads.low)
 
@@ -179,7 +179,7 @@ def select_in_turn(  # noqa: PLR0913, PLR0917 - a selection, and how often
 
 
 def compute_distances(scores: Integers) -> npt.NDArray[Any]:
-    """How far each score lies below the best."""
+    """Compute how far each score lies below the best."""
     score_array = cast_to_integers(scores)
     if not score_array.size:
         raise ValueError("a selection needs a candidate")

@@ -30,7 +30,7 @@ from dprelease.model.plans import QuantileStep
 def bound_epsilon(
     selections: Iterable[QuantileStep], rows: int, replace: bool, *, stays: bool = False
 ) -> Fraction:
-    """The loss for a person of at most ``rows`` rows, over all cells that these rows are in.
+    """Bound the loss for a person of at most ``rows`` rows, over all cells that these rows are in.
 
     ``replace``: rows are replaced, and unless each one ``stays`` in its cell that is a removal in
     one and an addition in another. ValueError unless the selections are in an order in which
@@ -42,7 +42,7 @@ def bound_epsilon(
 def bound_rho(
     selections: Iterable[QuantileStep], rows: int, replace: bool, *, stays: bool = False
 ) -> Fraction:
-    """The same for zCDP, an upper bound: rhos add up over selections.
+    """Bound the same for zCDP: rhos add up over selections.
 
     A selection's rho is at most a convex function of its loss that is 0 at 0
     (``additive.bound_range_rho``). Its loss is a mean of losses of as many alike rows as there are,
@@ -57,7 +57,7 @@ def bound_rho(
 def bound_spans(
     selections: Iterable[QuantileStep], rows: int, replace: bool, *, stays: bool = False
 ) -> list[Fraction]:
-    """Ranges of the log-ratios of rounds of selections that don't look at one another's outputs.
+    """Bound log-ratios of rounds of selections that don't look at one another's outputs.
 
     A selection's round is the number of selections whose parts strictly hold its own. Given the
     rounds before, those of one round are independent, also over cells, and a product of
@@ -130,7 +130,7 @@ def _rest(selection: QuantileStep) -> int:
 
 
 def _compute_price(selection: QuantileStep, reach: int, price: Price) -> Fraction:
-    """The price of moving D by so much."""
+    """Compute the price of moving D by so much."""
     return price(2 * selection.rate * reach)
 
 

@@ -58,7 +58,7 @@ class Grid(Struct, frozen=True):
         return self.lower + index
 
     def count_spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
-        """How many outputs lie below each value, and how many below or at it."""
+        """Count the outputs below each value, and those below or at it."""
         return values - self.lower, values - (self.lower - 1)
 
 
@@ -79,7 +79,7 @@ class Listed(Struct, frozen=True):
         return self.values[index]
 
     def count_spans(self, values: Int64s) -> tuple[Int64s, Int64s]:
-        """How many outputs lie below each value, and how many below or at it."""
+        """Count the outputs below each value, and those below or at it."""
         outputs = np.array(self.values, dtype=np.int64)
         low, high = np.searchsorted(outputs, values), np.searchsorted(outputs, values, side="right")
         return low.astype(np.int64), high.astype(np.int64)
@@ -103,11 +103,11 @@ class Mass(Struct, frozen=True, eq=False):
         return int(self.before[-1]) * self.slots
 
     def sum_below(self, slot: int) -> int:
-        """The mass under a slot."""
+        """Sum the mass under a slot."""
         return self._get_mass(slot, slot % self.slots)
 
     def sum_up_to(self, slot: int) -> int:
-        """The mass under a slot and in it."""
+        """Sum the mass under a slot and in it."""
         return self._get_mass(slot, slot % self.slots + 1)
 
     def _get_mass(self, slot: int, filled: int) -> int:
@@ -120,12 +120,12 @@ class Mass(Struct, frozen=True, eq=False):
 
 
 def count_slots(outputs: int, parted: bool) -> int:
-    """How many slots each of so many outputs has: one, if no part ever ends within a value."""
+    """Count the slots of each of so many outputs: one, if no part ever ends within a value."""
     return 1 << max(0, min(_FINE, _ROOM - outputs.bit_length())) if parted else 1
 
 
 def gather(points: Integers, counts: Integers, outputs: Outputs, slots: int) -> Mass:
-    """The mass of a sparse histogram.
+    """Gather the mass of a sparse histogram.
 
     TypeError for numbers that aren't integers; ValueError unless values rise and counts are
     positive, and both, and the sum of counts, are below 2^62.
@@ -224,7 +224,7 @@ def release(  # noqa: PLR0913, PLR0917 - a histogram, what may come out, how
     entropy: Entropy,
     candidates: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
-    """The quantiles of a scheme, in its order: each at least the one before.
+    """Release the quantiles of a scheme, in its order: each at least the one before.
 
     ``points``: the different values of one cell's records, rising integers from ``lower`` to
     ``upper``; ``counts``: how many records hold each. Every integer from lower to upper can come
@@ -249,7 +249,7 @@ def release(  # noqa: PLR0913, PLR0917 - a histogram, what may come out, how
 def find_part(
     mass: Mass, scheme: QuantileScheme, step: QuantileStep, selected: Mapping[int, int]
 ) -> Part:
-    """What a step selects from, given the (first) slots of the quantiles selected before it."""
+    """Find the part that a step selects from, given the (first) slots selected before."""
     is_end = any(step.index in {other.lower, other.upper} for other in scheme.steps)
     size = 1 if is_end else mass.slots
     first, last = selected.get(step.lower, 0), selected.get(step.upper)
@@ -266,7 +266,7 @@ def find_part(
 
 
 def select(mass: Mass, part: Part, entropy: Entropy) -> int:
-    """A unit of the part, with P proportional to exp(-rate d), exactly."""
+    """Select a unit of the part, with P proportional to exp(-rate d), exactly."""
     blocks = cut(mass, part)
     lowest_bound = int(blocks.bounds.min())
     while True:
@@ -280,7 +280,7 @@ def select(mass: Mass, part: Part, entropy: Entropy) -> int:
 
 
 def cut(mass: Mass, part: Part) -> Blocks:
-    """Blocks that hold every unit of the part once."""
+    """Cut the part into blocks that hold every unit of it once."""
     slots, scale = mass.slots, part.b * mass.slots
     units = slots // part.size  # of one value
     target = part.b * part.low + part.a * (part.high - part.low)  # b times the mass below it
@@ -327,7 +327,7 @@ def cut(mass: Mass, part: Part) -> Blocks:
 
 
 def _find_least_distance(mass: Mass, part: Part) -> int:
-    """The least d of the part. It isn't 0 where candidates are listed and far from the target."""
+    """Find the least d of the part: more than 0 where listed candidates are far from the target."""
     target = part.b * part.low + part.a * (part.high - part.low)
     units = range(part.first, part.last + 1)
     place = bisect_left(
@@ -340,7 +340,7 @@ def _find_least_distance(mass: Mass, part: Part) -> int:
 def _slice_pieces(  # noqa: PLR0913, PLR0917 - a value of a part
     mass: Mass, part: Part, first: int, size: int, place: int, reach: int
 ) -> list[tuple[int, int, int]]:
-    """The slots of one value in pieces (start, size, bound of d), short ones where d is small."""
+    """Slice the slots of one value into pieces (start, size, bound of d), short at small d."""
     step = part.b * int(mass.counts[place])  # from slot to slot
     length = max(1, part.rate.denominator // (part.rate.numerator * step))
     target = part.a * (part.high - part.low) - part.b * (mass.sum_below(first) - part.low)

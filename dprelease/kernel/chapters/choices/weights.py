@@ -47,7 +47,7 @@ _BLOCK = 2048  # entries that are summed at once when a position is looked for
 
 
 def cast_to_integers(values: Integers) -> npt.NDArray[Any]:
-    """An array of 64-bit integers, or of Python's where one is 2^62 or beyond.
+    """Cast to an array of 64-bit integers, or of Python's where one is 2^62 or beyond.
 
     Raises TypeError for anything but integers: a rounded number would skew the law.
     """
@@ -64,7 +64,7 @@ def cast_to_integers(values: Integers) -> npt.NDArray[Any]:
 
 
 def sum_exactly(values: npt.NDArray[Any]) -> int:
-    """The sum, which may be beyond 64 bits: in two halves that stay within."""
+    """Sum integers whose sum may be beyond 64 bits: in two halves that stay within."""
     if values.dtype == object:
         return sum(values.tolist())
     upper, lower = values >> HALF, values & ((1 << HALF) - 1)
@@ -72,7 +72,7 @@ def sum_exactly(values: npt.NDArray[Any]) -> int:
 
 
 def locate(sizes: npt.NDArray[Any], position: int) -> tuple[int, int]:
-    """The entry that holds a position below the sum of all sizes, and the offset within it."""
+    """Locate the entry that holds a position below the sum of sizes, and the offset within it."""
     start = 0
     while (
         start < sizes.size
@@ -150,7 +150,7 @@ class WeightBuckets:
         return self._left
 
     def propose(self, entropy: Entropy) -> Candidate:
-        """One candidate with probability proportional to exp(-rate B q), q its bucket."""
+        """Propose a candidate with probability proportional to exp(-rate B q), q its bucket."""
         bucket = self._draw_bucket(entropy)
         return self._get_candidate(
             bucket, draw_uniform_below(self._counts[bucket - self._start], entropy)
@@ -165,11 +165,11 @@ class WeightBuckets:
         return self._rate * (int(self._distances[index]) - best)
 
     def find_best(self) -> int:
-        """The least distance of a candidate that is left."""
+        """Find the least distance of a candidate that is left."""
         return int(self._distances[self._list_members(self._find_nearest())].min())
 
     def sum_weights(self, best: int, bits: int) -> Interval:
-        """The sum of exp(-rate (B q - best)) over all candidates left, at ``bits``.
+        """Sum exp(-rate (B q - best)) over all candidates left, at ``bits``.
 
         That of a proposal's weights, where those of the candidates themselves are 1 at ``best``.
         """
@@ -196,7 +196,7 @@ class WeightBuckets:
         self._sums.clear()
 
     def _find_nearest(self) -> int:
-        """The first bucket with a candidate."""
+        """Find the first bucket with a candidate."""
         for gap, count in enumerate(self._counts):
             if count:
                 return self._start + gap
@@ -213,7 +213,7 @@ class WeightBuckets:
         self._start, self._counts = first, _count(gaps, span + 1, sizes)
 
     def _sum(self, work: int) -> Sums:
-        """The sums of weights n_q exp(-rate B (q - nearest)) at ``work`` bits."""
+        """Sum the weights n_q exp(-rate B (q - nearest)) at ``work`` bits."""
         if work in self._sums:
             return self._sums[work]
         first = self._find_nearest()
@@ -238,11 +238,11 @@ class WeightBuckets:
         return self._sums[work]
 
     def _weigh(self, gap: int, work: int) -> Interval:
-        """exp(-rate B gap)."""
+        """Compute exp(-rate B gap)."""
         return _compute_power(self._step, gap, work)
 
     def _draw_bucket(self, entropy: Entropy) -> int:
-        """A bucket, by exact inversion; see the module."""
+        """Draw a bucket by exact inversion; see the module."""
         prefix = bits = 0
         while True:
             prefix = prefix << STEP | read_bits(entropy, STEP)
@@ -257,13 +257,13 @@ class WeightBuckets:
                 return sums.buckets[place]
 
     def _list_members(self, bucket: int) -> npt.NDArray[np.int64]:
-        """The entries of a bucket."""
+        """List the entries of a bucket."""
         if bucket not in self._in_bucket:
             self._in_bucket[bucket] = np.flatnonzero(self._levels == bucket)
         return self._in_bucket[bucket]
 
     def _get_candidate(self, bucket: int, position: int) -> Candidate:
-        """The candidate at a position of its bucket."""
+        """Return the candidate at a position of its bucket."""
         members = self._list_members(bucket)
         if self._sizes is None:
             return int(members[position]), 0
@@ -275,7 +275,7 @@ class WeightBuckets:
 
 
 def _divide(distances: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
-    """WeightBuckets of distances, in 64 bits wherever they fit."""
+    """Divide distances into ``WeightBuckets``, in 64 bits wherever they fit."""
     if width >= FITS and distances.dtype != object:
         return np.zeros(distances.size, dtype=np.int64)
     levels: npt.NDArray[Any] = distances // width
@@ -283,7 +283,7 @@ def _divide(distances: npt.NDArray[Any], width: int) -> npt.NDArray[Any]:
 
 
 def _count(gaps: npt.NDArray[np.int64], length: int, sizes: npt.NDArray[Any] | None) -> list[int]:
-    """How many candidates there are for each of the gaps 0, ..., length - 1."""
+    """Count the candidates for each of the gaps 0, ..., length - 1."""
     if sizes is None:
         plain: list[int] = np.bincount(gaps, minlength=length).tolist()
         return plain
@@ -302,5 +302,5 @@ def _count(gaps: npt.NDArray[np.int64], length: int, sizes: npt.NDArray[Any] | N
 
 @lru_cache(maxsize=1 << 14)
 def _compute_power(step: Fraction, gap: int, work: int) -> Interval:
-    """exp(-step gap): a table of many cells asks for the same ones again and again."""
+    """Compute exp(-step gap), cached: a table of many cells asks for the same gaps again."""
     return enclose_exp_negative(step * gap, work)

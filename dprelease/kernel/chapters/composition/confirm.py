@@ -40,7 +40,7 @@ _HUGE = 1 << 200  # no parameter that is looked at is larger
 
 
 def is_confirmed(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether all events together, each as often as it says, are certainly (epsilon, delta)-DP.
+    """Tell whether all events, each as often as it says, are certainly (epsilon, delta)-DP.
 
     Which events come next may depend on what was released before. False for what can't be
     understood: nonsense, a delta of 1 or more, losses beyond 4,096.
@@ -77,12 +77,12 @@ def is_confirmed(events: Sequence[Counted], epsilon: Fraction, delta: Fraction) 
 
 
 def _strip_failure(event: Bounded | Approximate) -> Bounded:
-    """The event, given that it does not fail."""
+    """Return the event, given that it does not fail."""
     return Pure(event.epsilon) if isinstance(event, Approximate) else event
 
 
 def _reach(event: Bounded | Approximate) -> Fraction:
-    """The largest loss that is not infinite."""
+    """Return the largest loss that is not infinite."""
     if isinstance(event, Laplace):
         return event.l1 / event.scale
     return event.span if isinstance(event, Range) else event.epsilon
@@ -102,14 +102,14 @@ def _is_sane(event: Event, count: int) -> bool:
 
 
 def _round_down(x: Fraction) -> Fraction:
-    """The number itself, or a little less if it is long."""
+    """Return the number itself, or a little less if it is long."""
     if x.denominator < _LONG:
         return x
     return Fraction(x.numerator * _FIXED // x.denominator, _FIXED)
 
 
 def _bound_power(base: Fraction, exponent: int) -> Fraction:
-    """The power, or a little less, by squaring."""
+    """Bound the power from below, by squaring."""
     power = _ONE
     while exponent:
         if exponent & 1:
@@ -125,7 +125,7 @@ def _bound_power(base: Fraction, exponent: int) -> Fraction:
 
 
 def is_composition_private(plan: Plan, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether all steps of a plan together are certainly (epsilon, delta)-DP."""
+    """Tell whether all steps of a plan together are certainly (epsilon, delta)-DP."""
     return is_confirmed(collect_events(plan), epsilon, delta)
 
 

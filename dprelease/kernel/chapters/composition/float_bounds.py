@@ -25,23 +25,23 @@ _SHORT = 2.0**-4
 
 
 def round_up(x: Fraction) -> float:
-    """The least float above ``x``, or the one after it."""
+    """Return the least float above ``x``, or the one after it."""
     return math.nextafter(float(x), math.inf)
 
 
 def round_down(x: Fraction) -> float:
-    """The largest float below ``x``, or the one before it."""
+    """Return the largest float below ``x``, or the one before it."""
     return math.nextafter(float(x), -math.inf)
 
 
 def list_steps(count: int, first: int = 0) -> Floats:
-    """``first``, ``first`` + 1, ...: ``count`` numbers."""
+    """List ``count`` consecutive numbers from ``first``."""
     return np.arange(first, first + count, dtype=np.float64)
 
 
 @lru_cache(maxsize=1)
 def _build_tables() -> tuple[Floats, Floats]:
-    """e^-k for k < 346, then 0; e^-(j/64) for j < 64. Each is right to 2^-52 of itself."""
+    """Tabulate e^-k for k < 346, then 0, and e^-(j/64) for j < 64, right to 2^-52 of each."""
     one = 1 << _BITS
     factor, power, whole = numbers.enclose_exp_minus(Fraction(1))[0], one, []
     for _ in range(LAST):
@@ -52,7 +52,7 @@ def _build_tables() -> tuple[Floats, Floats]:
 
 
 def compute_fall(y: Floats) -> Floats:
-    """e^-y for y >= 0, to 2^-45 of itself; 0 instead of what is below 2^-498.
+    """Compute e^-y for y >= 0, to 2^-45 of itself; 0 instead of what is below 2^-498.
 
     y less its whole part and less its 64ths is r < 1/64, without rounding, and
     |1 - r + r^2/2 - ... + r^6/720 - e^-r| < r^7/5040 < 2^-54.
@@ -70,7 +70,7 @@ def compute_fall(y: Floats) -> Floats:
 
 
 def bound_rise(z: Floats) -> Floats:
-    """Upper bound of 1 - e^-z for z >= 0, too large by at most 2^-36 of itself.
+    """Bound 1 - e^-z from above for z >= 0, too large by at most 2^-36 of itself.
 
     Holds for the true z if the given one is off by 2^-40 of itself at most. Below 1/16 the series
     ends with +z^7/5040, so it is too large, by less than z^8/40320; beyond, 1 - e^-z > 2^-4.1, so

@@ -76,7 +76,7 @@ class Merged(Struct, frozen=True):
 
 
 def place_on_lattice(event: Gaussian) -> list[Lattice | AnyOf]:
-    """The event as laws of single losses; none if it is better merged."""
+    """Place the event on a lattice, as laws of single losses; none if it is better merged."""
     shift, sigma2 = event.shift, event.sigma2
     limit = _EXACT if len(shift.shapes) == 1 else _MANY
     shapes = tuple(filter(any, shift.shapes)) if sigma2 <= limit else ()
@@ -88,7 +88,7 @@ def place_on_lattice(event: Gaussian) -> list[Lattice | AnyOf]:
 
 
 def _iter_shapes(total: int, places: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """All shapes of this squared length or, with all places used, as long as there are.
+    """Iterate all shapes of this squared length or, with all places used, as long as there are.
 
     Every shape of at most ``total`` is, entry by entry, at most one of these.
     """
@@ -101,7 +101,7 @@ def _iter_shapes(total: int, places: int, largest: int) -> Iterator[tuple[int, .
 
 
 def merge_events(events: Sequence[tuple[Gaussian, int]], delta: Fraction) -> Merged | None:
-    """One normal law in place of all these events, widths t chosen for this delta.
+    """Merge all these events into one normal law, widths t chosen for this delta.
 
     None if some have too little noise for that.
     """
@@ -125,14 +125,14 @@ def merge_events(events: Sequence[tuple[Gaussian, int]], delta: Fraction) -> Mer
 
 @lru_cache(maxsize=256)
 def bound_ripple(width: Fraction) -> Fraction:
-    """Upper bound of eta, or 1. With it, ln(1 + eta) <= eta and -ln(1 - eta) <= eta/(1 - eta)."""
+    """Bound eta from above, by 1 at most: ln(1 + eta) <= eta, -ln(1 - eta) <= eta/(1 - eta)."""
     power = numbers.enclose_exp(-(numbers.TWO_PI[0] ** 2) * width / 2)[1]
     eta = 2 * power / (1 - power) if power < _HALF else Fraction(1)
     return _round_up(eta)
 
 
 def _round_up(x: Fraction) -> Fraction:
-    """The number, rounded up to a multiple of 2^-512."""
+    """Round up to a multiple of 2^-512."""
     return Fraction(math.ceil(x * numbers.ONE), numbers.ONE)
 
 

@@ -72,23 +72,23 @@ class Scale(Struct, frozen=True):
     points: int
 
     def step(self, level: int) -> Fraction:
-        """The distance of neighbouring losses."""
+        """Return the distance of neighbouring losses."""
         return self.unit * Fraction(2) ** level
 
     def choose_level(self, width: float) -> int:
-        """A level at which so wide a law has about ``points`` points, not many more."""
+        """Choose a level at which so wide a law has about ``points`` points, not many more."""
         return math.ceil(math.log2(width / (self.points - _EDGE)) - math.log2(self.unit))
 
 
 @lru_cache(maxsize=4096)
 def _bound_step_weights(step: Fraction) -> tuple[float, float, float]:
-    """1 - e^-h, no more than it is; no less than 1/(1 + e^-h) and the rest."""
+    """Bound 1 - e^-h from above; 1/(1 + e^-h) and the rest from below."""
     low, high = numbers.enclose_exp(-step)
     return round_down(1 - high), round_up(1 / (1 + low)), round_up(high / (1 + high))
 
 
 def gather_masses(scale: Scale, level: int, places: Floats, mass: Floats, lost: float) -> Law:
-    """The law of masses at any places, given in steps; each may stand for a symmetric crowd.
+    """Gather masses at any places, given in steps, to a law; each may stand for a symmetric crowd.
 
     ``places`` may be off by 2^-32, and ``mass`` by 2^-35 of itself and 2^-52 for each of them. A
     crowd is a piece of a law that lies between two neighbouring points of the grid and whose mean
@@ -121,7 +121,7 @@ def _flush_subnormals(law: Law) -> Law:
 
 
 def coarsen(scale: Scale, law: Law) -> Law:
-    """The law on a grid of twice the step (2)."""
+    """Move the law to a grid of twice the step (2)."""
     head, spare = law.first % 2, (law.first + len(law.mass)) % 2
     mass = np.pad(law.mass, (head, 1 - spare))  # even at both ends
     even, odd = mass[::2].copy(), mass[1::2]
@@ -133,7 +133,7 @@ def coarsen(scale: Scale, law: Law) -> Law:
 
 
 def compose_laws(scale: Scale, left: Law, right: Law) -> Law:
-    """The law of the sum of two independent losses."""
+    """Compose two independent losses to the law of their sum."""
     while left.level < right.level:
         left = coarsen(scale, left)
     while right.level < left.level:
@@ -147,7 +147,7 @@ def compose_laws(scale: Scale, left: Law, right: Law) -> Law:
 
 
 def _convolve(left: Floats, right: Floats) -> Floats:
-    """The convolution, by parts, as long ones would be shared out to threads, slowly."""
+    """Convolve in parts: long arrays would make the FFT start threads, which is slower."""
     mass: Floats = np.zeros(len(left) + len(right) - 1)
     for start in range(0, len(right), _PART):
         part = np.convolve(left, right[start : start + _PART])
@@ -156,7 +156,7 @@ def _convolve(left: Floats, right: Floats) -> Floats:
 
 
 def trim_law(scale: Scale, law: Law, above: float, below: float) -> Law:
-    """The law without the highest masses up to ``above`` and the lowest up to ``below`` (3).
+    """Trim the highest masses up to ``above`` and the lowest up to ``below`` (3).
 
     Coarser, too, if it has too many points.
     """
@@ -186,7 +186,7 @@ def estimate_variance(scale: Scale, law: Law) -> float:
 
 
 def bound_delta(scale: Scale, law: Law, epsilon: Fraction) -> Fraction:
-    """Upper bound of the curve of what the law stands for."""
+    """Bound the curve of what the law stands for from above."""
     relative = law.error * ULP
     if relative > _MUCH:
         return Fraction(1)
@@ -202,7 +202,7 @@ def bound_delta(scale: Scale, law: Law, epsilon: Fraction) -> Fraction:
 
 
 def bound_chord(scale: Scale, law: Law, epsilon: Fraction, top: Fraction) -> Fraction:
-    """Upper bound of the true curve, which is 0 from ``top`` > epsilon on.
+    """Bound the true curve, which is 0 from ``top`` > epsilon on, from above.
 
     Convex in e^g, it lies below its chord from a point of the grid, where the law is above it, to
     the top: at most the value at g, times (e^top - e^epsilon)/(e^top - e^g), for any g < epsilon.
@@ -226,7 +226,7 @@ _BELOW = 1e-6  # mass at low losses that may be moved up; it hardly counts for d
 
 
 def compose_all(scale: Scale, laws: Iterable[tuple[Law, int]], spare: float) -> Law:
-    """The law of the sum of all losses, each as often as it says.
+    """Compose all losses, each as often as it says, to the law of their sum.
 
     About ``spare`` of the mass, high up, goes to infinity. What is trimmed of a law of m losses
     is in proportion to m. Powers are made by squaring.
@@ -262,12 +262,12 @@ def compose_all(scale: Scale, laws: Iterable[tuple[Law, int]], spare: float) -> 
 
 
 def count_convolutions(counts: Iterable[int]) -> int:
-    """How many convolutions ``compose_all`` takes."""
+    """Count the convolutions that ``compose_all`` takes."""
     return sum(count.bit_length() - 1 + count.bit_count() for count in counts)
 
 
 def find_common_unit(reaches: Iterable[Fraction]) -> Fraction:
-    """A loss of which all reaches are whole multiples, or else the largest of them, about.
+    """Find a loss of which all reaches are whole multiples, or else the largest of them, about.
 
     On grids that divide it, losses at the ends of their reach are not rounded at all.
     """
@@ -281,7 +281,7 @@ def find_common_unit(reaches: Iterable[Fraction]) -> Fraction:
 
 
 def _find_common(left: Fraction, right: Fraction) -> Fraction:
-    """The greatest number of which both are whole multiples, or some number far smaller."""
+    """Find the greatest number of which both are whole multiples, or some number far smaller."""
     smallest = max(left, right) / _MULTIPLES
     while right > smallest:
         left, right = right, left % right

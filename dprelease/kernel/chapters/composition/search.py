@@ -52,7 +52,7 @@ def is_below(
     epsilon: Fraction,
     delta: Fraction,
 ) -> bool:
-    """Whether the curve of all events together is at most ``delta`` at epsilon, for certain.
+    """Tell whether the curve of all events together is at most ``delta`` at epsilon, for certain.
 
     ``reaches`` are the largest losses of the bounded events. Where the curve is below, but by less
     than the finest grid can tell, the answer is False.
@@ -97,7 +97,7 @@ def _search(claim: Claim, unit: Fraction) -> bool:
 
 
 def bound_total_delta(claim: Claim, scale: Scale) -> Fraction:
-    """Upper bound of the curve of all events at epsilon, by one grid."""
+    """Bound the curve of all events at epsilon from above, by one grid."""
     share = _SPARE * (_POINTS[0] / scale.points) ** 2
     spare = max(_LEAST, float(claim.delta) * share)
     counts, merged = dict(claim.singles), claim.merged
@@ -115,7 +115,7 @@ def bound_total_delta(claim: Claim, scale: Scale) -> Fraction:
 
 
 def build_event_law(single: Single, scale: Scale, spare: float) -> Law:
-    """The privacy loss of one event, on a grid; of one of several, the largest of theirs."""
+    """Build the privacy loss of one event on a grid; of one of several, the largest of theirs."""
     if isinstance(single, AnyOf):
         return build_largest_law(single, scale, spare)
     return build_law(single, scale, spare)

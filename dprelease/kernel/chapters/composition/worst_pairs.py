@@ -81,7 +81,7 @@ Single = Pure | Range | Laplace | Lattice
 
 
 def build_law(single: Single, scale: Scale, spare: float) -> Law:
-    """The law of one loss; what lies far out, up to about ``spare``, is at infinity."""
+    """Build the law of one loss; what lies far out, up to about ``spare``, is at infinity."""
     if isinstance(single, Pure):
         return _build_pure_law(single.epsilon, scale)
     if isinstance(single, Range):
@@ -100,7 +100,7 @@ def _build_pure_law(epsilon: Fraction, scale: Scale) -> Law:
 
 
 def _build_range_law(span: Fraction, scale: Scale) -> Law:
-    """Pieces between the points of the grid, and two shorter ones at the ends.
+    """Build pieces between the points of the grid, and two shorter ones at the ends.
 
     A piece from a to b has the mass e^((b-e)/2) (1 - e^((a-b)/2))/(1 - e^-e).
     """
@@ -120,7 +120,7 @@ def _build_range_law(span: Fraction, scale: Scale) -> Law:
 
 
 def _build_laplace_law(noise: Laplace, scale: Scale) -> Law:
-    """Both ends, and crowds between them.
+    """Build the masses at both ends, and crowds between them.
 
     A crowd may be wider than a step, so it goes to its own two ends first, each a mass at one
     place: shares 1/(1 + e^-w) and the rest, where w is half its width.
@@ -151,7 +151,7 @@ def _build_laplace_law(noise: Laplace, scale: Scale) -> Law:
 
 
 def _build_lattice_law(noise: Lattice, scale: Scale, spare: float) -> Law:
-    """Masses e^(-x^2/2 s2) over their sum at losses v (v - 2x)/2 s2, for |x| <= r.
+    """Build masses e^(-x^2/2 s2) over their sum at losses v (v - 2x)/2 s2, for |x| <= r.
 
     Beyond r each weight is less than e^-((2r+3)/2 s2) of the one before. What is beyond on the
     side of high losses goes to infinity, on the other side up to the last place kept. (Where that
@@ -177,7 +177,7 @@ _ROOM = 2.0**-34  # more than 2^-51 per step of the sums, for up to 2^16 steps
 
 
 def build_largest_law(event: AnyOf, scale: Scale, spare: float) -> Law:
-    """A law whose curve is nowhere below that of any shape."""
+    """Build a law whose curve is nowhere below that of any shape."""
     laws = [_build_shape_law(event.sigma2, shape, scale, spare) for shape in event.shapes]
     level = max(law.level for law in laws)
     laws = [_build_level_law(scale, law, level) for law in laws]
@@ -216,7 +216,7 @@ def _build_level_law(scale: Scale, law: Law, level: int) -> Law:
 
 
 def _sum_above(law: Law, size: int) -> Floats:
-    """The mass above 0, 1, ..., ``size`` - 1 steps."""
+    """Sum the mass above 0, 1, ..., ``size`` - 1 steps."""
     places = law.first + np.arange(len(law.mass))
     positive = places > 0
     mass: Floats = np.zeros(size)

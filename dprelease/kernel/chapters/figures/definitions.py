@@ -102,13 +102,13 @@ def find_definition_breaches(plan: Plan) -> Iterator[Breach]:
 
 
 def has_noise_as_asked(query: Query, step: Step) -> bool:
-    """Whether the noise of a step is of the mechanism that a query names."""
+    """Tell whether the noise of a step is of the mechanism that a query names."""
     family = step.noise.family
     return family is NoiseFamily.NONE or family in NOISES.get(query.mechanism, {family})
 
 
 def is_own_content(step: Step, query: Query) -> bool:
-    """Whether a step releases what the statistic of the query is read from by itself."""
+    """Tell whether a step releases what the statistic of the query is read from by itself."""
     return _describe_content(step) in _iter_own(query, step)
 
 
@@ -143,7 +143,7 @@ def _iter_own(query: Query, step: Step) -> Iterator[Content]:
 
 
 def _compute_step_value(query: Query) -> Fraction:
-    """What one step of a sum of records is: of survey weights, one of theirs."""
+    """Compute what one step of a sum of records is: of survey weights, one of theirs."""
     weight = build_quantity(query.survey_weight)
     return _ONE if weight is None else weight.grid.step
 
@@ -204,7 +204,7 @@ def _iter_rank_contents(query: Query, step: Step) -> Iterator[Content]:
 
 
 def _share(query: Query, step: Step) -> Iterator[Content]:
-    """The records that fulfil the condition, and the others; or those of which it is known."""
+    """Define the records that fulfil the condition, and the others or those where it is known."""
     part, among = query.numerator, query.among
     records, worth = _measure_records(query), _compute_step_value(query)
     if part is None or part.where is None or (part.column, query.denominator) != (None, Part()):
@@ -218,7 +218,7 @@ def _share(query: Query, step: Step) -> Iterator[Content]:
 
 
 def _iter_ratio_contents(query: Query, step: Step) -> Iterator[Content]:
-    """Both parts, each times a factor of the planner's choice, by which it is divided again."""
+    """Iterate both parts, each times a factor of the planner, by which it is divided again."""
     worth = _compute_step_value(query)
     parts = [
         _measure_part(query, part)
@@ -238,7 +238,7 @@ def _iter_ratio_contents(query: Query, step: Step) -> Iterator[Content]:
 
 
 def _measure_part(query: Query, part: Part) -> tuple[Measure, Fraction] | None:
-    """The measure of a part of a ratio, and what one step of it is worth without weights."""
+    """Define the measure of a part of a ratio, and what one step of it is worth without weights."""
     where, weight = _restrict_filter(query.where, part.where), build_quantity(query.survey_weight)
     if part.column is None:
         return Measure(MeasureKind.RECORDS, None, where, survey_weight=weight), _ONE
@@ -250,7 +250,7 @@ def _measure_part(query: Query, part: Part) -> tuple[Measure, Fraction] | None:
 
 
 def _restrict_filter(where: Expression | None, part: Expression | None) -> Expression | None:
-    """The filter of a part of a ratio or share, for rows that pass the query's."""
+    """Restrict the filter of a part of a ratio or share to rows that pass the query's."""
     if where is None or part is None:
         return where or part
     columns = tuple(dict.fromkeys((*where.columns, *part.columns)))
@@ -260,7 +260,7 @@ def _restrict_filter(where: Expression | None, part: Expression | None) -> Expre
 def _build_sums_content(
     query: Query, quantity: Quantity, *, squared: bool, nulls: bool = False
 ) -> Content:
-    """The sums of t and s, or of s^2, 2ts and t^2; and that of records without a value."""
+    """Define the sums of t and s, or of s^2, 2ts and t^2; and that of records without a value."""
     grid, weight = quantity.grid, build_quantity(query.survey_weight)
     low, high, width = grid.lower, grid.upper, grid.width
     kinds = [MeasureKind.VALUES, MeasureKind.SUM]
@@ -292,7 +292,7 @@ def _iter_shared(query: Query) -> Iterator[Content]:
 
 
 def _compute_mixed_unit(axes: tuple[AxisMatrix, ...]) -> Fraction:
-    """What one integer of cells mixed along axes is of a record."""
+    """Compute what one integer of cells mixed along axes is of a record."""
     unit = _ONE
     for axis in axes:
         if axis.kind is AxisKind.RUNNING:
@@ -343,7 +343,7 @@ def _iter_columns(query: Query) -> Iterator[Column]:
 
 
 def _has_declared_columns(planned: tuple[Query, Release]) -> bool:
-    """Whether columns are as the release declares them, and groups of columns of their type."""
+    """Tell whether columns are as the release declares them, and groups of their type."""
     query, release = planned
     declared = release.columns
     groups = query.groups if query.axis is None else (*query.groups, query.axis)
@@ -353,7 +353,7 @@ def _has_declared_columns(planned: tuple[Query, Release]) -> bool:
 
 
 def _is_along_own_columns(query: Query) -> bool:
-    """Whether what a statistic chooses from, or follows in order, are values of its own columns."""
+    """Tell whether a statistic chooses from, or follows in order, values of its own columns."""
     own = [query.column.name] if query.column is not None else []
     if query.statistic in NAMES:
         return query.axis is not None and own == [query.axis.column]
@@ -400,7 +400,7 @@ QUERY: Rules[tuple[Query, Release]] = (
 
 
 def _is_mixed_along_own_axes(step: Step) -> bool:
-    """Whether cells are mixed along the statistic's own columns alone, by matrices of its kind."""
+    """Tell whether cells are mixed along the statistic's own columns, by matrices of its kind."""
     query = step.query
     if not step.axes:
         return query.statistic != "density"

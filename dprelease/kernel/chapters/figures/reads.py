@@ -75,7 +75,7 @@ def find_read_breaches(plan: Plan) -> Iterator[Breach]:
 
 
 def _identify_figure(query: Query) -> tuple[object, ...]:
-    """All that a figure depends on but the noise."""
+    """Collect all that a figure depends on but the noise."""
     return (
         query.statistic, query.groups, query.column, query.where, query.quantiles, query.points,
         query.picks, query.axis, query.candidates, query.numerator, query.denominator,
@@ -132,7 +132,7 @@ def _is_adding_groups_once(figures: _ReadStep) -> bool:
 
 
 def _has_groups_of_step(figures: _ReadStep) -> bool:
-    """The query's groups are the step's, but for those added up."""
+    """Tell whether the query's groups are the step's, but for those added up."""
     merged = figures.read.merged
     groups = enumerate(figures.step.query.groups)
     return figures.read.query.groups == tuple(g for place, g in groups if place not in merged)
@@ -191,7 +191,7 @@ SHARED: Rules[_ReadStep] = (
 
 
 def _is_count_or_sum(figures: _ReadStep) -> bool:
-    """Whether the combination is the number of records, or the sum of the column."""
+    """Tell whether the combination is the number of records, or the sum of the column."""
     read, step = figures.read, figures.step
     combination = _add_up_cells(figures.combinations, read.factors)
     quantities = [measure.quantity for measure in step.measures if measure.quantity is not None]
@@ -207,7 +207,7 @@ def _is_count_or_sum(figures: _ReadStep) -> bool:
 
 
 def _is_screening_missing_values(figures: _ReadStep) -> bool:
-    """Whether what is screened is the number of records without a value, at the end of a count."""
+    """Tell whether the number of records without a value, at the end of a count, is screened."""
     read = figures.read
     if not read.screened:
         return True
@@ -217,7 +217,7 @@ def _is_screening_missing_values(figures: _ReadStep) -> bool:
 
 
 def _are_moments(figures: _ReadStep) -> bool:
-    """Whether the integers are the terms of a mean or of a variance, and read as what they are."""
+    """Tell whether the integers are the terms of a mean or of a variance, and read as such."""
     statistic, quantity = figures.read.query.statistic, figures.quantity
     if quantity is None:
         return False
@@ -243,7 +243,7 @@ MOMENTS: Rules[_ReadStep] = (
 
 
 def _combine_measures(step: Step, row: int) -> Combination:
-    """What of each measure is in a released integer."""
+    """Collect what of each measure is in a released integer."""
     return _add_up_cells(
         [{measure.kind: Fraction(1)} for measure in step.measures], step.transform[row]
     )
@@ -258,7 +258,7 @@ def _add_up_cells(rows: Sequence[Combination], factors: Sequence[Fraction | int]
 
 
 def _expand_moments(grid: Grid, degree: int) -> list[Combination]:
-    """The terms of (t + (K - t))^degree, t = k - lower, K the width, summed over records.
+    """Expand (t + (K - t))^degree, t = k - lower, K the width, summed over records.
 
     Degree 1: the sums of t and of K - t. Degree 2: of (K - t)^2, of 2 t (K - t), of t^2.
     """

@@ -35,7 +35,7 @@ _STEP = 64
 
 
 def read_words(entropy: Entropy, kind: str, size: int) -> npt.NDArray[np.unsignedinteger]:
-    """``size`` uniform little-endian words of the dtype ``kind`` ("<u2", "<u4", "<u8")."""
+    """Read ``size`` uniform little-endian words of the dtype ``kind`` ("<u2", "<u4", "<u8")."""
     item = np.dtype(kind)
     array: npt.NDArray[np.unsignedinteger] = np.frombuffer(
         read_exactly(entropy, size * item.itemsize), dtype=item
@@ -56,7 +56,7 @@ class CutTable(Struct, frozen=True, eq=False):
     highs: Words
 
     def draw(self, size: int, entropy: Entropy) -> Int64s:
-        """``size`` independent integers of the law."""
+        """Draw ``size`` independent integers of the law."""
         prefix = read_words(entropy, "<u2", size)
         values = self.guide.take(prefix).astype(np.int64)
         places = np.flatnonzero(values == UNDECIDED)
@@ -65,7 +65,7 @@ class CutTable(Struct, frozen=True, eq=False):
         return values
 
     def _decide(self, first: Words, entropy: Entropy) -> Int64s:
-        """The integers of places that 16 bits left open: 48 more bits, then more where needed."""
+        """Decide places that 16 bits left open: 48 more bits, then more where needed."""
         low_bits = read_words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(16)
         prefix = (first << np.uint64(48)) | low_bits
         lowest, highest = self._bound_index(prefix, prefix)
@@ -76,7 +76,7 @@ class CutTable(Struct, frozen=True, eq=False):
         return values
 
     def _bound_index(self, smallest: Words, largest: Words) -> tuple[Int64s, Int64s]:
-        """Bounds of the index for prefixes that lie between the two given ones."""
+        """Bound the index for prefixes that lie between the two given ones."""
         count = self.lows.size
         lowest = count - np.searchsorted(self.lows, largest, side="right")
         highest = count - np.searchsorted(self.highs, smallest, side="left")
@@ -98,20 +98,20 @@ def build_table(law: Survivals) -> CutTable:
 
 
 def _count_per_prefix(cuts: Words) -> Int64s:
-    """How many of the cuts lie in each of the 2^16 parts of [0, 2^64)."""
+    """Count the cuts in each of the 2^16 parts of [0, 2^64)."""
     counts: Int64s = np.bincount((cuts >> np.uint64(48)).astype(np.int64), minlength=1 << 16)
     return counts
 
 
 def settle(prefix: int, cuts: Sequence[Interval]) -> int | None:
-    """The index that a prefix of U decides, given all enclosures at its length; None if open."""
+    """Find the index that a prefix of U decides, given enclosures at its length; None if open."""
     lowest = sum(prefix < cut.low for cut in cuts)
     highest = sum(prefix < cut.high for cut in cuts)
     return lowest if lowest == highest < len(cuts) else None
 
 
 def decide_exactly(prefix: int, bits: int, law: Survivals, entropy: Entropy) -> int:
-    """The index of U, of which the first ``bits`` are known and left open; draws more.
+    """Find the index of U, of which the first ``bits`` are known and left open; draw more bits.
 
     Ends with probability 1: U differs from every S_j, and lies above the smallest known one, from
     some bit on.
@@ -125,5 +125,5 @@ def decide_exactly(prefix: int, bits: int, law: Survivals, entropy: Entropy) -> 
 
 
 def _decode_array(index: Int64s) -> Int64s:
-    """``decode`` on arrays: the half, inverted for odd indices."""
+    """Apply ``decode`` to arrays: the half, inverted for odd indices."""
     return (index >> 1) ^ -(index & 1)

@@ -15,7 +15,7 @@ _FEW = 100  # below this the tables cost more than they save
 
 
 def sample(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
-    """``size`` independent draws of ``noise``, a fresh one for every element.
+    """Draw ``size`` independent integers of ``noise``, a fresh one for every element.
 
     Shape (size,), in grid integers: int64, or dtype object (Python integers) for laws wide enough
     that a draw might leave 64 bits. NONE gives zeros and reads no entropy. The law is exact for

@@ -46,7 +46,7 @@ _SPARE = 4  # bits of a word beyond those of the bound: at most 1 in 16 words is
 
 
 def draw_integers_below(bound: int, size: int, entropy: Entropy) -> Int64s:
-    """``size`` independent uniform integers of 0, ..., bound - 1, for 1 <= bound < 2^63.
+    """Draw ``size`` independent uniform integers of 0, ..., bound - 1, for 1 <= bound < 2^63.
 
     Exact. int64. Raises ValueError for another bound, EntropyError if the source fails.
     """
@@ -54,7 +54,7 @@ def draw_integers_below(bound: int, size: int, entropy: Entropy) -> Int64s:
 
 
 def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
-    """As ``draw_integers_below``, in an integer type that holds them: of 32 or 64 bits."""
+    """Draw as ``draw_integers_below``, in an integer type that holds them: of 32 or 64 bits."""
     if not 1 <= bound < _HALF:
         raise ValueError("the bound of uniform integers is positive and fits 63 bits")
     if bound == 1:
@@ -69,7 +69,7 @@ def draw_below(bound: int, size: int, entropy: Entropy) -> Integers:
 
 
 def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integers, Int64s]:
-    """Values, uniform on the places that aren't listed; those listed are to be drawn again."""
+    """Propose uniform values for places that aren't listed; those listed are drawn again."""
     candidates = read_words(entropy, f"<u{bits // 8}", size)
     if bits == 64:  # no room for products: the value is the rest of the word, below a multiple
         rest = np.uint64((1 << 64) % bound)
@@ -82,7 +82,7 @@ def propose(bound: int, bits: int, size: int, entropy: Entropy) -> tuple[Integer
 
 
 def draw_coins(probability: Fraction, size: int, entropy: Entropy) -> Bools:
-    """``size`` independent coins: True with exactly this probability, a multiple of 2^-64.
+    """Draw ``size`` independent coins: True with exactly this probability, a multiple of 2^-64.
 
     Raises ValueError for any other probability, EntropyError if the source fails.
     """
@@ -128,7 +128,7 @@ def draw_shares(share: Int64s, whole: int, entropy: Entropy) -> Bools:
 
 
 def compare_digits(share: Words, whole: np.uint64, entropy: Entropy) -> tuple[Bools, Words]:
-    """One round: which places are True, and what is left to compare; 0 where it's decided."""
+    """Compare one round: return the places that are True, and what is left; 0 where decided."""
     scaled = share << np.uint64(_FIRST)
     cut = scaled // whole
     digits = read_words(entropy, "<u2", share.size)
@@ -149,7 +149,7 @@ ONE = np.uint64(1 << _BITS)  # x = 1 at this scale; as an upper bound: nothing i
 def keep_lanes(
     low: Words, high: Words, exponent: Callable[[int], Fraction], entropy: Entropy
 ) -> npt.NDArray[np.bool_]:
-    """Which places are kept, each with probability exactly exp(-x) and independently.
+    """Keep each place with probability exactly exp(-x), independently.
 
     ``low`` and ``high`` bound 2^32 x from below and above, with low <= 2^32; a ``high`` of 2^32
     says that no upper bound is known. ``exponent(i)`` is the exact x of place i.
@@ -169,7 +169,7 @@ def keep_lanes(
 def bound_draws(
     draws: Words, low: Words, high: Words
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Places that are certainly kept, and places that are certainly dropped; see the module."""
+    """Find places that are certainly kept, and ones certainly dropped; see the module."""
     bounded = high < ONE
     above = np.where(bounded, high, ONE - np.uint64(1))  # squares must fit 64 bits
     square = above * above

@@ -55,7 +55,7 @@ _HEAD = 32
 
 
 def draw_lanes(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
-    """``size`` independent draws: int64, or Python integers where 64 bits might not hold them.
+    """Draw ``size`` independent integers: int64, or Python's where 64 bits might not hold them.
 
     LAPLACE: P(k) proportional to exp(-|k|/s). GAUSSIAN: to exp(-k^2/(2 sigma^2)). Exactly these
     laws; see the module for the proof. Raises ValueError for a parameter that isn't positive.
@@ -72,7 +72,7 @@ def draw_lanes(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
 
 @lru_cache(maxsize=64)
 def build_sampler(noise: Noise) -> Sampler:
-    """The tables of a law: a few milliseconds, kept for the next draws of the same law."""
+    """Build the tables of a law in a few milliseconds; kept for the next draws of the same law."""
     parameter, fine = noise.parameter, 0
     if parameter <= 0:
         raise ValueError("the parameter of a noise law is positive")
@@ -137,7 +137,7 @@ class Sampler(Struct, frozen=True, eq=False):
         return min(self.fine, _HEAD)
 
     def _draw_rest(self, size: int, entropy: Entropy) -> npt.NDArray[Any]:
-        """The fine bits after the first 32: zeros, 64-bit integers, or Python integers."""
+        """Draw the fine bits after the first 32: zeros, 64-bit integers, or Python integers."""
         bits = self.fine - self._first
         if bits == 0:
             return np.broadcast_to(np.int64(0), size)
@@ -150,7 +150,7 @@ class Sampler(Struct, frozen=True, eq=False):
         return np.array([int.from_bytes(part, "little") >> spare for part in parts], dtype=object)
 
     def _bound(self, tops: Int64s, head: Words) -> tuple[Words, Words]:
-        """Bounds of 2^32 x from m and the first 16 bits d of D: d <= 2^16 D/2^b < d + 1.
+        """Bound 2^32 x from m and the first 16 bits d of D: d <= 2^16 D/2^b < d + 1.
 
         Laplace: x = (D/2^b) y with y = 2^b/s <= 1/16; ``rate`` encloses 2^48 y.
         Gaussian: with f = D/2^b and t = sigma^2/4^b, x = f (2 m + f)/(2 t); ``rate`` encloses
@@ -168,7 +168,7 @@ class Sampler(Struct, frozen=True, eq=False):
         return low, np.where(tops > self.reach, ONE, high)
 
     def _compute_exponent(self, top: int, fine: int) -> Fraction:
-        """The exact x of one place."""
+        """Compute the exact x of one place."""
         if self.noise.family is NoiseFamily.LAPLACE:
             return fine / self.noise.parameter
         return (2 * (top << self.fine) + fine) * fine / (2 * self.noise.parameter)
@@ -205,7 +205,7 @@ _STEEP = 32  # stairs are no shorter than such a part of the scale: levels are f
 
 @lru_cache(maxsize=64)
 def build_stair_table(noise: Noise) -> CutTable:
-    """The table of sign and level: a few milliseconds, kept for the next draws of the same law.
+    """Build the table of sign and level in a few milliseconds; kept for the next draws of the law.
 
     Raises ValueError for stairs that ``draw_stairs`` does not draw.
     """
@@ -216,7 +216,7 @@ def build_stair_table(noise: Noise) -> CutTable:
 
 
 def draw_stairs(noise: Noise, size: int, entropy: Entropy) -> npt.NDArray[Any]:
-    """``size`` independent draws: int64, or Python integers where 64 bits might not hold them."""
+    """Draw ``size`` independent integers: int64, or Python's where 64 bits might not hold them."""
     drawn = build_stair_table(noise).draw(size, entropy)
     sign = drawn >> 63
     level = drawn ^ sign

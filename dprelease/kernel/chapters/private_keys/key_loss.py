@@ -43,7 +43,7 @@ class Selection(Struct, frozen=True):
 
 
 def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bool:
-    """Whether showing keys and their noisy counts is certainly (epsilon, delta)-DP."""
+    """Tell whether showing keys and their noisy counts is certainly (epsilon, delta)-DP."""
     noise, row_limit = selection.noise, min(selection.per_key, selection.rows)
     groups = min(selection.groups, selection.rows)
     rows = min(selection.rows, groups * row_limit)
@@ -82,7 +82,7 @@ def is_confirmed(selection: Selection, epsilon: Fraction, delta: Fraction) -> bo
 
 
 def _bound_hidden(noise: Noise, threshold: int, rows: int, new: int, row_limit: int) -> Fraction:
-    """Lower bound of the chance that ``new`` keys of one unit all stay hidden.
+    """Bound the chance that ``new`` keys of one unit all stay hidden, from below.
 
     At the worst as many as possible are full, while one row is left for every other.
     """
@@ -112,7 +112,7 @@ def _bound_power(noise: Noise, start: int, times: int) -> int:
 
 @cache
 def bound_noise_tail(noise: Noise, start: int) -> Fraction:
-    """Upper bound of P(Z >= start), start >= 1."""
+    """Bound P(Z >= start) from above, start >= 1."""
     if noise.family is NoiseFamily.LAPLACE:
         high = numbers.enclose_exp_minus(start / noise.parameter)[1]
         return Fraction(high, numbers.ONE + numbers.enclose_exp_minus(1 / noise.parameter)[0])
@@ -128,7 +128,7 @@ def bound_noise_tail(noise: Noise, start: int) -> Fraction:
 
 
 def _weight(sigma2: Fraction, start: int) -> Fraction:
-    """The sum of e^(-k^2/(2 sigma2)) over k >= start, from above."""
+    """Bound the sum of e^(-k^2/(2 sigma2)) over k >= start from above."""
     total, k = 0, start
     while k * k - start * start < _DEEP * sigma2 or k < start + 2:
         total += numbers.enclose_exp_minus(k * k / (2 * sigma2))[1]
@@ -139,7 +139,7 @@ def _weight(sigma2: Fraction, start: int) -> Fraction:
 
 
 def _bound_total(sigma2: Fraction) -> Fraction:
-    """The sum over all integers, from below: at least sqrt(2 pi sigma2), by Poisson's formula."""
+    """Bound the sum over all integers from below by sqrt(2 pi sigma2), by Poisson's formula."""
     if sigma2 > _NARROW:
         return numbers.enclose_sqrt(numbers.TWO_PI[0] * sigma2)[0]
     last = math.isqrt(int(_DEEP * sigma2)) + 2
@@ -151,7 +151,7 @@ def _bound_total(sigma2: Fraction) -> Fraction:
 
 
 def _bound_counts_shift(rows: int, groups: int, row_limit: int) -> Shift:
-    """How far counts move when one unit comes or goes."""
+    """Bound how far counts move when one unit comes or goes."""
     if rows < 1 or groups < 1:
         return Shift(0, 0)
     groups, row_limit = min(groups, rows), min(row_limit, rows)
@@ -166,7 +166,7 @@ def _bound_counts_shift(rows: int, groups: int, row_limit: int) -> Shift:
 
 
 def _bound_apart(left: Shift, right: Shift) -> Shift:
-    """How far counts move when the two units share no key, which is the worst."""
+    """Bound how far counts move when the two units share no key, which is the worst."""
     if left.l2_squared == 0:
         return right
     shapes = [a + b for a in left.shapes for b in right.shapes if len(a + b) == 2]
@@ -178,7 +178,7 @@ def _bound_apart(left: Shift, right: Shift) -> Shift:
 def _is_every_number_confirmed(
     noisy: Callable[[int], Fraction], least_hidden: Sequence[Fraction], minimum: Fraction
 ) -> bool:
-    """Whether (1 - noisy(m)) * least_hidden[m] >= minimum for every m.
+    """Tell whether (1 - noisy(m)) * least_hidden[m] >= minimum for every m.
 
     1 - ``noisy`` rises with m and ``least_hidden`` falls. So a stretch holds if 1 - ``noisy`` at
     its first m times ``least_hidden`` at its last m reaches the minimum; otherwise it is halved,
@@ -215,7 +215,7 @@ class _Selection(Struct, frozen=True):
 
 
 def find_key_breaches(plan: Plan) -> Iterator[Breach]:
-    """One step selects the keys of a table; all others release the cells of these very keys.
+    """Check that one step selects the keys of a table, and all others release cells of these keys.
 
     They may do so in any form: as with public keys, cells are independent, and what a unit can do
     in all of them together is bounded, however many there are (``unit_limits``).
@@ -248,7 +248,7 @@ def _is_counting_units(selection: _Selection) -> bool:
 
 
 def _compute_allowed_delta(query: Query) -> Fraction:
-    """What the spec allows for showing keys; nothing without a selection."""
+    """Compute the delta that the spec allows for showing keys; 0 without a selection."""
     return query.key_selection.delta if query.key_selection is not None else Fraction(0)
 
 
@@ -287,7 +287,7 @@ def find_key_loss_breaches(plan: Plan) -> Iterator[Breach]:
 
 
 def _is_key_loss_confirmed(step: Step, privacy: Privacy) -> bool:
-    """Keys and their counts: what is new may not be shown, what isn't may not be told apart."""
+    """Confirm keys and their counts: new keys stay hidden, others can't be told apart."""
     limits = derive_limits(step, privacy)
     selection = Selection(
         step.noise,

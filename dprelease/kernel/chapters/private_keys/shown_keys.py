@@ -80,7 +80,7 @@ def _select(
     entropy: Entropy,
     drawing: Drawing,
 ) -> tuple[tuple[Key, ...], Values]:
-    """The keys whose count reaches the threshold with its noise, and these noisy counts."""
+    """Select the keys whose noisy count reaches the threshold; return them with these counts."""
     query = step.query
     counts_keys = step.form is Form.NUMBERS and not query.axis and not query.candidates
     if step.threshold is None or len(step.transform) != 1 or not counts_keys:
@@ -96,7 +96,7 @@ def _select(
 
 
 def _check_keys(measures: Sequence[Integers], occurring: Sequence[Key], job: Job) -> None:
-    """One key once, and one integer of each measure for it (or for each of its candidates)."""
+    """Check that each key stands once, with one integer of each measure (or for each candidate)."""
     sizes = {len(measure) for measure in measures}
     expected = {len(occurring) * _count_outputs(job)} if job.request.points is None else sizes
     if len(set(occurring)) != len(occurring) or sizes != expected or len(sizes) != 1:
@@ -115,7 +115,7 @@ def lay_out_counts(
     axis: Group | None = None,
     width: int = 1,
 ) -> list[int]:
-    """What was counted of the selected keys alone, in their order; zeros where nothing occurs.
+    """Lay out the counts of the selected keys, in their order; zeros where nothing occurs.
 
     ``column`` holds ``width`` integers for each key that occurs, and so does the result for each
     one selected. With an ``axis`` the last label of those that occur is one of the axis: the result
@@ -154,7 +154,7 @@ def select_keys(
 
 
 def _rank(label: str, group: Group, declared: Mapping[str, int]) -> tuple[int, Fraction, str]:
-    """What a label sorts by: its place among public ones, else its number, else its text.
+    """Return what a label sorts by: its place among public ones, else its number, else its text.
 
     Defined for every text, since nothing may fail between the draw and the seal.
     """

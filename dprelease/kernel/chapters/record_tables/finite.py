@@ -48,7 +48,7 @@ class FiniteTable(Struct, frozen=True, eq=False):
     ceilings: Words
 
     def draw(self, size: int, entropy: Entropy) -> Shorts:
-        """``size`` independent outcomes, as int16."""
+        """Draw ``size`` independent outcomes, as int16."""
         if not self.cuts:
             return np.full(size, self.outcomes[0], dtype=np.int16)
         prefix = read_words(entropy, "<u2", size)
@@ -59,7 +59,7 @@ class FiniteTable(Struct, frozen=True, eq=False):
         return outcomes
 
     def _decide(self, first: Words, entropy: Entropy) -> Shorts:
-        """The outcomes of places that 16 bits left open."""
+        """Decide the outcomes of places that 16 bits left open."""
         low_bits = read_words(entropy, "<u8", first.size).astype(np.uint64) >> np.uint64(_FIRST)
         prefix = first << np.uint64(_SECOND - _FIRST) | low_bits
         lowest = np.searchsorted(self.ceilings, prefix, side="left")  # ceiling - 1 < prefix
@@ -69,7 +69,7 @@ class FiniteTable(Struct, frozen=True, eq=False):
         return self.outcomes[lowest]
 
     def _decide_one(self, prefix: int, entropy: Entropy) -> int:
-        """The number of the outcome for a prefix of 64 bits that left it open; draws more.
+        """Decide the outcome for a prefix of 64 bits that left it open; draw more bits.
 
         Ends with probability 1: U differs from every cut from some bit on.
         """
@@ -84,7 +84,7 @@ class FiniteTable(Struct, frozen=True, eq=False):
 
 
 def build_finite(probabilities: Sequence[Fraction]) -> FiniteTable:
-    """The table of a law: outcome i has exactly the probability at place i.
+    """Build the table of a law: outcome i has exactly the probability at place i.
 
     Raises ValueError if they are negative, don't add up to 1, or are more than ``MOST_OUTCOMES``.
     """
@@ -111,7 +111,7 @@ def build_finite(probabilities: Sequence[Fraction]) -> FiniteTable:
 
 
 def _round_cuts(cuts: Sequence[Fraction], bits: int) -> tuple[list[int], list[int]]:
-    """The cuts times 2^bits, rounded down and rounded up."""
+    """Round the cuts times 2^bits down, and up."""
     floors = [(number.numerator << bits) // number.denominator for number in cuts]
     ceilings = [-((-number.numerator << bits) // number.denominator) for number in cuts]
     return floors, ceilings

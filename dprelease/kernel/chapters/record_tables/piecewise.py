@@ -50,7 +50,7 @@ class WindowTable(Struct, frozen=True, eq=False):
 
 
 def respond_window(law: WindowLaw, codes: Int64s, grid: Grid, entropy: Entropy) -> Shorts:
-    """The noisy levels of a column: int16, numbered as ``WindowLaw`` says.
+    """Draw the noisy levels of a column: int16, numbered as ``WindowLaw`` says.
 
     Raises ValueError for a law that is none, for a grid too wide for integers of 64 bits, and for
     codes outside the grid.
@@ -68,7 +68,7 @@ def respond_window(law: WindowLaw, codes: Int64s, grid: Grid, entropy: Entropy) 
 
 
 def _draw(table: WindowTable, steps: Int64s, width: int, entropy: Entropy) -> Shorts:
-    """The levels of one chunk; ``steps`` are the values above the lower end of the grid."""
+    """Draw the levels of one chunk; ``steps`` are the values above the lower end of the grid."""
     outcome = table.choice.draw(steps.size, entropy)
     start = outcome.astype(np.int64) * table.starts
     if width:  # else all values are the same, and at the place 0
@@ -83,7 +83,7 @@ def _draw(table: WindowTable, steps: Int64s, width: int, entropy: Entropy) -> Sh
 
 @lru_cache(maxsize=64)
 def build_windows(law: WindowLaw) -> WindowTable:
-    """The tables of a law, kept for its next draws. Raises ValueError for a law that is none."""
+    """Build the tables of a law, cached. Raises ValueError for an impossible law."""
     if not 0 <= law.share <= 1 or (law.share * (1 << CHANCE_BITS)).denominator != 1:
         raise ValueError("the chance of a window is a multiple of 2^-64 between 0 and 1")
     if law.second is None and law.share != 1:
@@ -111,14 +111,14 @@ def build_windows(law: WindowLaw) -> WindowTable:
 
 
 def _list_probabilities(window: Window, share: Fraction) -> list[Fraction]:
-    """Of each level inside, counted from below, then of each outside."""
+    """List the probability of each level inside, counted from below, then of each outside."""
     outside = window.levels - window.width
     chance_outside = share / (outside + window.ratio * window.width)
     return [chance_outside * window.ratio] * window.width + [chance_outside] * outside
 
 
 def _list_levels(window: Window, starts: int) -> npt.NDArray[Any]:
-    """The level of each outcome of ``_list_probabilities`` and each start: (levels, starts)."""
+    """List the level of each outcome of ``_list_probabilities`` by start: (levels, starts)."""
     start = np.arange(starts)
     inside = np.arange(window.width)[:, None] + start
     outside = np.arange(window.levels - window.width)[:, None]

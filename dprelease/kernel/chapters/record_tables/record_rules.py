@@ -199,7 +199,7 @@ def _is_law_confirmed(answer: tuple[Response, Fraction | None]) -> bool:
 
 
 def _is_truthful(answer: tuple[Response, Fraction | None]) -> bool:
-    """Whether an answer is true with the chance that is asked for, to 2^-64, or says less."""
+    """Tell whether an answer is true with the chance that is asked for, to 2^-64, or says less."""
     response, truth = answer
     law = response.law
     if truth is None:

@@ -25,7 +25,7 @@ _MANY = 1 << 16
 def respond(
     law: Law, codes: npt.NDArray[Any], grid: Grid | None, entropy: Entropy
 ) -> npt.NDArray[Any]:
-    """One independent answer to each code, by exactly ``law``.
+    """Draw one independent answer to each code, by exactly ``law``.
 
     ``codes``: int64, shape (n,). Labels or -1 for a ``SubsetLaw``, which gives (n, size) label
     numbers, each row rising: uint16, or uint32 beyond 65535 labels. Integers of ``grid`` for the
@@ -69,7 +69,7 @@ def prepare_responses(law: Law) -> None:
 def _respond_laplace(
     law: LaplaceLaw, codes: npt.NDArray[Any], grid: Grid, entropy: Entropy
 ) -> npt.NDArray[Any]:
-    """The codes and noise. What is refused hangs on the law and the grid, not on the codes."""
+    """Add noise to the codes. What is refused hangs on the law and the grid, not on the codes."""
     if law.scale > WIDEST_SCALE or grid.magnitude >= WIDEST_VALUE:
         raise OverflowError("the noisy values of this law might leave 64 bits")
     if codes.size and not (codes.min() >= grid.lower and codes.max() <= grid.upper):

@@ -26,7 +26,7 @@ _FAR = 10_000  # the verifier's exponentials reach so far; a smaller epsilon is 
 
 
 def is_law_confirmed(law: Law, grid_width: int | None, loss: Loss) -> bool:
-    """Whether the law is one, is as ``model.record_tables`` has it, and loses at most ``loss``.
+    """Tell whether the law is as ``model.record_tables`` defines it and loses at most ``loss``.
 
     ``grid_width`` is the number of steps of the column's grid, None for labels. A rho is confirmed
     only where delta is 0, as that of an epsilon-DP mechanism.
@@ -45,7 +45,7 @@ def is_law_confirmed(law: Law, grid_width: int | None, loss: Loss) -> bool:
 
 
 def _is_rho_confirmed(loss: Loss) -> bool:
-    """By e tanh(e/2), where delta is 0; of many digits the claim's last may be rounded off."""
+    """Confirm rho by e tanh(e/2), where delta is 0; the claim's last digits may be rounded off."""
     if loss.rho is None or (loss.rho == 0 and loss.epsilon == 0):
         return loss.rho is None or loss.delta == 0
     shrunk = numbers.enclose_exp(-loss.epsilon)[0]
@@ -53,7 +53,7 @@ def _is_rho_confirmed(loss: Loss) -> bool:
 
 
 def _bound_factor(epsilon: Fraction) -> Fraction:
-    """A lower bound of e^epsilon."""
+    """Bound e^epsilon from below."""
     return numbers.enclose_exp(min(epsilon, Fraction(_FAR)))[0] if epsilon else Fraction(1)
 
 
@@ -68,7 +68,7 @@ def _is_subset_law(law: SubsetLaw) -> bool:
 
 
 def _is_subset_confirmed(law: SubsetLaw, loss: Loss) -> bool:
-    """Kinds of sets: with both of two labels, with the first only, the second only, with none."""
+    """Compare kinds of sets: with both of two labels, one of them, the other, none."""
     if law.size == law.labels:
         return True  # one answer whatever is true
     k, d = law.labels, law.size
@@ -93,7 +93,7 @@ def _is_subset_confirmed(law: SubsetLaw, loss: Loss) -> bool:
 
 
 def _bound_excess(outcomes: list[tuple[int, Fraction, Fraction]], epsilon: Fraction) -> Fraction:
-    """Upper bound of the delta of two laws: how many outcomes, and their chance by each."""
+    """Bound the delta of two laws from above: how many outcomes, and their chance by each."""
     factor = _bound_factor(epsilon)
     return sum((n * max(_ZERO, p - factor * q) for n, p, q in outcomes), _ZERO)
 
@@ -102,7 +102,7 @@ def _bound_excess(outcomes: list[tuple[int, Fraction, Fraction]], epsilon: Fract
 
 
 def bound_laplace_delta(scale: Fraction, width: int, epsilon: Fraction) -> Fraction:
-    """Upper bound of the sum of p(x) - e^epsilon p(x - K) over the x where it is positive.
+    """Bound the sum of p(x) - e^epsilon p(x - K) over the x where it is positive, from above.
 
     With a = e^(-1/s), times (1 + a)/(1 - a) the terms are a^-x - e^epsilon a^(K-x) for x <= 0 and
     a^x - e^epsilon a^(K-x) from 1 to the last x with K - 2 x > epsilon s: geometric sums.
@@ -156,14 +156,14 @@ def _is_window(window: Window, grid_width: int) -> bool:
 
 
 def _list_level_chances(window: Window, start: int) -> list[Fraction]:
-    """The chance of each level, the window starting at ``start``."""
+    """List the chance of each level, the window starting at ``start``."""
     whole = window.levels - window.width + window.ratio * window.width
     low, high = 1 / whole, window.ratio / whole
     return [high if start <= j < start + window.width else low for j in range(window.levels)]
 
 
 def bound_windows_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
-    """Which window was used is part of the answer: outcomes of both, each pair of starts of each.
+    """Bound the delta of windows: which one was used is part of the answer.
 
     The places in the two windows belong to one number, so the largest of each is an upper bound,
     and reached at the ends of the column.
@@ -175,7 +175,7 @@ def bound_windows_delta(law: WindowLaw, epsilon: Fraction) -> Fraction:
 
 
 def _bound_window_delta(window: Window, epsilon: Fraction) -> Fraction:
-    """The largest delta of two starts; levels are counted by their chances under the one and other.
+    """Bound the delta of two starts; levels are counted by their chances under the one and other.
 
     Levels of a window as the bits of an integer.
     """

@@ -45,7 +45,7 @@ _FEW_ENTRIES = 1 << 19
 
 
 def respond_subset(law: SubsetLaw, codes: Int64s, entropy: Entropy) -> Labels:
-    """The noisy sets of a column: (n, size) label numbers, uint16 or uint32, each row rising.
+    """Draw the noisy sets of a column: (n, size) label numbers, uint16 or uint32, each row rising.
 
     Raises ValueError for a law that is none, and for codes that are neither -1 nor a label's.
     """
@@ -84,7 +84,7 @@ def _choose_dtype(law: SubsetLaw) -> npt.DTypeLike:
 
 
 def _settle(codes: Int64s, labels: int, entropy: Entropy) -> Int64s:
-    """The codes, with a uniform label for each that has none."""
+    """Give a uniform label to each code that has none."""
     places = np.flatnonzero(codes < 0)
     if not places.size:
         return codes
@@ -94,7 +94,7 @@ def _settle(codes: Int64s, labels: int, entropy: Entropy) -> Int64s:
 
 
 def _draw(law: SubsetLaw, truth: Int64s, entropy: Entropy) -> Labels:
-    """The sets of one chunk; every truth is a label."""
+    """Draw the sets of one chunk; every truth is a label."""
     if is_small(law):
         number = build_set_law(law).draw(truth.size, entropy).astype(np.int64)
         if law.size == 1:
@@ -110,7 +110,7 @@ def _draw(law: SubsetLaw, truth: Int64s, entropy: Entropy) -> Labels:
 
 
 def is_small(law: SubsetLaw) -> bool:
-    """Whether all sets are few enough for tables."""
+    """Tell whether all sets are few enough for tables."""
     if law.labels > _FEW_SETS:
         return False
     sets = comb(law.labels, law.size)
@@ -119,7 +119,7 @@ def is_small(law: SubsetLaw) -> bool:
 
 @lru_cache(maxsize=64)
 def build_set_law(law: SubsetLaw) -> FiniteTable:
-    """The law of the number of a set, in the order of ``combinations``; label 0 is the truth."""
+    """Build the law of a set's number, in the order of ``combinations``; label 0 is the truth."""
     others = law.labels - 1
     within, without = comb(others, law.size - 1), comb(others, law.size)
     absent = [(1 - law.keep) / without] * without if without else []
@@ -138,7 +138,7 @@ def expand_sets(labels: int, size: int) -> Labels:
 
 
 def draw_label(labels: int, truthful: Bools, truth: Int64s, entropy: Entropy) -> Labels:
-    """The truth where it is kept, elsewhere a uniform one of the other labels: shape (n, 1)."""
+    """Keep the truth, or draw a uniform one of the other labels: shape (n, 1)."""
     answer = truth.copy()
     places = np.flatnonzero(~truthful)
     if places.size:
@@ -148,7 +148,7 @@ def draw_label(labels: int, truthful: Bools, truth: Int64s, entropy: Entropy) ->
 
 
 def draw_set(law: SubsetLaw, truthful: Bools, truth: Int64s, entropy: Entropy) -> Labels:
-    """Sets by Floyd's algorithm: one column of all rows after the other."""
+    """Draw sets by Floyd's algorithm: one column of all rows after the other."""
     others, size = law.labels - 1, law.size
     kind = _choose_dtype(law)
     dtype = np.dtype(kind).type

@@ -102,7 +102,7 @@ def _list_parts(term: Term, step: Step) -> list[_Part]:
 
 
 def _has_matched_groups(figures: _Combined) -> bool:
-    """Whether the groups of every term are groups of its step, each once, and of the figure."""
+    """Tell whether groups of every term are groups of its step, each once, and of the figure."""
     for term, step in figures.released:
         places = range(len(step.query.groups))
         if len(set(term.groups)) != len(term.groups) or not set(term.groups) <= set(places):
@@ -113,7 +113,7 @@ def _has_matched_groups(figures: _Combined) -> bool:
 
 
 def _is_readable(figures: _Combined) -> bool:
-    """Whether cells are released as they are, or centred along a group of the term."""
+    """Tell whether cells are released as they are, or centred along a group of the term."""
     return all(
         part.kind is AxisKind.EACH or (part.kind is AxisKind.CENTRED and part.matched)
         for term, step in figures.released
@@ -160,7 +160,7 @@ def _multiply_cells(parts: Sequence[_Part]) -> Mapping[Cell, int]:
 
 
 def _has_same_rows(figures: _Combined) -> bool:
-    """Which rows are kept of a unit depends on the filter, and on the cells of a request.
+    """Tell whether the same rows of a unit are kept: by the filter and the cells of a request.
 
     All steps of strategies with one filter are asked for in one request (``joined_tables``).
     """

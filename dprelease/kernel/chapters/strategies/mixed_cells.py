@@ -27,7 +27,7 @@ def mix_cells(exact: Sequence[int], sizes: Sequence[int], axes: Sequence[AxisMat
 
 
 def _apply_along(cells: Cells, size: int, axis: AxisMatrix) -> Cells:
-    """The matrix of one axis, applied to the first axis of the cells."""
+    """Apply the matrix of one axis to the first axis of the cells."""
     if axis.kind is AxisKind.EACH:
         return cells
     if axis.kind is AxisKind.CENTRED:

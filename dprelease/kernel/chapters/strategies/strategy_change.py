@@ -74,7 +74,7 @@ def bound_step_change(step: Step, privacy: Privacy) -> Worst:
 
 
 def _bound_by_norms(l1: int, l2_squared: int, integers: int) -> Worst:
-    """What is known of so many integers by norms alone; those that change at all do so by 1."""
+    """Bound so many integers by norms alone; those that change at all do so by 1."""
     if l1 == 0:
         return Worst(0, Shift(0, 0))
     coordinates = min(integers, l1)
@@ -159,7 +159,7 @@ def _estimate_pairs(axis: AxisMatrix, labels: int) -> int:
 
 
 def _tally_centred(labels: int, *, differ: bool) -> Tally:
-    """The pairs of two columns n e_p - 1 and n e_q - 1."""
+    """Tally the pairs of two columns n e_p - 1 and n e_q - 1."""
     high, low = labels - 1, -1
     if differ:
         return Counter({(high, low): 1, (low, high): 1, (low, low): labels - 2})
@@ -179,7 +179,7 @@ def _iter_tallies(axis: AxisMatrix, labels: int) -> Iterator[Tally]:
 
 
 def _multiply_tallies(left: Tally, right: Tally) -> Tally:
-    """The pairs of a tensor product."""
+    """Multiply tallies to the pairs of a tensor product."""
     product: Tally = Counter()
     for (a, b), left_count in left.items():
         for (c, d), right_count in right.items():
@@ -188,7 +188,7 @@ def _multiply_tallies(left: Tally, right: Tally) -> Tally:
 
 
 def _compute_norms(tally: Tally, *, alone: bool = False) -> Norms:
-    """The norms of the difference of two columns, or of the first one alone."""
+    """Compute the norms of the difference of two columns, or of the first one alone."""
     amounts = [(a if alone else a - b, number) for (a, b), number in tally.items()]
     return Norms(
         sum(abs(amount) * number for amount, number in amounts),
@@ -224,7 +224,7 @@ def _bound_moves(ranges: Counter[tuple[int, int]], limits: Limits, power: int) -
 
 
 def _bound_row(step: Step, row: tuple[int, ...]) -> tuple[int, int]:
-    """What a row of the table that is in the cell can add to a released integer."""
+    """Bound what a row of the table that is in the cell can add to a released integer."""
     amounts: Counter[Expression | None] = Counter()
     for place in compress(range(len(row)), row):
         amounts[step.measures[place].where] += row[place]

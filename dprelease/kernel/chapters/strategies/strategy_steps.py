@@ -32,7 +32,7 @@ from dprelease.model import (
 
 
 def has_conditions(step: Step) -> bool:
-    """Whether a strategy's step counts the records of each cell by several filters."""
+    """Tell whether a strategy's step counts the records of each cell by several filters."""
     return is_of_strategy(step) and not step.axes and len(step.measures) > 1
 
 
@@ -80,14 +80,14 @@ def _collect_filters(step: Step) -> set[Expression | None]:
 
 
 def _has_own_filter(step: Step) -> bool:
-    """Conditions are over all records: an engine might count more than pass a common filter."""
+    """Require no common filter of conditions: with one, an engine could count rows outside it."""
     if len(step.measures) > 1:
         return step.query.where is None
     return step.measures == (Measure(MeasureKind.RECORDS, None, step.query.where),)
 
 
 def _is_plain_count(planned: tuple[Step, Stated]) -> bool:
-    """Whether its query has nothing beside, in a table of the release."""
+    """Tell whether a step's query is a count without details, in a table of the release."""
     query = planned[0].query
     return query.table in planned[1].tables and query == Query(
         query.name,
@@ -158,7 +158,7 @@ def _list_axis_groups(step: Step) -> tuple[Group, ...]:
 
 
 def _is_known_matrix(axis: AxisMatrix, labels: int) -> bool:
-    """Whether a matrix is of a known kind, and has integers for all labels, and no other."""
+    """Tell whether a matrix is of a known kind, and has integers for all labels, and no other."""
     rows = axis.entries
     if axis.kind in {AxisKind.EACH, AxisKind.CENTRED}:
         return rows == ()

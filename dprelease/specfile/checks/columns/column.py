@@ -191,7 +191,7 @@ def _check_names(parts: Mapping[str, Part[ColumnSection]]) -> None:
 
 
 def check_declared(parts: Mapping[str, Part[ColumnSection]], source: Source | None) -> None:
-    """Without a header the columns of the file are those of ``names``: complain of others."""
+    """Complain of columns that are not among ``names``, where the file has no header."""
     for name, part in parts.items():
         if part.model.expression is None and "expression" not in part.bad:
             check_in_file(name, source, part, at="key")

@@ -55,7 +55,7 @@ class CandidateList:
 
     @property
     def hopeless(self) -> bool:
-        """Whether to look no further."""
+        """Tell whether to look no further."""
         return self.wrong > (0 if self._lines else MOST_SHOWN)
 
 

@@ -43,7 +43,7 @@ def make_group(column: Column, edges: tuple[str, ...] | None = None) -> Group | 
 def _find_null_label(
     column: Column, keys: Sequence[str] | None, edges: Sequence[str] | None
 ) -> str | None:
-    """Nulls are replaced by ``null_value`` and then grouped as if the record had held it."""
+    """Find the label of nulls: ``null_value`` replaces them, then they are grouped by it."""
     value = column.null_value
     if value is None or value == column.other:
         return value
