@@ -224,15 +224,15 @@ LIMITS: dict[str, dict[str, str]] = {
         "specfile.complaints.reporter:MOST_SHOWN": "complaints that are shown at once",
     },
     "Numbers and names": {
-        "specfile.schema.number_texts:LARGEST": "size of a number; from here on it is refused",
-        "specfile.schema.number_texts:MAX_EPSILON": "epsilon of a query or release",
-        "specfile.schema.number_texts:MAX_BOUND": "rows or groups that one unit may count in",
-        "specfile.schema.number_texts:MAX_DESIGN_EFFECT": "design effect of a survey",
-        "specfile.schema.number_texts:MAX_RECORD_LINES": "lines that one record may have",
-        "specfile.schema.number_texts:MAX_SELECTION_DELTA": "delta of a selection of private keys",
-        "specfile.schema.fields:MAX_QUANTILES": "quantiles of one query",
+        "specfile.keys.number_texts:LARGEST": "size of a number; from here on it is refused",
+        "specfile.keys.number_texts:MAX_EPSILON": "epsilon of a query or release",
+        "specfile.keys.number_texts:MAX_BOUND": "rows or groups that one unit may count in",
+        "specfile.keys.number_texts:MAX_DESIGN_EFFECT": "design effect of a survey",
+        "specfile.keys.number_texts:MAX_RECORD_LINES": "lines that one record may have",
+        "specfile.keys.number_texts:MAX_SELECTION_DELTA": "delta of a selection of private keys",
+        "specfile.keys.fields:MAX_QUANTILES": "quantiles of one query",
         "specfile.checks.columns.domains:LONGEST_KEY": "characters of a public key",
-        "specfile.schema.fields:LONGEST_LABEL": "characters of a title, label or unit",
+        "specfile.keys.fields:LONGEST_LABEL": "characters of a title, label or unit",
         "specfile.checks.columns.grids:LARGEST_STEPS": "steps from 0 to a bound of a column",
         "specfile.checks.queries.query_context:MOST_WEIGHT_STEPS": "steps from 0 to `upper` of a "
         "survey weight",
@@ -245,7 +245,7 @@ LIMITS: dict[str, dict[str, str]] = {
         "specfile.checks.queries.several_tables:MAX_TABLES": "tables of a query",
         "specfile.checks.queries.several_tables:MAX_ALL_CELLS": "cells of a query's tables "
         "together",
-        "specfile.schema.fields:MAX_WAYS": "columns of a table that `ways` can say",
+        "specfile.keys.fields:MAX_WAYS": "columns of a table that `ways` can say",
         "release.table_estimates:MOST_CELLS": "cells of a cross table of `dprelease estimate "
         "--cross`",
     },

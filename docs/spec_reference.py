@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from textwrap import wrap
 from typing import Any
 
-from dprelease.specfile.schema import fields, number_texts, query_tables, review, sections
-from dprelease.specfile.schema.section_reader import Choice, Key
+from dprelease.specfile.keys import fields, number_texts
+from dprelease.specfile.keys.section_reader import Choice, Key
+from dprelease.specfile.schema import query_tables, review, sections
 
 KINDS: dict[Callable[[object], object], str] = {
     fields.read_text: "text",

@@ -107,7 +107,7 @@ def _build_amount_reader(
         from decimal import Decimal, InvalidOperation
 
         from dprelease.specfile.complaints.reporter import Refused
-        from dprelease.specfile.schema import number_texts
+        from dprelease.specfile.keys import number_texts
 
         if value is None or value == NO_CAP:
             return value

@@ -69,10 +69,10 @@ def plan(  # noqa: PLR0913, PLR0917 - one parameter for each option
             write_remark(f"saved    {out}")
     if html is not None:
         from dprelease.cli.report_command import write_file
+        from dprelease.reports.contents import plan_document
         from dprelease.reports.facts.approval import build_approval
         from dprelease.reports.facts.release_facts import collect_plan_facts
         from dprelease.reports.html.html_page import render
-        from dprelease.reports.sections.contents import plan_document
 
         approval = build_approval(planned, digest, ledger)
         facts = collect_plan_facts(planned, standing=approval.ledger)

@@ -66,7 +66,7 @@ class Run(Struct, frozen=True):
 
     ``files`` are names and SHA-256 of what was last published; None before that. ``seq`` and
     ``hash`` are those of the charge's entry. A run that was burnt (``burnt_at``) has been looked
-    at, and never gets any numbers: see ``dprelease.release.single_draw``.
+    at, and never gets any numbers: see ``dprelease.ledger.single_draw``.
     """
 
     seq: int

@@ -24,6 +24,7 @@ _FOR_ALL = (
     "dprelease.reports.metadata.dcat",
     "dprelease.reports.html.html_page",
     "dprelease.reports.markdown.markdown_page",
+    "dprelease.reports.contents",
     "dprelease.reports.sections",
     "numpy.fft",
     "statistics",

@@ -17,6 +17,7 @@ from dprelease.files.system import sync_directory
 from dprelease.kernel.chapters.record_tables.record_draws import perturb, prepare
 from dprelease.kernel.core.engine_requests import record_request
 from dprelease.kernel.core.entropy import read_bits
+from dprelease.ledger.single_draw import NoiseDraw
 from dprelease.local.answer_cells import describe_table
 from dprelease.local.read_table import read_columns
 from dprelease.local.shuffle import Shuffler
@@ -44,7 +45,6 @@ from dprelease.model import (
 from dprelease.output.staging import copy_file, remove_leftovers, stage
 from dprelease.output.table_files import name_table_file
 from dprelease.release.payload import Sealed
-from dprelease.release.single_draw import NoiseDraw
 
 if TYPE_CHECKING:
     import numpy.typing as npt

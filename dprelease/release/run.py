@@ -35,6 +35,7 @@ from dprelease.ledger.reservation import (
     find_current_run,
     read_stated_caps,
 )
+from dprelease.ledger.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.ledger.store import Ledger
 from dprelease.local.table_store import Unsealed, clear, make_directory
 from dprelease.model import ExactTable, NoisyTable, Plan, Release, StoredTable
@@ -47,7 +48,6 @@ from dprelease.release.plan import build_release_plan, plan_and_certify, plan_as
 from dprelease.release.progress import Stage, Stages
 from dprelease.release.result import Result
 from dprelease.release.saved_plan import check_approved, check_decision
-from dprelease.release.single_draw import DrawAborted, NoiseDraw, void_charge
 from dprelease.reports import report_formats
 from dprelease.specfile import load
 from dprelease.specfile.complaints.spec_paths import fill_revision, relocate

@@ -52,7 +52,7 @@ def render_report(
     facts: ReportFacts, tables: Mapping[str, OutputTable], names: Iterable[str]
 ) -> dict[str, bytes]:
     """Render a report in formats, by file; ``tables`` are the published ones by file name."""
-    from dprelease.reports.sections.contents import build_report_document
+    from dprelease.reports.contents import build_report_document
 
     return _render(build_report_document(facts, tables), facts, names)
 
@@ -73,7 +73,7 @@ def render_with_charts(
     import json
 
     from dprelease.language import say
-    from dprelease.reports.sections.contents import build_report_document
+    from dprelease.reports.contents import build_report_document
     from dprelease.reports.sections.document import iter_charts
 
     document = build_report_document(facts, tables)

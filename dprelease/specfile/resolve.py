@@ -56,9 +56,10 @@ from dprelease.specfile.complaints.spec_paths import (
     list_ledger_files,
     make_absolute,
 )
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.review import ReviewSection
 from dprelease.specfile.schema.sections import OutputSection, ReleaseSection, ReportSection
-from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.shared.spec_keys import CANDIDATES_FILE
 
 DEFAULT_LEDGER = "dprelease-ledger.sqlite"

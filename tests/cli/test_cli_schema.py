@@ -10,8 +10,8 @@ from jsonschema import Draft202012Validator
 
 import dprelease
 from dprelease.reports.model.json_form import schema_text
+from dprelease.specfile.keys.section_reader import Choice
 from dprelease.specfile.schema.json_schema import KINDS, build_spec_schema
-from dprelease.specfile.schema.section_reader import Choice
 from dprelease.specfile.schema.sections import SECTIONS
 
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ import dprelease
 from dprelease.errors import ExitCode
 from dprelease.expressions.whitelist import ALLOWED
 from dprelease.specfile.checks.queries.groups import MAX_CELLS
+from dprelease.specfile.keys.section_reader import Key, Section
 from dprelease.specfile.schema import sections
-from dprelease.specfile.schema.section_reader import Key, Section
 from dprelease.statistics.statistic_registry import STATISTICS
 
 

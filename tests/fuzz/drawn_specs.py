@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from dprelease.report_format import REPORT_FORMATS
+from dprelease.specfile.keys.section_reader import Key
 from dprelease.specfile.schema.query_tables import PerturbSection
-from dprelease.specfile.schema.section_reader import Key
 from dprelease.specfile.schema.sections import (
     ColumnSection,
     PostprocessSection,

@@ -33,7 +33,7 @@ RANGES = {
     "E2": ("specfile",),
     "E3": ("ledger", "planning", "release.saved_plan", "release.payload"),
     "E4": ("engines", "sources"),
-    "E5": ("engines", "sources", "cli.run_command", "release.single_draw", "release.run"),
+    "E5": ("engines", "sources", "cli.run_command", "ledger.single_draw", "release.run"),
     "E6": ("ledger", "release.payload", "local.table_store"),
     "E7": ("cli.guard", "kernel.core.certify"),
     "E8": (
@@ -148,8 +148,8 @@ def test_the_codes_of_the_published_format_keep_their_meaning(code: str) -> None
         ),
         ({"report.late": 'f("W999")'}, "report.late: W999 is not in the list"),
         (
-            {"release.run": "'E598'", "release.single_draw": "'E598'"},
-            "E598 is made in several modules: release.run, release.single_draw",
+            {"release.run": "'E598'", "ledger.single_draw": "'E598'"},
+            "E598 is made in several modules: ledger.single_draw, release.run",
         ),
         (
             {"release.run": "'E501'", "engines.late": "'E501'"},

@@ -173,7 +173,8 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.files.system",
         "dprelease.files.uris",
     ),
-    # Sums of losses, and rho turned into epsilon; which rows are one unit.
+    # Sums of losses, and rho turned into epsilon; which rows are one unit; what is charged to a run
+    # that fails by itself, which hands entropy on and draws nothing.
     "dprelease.ledger": (
         *VOCABULARY,
         "dprelease.sources.source_registry",
@@ -279,8 +280,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.statistics.statistic_registry",
         "dprelease.statistics.read_release",
     ),
-    # What a run is charged for if it fails by itself. Hands entropy on, and draws nothing.
-    "dprelease.release.single_draw": (*VOCABULARY, "dprelease.ledger"),
     # From exact records to a stored table.
     "dprelease.release.record_release": (
         *VOCABULARY,
@@ -293,7 +292,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.local",
         "dprelease.output",
         "dprelease.release.payload",
-        "dprelease.release.single_draw",
+        "dprelease.ledger.single_draw",
     ),
     "dprelease.release.run": (
         *VOCABULARY,
@@ -403,7 +402,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "dprelease.specfile.checks.data_source",  # the name of a warning
         "dprelease.specfile.complaints.reporter",  # the name of a complaint
         "dprelease.specfile.schema.json_schema",
-        "dprelease.specfile.schema.number_texts",  # a cap's amount is written as in a spec
+        "dprelease.specfile.keys.number_texts",  # a cap's amount is written as in a spec
     ),
     "dprelease.__main__": ("dprelease.cli",),
 }

@@ -23,9 +23,10 @@ from dprelease.specfile.complaints.spec_paths import (
     has_wildcards,
     make_absolute,
 )
-from dprelease.specfile.schema.fields import SAFE_NAME
+from dprelease.specfile.keys.fields import SAFE_NAME
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import DataSection, OutputSection
-from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.specfile.schema.structure import Parts
 
 USELESS_PERIOD = "W204"  # a period is given to a spec that has no place for it
 _LOCAL = ("file:", "local:")  # URIs of this machine's files, which have paths

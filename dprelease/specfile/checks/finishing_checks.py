@@ -18,8 +18,9 @@ from dprelease.model import AS_RELEASED, ColumnType, Expression, Finish, Group, 
 from dprelease.postprocess.finishing.lattice import Circle, build_scheme, identify_rows, number_axes
 from dprelease.postprocess.intervals.number_text import join_names
 from dprelease.specfile.complaints.complaint_wording import show
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import PostprocessSection, QuerySection
-from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.shared.statistic import Statistic
 from dprelease.statistics.statistic_registry import get_statistic
 

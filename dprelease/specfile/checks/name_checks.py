@@ -13,8 +13,9 @@ from dprelease.specfile.checks.queries.groups import make_group
 from dprelease.specfile.complaints.complaint_wording import format_count, show, suggest_word
 from dprelease.specfile.complaints.reporter import Refused
 from dprelease.specfile.complaints.spec_paths import fill_period
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import ColumnSection, QuerySection
-from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.statistic_registry import STATISTICS
 
 

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from dprelease.model import Bounding, Data
 from dprelease.specfile.checks.columns.column import check_in_file
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import BoundingSection, PrivacySection, QuerySection
-from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.statistic_registry import STATISTICS
 
 _COLUMN_HINT = 'write unit_column = "...", the name of the column that identifies the unit of a row'

@@ -26,9 +26,10 @@ from dprelease.specfile.complaints.complaint_wording import (
     show_fraction,
     suggest_word,
 )
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.sections import PrivacySection
-from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.specfile.schema.structure import Parts
 
 OF_NUMBERS = frozenset({Mechanism.LAPLACE, Mechanism.PIECEWISE})
 _OF_LABELS = (Mechanism.RANDOMIZED_RESPONSE, Mechanism.SUBSET_SELECTION)

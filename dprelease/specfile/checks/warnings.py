@@ -16,8 +16,9 @@ from dprelease.model.release import SECTORS
 from dprelease.sources.source_registry import SOURCES
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show
 from dprelease.specfile.complaints.reporter import Spot
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import ColumnSection, PrivacySection
-from dprelease.specfile.schema.structure import Part, Parts
+from dprelease.specfile.schema.structure import Parts
 from dprelease.statistics.statistic_registry import get_statistic
 
 LARGE_DELTA = Fraction(1, 10**5)

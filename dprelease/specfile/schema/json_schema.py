@@ -14,9 +14,10 @@ from typing import Any
 
 from dprelease.report_format import REPORT_FORMATS
 from dprelease.sources.source_registry import SOURCES
-from dprelease.specfile.schema import fields, number_texts, query_tables, review, sections
+from dprelease.specfile.keys import fields, number_texts
+from dprelease.specfile.keys.section_reader import Choice, Key, Section
+from dprelease.specfile.schema import query_tables, review, sections
 from dprelease.specfile.schema.query_tables import PerturbSection
-from dprelease.specfile.schema.section_reader import Choice, Key, Section
 from dprelease.specfile.schema.sections import SECTIONS
 from dprelease.statistics.shared.spec_keys import ColumnUse
 from dprelease.statistics.shared.statistic import SpecKeys

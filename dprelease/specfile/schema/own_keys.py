@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dprelease.specfile.schema.fields import (
+from dprelease.specfile.keys.fields import (
     read_line,
     read_names,
     read_quantiles,
@@ -14,7 +14,7 @@ from dprelease.specfile.schema.fields import (
     read_text,
     read_ways,
 )
-from dprelease.specfile.schema.number_texts import (
+from dprelease.specfile.keys.number_texts import (
     display_step,
     read_bandwidth,
     read_exact,
@@ -22,8 +22,8 @@ from dprelease.specfile.schema.number_texts import (
     read_points,
     read_whole_number,
 )
+from dprelease.specfile.keys.section_reader import Key
 from dprelease.specfile.schema.query_tables import read_half
-from dprelease.specfile.schema.section_reader import Key
 from dprelease.statistics.shared import spec_keys as kinds
 from dprelease.statistics.shared.spec_keys import Kind
 from dprelease.statistics.statistic_registry import list_own_keys

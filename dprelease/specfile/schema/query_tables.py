@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from dprelease.specfile.schema.fields import (
+from dprelease.specfile.keys.fields import (
     read_line,
     read_mechanisms,
     read_safe_name,
@@ -13,7 +13,7 @@ from dprelease.specfile.schema.fields import (
     read_truth,
     read_weights,
 )
-from dprelease.specfile.schema.number_texts import (
+from dprelease.specfile.keys.number_texts import (
     bound,
     read_budget,
     read_confidence,
@@ -21,7 +21,7 @@ from dprelease.specfile.schema.number_texts import (
     read_probability,
     read_selection_delta,
 )
-from dprelease.specfile.schema.section_reader import Choice, Key, Section, build_table_reader
+from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
 
 PartStatistic = Literal["sum", "count"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dprelease.specfile.schema.fields import read_day, read_line, read_text
-from dprelease.specfile.schema.section_reader import Choice, Key, Section, build_table_reader
+from dprelease.specfile.keys.fields import read_day, read_line, read_text
+from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
 
 Decision = Literal["approved", "approved with conditions", "refused"]
 

@@ -14,7 +14,7 @@ from dprelease.engines.engine_registry import ENGINES
 from dprelease.language import ENGLISH, LANGUAGES
 from dprelease.report_format import DEFAULT_REPORT_FORMATS
 from dprelease.sources.source_registry import DRIVERS, SOURCES
-from dprelease.specfile.schema.fields import (
+from dprelease.specfile.keys.fields import (
     flag,
     label,
     read_decimals,
@@ -29,7 +29,7 @@ from dprelease.specfile.schema.fields import (
     read_texts,
     read_variable,
 )
-from dprelease.specfile.schema.number_texts import (
+from dprelease.specfile.keys.number_texts import (
     bound,
     display_step,
     read_budget,
@@ -41,6 +41,7 @@ from dprelease.specfile.schema.number_texts import (
     record_lines,
     weight,
 )
+from dprelease.specfile.keys.section_reader import Choice, Key, Section, build_table_reader
 from dprelease.specfile.schema.own_keys import read_own_keys
 from dprelease.specfile.schema.query_tables import (
     AccuracySection,
@@ -51,7 +52,6 @@ from dprelease.specfile.schema.query_tables import (
     read_selection,
 )
 from dprelease.specfile.schema.review import AttestationsSection, ReviewSection
-from dprelease.specfile.schema.section_reader import Choice, Key, Section, build_table_reader
 from dprelease.statistics.statistic_registry import STATISTICS
 
 Accounting = Literal["auto", "pure", "zcdp", "pld"]

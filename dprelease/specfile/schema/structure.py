@@ -6,15 +6,22 @@ checks of meaning still run over everything else and say nothing about what is a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from dprelease.specfile.complaints.complaint_wording import find_nearest, show
 from dprelease.specfile.complaints.places import Path, format_path
-from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused, Reporter, Spot
+from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused, Reporter
+from dprelease.specfile.keys.section_reader import (
+    NOT_YET,
+    Finding,
+    Missing,
+    Part,
+    SectionType,
+    Unknown,
+)
 from dprelease.specfile.schema.query_tables import PerturbSection
 from dprelease.specfile.schema.review import ReviewSection
-from dprelease.specfile.schema.section_reader import NOT_YET, Finding, Missing, SectionType, Unknown
 from dprelease.specfile.schema.sections import (
     ColumnSection,
     DataSection,
@@ -26,61 +33,12 @@ from dprelease.specfile.schema.sections import (
     ReleaseSection,
     ReportSection,
 )
-from dprelease.statistics.shared.spec_keys import OwnKey
 
-T = TypeVar("T")
 _SECTIONS = (
     "release", "data", "privacy", "ledger", "columns", "query", "postprocess", "perturb", "output",
     "report", "review",
 )  # fmt: skip
 _LATER_SECTIONS = frozenset({"derived"})
-
-
-class Part(NamedTuple, Generic[SectionType]):
-    """A section as far as it could be read, and where complaints about it go.
-
-    ``bad`` holds the keys that were refused; ``unsure`` says that a key was misspelt or missing,
-    so that what seems absent may only be misspelt.
-    """
-
-    path: Path
-    model: SectionType
-    reporter: Reporter
-    bad: frozenset[str] = frozenset()
-    unsure: bool = False
-
-    def is_sound(self, *keys: str) -> bool:
-        """Say whether none of the keys was refused, nor may have been misspelt."""
-        return not self.unsure and self.bad.isdisjoint(keys)
-
-    def list_given(self, *keys: str) -> list[str]:
-        """List those of the keys that have a value."""
-        return [key for key in keys if getattr(self.model, key) is not None]
-
-    def value(self, key: OwnKey[T]) -> T | None:
-        """Give the value of a key of a query that only some statistics take; None if absent."""
-        value: T | None = getattr(self.model, key.name)
-        return value
-
-    def complain(
-        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
-    ) -> None:
-        """Note a mistake at a key of the section, or at the section."""
-        self.reporter.complain(code, message, (*self.path, *keys), hint, at)
-
-    def warn(
-        self, code: str, message: str, hint: str, *keys: str | int, at: Spot = "value"
-    ) -> None:
-        """Note something that works but deserves a second look."""
-        self.reporter.warn(code, message, (*self.path, *keys), hint, at)
-
-    def attempt(self, read: Callable[[], T], *keys: str | int) -> T | None:
-        """Give what ``read`` gives; where it raises ``Refused``, complain and give None."""
-        try:
-            return read()
-        except Refused as refused:
-            self.reporter.refuse(refused, (*self.path, *keys))
-            return None
 
 
 class Parts(NamedTuple):

@@ -19,6 +19,7 @@ from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.ledger.entries import State
 from dprelease.ledger.privacy_filter import Caps
 from dprelease.ledger.reservation import Reservation
+from dprelease.ledger.single_draw import NoiseDraw
 from dprelease.ledger.store import Ledger
 from dprelease.local.table_store import Unsealed
 from dprelease.model import (
@@ -33,7 +34,6 @@ from dprelease.model import (
 from dprelease.release import run as pipeline
 from dprelease.release.plan import plan_and_certify
 from dprelease.release.progress import Stages
-from dprelease.release.single_draw import NoiseDraw
 from dprelease.sources.shared.data_failures import Share
 
 Spec = dict[str, Any]

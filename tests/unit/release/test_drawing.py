@@ -22,9 +22,9 @@ import dprelease
 from dprelease.errors import Complaint, ExitCode, Failure, InternalError
 from dprelease.kernel.core.entropy import SystemEntropy
 from dprelease.ledger.ledger_messages import build_disk_failure, busy
+from dprelease.ledger.single_draw import DrawAborted, NoiseDraw
 from dprelease.ledger.store import Ledger, read_account
 from dprelease.release.payload import to_bytes
-from dprelease.release.single_draw import DrawAborted, NoiseDraw
 from dprelease.sources.shared.data_failures import build_lost_failure, build_memory_failure
 
 SECRET = "canary-5d20"

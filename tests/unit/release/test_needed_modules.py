@@ -11,7 +11,7 @@ import pytest
 
 import dprelease
 from dprelease.errors import REPORT, ExitCode, Failure
-from dprelease.release.single_draw import DrawAborted, NoiseDraw
+from dprelease.ledger.single_draw import DrawAborted, NoiseDraw
 
 ROOT = Path(__file__).resolve().parents[3]
 SPECS = sorted(path.stem for path in (ROOT / "release_specs").glob("*.toml"))

@@ -15,12 +15,12 @@ import pytest
 from dprelease.errors import Failure
 from dprelease.model import OutputTable, Plan
 from dprelease.report_format import REPORT_FORMATS
+from dprelease.reports.contents import plan_document
 from dprelease.reports.facts.approval import build_approval
 from dprelease.reports.facts.release_facts import collect_plan_facts
 from dprelease.reports.html.html_page import render
 from dprelease.reports.model.json_form import read_report_json, to_json
 from dprelease.reports.report_formats import render_report, require
-from dprelease.reports.sections.contents import plan_document
 
 LINKED_DATA = "application/ld+json"
 REQUIRED = "DPRELEASE_REQUIRE_PDF"  # 1: a PDF that can't be made here is a failure

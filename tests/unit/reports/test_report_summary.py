@@ -9,9 +9,9 @@ from report_specs import PEOPLE, spec
 from dprelease.model import Plan
 from dprelease.planning.planner import make_plan
 from dprelease.release.saved_plan import compute_plan_digest
+from dprelease.reports.contents import plan_document
 from dprelease.reports.facts.approval import build_approval
 from dprelease.reports.facts.release_facts import collect_plan_facts
-from dprelease.reports.sections.contents import plan_document
 from dprelease.reports.sections.document import Heading
 from dprelease.reports.sections.summary_section import build_summary_section, describe_accounting
 from dprelease.specfile import load

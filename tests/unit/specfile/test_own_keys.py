@@ -3,8 +3,8 @@
 import pytest
 
 from dprelease.specfile.complaints.reporter import Refused
+from dprelease.specfile.keys.number_texts import read_whole_number
 from dprelease.specfile.schema.json_schema import KINDS
-from dprelease.specfile.schema.number_texts import read_whole_number
 from dprelease.specfile.schema.own_keys import READERS
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.statistics.shared import spec_keys

@@ -251,7 +251,7 @@ def test_loading_imports_no_engine(simple, tmp_path):
     file.write_text(simple)
     program = (
         "import sys; import dprelease.specfile as s; "
-        "light = 'dprelease.specfile.schema.section_reader' not in sys.modules; "
+        "light = 'dprelease.specfile.keys.section_reader' not in sys.modules; "
         "s.load(sys.argv[1]); heavy = {'duckdb', 'pyarrow', 'numpy', 'sqlglot', 'rich'}; "
         "sys.exit(bool(heavy & set(sys.modules)) or not light)"
     )

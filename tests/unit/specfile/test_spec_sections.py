@@ -13,10 +13,9 @@ from dprelease.language import LANGUAGES
 from dprelease.sources.source_registry import DRIVERS, SOURCES
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.schema import sections
-from dprelease.specfile.schema.fields import flag, read_line
-from dprelease.specfile.schema.number_texts import read_exact
-from dprelease.specfile.schema.section_reader import (
+from dprelease.specfile.keys.fields import flag, read_line
+from dprelease.specfile.keys.number_texts import read_exact
+from dprelease.specfile.keys.section_reader import (
     Choice,
     Key,
     Missing,
@@ -25,6 +24,7 @@ from dprelease.specfile.schema.section_reader import (
     build_list_reader,
     build_table_reader,
 )
+from dprelease.specfile.schema import sections
 
 Colour = Literal["red", "green"]
 

@@ -26,7 +26,7 @@ from dprelease.specfile.complaints.spec_paths import (
     is_reading,
     make_absolute,
 )
-from dprelease.specfile.schema.number_texts import read_budget, read_exact, read_probability
+from dprelease.specfile.keys.number_texts import read_budget, read_exact, read_probability
 from dprelease.specfile.schema.sections import QuerySection
 from dprelease.specfile.toml.positions import find_positions
 from dprelease.statistics.statistic_registry import STATISTICS

@@ -26,9 +26,8 @@ from dprelease.specfile.checks.columns.list_files import Lists
 from dprelease.specfile.complaints.complaint_wording import show, suggest_word
 from dprelease.specfile.complaints.places import format_path
 from dprelease.specfile.complaints.reporter import Refused, Spot
-from dprelease.specfile.schema.section_reader import SectionType
+from dprelease.specfile.keys.section_reader import Part, SectionType
 from dprelease.specfile.schema.sections import ColumnSection
-from dprelease.specfile.schema.structure import Part
 
 
 class DeclaredColumn(NamedTuple):

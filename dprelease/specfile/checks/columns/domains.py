@@ -16,7 +16,7 @@ from dprelease.model import ColumnType
 from dprelease.specfile.checks.columns.list_files import Lines
 from dprelease.specfile.complaints.complaint_wording import show, write_plain
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.schema.number_texts import read_exact
+from dprelease.specfile.keys.number_texts import read_exact
 
 # Not in every spec: compiled when they are needed.
 _INTEGER = r"[+-]?[0-9]{1,40}"

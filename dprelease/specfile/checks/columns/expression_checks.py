@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from dprelease.model import ColumnType, Expression
-from dprelease.specfile.schema.section_reader import SectionType
-from dprelease.specfile.schema.structure import Part
+from dprelease.specfile.keys.section_reader import Part, SectionType
 
 
 def read_expression(

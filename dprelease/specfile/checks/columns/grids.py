@@ -7,9 +7,9 @@ from fractions import Fraction
 from dprelease.model import NUMERIC_TYPES, ColumnType, Grid
 from dprelease.specfile.complaints.complaint_wording import show_fraction
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.schema.number_texts import read_exact
+from dprelease.specfile.keys.number_texts import read_exact
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import ColumnSection
-from dprelease.specfile.schema.structure import Part
 
 _KEYS = ("lower", "upper", "step")
 

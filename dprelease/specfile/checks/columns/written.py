@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dprelease.model import ColumnType, Source
 from dprelease.model.date_formats import DateFormatError, DatePattern, parse_date_format
 from dprelease.specfile.complaints.complaint_wording import show, suggest_word
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import ColumnSection
-from dprelease.specfile.schema.structure import Part
 
 _TIMES = (ColumnType.DATE, ColumnType.TIMESTAMP)
 

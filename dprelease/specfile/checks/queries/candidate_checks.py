@@ -18,7 +18,7 @@ from dprelease.specfile.checks.columns.grids import make_grid
 from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import show, show_fraction
 from dprelease.specfile.complaints.reporter import MOST_SHOWN, Refused
-from dprelease.specfile.schema.number_texts import read_exact
+from dprelease.specfile.keys.number_texts import read_exact
 from dprelease.statistics.best import SCORE, SCORE_STEP, SCORE_UPPER
 from dprelease.statistics.shared.spec_keys import CANDIDATES, CANDIDATES_FILE
 

@@ -15,7 +15,7 @@ from dprelease.specfile.checks.queries.groups import MAX_CELLS
 from dprelease.specfile.checks.queries.query_context import SpecQuery
 from dprelease.specfile.complaints.complaint_wording import format_count, show, show_fraction
 from dprelease.specfile.complaints.reporter import Refused
-from dprelease.specfile.schema.number_texts import PLACES, Points
+from dprelease.specfile.keys.number_texts import PLACES, Points
 from dprelease.statistics.density import BANDWIDTH
 from dprelease.statistics.density import POINTS as POINTS_KEY
 from dprelease.statistics.shared.spec_keys import COLUMNS_OF_TABLES

@@ -18,8 +18,8 @@ from dprelease.specfile.checks.queries.groups import (
 from dprelease.specfile.checks.queries.output_tables import name_default_table
 from dprelease.specfile.checks.queries.query_context import QueryContext, SpecQuery
 from dprelease.specfile.complaints.complaint_wording import join_quoted, show, suggest_word
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import QuerySection
-from dprelease.specfile.schema.structure import Part
 from dprelease.statistics.count import LEVELS
 from dprelease.statistics.shared.spec_keys import ColumnUse, Details
 from dprelease.statistics.shared.statistic import SpecKeys

@@ -14,8 +14,8 @@ from dprelease.specfile.checks.columns.expression_checks import read_expression
 from dprelease.specfile.checks.columns.list_files import Lists
 from dprelease.specfile.complaints.complaint_wording import show, show_fraction
 from dprelease.specfile.complaints.reporter import Reporter
+from dprelease.specfile.keys.section_reader import Part
 from dprelease.specfile.schema.sections import DataSection, QuerySection
-from dprelease.specfile.schema.structure import Part
 from dprelease.statistics.shared.statistic import Statistic
 from dprelease.statistics.statistic_registry import STATISTICS, get_statistic
 

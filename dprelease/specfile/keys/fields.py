@@ -15,8 +15,8 @@ from typing import TypeAlias
 from dprelease.model import Mechanism
 from dprelease.specfile.complaints.complaint_wording import show
 from dprelease.specfile.complaints.reporter import Refused, build_word_refusal
-from dprelease.specfile.schema.number_texts import PLACES, read_exact, weight
-from dprelease.specfile.schema.section_reader import (
+from dprelease.specfile.keys.number_texts import PLACES, read_exact, weight
+from dprelease.specfile.keys.section_reader import (
     Finding,
     Unread,
     build_count_refusal,
