@@ -25,7 +25,7 @@ _QUOTED = re.compile(r'[",\r\n]|^[ \t]|[ \t]$|^$')
 def write_csv(table: OutputTable) -> bytes:
     """Write a table as CSV: None as an empty field, an empty text as a quoted empty field."""
     # The header is text too: a spreadsheet would run a name that begins like a formula.
-    header = ",".join(write_field(write_header_name(column)) for column in table.columns)
+    header = ",".join(write_field(escape_formula(column.name)) for column in table.columns)
     # a blank line would be no record to many readers
     blank = '""' if len(table.columns) == 1 else ""
     rows = chain.from_iterable(zip(*_list_pieces(table, blank), strict=True))
@@ -48,11 +48,6 @@ def _list_pieces(table: OutputTable, blank: str) -> list[list[str]]:
             pieces.append(_write_texts(column, column.values, blank, end))
             end = ","
     return pieces[::-1]
-
-
-def write_header_name(column: OutputColumn) -> str:
-    """Write the name of a column for the CSV header, escaped like any text."""
-    return escape_formula(column.name)
 
 
 def escape_formula(text: str) -> str:

@@ -19,10 +19,7 @@ NAME = "datapackage.json"
 GENERATOR = "dprelease"  # marks the directories whose files we may replace and remove
 UNDER_WAY = "under_way"
 
-_MEDIA = {
-    "csv": "text/csv",
-    "parquet": "application/vnd.apache.parquet",
-}
+_MEDIA = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def write_datapackage(
@@ -45,14 +42,13 @@ def write_datapackage(
     Returns:
         The content of ``datapackage.json``.
     """
-    # No time is written, so that the same release has the same descriptor.
     names = _make_names_unique([*(table.table.name for table in tables), *documents])
     resources = [_describe_table(name, table) for name, table in zip(names, tables, strict=False)]
-    rest = zip(names[len(tables) :], documents.items(), strict=True)
-    resources += [
-        _describe_document(name, file, content, media_types.get(file))
-        for name, (file, content) in rest
-    ]
+    for name, (file, content) in zip(names[len(tables) :], documents.items(), strict=True):
+        digest = hashlib.sha256(content).hexdigest()
+        facts = _describe_file(name, file, len(content), digest, media_types.get(file))
+        # Without a type some readers guess one by the name, and take report.json for theirs.
+        resources.append({**facts, "type": "file", "profile": "data-resource"})
     descriptor = {
         "name": make_slug(release.about.name),
         "generator": GENERATOR,
@@ -93,15 +89,6 @@ def _describe_table(name: str, table_file: WrittenTable | RecordFile) -> dict[st
     }
 
 
-def _describe_document(
-    name: str, file: str, content: bytes, media_type: str | None
-) -> dict[str, object]:
-    # Without a type some readers guess one by the name, and take report.json for theirs.
-    digest = hashlib.sha256(content).hexdigest()
-    facts = _describe_file(name, file, len(content), digest, media_type)
-    return {**facts, "type": "file", "profile": "data-resource"}
-
-
 def _describe_file(
     name: str, file: str, size: int, digest: str, media_type: str | None
 ) -> dict[str, object]:
@@ -111,9 +98,8 @@ def _describe_file(
         "path": file,
         "format": suffix,
         **drop_empty_texts(mediatype=media_type),
-        **({} if suffix == "parquet" else {"encoding": "utf-8"}),
         # of a Parquet file, frictionless counts no bytes, and then takes ours for wrong
-        **({} if suffix == "parquet" else {"bytes": size}),
+        **({} if suffix == "parquet" else {"encoding": "utf-8", "bytes": size}),
         "hash": f"sha256:{digest}",
     }
 

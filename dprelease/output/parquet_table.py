@@ -83,7 +83,16 @@ def _build_array(column: OutputColumn) -> pyarrow.Array:
     import pyarrow as pa
 
     if column.kind == "key":
-        return _build_key_array(column)
+        kind, labels = convert_labels(column)
+        types = {
+            ColumnType.INTEGER: pa.int64(),
+            ColumnType.BOOLEAN: pa.bool_(),
+            ColumnType.DATE: pa.date32(),
+            ColumnType.TIMESTAMP: pa.timestamp("us"),
+            ColumnType.STRING: pa.string(),
+        }
+        cells = [None if label is None else labels[str(label)] for label in column.values]
+        return pa.array(cells, type=types[kind])
     if column.kind == "integer" or (column.kind == "edge" and not column.decimals):
         return pa.array(column.values, type=_choose_integer_type(column.values))
     if column.kind in ("number", "edge"):
@@ -93,21 +102,6 @@ def _build_array(column: OutputColumn) -> pyarrow.Array:
         ]
         return pa.array(doubles, type=pa.float64())
     return pa.array(column.values, type=pa.string())
-
-
-def _build_key_array(column: OutputColumn) -> pyarrow.Array:
-    import pyarrow as pa
-
-    kind, values = convert_labels(column)
-    types = {
-        ColumnType.INTEGER: pa.int64(),
-        ColumnType.BOOLEAN: pa.bool_(),
-        ColumnType.DATE: pa.date32(),
-        ColumnType.TIMESTAMP: pa.timestamp("us"),
-        ColumnType.STRING: pa.string(),
-    }
-    cells = [None if label is None else values[str(label)] for label in column.values]
-    return pa.array(cells, type=types[kind])
 
 
 def _choose_integer_type(values: Sequence[str | int | None]) -> pyarrow.DataType:

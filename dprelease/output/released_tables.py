@@ -181,23 +181,21 @@ def _iter_tables(folder: Path, content: Any) -> Iterator[Described]:
         yield Described(path.stem, title, file, resource["format"], fields, digest, records)
 
 
-def _read_field(field: dict[str, Any]) -> Field:
-    query, role = (str(field[key]) if key in field else None for key in ("query", "role"))
-    name, type, description = str(field["name"]), str(field["type"]), field.get("description", "")
-    return Field(name, type, str(description), _read_names(field), query, role)
-
-
 _MOST_DECIMALS = 12
 
 
-def _read_names(field: dict[str, Any]) -> ColumnNames:
+def _read_field(field: dict[str, Any]) -> Field:
+    query, role, title, unit = (
+        str(field[key]) if key in field else None for key in ("query", "role", "title", "unit")
+    )
+    name, type, description = str(field["name"]), str(field["type"]), field.get("description", "")
     labels = {str(key): str(label) for key, label in field.get("labels", {}).items()}
-    title, unit = (str(field[name]) if name in field else None for name in ("title", "unit"))
     bins = ColumnType(field["bins"]) if "bins" in field else None
     decimals = field.get("decimals")
     if not (decimals is None or (isinstance(decimals, int) and 0 <= decimals <= _MOST_DECIMALS)):
         raise ValueError("decimals that no run gives to a figure")
-    return ColumnNames(title, unit, decimals, labels, bins)
+    words = ColumnNames(title, unit, decimals, labels, bins)
+    return Field(name, type, str(description), words, query, role)
 
 
 class Figure(NamedTuple):
@@ -256,13 +254,14 @@ def _add_roles(fields: Sequence[Field]) -> Sequence[Field]:
     return [
         replace(field, role="edge" if field.description.startswith(_OF_EDGES) else "key")
         if place < keys
-        else replace(field, query=_find_owner(field.name, owners))
+        else replace(
+            field,
+            query=next(
+                (owner for owner in owners if field.name.removeprefix(owner) in BESIDE), field.name
+            ),
+        )
         for place, field in enumerate(fields)
     ]
-
-
-def _find_owner(name: str, owners: Sequence[str]) -> str:
-    return next((owner for owner in owners if name.removeprefix(owner) in BESIDE), name)
 
 
 # How ``release.bundle`` describes grouping columns.

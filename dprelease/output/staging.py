@@ -100,7 +100,13 @@ def read_noted_names(directory: str, prefix: str) -> set[str]:
     """Read the file names in manifests of staging directories inside a folder."""
     names: set[str] = set()
     for folder in _list_ours(directory, prefix):
-        names.update(_read_manifest(os.path.join(folder, _MANIFEST)))
+        try:
+            with open(os.path.join(folder, _MANIFEST), "rb") as source:
+                content = json.load(source)
+        except (OSError, ValueError, RecursionError):
+            continue  # killed before it was whole: then nothing was moved yet
+        if isinstance(content, list):
+            names.update(name for name in content if isinstance(name, str))
     return names
 
 
@@ -187,12 +193,3 @@ def _is_mine(path: str) -> bool:
     except FileNotFoundError:
         return False
     return stat.S_ISDIR(status.st_mode) and is_own(status)
-
-
-def _read_manifest(path: str) -> list[str]:
-    try:
-        with open(path, "rb") as source:
-            content = json.load(source)
-    except (OSError, ValueError, RecursionError):
-        return []  # killed before it was whole: then nothing was moved yet
-    return [name for name in content if isinstance(name, str)] if isinstance(content, list) else []

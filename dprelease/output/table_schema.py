@@ -5,12 +5,10 @@ See https://specs.frictionlessdata.io/table-schema.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from dprelease.language import word
 from dprelease.model import AS_WRITTEN, ColumnType, OutputColumn, OutputTable
 from dprelease.model.queries import name_column
-from dprelease.output.csv_table import is_escaped, write_header_name
+from dprelease.output.csv_table import escape_formula, is_escaped
 from dprelease.output.key_types import choose_published_type
 
 ESCAPE_NOTE = (
@@ -42,8 +40,10 @@ def build_table_schema(table: OutputTable, *, as_csv: bool) -> dict[str, object]
     }
     if as_csv:
         schema["missingValues"] = [""]
-    if keys := _list_primary_key(table.columns, as_csv=as_csv):
-        schema["primaryKey"] = keys
+    keys = [column for column in table.columns if column.kind == "key"]
+    # An empty label is a missing value to readers, and a key must not be missing.
+    if keys and not any(missing in key.values for key in keys for missing in (None, "")):
+        schema["primaryKey"] = [escape_formula(key.name) if as_csv else key.name for key in keys]
     return schema
 
 
@@ -57,27 +57,23 @@ def _describe_field(column: OutputColumn, *, as_csv: bool) -> dict[str, object]:
     if as_csv and is_escaped(column):
         description = f"{description} {ESCAPE_NOTE}".strip()
     words = AS_WRITTEN if column.suffix else column.names
+    labels = {
+        key: column.names.labels[key]
+        for key in dict.fromkeys(column.values)
+        if isinstance(key, str) and key in column.names.labels
+    }
+    # Query and role are no properties of the standard's, nor are labels of some types. Names alone
+    # do not tell: a query may be named like a column of another one.
+    role = {"role": column.kind} if column.kind in ("key", "edge") else {}
     return {
-        "name": write_header_name(column) if as_csv else column.name,
+        "name": escape_formula(column.name) if as_csv else column.name,
         **_describe_type(column),
         **drop_empty_texts(title=words.title, unit=words.unit, description=description),
         **drop_empty_texts(bins=column.names.bins),
         **({} if words.decimals is None else {"decimals": words.decimals}),
-        **_describe_labels(column),
-        **_describe_role(column),
+        **({"labels": labels} if labels else {}),
+        **(role if column.query is None else {"query": name_column(column.query)}),
     }
-
-
-def _describe_role(column: OutputColumn) -> dict[str, object]:
-    """Say what a column is: a key, an end of a bin, or what a query publishes."""
-    # These are no properties of the standard's. Names alone do not tell: a query may be named like
-    # a column of another one.
-    if column.query is not None:
-        return {"query": name_column(column.query)}
-    return {"role": column.kind} if column.kind in _ROLES else {}
-
-
-_ROLES = ("key", "edge")
 
 
 def _describe_type(column: OutputColumn) -> dict[str, object]:
@@ -94,18 +90,3 @@ def _describe_type(column: OutputColumn) -> dict[str, object]:
         return {"type": "datetime", "format": "any"}
     pattern = "%Y-%m-%d %H:%M:%S.%f" if True in fractions else "%Y-%m-%d %H:%M:%S"
     return {"type": "datetime", "format": pattern}
-
-
-def _describe_labels(column: OutputColumn) -> dict[str, object]:
-    """Describe labels of published keys, by a property that the standard lacks for some types."""
-    labels = column.names.labels
-    published = [str(key) for key in dict.fromkeys(column.values) if key in labels]
-    return {"labels": {key: labels[key] for key in published}} if published else {}
-
-
-def _list_primary_key(columns: Iterable[OutputColumn], *, as_csv: bool) -> list[str]:
-    keys = [column for column in columns if column.kind == "key"]
-    # An empty label is a missing value to readers, and a key must not be missing.
-    if any(value in (None, "") for key in keys for value in dict.fromkeys(key.values)):
-        return []
-    return [write_header_name(key) if as_csv else key.name for key in keys]
