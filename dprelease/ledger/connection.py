@@ -106,9 +106,10 @@ class FileDatabase:
         """Open a transaction and take the lock."""
         # ``again`` changes nothing here: no connection to a file is lost.
         self.connection.execute("BEGIN IMMEDIATE")
-        if not self._moved:
-            # The ledger may have been moved while this process waited for the lock.
-            refuse_moved(self.connection, self._path)
+        # The ledger may have been moved while this process waited for the lock.
+        target = None if self._moved else read_destination(self.connection)
+        if target is not None:
+            raise moved_ledger(self._path, target)
 
     def commit(self) -> None:
         """Make what was added durable."""
@@ -156,8 +157,28 @@ class FileDatabase:
         return None if row is None else row[0]
 
     def make_room_for_caps(self) -> None:
-        """Have the entries take caps: the second format."""
-        make_room_for_caps(self.connection)
+        """Convert the ledger to the second format in one transaction; keep it if it has it.
+
+        The entries stay the same, in a table that also takes caps. The caller checks the chain
+        next.
+        """
+        connection = self.connection
+        connection.execute("PRAGMA foreign_keys = OFF")  # payloads stay, and find their entries
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            if _read_pragma(connection, "user_version") == FIRST:
+                rows = connection.execute("SELECT * FROM entries ORDER BY seq").fetchall()
+                connection.execute("DROP TABLE entries")  # and its index and triggers
+                entries, _, index, *triggers = STATEMENTS[WITH_CAPS]
+                connection.execute(entries)
+                connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+                for statement in (index, *(text for text in triggers if " ON entries" in text)):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {WITH_CAPS}")
+            self.commit()
+        finally:
+            self.roll_back()
+            connection.execute("PRAGMA foreign_keys = ON")
 
     def is_sound(self) -> bool:
         """Run SQLite's integrity check."""
@@ -190,7 +211,13 @@ def open_for_writing(path: str, wait: float, *, moved: bool = False) -> FileData
             locked for longer than ``wait``.
     """
     _check_library()
-    _check_directory(path)
+    directory = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(directory):
+        hint = "create it, or set [ledger] path"
+        raise build_place_failure(path, f"there is no directory {directory}", hint)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        hint = "make it writable, or set [ledger] path"
+        raise build_place_failure(path, f"the directory {directory} is not writable", hint)
     with place_errors(path):
         remove_dead_drafts(path)
     if not os.path.lexists(path):
@@ -243,16 +270,6 @@ _MAGIC = b"SQLite format 3\0"
 def _check_library() -> None:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise old_sqlite(sqlite3.sqlite_version)
-
-
-def _check_directory(path: str) -> None:
-    directory = os.path.dirname(os.path.abspath(path))
-    hint = "create it, or set [ledger] path"
-    if not os.path.isdir(directory):
-        raise build_place_failure(path, f"there is no directory {directory}", hint)
-    if not os.access(directory, os.W_OK | os.X_OK):
-        hint = "make it writable, or set [ledger] path"
-        raise build_place_failure(path, f"the directory {directory} is not writable", hint)
 
 
 def _check_file(path: str, access: int) -> None:
@@ -355,30 +372,6 @@ def lay_out(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {FIRST}")
 
 
-def make_room_for_caps(connection: sqlite3.Connection) -> None:
-    """Convert the ledger to the second format in one transaction; keep it if it has it.
-
-    The entries stay the same, in a table that also takes caps. The caller checks the chain next.
-    """
-    connection.execute("PRAGMA foreign_keys = OFF")  # payloads stay, and find their entries again
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        if _read_pragma(connection, "user_version") == FIRST:
-            rows = connection.execute("SELECT * FROM entries ORDER BY seq").fetchall()
-            connection.execute("DROP TABLE entries")  # and its index and triggers
-            entries, _, index, *triggers = STATEMENTS[WITH_CAPS]
-            connection.execute(entries)
-            connection.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
-            for statement in (index, *(text for text in triggers if " ON entries" in text)):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {WITH_CAPS}")
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        connection.execute("PRAGMA foreign_keys = ON")
-
-
 _MOVED = (
     "CREATE TRIGGER moved BEFORE INSERT ON entries\nBEGIN SELECT RAISE(ABORT, 'moved to {}'); END"
 )
@@ -401,13 +394,6 @@ def read_destination(connection: sqlite3.Connection) -> str | None:
     except ValueError:
         return None
     return target if row[0] == _MOVED.format(digits) else None
-
-
-def refuse_moved(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse (E619) a ledger that was moved while this process waited for it."""
-    target = read_destination(connection)
-    if target is not None:
-        raise moved_ledger(path, target)
 
 
 def unmark(connection: sqlite3.Connection) -> None:

@@ -214,8 +214,7 @@ def check_guarantee(account: Account, detail: Mapping[str, object], place: Place
             raise _build_refusal(
                 f'entry {run.seq} of the ledger charged "{account.dataset}" for a unit that is '
                 f"defined in another way ({describe_differences(differences)}); their losses do "
-                "not "
-                "add up",
+                "not add up",
                 "define the unit, and read the file, as in the spec of that entry, or name "
                 "another dataset with a cap that is lower by what was spent on this one",
                 place,

@@ -94,8 +94,7 @@ def describe_exceeded_delta(
     return Complaint(
         "E301",
         f"delta {round_spent(later.counted - now.counted)} + {round_spent(now.counted)} already "
-        "spent on"
-        f' "{dataset}" exceeds the cap {round_remaining(room + later.reserve)}',
+        f'spent on "{dataset}" exceeds the cap {round_remaining(room + later.reserve)}',
         hint,
         place,
     )

@@ -66,7 +66,7 @@ class Parts(Struct, frozen=True):
     either: Fraction = ZERO
 
 
-_PARTS = tuple(field for field in Parts.__struct_fields__)
+_PARTS = Parts.__struct_fields__
 
 
 def split_loss(loss: Loss, steps: Iterable[Loss], *, sums: bool) -> Parts:
@@ -141,14 +141,11 @@ class Caps(Struct, frozen=True):
 
     def list_exceeded(self, spec_caps: Caps) -> list[str]:
         """Name the losses that ``spec_caps`` caps higher than these caps."""
-        return [name for name in CAPS if _is_above(getattr(spec_caps, name), getattr(self, name))]
+        pairs = ((name, getattr(spec_caps, name), getattr(self, name)) for name in CAPS)
+        return [name for name, own, cap in pairs if None not in (own, cap) and own > cap]
 
 
-CAPS = tuple(field for field in Caps.__struct_fields__)
-
-
-def _is_above(amount: Fraction | None, cap: Fraction | None) -> bool:
-    return amount is not None and cap is not None and amount > cap
+CAPS = Caps.__struct_fields__
 
 
 class Terms(Struct, frozen=True):

@@ -137,22 +137,18 @@ def open_for_reading(path: str, wait: float) -> ServerDatabase:
     return database
 
 
-def _import_driver() -> Any:
-    try:
-        import psycopg as driver
-    except ImportError:
-        hint = "install the extra: pip install 'dprelease[postgres]'"
-        raise build_place_failure("on a server", "psycopg is not installed", hint) from None
-    return driver
-
-
 class ServerDatabase:
     """One connection to the server; see ``Database`` in ``dprelease.ledger.store``."""
 
     def __init__(self, path: str, wait: float, *, read_only: bool = False) -> None:
+        try:
+            import psycopg as driver
+        except ImportError:
+            hint = "install the extra: pip install 'dprelease[postgres]'"
+            raise build_place_failure("on a server", "psycopg is not installed", hint) from None
+        self._driver: Any = driver
         self._path, self._wait, self._read_only = path, wait, read_only
         self.variable = path.removeprefix(ON_SERVER)
-        self._driver = _import_driver()
         self._connection: psycopg.Connection[Any] | None = None
         try:
             with self.translate_errors():
