@@ -253,7 +253,15 @@ def _describe_dataset(  # noqa: PLR0913, PLR0917 - what it is of, and what is as
         },
         **({} if of_period is None else {"left_for": of_period[0]}),
         "cap_changes": list(_iter_changes(runs, set_caps, caps)),
-        "caps": [_set_cap(cap) for cap in set_caps],
+        "caps": [
+            {
+                "entry": cap.seq,
+                "set_at": cap.set_at,
+                **{name: number_or_none(getattr(cap.caps, name)) for name in CAPS},
+                "reason": cap.reason,
+            }
+            for cap in set_caps
+        ],
         "units": list_units(runs),
     }
 
@@ -305,11 +313,6 @@ def _group_runs(runs: Sequence[Run], by: str) -> list[dict[str, object]]:
         }
         for name, group in groups.items()
     ]
-
-
-def _set_cap(cap: SetCap) -> dict[str, object]:
-    amounts = {name: number_or_none(getattr(cap.caps, name)) for name in CAPS}
-    return {"entry": cap.seq, "set_at": cap.set_at, **amounts, "reason": cap.reason}
 
 
 def _iter_changes(

@@ -261,59 +261,51 @@ def assemble(  # noqa: PLR0913, PLR0917 - what a report has besides the plan
     Returns:
         The files; the same input gives the same bytes.
     """
-    with use_language(plan.release.report_language):
-        return _assemble(plan, reservation, sealed, released_at, runs, previous)
-
-
-def _assemble(  # noqa: PLR0913, PLR0917 - as above
-    plan: Plan,
-    reservation: Reservation,
-    sealed: Sealed,
-    released_at: str,
-    runs: Iterable[Run],
-    previous: PreviousRelease | None,
-) -> Publication:
     release = plan.release
-    flagged = _flag_tables(plan, tuple(build_tables(plan, sealed.noisy)), sealed.layout)
-    figures = collect_noisy_figures(plan, plan.reads, sealed.noisy)
-    finish = finish_tables(flagged, figures, release.output.interval)
-    if sealed.layout == 1:
-        tables = restore_first_layout(finish.tables, plan)
-    else:
-        tables = mark_bounded(finish.tables, plan, with_others=sealed.layout > 2)
-    tables = tuple(map(_word_table, tables))
-    table_files = [write_table(table, release.output.format) for table in tables]
-    records = _list_record_files(plan, sealed)
-    outcome = Outcome(
-        run_id=reservation.run_id,
-        released_at=released_at,
-        ledger=describe_ledger(plan, reservation, runs),
-        versions=sealed.versions,
-        files={table.file: table.sha256 for table in table_files}
-        | {table.file: table.sha256 for table in records},
-        tables=tuple(
-            describe_published_table(table.table, table.file, finish.raw) for table in table_files
-        ),
-        plan_digest=None if release.rehearsal else compute_plan_digest(plan),
-        flags=_count_flags(finish.tables),
-        remarks=(*_collect_remarks(plan, flagged), *map(word, finish.remarks)),
-        records=sealed.records,
-    )
-    facts = build(plan, outcome)
-    in_files = {table.file: round_as_in_file(table.table, table.format) for table in table_files}
-    if previous is not None:
-        # Imported here for start-up: most releases have none.
-        from dprelease.reports.facts.change_facts import add_changes
+    with use_language(release.report_language):
+        flagged = _flag_tables(plan, tuple(build_tables(plan, sealed.noisy)), sealed.layout)
+        figures = collect_noisy_figures(plan, plan.reads, sealed.noisy)
+        finish = finish_tables(flagged, figures, release.output.interval)
+        if sealed.layout == 1:
+            tables = restore_first_layout(finish.tables, plan)
+        else:
+            tables = mark_bounded(finish.tables, plan, with_others=sealed.layout > 2)
+        tables = tuple(map(_word_table, tables))
+        table_files = [write_table(table, release.output.format) for table in tables]
+        records = _list_record_files(plan, sealed)
+        outcome = Outcome(
+            run_id=reservation.run_id,
+            released_at=released_at,
+            ledger=describe_ledger(plan, reservation, runs),
+            versions=sealed.versions,
+            files={table.file: table.sha256 for table in table_files}
+            | {table.file: table.sha256 for table in records},
+            tables=tuple(
+                describe_published_table(table.table, table.file, finish.raw)
+                for table in table_files
+            ),
+            plan_digest=None if release.rehearsal else compute_plan_digest(plan),
+            flags=_count_flags(finish.tables),
+            remarks=(*_collect_remarks(plan, flagged), *map(word, finish.remarks)),
+            records=sealed.records,
+        )
+        facts = build(plan, outcome)
+        in_files = {
+            table.file: round_as_in_file(table.table, table.format) for table in table_files
+        }
+        if previous is not None:
+            # Imported here for start-up: most releases have none.
+            from dprelease.reports.facts.change_facts import add_changes
 
-        facts = add_changes(facts, previous, in_files)
-    report_files = render_with_charts(facts, in_files, release.report_formats)
-    files: dict[str, Content] = {table.file: table.content for table in table_files}
-    files |= {table.file: table.stored for table in records}
-    files |= report_files
-    files["datapackage.json"] = write_datapackage(
-        release, [*table_files, *records], report_files, list_media_types(report_files)
-    )
-    return Publication(tables, build_report_json(facts), files, tuple(records))
+            facts = add_changes(facts, previous, in_files)
+        report_files = render_with_charts(facts, in_files, release.report_formats)
+        files: dict[str, Content] = {table.file: table.content for table in table_files}
+        files |= {table.file: table.stored for table in records}
+        files |= report_files
+        files["datapackage.json"] = write_datapackage(
+            release, [*table_files, *records], report_files, list_media_types(report_files)
+        )
+        return Publication(tables, build_report_json(facts), files, tuple(records))
 
 
 def _word_table(table: OutputTable) -> OutputTable:
@@ -423,22 +415,6 @@ def list_file_names(plan: Plan) -> list[str]:
 MOST_CHARGES = 200
 
 
-def _list_charges(run: Run, runs: Iterable[Run]) -> tuple[Charge, ...]:
-    """List the dataset's charges up to this one, with the total after each."""
-    # Neither names nor numbers of other releases: only when each was charged, and the total so far,
-    # under the caps of this run.
-    ordered = sorted(runs, key=lambda charge: charge.seq)
-    before = [
-        charge for charge in ordered if charge.dataset == run.dataset and charge.seq <= run.seq
-    ]
-    totals = iter_running_totals([charge.terms for charge in before], run.caps)
-    charges = [
-        Charge(entry=charge.seq, at=charge.charged_at, epsilon=to_json_number(total.epsilon))
-        for charge, (_, total) in zip(before, totals, strict=True)
-    ]
-    return tuple(charges[-MOST_CHARGES:])
-
-
 def describe_ledger(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -> Ledger:
     """Describe where the ledger stood around this release's charge.
 
@@ -452,12 +428,18 @@ def describe_ledger(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -
         charge: ``dprelease budget verify`` looks it up.
     """
     run = reservation.run
-    of_dataset = [
-        candidate
-        for candidate in runs
-        if candidate.dataset == run.dataset and candidate.seq <= run.seq
+    of_dataset = sorted(
+        (other for other in runs if other.dataset == run.dataset and other.seq <= run.seq),
+        key=lambda charge: charge.seq,
+    )
+    earlier = [other.terms for other in of_dataset if other.seq < run.seq]
+    # Neither names nor numbers of other releases: only when each was charged, and the total so far,
+    # under the caps of this run.
+    totals = iter_running_totals([charge.terms for charge in of_dataset], run.caps)
+    history = [
+        Charge(entry=charge.seq, at=charge.charged_at, epsilon=to_json_number(total.epsilon))
+        for charge, (_, total) in zip(of_dataset, totals, strict=True)
     ]
-    earlier = [candidate.terms for candidate in of_dataset if candidate.seq < run.seq]
     has_rho_cap = run.caps.rho is not None
     return Ledger(
         dataset=plan.release.ledger.dataset,
@@ -473,7 +455,7 @@ def describe_ledger(plan: Plan, reservation: Reservation, runs: Iterable[Run]) -
         ),
         cap=Cap(**{name: _format_optional(getattr(run.caps, name)) for name in CAPS}),
         disjoint_periods=run.terms.disjoint,
-        history=_list_charges(run, of_dataset),
+        history=tuple(history[-MOST_CHARGES:]),
     )
 
 

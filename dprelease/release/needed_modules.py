@@ -53,8 +53,10 @@ _FOR_RECORDS = (
 def load_modules(plan: Plan) -> None:
     """Import what a run of the plan needs after its charge, and read its catalogue."""
     for name in _iter_needed(plan):
-        for module in _iter_submodules(name):
-            import_module(module)
+        module = import_module(name)
+        if name.startswith("dprelease."):  # a package of ours with all modules inside of it
+            for inside in iter_modules(getattr(module, "__path__", ())):
+                import_module(f"{name}.{inside.name}")
     load_catalogue(plan.release.report_language)
 
 
@@ -72,11 +74,3 @@ def _iter_needed(plan: Plan) -> Iterator[str]:
         yield from _FOR_ADJUSTED_FIGURES
     if plan.records:
         yield from _FOR_RECORDS
-
-
-def _iter_submodules(name: str) -> Iterator[str]:
-    """Name a module, and those inside of it if it is a package of ours."""
-    yield name
-    if name.startswith("dprelease."):
-        inside = getattr(import_module(name), "__path__", ())
-        yield from (f"{name}.{module.name}" for module in iter_modules(inside))

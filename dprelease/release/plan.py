@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from dprelease.errors import Failure
-from dprelease.model import Loss, Plan, Query, Release
+from dprelease.model import Loss, Plan, Release
 from dprelease.reports.text.shown_numbers import Amount
 from dprelease.specfile import load
 
@@ -93,7 +93,10 @@ def _iter_version_plans(certified: CertifiedPlan, *, is_sealed: bool) -> Iterato
     # sealed runs only.
     yield certified
     release = certified.plan.release
-    queries = tuple(map(_ask_as_0_2, release.queries))
+    queries = tuple(
+        replace(query, among=None, curve=tuple(replace(axis, smooth=False) for axis in query.curve))
+        for query in release.queries
+    )
     releases = [release]
     if queries != release.queries:
         releases.append(replace(release, queries=queries))
@@ -104,12 +107,6 @@ def _iter_version_plans(certified: CertifiedPlan, *, is_sealed: bool) -> Iterato
         if tried is not release:
             yield plan_and_certify(tried, is_sealed=is_sealed)
         yield plan_and_certify(tried, jointly=False, is_sealed=is_sealed)
-
-
-def _ask_as_0_2(query: Query) -> Query:
-    """Ask for shares among all records and for curves from wide bins, as version 0.2 did."""
-    curve = tuple(replace(axis, smooth=False) for axis in query.curve)
-    return replace(query, among=None, curve=curve)
 
 
 def _is_close(loss: Loss, charged: Loss) -> bool:

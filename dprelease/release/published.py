@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_intervals import Interval
-from dprelease.combination.expression import Sum
 from dprelease.combination.expression import combine as combined
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.output.released_tables import (
@@ -202,15 +201,12 @@ def combine(
     facts, published = read_release(os.fspath(directory))
     level = _parse_level(facts.provenance.interval if interval is None else interval)
     total, result = combined(published, expression, 1 - level)
-    return Combination(
-        expression, result.value, result.low, result.high, level, total.cells, _list_changes(total)
-    )
-
-
-def _list_changes(total: Sum) -> tuple[str, ...]:
     figures = [figures for figures, _ in (*total.weighted, *total.divisor)]
     figures += [pooled.figures for pooled, _ in total.means]
-    return tuple(dict.fromkeys(member.name for member in figures if member.raw))
+    changed = tuple(dict.fromkeys(member.name for member in figures if member.raw))
+    return Combination(
+        expression, result.value, result.low, result.high, level, total.cells, changed
+    )
 
 
 def _parse_level(confidence: str | Fraction) -> Fraction:

@@ -6,16 +6,14 @@ made is decided by published noisy figures of the first alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 
 from msgspec.structs import replace
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.ledger.entries import Account
 from dprelease.ledger.ledger_messages import QUALITY
-from dprelease.ledger.privacy_filter import Caps, Terms
 from dprelease.ledger.reservation import (
     build_terms,
     derive_caps,
@@ -135,7 +133,11 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
         if find_current_run(half, runs, new_noise=new_noise) not in runs
     ]
     caps = derive_caps(spent, read_stated_caps(settings))
-    if len(ahead) > 1 and not _is_within(spent, caps, ahead):
+    rho = sum_spent_rho((*spent.terms, *ahead))
+    is_within = spent.compute_total(caps, *ahead).is_within(caps) and (
+        caps.rho is None or (rho is not None and rho <= caps.rho)
+    )
+    if len(ahead) > 1 and not is_within:
         name = settings.dataset
         message = (
             f'the cap of "{name}" does not leave enough for the quality queries and the others '
@@ -144,14 +146,6 @@ def _check_caps(first: Release, rest: Release, *, new_noise: bool) -> None:
         hint = "`dprelease plan` shows the remaining budget; nothing was charged"
         complaint = Complaint("E872", message, hint, rest.place("ledger.epsilon_cap"))
         raise Failure(ExitCode.BUDGET, complaint)
-
-
-def _is_within(account: Account, caps: Caps, ahead: Sequence[Terms]) -> bool:
-    """Tell if the account stays within the caps with these runs too."""
-    rho = sum_spent_rho((*account.terms, *ahead))
-    return account.compute_total(caps, *ahead).is_within(caps) and (
-        caps.rho is None or (rho is not None and rho <= caps.rho)
-    )
 
 
 def _find_state_column(release: Release, query: Query) -> Column | None:

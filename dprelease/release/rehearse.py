@@ -82,6 +82,8 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
     watcher: Callable[[Stage], None] | None = None,
 ) -> Result:
     """Do what the package's ``rehearse`` says."""
+    from pyarrow import parquet
+
     if distribution not in DISTRIBUTIONS or not 1 <= rows <= MOST_ROWS:
         raise ValueError(f"rows are 1 to {MOST_ROWS}, distributions {DISTRIBUTIONS}")
     stages = Stages(None, watcher)
@@ -94,8 +96,10 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
         release = _mark_rehearsal(relocate(spec, os.path.join(scratch, "ledger.sqlite"), target))
         stages.begin("plan")
         certified = plan_and_certify(release)
+        path = os.path.join(scratch, "made-up.parquet")
+        parquet.write_table(make_up_table(release, rows, distribution), path)
         # The engine names its own source: a request of the release can't lead it to the data.
-        engine = MadeUpEngine(_write_made_up_table(release, rows, distribution, scratch))
+        engine = MadeUpEngine(Source(path, "parquet"))
         entropy = SystemEntropy()
         result = release_plan(
             certified,
@@ -112,15 +116,6 @@ def rehearse(  # noqa: PLR0913 - all but the spec are optional, and named
         for table in result.records
     ]
     return replace(result, records=tuple(records))
-
-
-def _write_made_up_table(release: Release, rows: int, distribution: str, scratch: str) -> Source:
-    """Write the made-up table as a Parquet file."""
-    from pyarrow import parquet
-
-    path = os.path.join(scratch, "made-up.parquet")
-    parquet.write_table(make_up_table(release, rows, distribution), path)
-    return Source(path, "parquet")
 
 
 def _mark_rehearsal(release: Release) -> Release:

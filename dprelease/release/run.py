@@ -338,7 +338,8 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
     bounded = release.privacy.bounding is not None
     salt = read_bits(draw.entropy, 63) if bounded else 0  # no noise: it says nothing of the data
     for job in build_jobs(release, run.plan.steps, salt):
-        tables = _name_tables(job)
+        first, *others = dict.fromkeys(step.query.table for step in job.steps)
+        tables = f"{first} and {len(others)} more" if others else first
         run.stages.begin(f"read the data for {tables}")
         exact = read_aggregates(run, job)
         run.stages.begin(f"add noise to {tables}")
@@ -347,12 +348,6 @@ def _release_queries(run: ChargedRun, draw: NoiseDraw) -> NoisyTable:
             values |= noisy.values
             keys |= noisy.keys
     return NoisyTable(values, keys)
-
-
-def _name_tables(job: Job) -> str:
-    """Name the first table of a job, and count the others."""
-    first, *others = dict.fromkeys(step.query.table for step in job.steps)
-    return f"{first} and {len(others)} more" if others else first
 
 
 def read_aggregates(run: ChargedRun, job: Job) -> ExactTable:

@@ -80,14 +80,9 @@ def check_decision(release: Release) -> None:
     """Raise Failure (exit 2) if the spec says that its reviewer refused the release."""
     if release.review.decision == REFUSED:
         key = "review.decision"
-        message, hint = (
-            "the reviewer refused the release",
-            "change the release, and have it reviewed again",
-        )
-        complaint = Complaint(
-            "E322", f"[review] says that {message}", hint, release.place(key), key
-        )
-        raise Failure(ExitCode.SPEC, complaint)
+        message = "[review] says that the reviewer refused the release"
+        hint = "change the release, and have it reviewed again"
+        raise Failure(ExitCode.SPEC, Complaint("E322", message, hint, release.place(key), key))
 
 
 def check_approved(plan: Plan, file: str, *, new_noise: bool = False) -> None:
