@@ -7,6 +7,8 @@ import json
 import os
 import re
 
+import msgspec
+
 from dprelease.combination.combined_figures import Published
 from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.files.system import open_plain
@@ -81,7 +83,7 @@ def _read_facts(directory: str) -> tuple[bytes, ReportFacts]:
     try:
         with open_plain(path) as source:
             content = source.read()
-        values = json.loads(content)
+        values = msgspec.json.decode(content)  # json.loads would read NaN, too
     except OSError as problem:
         raise Failure(
             ExitCode.SPEC,

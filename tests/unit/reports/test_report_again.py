@@ -1,5 +1,6 @@
 """Reports from a published directory alone: the same bytes; and the schemas of JSON and YAML."""
 
+import math
 import re
 from decimal import Decimal
 
@@ -26,6 +27,7 @@ from dprelease.reports.model.json_form import (
     read_report_json,
     to_json,
 )
+from dprelease.reports.model.json_form import render as render_json
 from dprelease.reports.report_formats import name_report_file
 from dprelease.reports.rerender import rerender
 from dprelease.sources.source_registry import SOURCES
@@ -150,6 +152,15 @@ def test_report_json_fits_its_schema(made):
 def test_what_is_as_by_default_is_left_out_whichever_object_it_is(made):
     facts = replace(read_report_json(made.report), language="".join(["e", "n"]))
     assert build_report_json(facts) == made.report
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_facts_without_a_finite_number_become_no_json(made, value):
+    facts = read_report_json(made.report)
+    first, *others = facts.queries
+    broken = replace(facts, queries=(replace(first, scale=value), *others))
+    with pytest.raises(ValueError, match="Out of range float"):
+        render_json(None, broken)
 
 
 def test_the_registry_entry_is_yaml_and_fits_the_registry(made):

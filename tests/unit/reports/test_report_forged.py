@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import json
+import math
 import os
 from contextlib import suppress
 
@@ -67,6 +68,15 @@ def test_what_no_report_holds_is_refused_and_no_bug(forged, path, value):
     for form in CHEAP:  # some hold less; nothing but a Failure may be raised
         with suppress(Failure):
             rerender(folder, form)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_numbers_that_json_lacks_are_refused(forged, value):
+    folder = forged(("queries", 0, "epsilon"), value)
+    for form in CHEAP:
+        with pytest.raises(Failure) as refused:
+            rerender(folder, form)
+        assert refused.value.complaints[0].message.endswith("report.json is not JSON")
 
 
 def test_the_sound_one_is_rendered(forged):
