@@ -102,6 +102,11 @@ class Figures(NamedTuple):
         return self._replace(values=self.published, share=share)
 
     @property
+    def is_behind(self) -> bool:
+        """Check for a number that is published beside its query's figures, such as a count."""
+        return self.name != name_column(self.query.name)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The number of labels of each group; every combination of labels has a row."""
         return tuple(len({row[place] for row in self.rows}) for place in range(len(self.groups)))
@@ -218,7 +223,7 @@ class Published:
             return figures
         if linear is not None:
             terms = self._list_linear_terms(figures, linear)
-        elif name in self._strategies and figures.name == name_column(name):
+        elif name in self._strategies and not figures.is_behind:
             strategy, terms = self._strategies[name]
             for step in strategy.steps:
                 self.steps.setdefault(step.name, _build_strategy_release(strategy, step))

@@ -22,7 +22,7 @@ the numbers with abs(L - r M) <= q(r). Its ends are fixed points of r = L/M +- q
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import gcd, lcm
 from typing import NamedTuple
@@ -57,19 +57,6 @@ class Interval(NamedTuple):
         return Interval(value, min(self.low, value), max(self.high, value))
 
 
-def compute_halfwidth(parts: Sequence[Part], alpha: Fraction) -> Fraction:
-    """Bound the noise of a sum.
-
-    Args:
-        parts: The independent draws of the sum.
-        alpha: Chance that the bound fails, between 0 and 1.
-
-    Returns:
-        An h with P(|noise| > h) <= alpha, in the unit of the figures.
-    """
-    return compute_combined_halfwidth(tuple(parts), alpha)
-
-
 def compute_value(weighted: Weighted) -> Fraction:
     """Compute the weighted sum of published figures. Raises ValueError if one is suppressed."""
     total = Fraction(0)
@@ -82,24 +69,31 @@ def compute_value(weighted: Weighted) -> Fraction:
     return total
 
 
-def bound_rounding(weighted: Weighted) -> Fraction:
-    """Bound what rounding adds to a weighted sum.
+def bound_error(alpha: Fraction, *sums: tuple[Published, Weighted]) -> Fraction:
+    """Bound the noise and the rounding of a sum of published figures.
 
     Args:
-        weighted: Figures with weights by the place of their rows.
+        alpha: Chance that the noise exceeds the bound, between 0 and 1.
+        sums: Weighted sums of linear figures, each of a release with noise of its own.
 
     Returns:
-        The sum of each figure's rounding times its absolute weights.
+        An h with P(|error| > h) <= alpha, in the unit of the figures.
+
+    Raises:
+        ValueError: The noise is not known, or too many released integers enter.
     """
-    return sum(
-        (figures.rounding * sum(map(abs, weights.values())) for figures, weights in weighted),
-        Fraction(0),
-    )
+    parts: list[Part] = []
+    rounding = Fraction(0)
+    for published, weighted in sums:
+        parts += published.collect_noise(weighted)
+        for figures, weights in weighted:
+            rounding += figures.rounding * sum(map(abs, weights.values()))
+    return compute_combined_halfwidth(tuple(parts), alpha) + rounding
 
 
 def sum_interval(published: Published, weighted: Weighted, alpha: Fraction) -> Interval:
     """Compute the interval of a weighted sum of linear figures."""
-    half = compute_halfwidth(published.collect_noise(weighted), alpha) + bound_rounding(weighted)
+    half = bound_error(alpha, (published, weighted))
     steps = [abs(w) * figures.unit for figures, weights in weighted for w in weights.values() if w]
     grid = Fraction(gcd(*(s.numerator for s in steps)), lcm(*(s.denominator for s in steps)))
     half = half // grid * grid  # the sum and the true one are multiples of it
@@ -157,7 +151,7 @@ def mean_interval(
     def bound(off_centre: Fraction) -> Fraction:
         behind: Weights = dict.fromkeys(places, off_centre)
         noise = published.collect_noise([(share.contrast, once), (counts, behind)])
-        return compute_halfwidth(noise, alpha) + lattice_step
+        return compute_combined_halfwidth(noise, alpha) + lattice_step
 
     # The published numbers are rounded: divide by the least that they can stand for.
     fewest = total - counts.rounding * len(places)
@@ -177,7 +171,7 @@ def compute_quotient_interval(
 ) -> Interval | None:
     """Compute the interval of a quotient of weighted sums; None if the divisor may be 0."""
     divisor = compute_value(below)
-    wide = compute_halfwidth(published.collect_noise(below), alpha) + bound_rounding(below)
+    wide = bound_error(alpha, (published, below))
     if abs(divisor) <= wide:
         return None
     value = compute_value(above) / divisor
@@ -185,10 +179,7 @@ def compute_quotient_interval(
     def reach(at: Fraction) -> Fraction:
         # Short fractions keep the weights short; `wide / _FINE` below makes up for the change.
         at = at.limit_denominator(_FINE)
-        together = add_weighted(above, below, -at)
-        half = compute_halfwidth(published.collect_noise(together), alpha) + bound_rounding(
-            together
-        )
+        half = bound_error(alpha, (published, add_weighted(above, below, -at)))
         return (half + wide / _FINE) / abs(divisor)
 
     # The ends are fixed points of r = L/M +- q(r)/abs(M): iterate towards them from the value.
@@ -207,8 +198,7 @@ def add_weighted(left: Weighted, right: Weighted, factor: Fraction) -> Weighted:
             weights_by_place = total.setdefault((figures.table, figures.name), (figures, {}))[1]
             for place, weight in weights.items():
                 weights_by_place[place] = weights_by_place.get(place, Fraction(0)) + times * weight
-    return [(figures, _drop_zeros(weights)) for figures, weights in total.values()]
-
-
-def _drop_zeros(weights: Mapping[int, Fraction]) -> Weights:
-    return {place: weight for place, weight in weights.items() if weight}
+    return [
+        (figures, {place: weight for place, weight in weights.items() if weight})
+        for figures, weights in total.values()
+    ]

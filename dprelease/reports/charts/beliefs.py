@@ -52,7 +52,8 @@ def draw_band_chart(tables: Sequence[Beliefs]) -> Chart:
             y += 15
     sentences = [say("charts.beliefs.description")]
     for table in tables:
-        least, greatest = map(write_belief, _place_point(table, 0.5))
+        even = table.get_row(0.5)
+        least, greatest = map(write_belief, (even.posterior_low, even.posterior_high))
         sentences.append(
             say("charts.beliefs.from_half", about=table.about, least=least, greatest=greatest)
         )
@@ -109,15 +110,11 @@ def _round_up(place: float) -> float:
     return math.ceil(place * 10 - 1e-6) / 10
 
 
-def _place_point(table: Beliefs, prior: float) -> tuple[float, float]:
-    row = next(row for row in table.rows if row.prior == prior)
-    return row.posterior_low, row.posterior_high
-
-
 def draw_people_chart(table: Beliefs, number: int, prior: float = 0.1) -> Chart:
     """Draw one belief before, and the bounds of it after, as people out of a hundred."""
     # the decimals as written: of floats, 0.07 of 100 is a little more than 7
-    low, high = (Fraction(str(share)) * 100 for share in _place_point(table, prior))
+    row = table.get_row(prior)
+    low, high = (Fraction(str(end)) * 100 for end in (row.posterior_low, row.posterior_high))
     marked = (round(prior * 100), math.floor(low), math.ceil(high))
     labels = (
         say("charts.beliefs.columns.before"),

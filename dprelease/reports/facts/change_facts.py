@@ -18,8 +18,7 @@ from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.combined_intervals import (
     Interval,
-    bound_rounding,
-    compute_halfwidth,
+    bound_error,
     mean_interval,
 )
 from dprelease.model import OutputTable
@@ -162,7 +161,7 @@ def _pair_figures(
     earlier = {(figures.table, figures.name): figures for figures in before.figures}
     for figures in now.figures:
         old = earlier.get((figures.table, figures.name))
-        if old is None or old.groups != figures.groups or _is_behind(figures):
+        if old is None or old.groups != figures.groups or figures.is_behind:
             continue
         # All cells of a column share one law, so one half-width serves every difference.
         common = _compute_difference_halfwidth(before, old, now, figures, alpha)
@@ -191,10 +190,6 @@ def _pair_figures(
             yield figures, change
 
 
-def _is_behind(figures: Figures) -> bool:
-    return figures.name != figures.query.name.partition(":")[0]
-
-
 def _compute_difference_halfwidth(
     before: Published, old: Figures, now: Published, figures: Figures, alpha: Fraction
 ) -> Fraction | None:
@@ -202,14 +197,9 @@ def _compute_difference_halfwidth(
     if old.terms is None or figures.terms is None or not old.rows or not figures.rows:
         return None
     try:
-        parts = (*before.collect_noise([(old, ONE)]), *now.collect_noise([(figures, ONE)]))
+        return bound_error(alpha, (before, [(old, ONE)]), (now, [(figures, ONE)]))
     except ValueError:  # too large
         return None
-    return (
-        compute_halfwidth(parts, alpha)
-        + bound_rounding([(old, ONE)])
-        + bound_rounding([(figures, ONE)])
-    )
 
 
 def _compute_root(  # noqa: PLR0913, PLR0917 - a cell of each release

@@ -35,6 +35,10 @@ class Beliefs(Fact, frozen=True, kw_only=True):
     delta: Number
     rows: tuple[Belief, ...]
 
+    def get_row(self, prior: float) -> Belief:
+        """Return the row of a belief before."""
+        return next(row for row in self.rows if row.prior == prior)
+
 
 class GroupLoss(Fact, frozen=True, kw_only=True):
     """The loss of so many units together, and the belief that 50% before may become."""

@@ -24,7 +24,7 @@ from dprelease.reports.sections.document import (
     Tiles,
 )
 from dprelease.reports.sections.hazards_section import translate_status
-from dprelease.reports.sections.summary_section import find_even_belief, name_total
+from dprelease.reports.sections.summary_section import name_total
 from dprelease.reports.text.shown_numbers import (
     format_number,
     shorten,
@@ -196,7 +196,7 @@ def _build_totals_table(facts: PlanFacts) -> Table:
                 label,
                 write_headline(epsilon),
                 say("words.no_cap") if delta is None else write_headline(delta),
-                *(write_belief(find_even_belief(table).posterior_high) for table in tables),
+                *(write_belief(table.get_row(0.5).posterior_high) for table in tables),
             )
             for label, epsilon, delta, tables in rows
         ),

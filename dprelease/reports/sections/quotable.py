@@ -18,8 +18,7 @@ from dprelease.combination.combination_wording import write_interval
 from dprelease.combination.combined_figures import Figures, Published
 from dprelease.combination.combined_intervals import (
     Interval,
-    bound_rounding,
-    compute_halfwidth,
+    bound_error,
     mean_interval,
 )
 from dprelease.language import say, word
@@ -62,7 +61,11 @@ def build_quotable_section(published: Published, level: float) -> Section | None
 def iter_quotable(published: Published, alpha: Fraction) -> Iterator[str]:
     """Say which groups have most and least; all is true together but for a chance of alpha."""
     columns = [figures for figures in published.figures if _is_subject(figures)][:MOST_COLUMNS]
-    statements = sum(_count_statements(figures) for figures in columns)
+    # a statement on each cell, and of linear figures on each two
+    statements = sum(
+        len(figures.rows) + (comb(len(figures.rows), 2) if figures.terms else 0)
+        for figures in columns
+    )
     for figures in columns:
         ranked = _rank_cells(published, figures, alpha / statements)
         if ranked is not None:
@@ -71,15 +74,9 @@ def iter_quotable(published: Published, alpha: Fraction) -> Iterator[str]:
 
 def _is_subject(figures: Figures) -> bool:
     """Check, by the plan alone, whether statements are made about the column."""
-    behind = figures.name != figures.query.name.partition(":")[0]
     groups = len(figures.groups) <= 1 and 0 < len(figures.rows) <= MOST_CELLS
     as_released = figures.query.finishing is None
-    return groups and as_released and not behind and bool(figures.terms or figures.share)
-
-
-def _count_statements(figures: Figures) -> int:
-    cells = len(figures.rows)
-    return cells + (comb(cells, 2) if figures.terms else 0)
+    return groups and as_released and not figures.is_behind and bool(figures.terms or figures.share)
 
 
 def _rank_cells(published: Published, figures: Figures, alpha: Fraction) -> Ranked | None:
@@ -89,18 +86,14 @@ def _rank_cells(published: Published, figures: Figures, alpha: Fraction) -> Rank
         means = [mean_interval(published, figures, [p], alpha) for p in range(len(figures.rows))]
         cells = tuple(mean for mean in means if mean is not None)
         return Ranked(figures, cells, None) if len(cells) == len(means) else None
-    cell_weights, difference_weights = {0: Fraction(1)}, {0: Fraction(1), 1: Fraction(-1)}
-    half, wide = Fraction(0), Fraction(0)
+    difference = {0: Fraction(1), 1: Fraction(-1)}
+    wide = Fraction(0)
     try:
-        half = compute_halfwidth(published.collect_noise([(figures, cell_weights)]), alpha)
+        half = bound_error(alpha, (published, [(figures, {0: Fraction(1)})]))
         if len(figures.rows) > 1:
-            wide = compute_halfwidth(
-                published.collect_noise([(figures, difference_weights)]), alpha
-            )
+            wide = bound_error(alpha, (published, [(figures, difference)]))
     except ValueError:  # too large
         return None
-    half += bound_rounding([(figures, cell_weights)])
-    wide += bound_rounding([(figures, difference_weights)])
     values = [value for value in figures.values if value is not None]
     cells = tuple(Interval(value, value - half, value + half) for value in values)
     return Ranked(figures, cells, wide)

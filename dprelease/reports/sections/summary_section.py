@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dprelease.language import say
 from dprelease.reports.facts.unit_facts import describe_accounting
 from dprelease.reports.model.record_model import Number
-from dprelease.reports.model.report_model import Belief, Beliefs, PlanFacts, ReviewFacts, TotalLoss
+from dprelease.reports.model.report_model import Beliefs, PlanFacts, ReviewFacts, TotalLoss
 from dprelease.reports.sections.document import Definitions, Heading, Part, Section
 from dprelease.reports.sections.hazards_section import translate_status
 from dprelease.reports.text.shown_numbers import write_belief, write_headline
@@ -105,7 +105,7 @@ def name_total(total: TotalLoss) -> str:
 
 def _describe_strength(epsilon: Number, delta: Number | None, beliefs: tuple[Beliefs, ...]) -> str:
     """Say a loss, and what it means for a belief of one half about what matters most."""
-    high = find_even_belief(beliefs[-1]).posterior_high
+    high = beliefs[-1].get_row(0.5).posterior_high
     if delta is None:
         loss = say(
             "summary.strength.no_cap_of_delta",
@@ -122,11 +122,6 @@ def _describe_strength(epsilon: Number, delta: Number | None, beliefs: tuple[Bel
     )
     useless = say("summary.strength.no_protection") if high > USELESS else ""
     return " ".join(filter(None, (loss, belief, useless)))
-
-
-def find_even_belief(table: Beliefs) -> Belief:
-    """Give the row of a belief of one half."""
-    return next(row for row in table.rows if row.prior == 0.5)
 
 
 def _describe_review(review: ReviewFacts | None) -> str:
