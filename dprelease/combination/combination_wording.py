@@ -19,7 +19,11 @@ def write_interval(interval: Interval) -> tuple[str, str, str, str]:
         Value, half-width, low end and high end, with the separators of the language. The
         half-width and the ends are rounded outward.
     """
-    places = _choose_places(interval.half)
+    places = 0
+    if interval.half:
+        # Two digits of the half-width; whole numbers below 1,000 keep all of theirs.
+        places = 1 - Decimal(float(interval.half)).adjusted()
+        places = places if places > 0 else min(0, places + 1)
     if all(end.denominator == 1 for end in interval):
         places = min(0, places)
     return (
@@ -28,17 +32,6 @@ def write_interval(interval: Interval) -> tuple[str, str, str, str]:
         _write_value(interval.low * Fraction(10) ** places // 1, places),
         _write_value(-(-interval.high * Fraction(10) ** places // 1), places),
     )
-
-
-def _choose_places(half: Fraction) -> int:
-    """Choose decimals that leave two digits of the half-width; negative ones for large figures.
-
-    Whole numbers below 1,000 keep all digits.
-    """
-    if half == 0:
-        return 0
-    places = 1 - Decimal(float(half)).adjusted()
-    return places if places > 0 else min(0, places + 1)
 
 
 def _write_value(value: int, places: int) -> str:

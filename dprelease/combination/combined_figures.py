@@ -239,7 +239,10 @@ class Published:
         groups = frozenset(figures.groups)
         parts = self._figures_by_count[linear.fitted] if linear.fitted else {linear.step: linear}
         for step, part in parts.items():
-            self.steps.setdefault(step, _build_single_release(figures, part))
+            sizes = dict(zip(figures.groups, figures.sizes, strict=True))
+            sizes |= {group.column: len(group.labels) for group in part.merged}
+            noise = Noise(NoiseFamily(part.family), Fraction(part.parameter), *part.stairs)
+            self.steps.setdefault(step, Released(noise, tuple(sorted(sizes.items()))))
         terms = tuple(
             Term(step, row, Fraction(factor) * Fraction(part.weight or 1), groups)
             for step, part in parts.items()
@@ -280,22 +283,27 @@ class Published:
         Raises:
             ValueError: The noise is not known, or too many released integers enter.
         """
+        import numpy as np
+
         integers: dict[tuple[str, int], Any] = {}
         for figures, weights in weighted:
-            cells = _build_array(figures, weights)
+            cells: Cells = np.zeros(len(figures.rows), dtype=object)
+            for place, weight in weights.items():
+                cells[place] += weight
             if figures.terms is None:
                 raise ValueError("not a linear form")
             for term in figures.terms:
-                spread = _spread(cells, figures.groups, term, self.steps[term.step])
-                place = term.step, term.row
-                if place in integers:
-                    spread += integers[place]
-                integers[place] = spread
+                step = self.steps[term.step]
+                spread = _spread(cells.reshape(figures.sizes), figures.groups, term, step)
+                integer = term.step, term.row
+                if integer in integers:
+                    spread += integers[integer]
+                integers[integer] = spread
         parts: list[Part] = []
-        for (step, _), entering in integers.items():
+        for (name, _), entering in integers.items():
             # All laws are symmetric, so that the sign of a weight does not matter.
             draws = Counter(abs(weight) for weight in entering.flat if weight)
-            noise = self.steps[step].noise
+            noise = self.steps[name].noise
             parts.extend(Part(noise, weight, number) for weight, number in draws.items())
         return combine_parts(parts)
 
@@ -337,13 +345,6 @@ def _build_contrast(behind: Figures, linear: LinearFigure) -> Figures:
     return behind._replace(terms=terms)
 
 
-def _build_single_release(figures: Figures, linear: LinearFigure) -> Released:
-    sizes = dict(zip(figures.groups, figures.sizes, strict=True))
-    sizes |= {group.column: len(group.labels) for group in linear.merged}
-    noise = Noise(NoiseFamily(linear.family), Fraction(linear.parameter), *linear.stairs)
-    return Released(noise, tuple(sorted(sizes.items())))
-
-
 def _build_strategy_release(strategy: StrategyFacts, step: StrategyStep) -> Released:
     groups = [strategy.groups[place] for place in step.groups]
     centred = [
@@ -354,15 +355,6 @@ def _build_strategy_release(strategy: StrategyFacts, step: StrategyStep) -> Rele
     noise = Noise(NoiseFamily(step.family), Fraction(step.parameter))
     sizes = tuple((group.column, len(group.labels)) for group in groups)
     return Released(noise, sizes, frozenset(centred))
-
-
-def _build_array(figures: Figures, weights: Weights) -> Cells:
-    import numpy as np
-
-    cells = np.zeros(len(figures.rows), dtype=object)
-    for place, weight in weights.items():
-        cells[place] += weight
-    return cells.reshape(figures.sizes)
 
 
 def _spread(cells: Cells, names: Sequence[str], term: Term, step: Released) -> Cells:

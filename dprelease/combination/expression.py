@@ -7,13 +7,19 @@
 
 ``sum`` adds up all cells that are left, ``mean`` takes their mean: of means and proportions the one
 of all records together, by the numbers behind them. Elsewhere exactly one cell must be left.
+
+No sum may add up cells that count the same records. Of two cells with weights of one sign that are
+figures of the same thing, no record may be in both: a total plus one of its parts counts that part
+twice. A total less a part is what is left of it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import combinations
+from typing import NamedTuple
 from unicodedata import normalize
 
 from msgspec import Struct
@@ -28,8 +34,8 @@ from dprelease.combination.combined_intervals import (
     mean_interval,
     sum_interval,
 )
-from dprelease.combination.overlap import build_overlap_failure, check_overlap
 from dprelease.errors import Complaint, ExitCode, Failure
+from dprelease.statistics.statistic_registry import get_statistic
 
 MOST_CHARACTERS = 10_000
 MOST_NESTED = 50
@@ -82,9 +88,13 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
     if not weighted and not total.means:
         problem = f'"{text}" has no figure left'
         raise build_refusal("E840", problem, "name at least one figure with a weight other than 0")
-    _check_weights(total)
-    check_overlap(weighted, total.means)
-    check_overlap(total.divisor, ())
+    of_cells = [w for _, weights in (*total.weighted, *total.divisor) for w in weights.values()]
+    for weight in (*of_cells, *(weight for _, weight in total.means), total.number):
+        if weight and not 1 <= abs(weight) * _LARGEST <= _LARGEST**2:
+            problem = f"a number in the expression is beyond {_LARGEST:.0e}, or too close to 0"
+            raise build_refusal("E840", problem, "write smaller or larger numbers")
+    _check_overlap(weighted, total.means)
+    _check_overlap(total.divisor, ())
     try:
         interval = _compute_interval(published, total, weighted, alpha)
         return total, interval.move_to(_compute_published_value(total, interval.value))
@@ -93,14 +103,6 @@ def combine(published: Published, text: str, alpha: Fraction) -> tuple[Sum, Inte
         raise build_refusal(
             "E843", "too many released integers enter these figures", hint
         ) from None
-
-
-def _check_weights(total: Sum) -> None:
-    of_cells = [w for _, weights in (*total.weighted, *total.divisor) for w in weights.values()]
-    for weight in (*of_cells, *(weight for _, weight in total.means), total.number):
-        if weight and not 1 <= abs(weight) * _LARGEST <= _LARGEST**2:
-            problem = f"a number in the expression is beyond {_LARGEST:.0e}, or too close to 0"
-            raise build_refusal("E840", problem, "write smaller or larger numbers")
 
 
 def _compute_interval(
@@ -252,7 +254,7 @@ class _Reader:
         for figures, weights in right.weighted:
             for figures_sum, before in left.weighted:
                 if figures_sum is figures and set(before) & set(weights):
-                    raise build_overlap_failure(figures, figures, "one stands twice")
+                    raise _build_overlap_failure(figures, figures, "one stands twice")
         weighted = add_weighted(left.weighted, right.weighted, Fraction(1))
         return Sum(left.number + right.number, weighted, (*left.means, *right.means))
 
@@ -293,7 +295,13 @@ class _Reader:
                 )
             return Sum(means=((Pooled(figures, tuple(places)), Fraction(1)),))
         if figures.terms is None:
-            problem = f'"{figures.name}" can\'t be combined: {_explain(figures)}'
+            why = (
+                "report.json states no law of its noise, as it is not a fixed sum of released "
+                "integers"
+                if figures.query.threshold is None
+                else "its keys were selected by their own noise"
+            )
+            problem = f'"{figures.name}" can\'t be combined: {why}'
             raise build_refusal("E843", problem, "combine counts, sums, means and proportions")
         weight = Fraction(1, len(places)) if how == "mean" else Fraction(1)
         return Sum(weighted=((figures, dict.fromkeys(places, weight)),))
@@ -400,7 +408,71 @@ def _build_labels_hint(figures: Figures, labels_wanted: Mapping[str, str]) -> st
     return "the table has no row with all these labels"
 
 
-def _explain(figures: Figures) -> str:
-    if figures.query.threshold is not None:
-        return "its keys were selected by their own noise"
-    return "report.json states no law of its noise, as it is not a fixed sum of released integers"
+# --- cells that count the same records ----------------------------------------------------------
+
+
+class _Cells(NamedTuple):
+    """Cells of one column, all with weights of one sign."""
+
+    figures: Figures
+    places: frozenset[int]
+    positive: bool
+
+
+def _check_overlap(weighted: Weighted, means: Iterable[tuple[Pooled, Fraction]]) -> None:
+    """Refuse cells that count the same records. Raises Failure (exit 2)."""
+    summed: list[_Cells] = []
+    for figures, weights in weighted:
+        for positive in (True, False):
+            places = frozenset(p for p, weight in weights.items() if (weight > 0) is positive)
+            if places:
+                summed.append(_Cells(figures, places, positive))
+            if len(places) > 1 and get_statistic(figures.query.statistic).overlaps:
+                raise _build_overlap_failure(
+                    figures, figures, "a record in two cells counts in both"
+                )
+    averaged = [
+        _Cells(pooled.figures, frozenset(pooled.places), weight > 0) for pooled, weight in means
+    ]
+    for group in (summed, averaged):
+        for left, right in combinations(group, 2):
+            if left.positive is right.positive and _share_records(left, right):
+                why = "the cells share records"
+                raise _build_overlap_failure(left.figures, right.figures, why)
+
+
+def _build_overlap_failure(left: Figures, right: Figures, why: str) -> Failure:
+    """Refuse cells that overlap."""
+    names = f'"{left.table}.{left.name}"'
+    if right is not left:
+        names += f' and "{right.table}.{right.name}"'
+    problem = f"cells of {names} overlap: {why}"
+    hint = "add cells that have no records in common; you may subtract a part from its total"
+    return build_refusal("E841", problem, hint)
+
+
+def _share_records(left: _Cells, right: _Cells) -> bool:
+    if _identify_subject(left.figures) != _identify_subject(right.figures):
+        return False
+    # Records of two conditions are not compared: a report can't tell what they share.
+    conditions = {left.figures.query.where, right.figures.query.where}
+    if len(conditions) > 1 and None not in conditions:
+        return False
+    # Only a group with the same labels in both can tell cells apart.
+    rows, other_rows = left.figures.rows, right.figures.rows
+    common = [
+        (a, b)
+        for a, group in enumerate(left.figures.groups)
+        for b, other_group in enumerate(right.figures.groups)
+        if group == other_group and {row[a] for row in rows} == {row[b] for row in other_rows}
+    ]
+    seen = {tuple(rows[place][a] for a, _ in common) for place in left.places}
+    return any(tuple(other_rows[place][b] for _, b in common) in seen for place in right.places)
+
+
+def _identify_subject(figures: Figures) -> Sequence[object]:
+    """Identify what is counted or summed: a count and the number behind a mean count alike."""
+    query = figures.query
+    counts = bool(get_statistic(query.statistic).counts) or figures.name != query.name
+    counted = query.name if get_statistic(query.statistic).overlaps else "records"
+    return (counted,) if counts else (query.statistic, query.column)
