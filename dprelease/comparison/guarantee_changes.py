@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from dprelease.comparison.spec_changes import (
     Change,
@@ -19,7 +19,7 @@ from dprelease.ledger.guarantee import (
     describe_unit,
     list_unit_differences,
 )
-from dprelease.model import Adjacency, Bounding, Privacy, Query
+from dprelease.model import Adjacency, Bounding, Privacy
 
 _ADJACENCY = {
     Adjacency.ADD_REMOVE: (
@@ -33,7 +33,6 @@ def find_guarantee_changes(pair: Pair) -> Iterator[Change]:
     """Find every change that weakens or strengthens the guarantee, or describes it differently."""
     yield from _compare_units(pair)
     yield from _compare_losses(pair)
-    yield from _compare_caps(pair)
     yield from _compare_ledgers(pair)
     yield from _compare_private_keys(pair)
 
@@ -126,32 +125,22 @@ def _compare_losses(pair: Pair) -> Iterator[Change]:
     else:
         why = "the same loss in zCDP, which the ledger may use to add up"
         yield from describe_change("rho", old.rho, new.rho, why, "privacy")
-    yield from _compare_stated_total(pair)
-    methods = pair.old.method, pair.new.method
-    yield from describe_change("method of adding up", *methods, "", "privacy.accounting")
-
-
-def _compare_stated_total(pair: Pair) -> Iterator[Change]:
-    """Compare the total that [privacy] states: it can change while the charge does not."""
+    # The total that [privacy] states can change while the charge does not.
     for name in ("epsilon", "delta", "rho", "accounting"):
         was, now = (getattr(release.privacy, name) for release in pair.releases)
-        charged = (getattr(plan.loss, name, None) for plan in (pair.old, pair.new))
-        if len(set(charged)) == 1:
+        if getattr(old, name, None) == getattr(new, name, None):
             yield from describe_change(f"stated {name}", was, now, "", f"privacy.{name}")
-
-
-def _compare_caps(pair: Pair) -> Iterator[Change]:
-    old, new = (release.ledger for release in pair.releases)
-    yield from describe_figure_change(
-        "epsilon_cap", old.epsilon_cap, new.epsilon_cap, "ledger.epsilon_cap"
-    )
-    yield from describe_figure_change("delta_cap", old.delta_cap, new.delta_cap, "ledger.delta_cap")
-    yield from describe_figure_change("rho_cap", old.rho_cap, new.rho_cap, "ledger.rho_cap")
+    methods = pair.old.method, pair.new.method
+    yield from describe_change("method of adding up", *methods, "", "privacy.accounting")
 
 
 def _compare_ledgers(pair: Pair) -> Iterator[Change]:
     before, after = pair.releases
     old, new = before.ledger, after.ledger
+    for cap in ("epsilon_cap", "delta_cap", "rho_cap"):
+        yield from describe_figure_change(
+            cap, getattr(old, cap), getattr(new, cap), f"ledger.{cap}"
+        )
     why = "earlier and later spending are not added up"
     yield from describe_change(
         "dataset", old.dataset, new.dataset, why, "ledger.dataset", Kind.WEAKER
@@ -170,7 +159,11 @@ def _compare_ledgers(pair: Pair) -> Iterator[Change]:
 
 
 def _compare_private_keys(pair: Pair) -> Iterator[Change]:
-    old, new = (_list_keys(plan.release.queries) for plan in (pair.old, pair.new))
+    # keys of a column are private to all queries or to none
+    old, new = (
+        {group.column: group.private for query in release.queries for group in query.groups}
+        for release in pair.releases
+    )
     opened = sorted(name for name in new.keys() & old.keys() if old[name] and not new[name])
     closed = sorted(name for name in new.keys() & old.keys() if new[name] and not old[name])
     for name in opened:
@@ -180,8 +173,3 @@ def _compare_private_keys(pair: Pair) -> Iterator[Change]:
         why = "which groups are shown now depends on the data, up to delta"
         subject, key = f"keys of {join_words(closed)}", f"columns.{closed[0]}"
         yield Change(Kind.OTHER, subject, "public", "private", why, key)
-
-
-def _list_keys(queries: Sequence[Query]) -> dict[str, bool]:
-    """List the grouping columns; True for those with private keys, to all queries or to none."""
-    return {group.column: group.private for query in queries for group in query.groups}

@@ -31,6 +31,7 @@ from dprelease.comparison.spec_changes import (
 from dprelease.language import word
 from dprelease.model import AS_RELEASED, Column, Part, Perturb, Plan, Query, Release
 from dprelease.postprocess.finishing.finished_tables import name_deeds
+from dprelease.reports.facts.approval import list_review_texts
 from dprelease.reports.facts.finished import write_condition
 from dprelease.reports.facts.query_facts import describe_queries
 from dprelease.reports.model.json_form import to_json
@@ -112,17 +113,9 @@ def _compare_outputs(pair: Pair) -> Iterator[Change]:
     for name in before.about.__struct_fields__:
         was, now = (getattr(release.about, name) for release in pair.releases)
         yield from describe_change(name, was, now, "", f"release.{name}")
-    old_texts, new_texts = _review(before), _review(after)
+    old_texts, new_texts = (list_review_texts(release.review) for release in pair.releases)
     for key in dict.fromkeys([*old_texts, *new_texts]):
         yield from describe_change(key, old_texts.get(key), new_texts.get(key), "", key)
-
-
-def _review(release: Release) -> dict[str, str]:
-    review = release.review
-    texts = asdict(review)
-    del texts["attestations"]
-    texts |= {f"attestations.{key}": text for key, text in review.attestations.items()}
-    return {f"review.{key}": text for key, text in texts.items() if text is not None}
 
 
 def _name(name: StatedName | None) -> str | None:

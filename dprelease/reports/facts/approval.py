@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from dprelease.language import ENGLISH, say, word
-from dprelease.model import AS_RELEASED, Database, Expression, Plan, Release, Review
+from dprelease.model import AS_RELEASED, Expression, Plan, Release, Review
 from dprelease.reports.facts.explanations import word_warnings
 from dprelease.reports.model.report_model import (
     Approval,
@@ -45,7 +45,7 @@ def list_held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         given instead, so that they are the same on every machine.
     """
     about, data, privacy = release.about, release.data, release.privacy
-    ledger, output = release.ledger, release.output
+    ledger, output, database = release.ledger, release.output, data.source.database
     path = ledger.path if ledger.written_path is None else ledger.written_path
     witness = ledger.witness if ledger.written_witness is None else ledger.written_witness
     caps = {"epsilon_cap": ledger.epsilon_cap, "delta_cap": ledger.delta_cap}
@@ -63,7 +63,11 @@ def list_held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         "ledger.disjoint_periods": ledger.disjoint_periods,
         "data.path": data.written_path,
         "data.snapshot": data.snapshot,
-        **_list_database_facts(data.source.database),
+        **(
+            {}
+            if database is None
+            else {"data.uri_env": database.uri_env, "data.table": database.table}
+        ),
         "data.engine": data.engine,
         **(
             {}
@@ -81,7 +85,12 @@ def list_held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
         **{f"release.{name}": getattr(about, name) for name in texts},
         **({} if about.licence is None else {"release.licence": about.licence}),
         **({} if about.previous is None else {"release.previous": about.previous}),
-        **_review_held(release),
+        **{
+            # what is written before the signature
+            key: text
+            for key, text in list_review_texts(release.review).items()
+            if key not in {"review.decision", "review.date", "review.reference"}
+        },
         **_list_finish_facts(release),
         **{
             f"query.{query.name}.max_unreadable": write_exact(query.max_unreadable)
@@ -97,19 +106,12 @@ def list_held_facts(release: Release) -> dict[str, Scalar | tuple[str, ...]]:
     }
 
 
-def _list_database_facts(database: Database | None) -> dict[str, Scalar | tuple[str, ...]]:
-    if database is None:
-        return {}
-    return {"data.uri_env": database.uri_env, "data.table": database.table}
-
-
-def _review_held(release: Release) -> dict[str, Scalar]:
-    """State what is written in ``[review]`` before the signature, as far as it is."""
-    review = release.review
-    names = ("reviewer", "role", "legal_basis", "necessity")
-    texts = {name: getattr(review, name) for name in names}
-    texts |= {f"attestations.{name}": text for name, text in review.attestations.items()}
-    return {f"review.{name}": text for name, text in texts.items() if text is not None}
+def list_review_texts(review: Review) -> dict[str, str]:
+    """List what is written in ``[review]``, by the keys of the spec."""
+    texts = asdict(review)
+    del texts["attestations"]
+    texts |= {f"attestations.{key}": text for key, text in review.attestations.items()}
+    return {f"review.{key}": text for key, text in texts.items() if text is not None}
 
 
 def _list_finish_facts(release: Release) -> dict[str, Scalar]:
