@@ -15,7 +15,7 @@ import dprelease
 from dprelease.kernel.chapters.many_draws.sampler import sample
 from dprelease.kernel.chapters.strategies.mixed_cells import mix_cells
 from dprelease.model import Noise, NoiseFamily
-from dprelease.postprocess.intervals.long_sums import bound_quantile_per_length
+from dprelease.postprocess.intervals.noise_mixture import bound_quantile_per_length
 from dprelease.statistics.statistic_registry import get_statistic
 
 WEIGHTS = [(1,), (1, 1), (3, 2, 1), (1,) * 12, (10, 1, 1, 1, 1), (5, 4, 3, 2, 1, -1, -2, -3)]

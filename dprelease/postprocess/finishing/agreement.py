@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import product
 from math import frexp, ldexp, log, prod, sqrt
 from typing import NamedTuple
 
@@ -43,6 +43,7 @@ from dprelease.postprocess.finishing.projection import (
     round_rows,
     round_to_both_totals,
 )
+from dprelease.postprocess.intervals.figure_terms import iter_subsets
 
 WEIGHTS = 1 << 12
 """Weights of few arrays are integers that add up to this; any such weights are unbiased."""
@@ -140,7 +141,10 @@ def make_agree(fit: Fit, target: Wanted) -> list[list[int]]:
         if node in scheme.sums:
             finer = scheme.sums[node]
             exact[node] = _sum_margin(exact[finer], finer, node)
-    return [_flatten_cells(exact[frozenset(table)], table, unit) for table in fit.tables]
+    return [
+        (_arrange_axes(exact[frozenset(table)], frozenset(table), [table]) // unit).tolist()
+        for table in fit.tables
+    ]
 
 
 def measure_disagreement(fit: Fit, places: int = 0) -> float:
@@ -219,9 +223,9 @@ def _list_nodes(tables: Tables, observed: Sequence[Counts]) -> list[Axes]:
     """List the sets of axes whose parts have weights of their own."""
     # An array of cells centred along an axis may not observe the part without that axis.
     observed_axes = [
-        frozenset(counts.axes) - left_out
+        frozenset(counts.axes).difference(left_out)
         for counts in observed
-        for left_out in _iter_subsets(counts.centred)
+        for left_out in iter_subsets(sorted(counts.centred))
     ]
     targets = [frozenset(table) for table in tables]
     return [
@@ -229,12 +233,6 @@ def _list_nodes(tables: Tables, observed: Sequence[Counts]) -> list[Axes]:
         for node in list_nodes([*targets, *observed_axes])
         if any(node <= table for table in targets)
     ]
-
-
-def _iter_subsets(axes: Axes) -> Iterator[Axes]:
-    places = sorted(axes)
-    sizes = range(len(places) + 1)
-    return map(Axes, chain.from_iterable(combinations(places, size) for size in sizes))
 
 
 _NEXT_TO_NONE = Fraction(1, 10**12)
@@ -371,24 +369,23 @@ def list_entering(fit: Fit) -> list[dict[int, Kinds] | None]:
         )
         for place in fit.shares[NONE]
     }
-    return [_list_entering(fit, frozenset(table), of_total) for table in fit.tables]
-
-
-def _list_entering(fit: Fit, table: Axes, of_total: Mapping[int, Kinds]) -> dict[int, Kinds] | None:
-    """List what enters a cell of one table; ``of_total`` is what enters the total."""
     size = sum(3 ** len(counts.axes) for counts in fit.observed)
-    if size * sum(node <= table for node in fit.shares) > MOST_KINDS:
-        return None
-    cells = prod(fit.sizes[axis] for axis in table)
-    entered: dict[int, Kinds] = {}
-    for place, counts in enumerate(fit.observed):
-        if table.isdisjoint(counts.axes):
-            scaled = {factor / cells: draws for factor, draws in of_total.get(place, {}).items()}
-            entered[place] = Counter(scaled)
-        else:
-            factors = _compute_factors(fit, table, place)
-            entered[place] = _count_kinds(factors, counts, table, fit.sizes)
-    return entered
+    entering: list[dict[int, Kinds] | None] = []
+    for table in map(frozenset, fit.tables):
+        if size * sum(node <= table for node in fit.shares) > MOST_KINDS:
+            entering.append(None)
+            continue
+        cells = prod(fit.sizes[axis] for axis in table)
+        entered: dict[int, Kinds] = {}
+        for place, counts in enumerate(fit.observed):
+            if table.isdisjoint(counts.axes):
+                total = of_total.get(place, Counter())
+                entered[place] = Counter({factor / cells: n for factor, n in total.items()})
+            else:
+                factors = _compute_factors(fit, table, place)
+                entered[place] = _count_kinds(factors, counts, table, fit.sizes)
+        entering.append(entered)
+    return entering
 
 
 def _compute_factors(fit: Fit, table: Axes, place: int) -> Cells:
@@ -498,11 +495,3 @@ def _put_back(cells: Cells, like: Cells, axes: Axes, order: Sequence[Sequence[in
     places = _list_places(axes, order)
     lengths = [like.shape[place] for place in places]
     return cells.reshape(lengths).transpose(np.argsort(places))
-
-
-def _flatten_cells(cells: Cells, axes: Sequence[int], unit: int) -> list[int]:
-    """List cells in units, row-major, with the axes in the order of the table."""
-    place = {axis: at for at, axis in enumerate(sorted(axes))}
-    row_major = cells.transpose([place[axis] for axis in axes]).reshape(-1)
-    values: list[int] = (row_major // unit).tolist()
-    return values

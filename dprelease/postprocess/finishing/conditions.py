@@ -94,19 +94,16 @@ def evaluate_rows(node: Node, figures: Sequence[tuple[Sequence[Any], int]]) -> l
 def _evaluate(node: Node, row: Mapping[str, Fraction | None]) -> Value:
     if node.op == "column":
         return row[str(node.value)]
-    if node.op == "literal":
-        return _read_literal(node)
+    if node.op == "literal":  # a constant as it was written: 0.1 is a tenth
+        constant = node.value
+        if constant is None or isinstance(constant, bool):
+            return constant
+        return Fraction(repr(constant))
     values = [_evaluate(operand, row) for operand in node.args]
     if node.op in _OF_NULLS:
         return _OF_NULLS[node.op](values)
     result: Value = None if None in values else _COMPUTED[node.op](*values)
     return result
-
-
-def _read_literal(node: Node) -> Value:
-    """Read a constant as it was written: 0.1 is a tenth."""
-    value = node.value
-    return value if value is None or isinstance(value, bool) else Fraction(repr(value))
 
 
 def is_never_true(node: Node, minimums: Mapping[str, Fraction]) -> bool:

@@ -172,14 +172,12 @@ def finish_tables(
 def group_figure_columns(query: Query, tables: Sequence[OutputTable]) -> dict[str, list[str]]:
     """Group the columns of a query by its figures: several for several quantiles, else one."""
     table = next(table for table in tables if table.name == query.table)
-    names = [column.name for column in table.columns if column.query == query.name]
-    figures = [name for name in names if f"{name}{FLAG}" in names] or [query.column_name]
-    if len(figures) == 1:
-        return {figures[0]: names}
-    endings = ("", HALF, FLAG, RANKS)
+    columns = [column for column in table.columns if column.query == query.name]
+    figures = [column.figure for column in columns if column.aspect == FLAG]
+    if len(figures) < 2:
+        return {query.column_name if not figures else figures[0]: [c.name for c in columns]}
     return {
-        figure: [name for name in names if name in {figure + ending for ending in endings}]
-        for figure in figures
+        figure: [column.name for column in columns if column.figure == figure] for figure in figures
     }
 
 
@@ -228,7 +226,14 @@ def _adjust(
     if not all(column.values for column in before):
         return []
     decimals, finish = max(column.decimals for column in before), queries[0].finish
-    cells = [_scale_values(column.values, decimals - column.decimals) for column in before]
+    cells = [
+        [
+            value * 10 ** (decimals - column.decimals)
+            for value in column.values
+            if isinstance(value, int)
+        ]
+        for column in before
+    ]
     group = collect_observed(members, [len(column.values) for column in before], cells, decimals)
     after = choose_places_after(finish, decimals, several=len(members) > 1)
     target = Wanted(decimals, after, finish.nonnegative)
@@ -376,12 +381,6 @@ def _count_piece(
     spread = piece.variance * added
     counts = Counts(tuple(axes), cells, spread, frozenset(hidden), frozenset(centred))
     return counts, noise
-
-
-def _scale_values(values: Figures, places: int) -> list[int]:
-    factor = 10**places
-    whole = [value for value in values if isinstance(value, int)]
-    return whole if factor == 1 else [value * factor for value in whole]
 
 
 # --- what is shown --------------------------------------------------------------------------------

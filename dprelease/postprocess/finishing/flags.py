@@ -16,7 +16,7 @@ has both flags.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -257,7 +257,9 @@ def _compute_name_counts(
     numbers = next(column for column in counted.columns if column.name == count.column_name)
     names = [c for c in table.columns if c.query == query.name and not c.aspect]
     groups = [group.column for group in count.groups]
-    by_labels = dict(zip(_iter_labels(counted, groups), numbers.values, strict=True))
+    keys = {column.name: column.values for column in counted.columns if column.kind == "key"}
+    labels_counted = zip(*(keys[group] for group in groups), strict=True)
+    by_labels = dict(zip(labels_counted, numbers.values, strict=True))
     axis = None if query.axis is None else query.axis.column
     lowest_counts: list[int] = []
     for row in range(table.rows):
@@ -269,11 +271,6 @@ def _compute_name_counts(
         ]
         lowest_counts.append(min((int(number or 0) for number in name_counts), default=0))
     return replace(numbers, values=lowest_counts)
-
-
-def _iter_labels(table: OutputTable, groups: Sequence[str]) -> Iterable[tuple[object, ...]]:
-    keys = {column.name: column.values for column in table.columns if column.kind == "key"}
-    return zip(*(keys[group] for group in groups), strict=True)
 
 
 def _judge_rows(weak: Sequence[bool], other: str | None) -> list[str | None]:
@@ -416,6 +413,12 @@ def _mark_columns(
         return dict.fromkeys(_list_flags(table, query) if empty else ())
     columns: dict[str, OutputColumn | None] = {}
     meaning = _describe_bounded(query, plan, with_others=UNRELIABLE in marks)
+    limits = sentence(
+        "flags.bounded.rows_that_count",
+        rows=bounding.rows,
+        groups=bounding.groups,
+        within=bounding.per_group,
+    )
     for column in table.columns:
         if column.query != query.name:
             continue
@@ -426,9 +429,7 @@ def _mark_columns(
                 described = sentence("words.remark", text=column.description, remark=meaning)
             columns[column.name] = replace(column, values=flags, description=described)
         elif not column.aspect:
-            described = sentence(
-                "words.remark", text=column.description, remark=_describe_limits(bounding)
-            )
+            described = sentence("words.remark", text=column.description, remark=limits)
             columns[column.name] = replace(column, description=described)
     return columns
 
@@ -442,15 +443,6 @@ def _describe_bounded(query: Query, plan: Plan, *, with_others: bool) -> Sentenc
     if by_count and find_judge(query, plan) is None:
         return sentence("flags.bounded.for_empty_and_low_reliability")
     return sentence("flags.bounded.for_ok_and_low_reliability")
-
-
-def _describe_limits(bounding: Bounding) -> Sentence:
-    return sentence(
-        "flags.bounded.rows_that_count",
-        rows=bounding.rows,
-        groups=bounding.groups,
-        within=bounding.per_group,
-    )
 
 
 def _has_no_flags(query: Query, plan: Plan) -> bool:

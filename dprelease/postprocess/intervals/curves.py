@@ -33,8 +33,7 @@ from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 from dprelease.model import AxisMatrix, CurveAxis, Noise, NoiseFamily
-from dprelease.postprocess.intervals.long_sums import bound_quantile_per_length
-from dprelease.postprocess.intervals.noise_mixture import LATTICE_SLACK
+from dprelease.postprocess.intervals.noise_mixture import LATTICE_SLACK, bound_quantile_per_length
 
 if TYPE_CHECKING:
     import numpy as np

@@ -68,7 +68,7 @@ def build_polynomial(
         if not set(mixed) <= set(term.groups):
             raise ValueError("centred cells add up to 0")
         as_they_are = Places(term.groups) - set(mixed)
-        for matched in _iter_subsets(mixed):
+        for matched in iter_subsets(mixed):
             factor = term.factor * (-1) ** (len(mixed) - len(matched))
             factor *= prod(len(groups[place].labels) for place in matched)
             places = as_they_are | set(matched)
@@ -90,7 +90,7 @@ def list_entering(groups: Sequence[Group], sums: Polynomial) -> list[Entering]:
     places = sorted(Places().union(*sums))
     outside = prod(labels) // prod(labels[place] for place in places)
     entries = []
-    for agreeing in map(Places, _iter_subsets(places)):
+    for agreeing in map(Places, iter_subsets(places)):
         factor = sum((f for inner, f in sums.items() if inner <= agreeing), Fraction(0))
         cells = outside * prod(labels[place] - 1 for place in places if place not in agreeing)
         if factor and cells:
@@ -98,5 +98,6 @@ def list_entering(groups: Sequence[Group], sums: Polynomial) -> list[Entering]:
     return entries
 
 
-def _iter_subsets(places: Sequence[int]) -> Iterable[tuple[int, ...]]:
+def iter_subsets(places: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    """Iterate over all subsets, small ones first."""
     return chain.from_iterable(combinations(places, size) for size in range(len(places) + 1))

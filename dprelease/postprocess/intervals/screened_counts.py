@@ -67,7 +67,8 @@ def _find_worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> 
     target = float(alpha) * (1 - 1e-3)  # the integral's own error is far smaller
     missing = np.arange(0.0, threshold + 10.0, _SPACING)[:, None]
     draw = np.arange(-_FAR, _FAR, _FINE)[None, :] + _FINE / 2
-    mass = _compute_mass(draw, normal)
+    density = np.exp(-draw * draw / 2) if normal else np.exp(-np.abs(draw))
+    mass = density / density.sum()
     is_shown = missing + draw >= threshold
     low, high = 0.0, threshold + _FAR
     for _ in range(24):
@@ -79,14 +80,6 @@ def _find_worst(normal: bool, draws: int, threshold: float, alpha: Fraction) -> 
         outside = (mass * np.where(is_shown, of_seen, of_rest)).sum(axis=1)
         low, high = (middle, high) if float(outside.max()) > target else (low, middle)
     return high
-
-
-def _compute_mass(draw: Floats, normal: bool) -> Floats:
-    import numpy as np
-
-    density = np.exp(-draw * draw / 2) if normal else np.exp(-np.abs(draw))
-    whole: Floats = density / density.sum()
-    return whole
 
 
 def _compute_outside(shift: Floats, half: float, draws: int, normal: bool) -> Floats:
