@@ -438,9 +438,7 @@ def _build_columns(  # noqa: PLR0913, PLR0917 - a figure with all that decides i
             for value, shows in zip(flag.values, visible, strict=True)
         ]
         described = sentence(
-            "flags.suppressed",
-            description=flag.description,
-            suppressed=SUPPRESSED,
+            "flags.suppressed", description=flag.description, suppressed=SUPPRESSED
         )
         columns[flag.name] = replace(flag, values=deed_texts, description=described)
     return list(columns.values())

@@ -142,10 +142,7 @@ def restate_listed_ranks(tables: Sequence[OutputTable], plan: Plan) -> tuple[Out
         return {
             column.name: replace(
                 column,
-                description=sentence(
-                    "flags.if_values_are_listed",
-                    description=column.description,
-                ),
+                description=sentence("flags.if_values_are_listed", description=column.description),
             )
             for column in table.columns
             if column.query == query.name and column.aspect == RANKS
@@ -183,16 +180,10 @@ def _rank_flags(
     flag_columns: dict[str, OutputColumn | None] = {}
     for name in _list_flags(table, query):
         ranks = columns[name.removesuffix(FLAG) + RANKS]
-        described = sentence(
-            "flags.ranks.beside_count",
-            ranks=ranks.name,
-            count=beside.name,
-        )
+        described = sentence("flags.ranks.beside_count", ranks=ranks.name, count=beside.name)
         if not beside.of_values:
             described = sentence(
-                "flags.ranks.beside_count_with_gaps",
-                ranks=ranks.name,
-                count=beside.name,
+                "flags.ranks.beside_count_with_gaps", ranks=ranks.name, count=beside.name
             )
         weak = _flag_excess(ranks, columns[beside.name], Fraction(1, FEW_RECORDS))
         flags = _judge_rows(weak, OK if beside.of_values else None)
@@ -328,9 +319,7 @@ def _leave_out_empty(
         described = column.description
         if not column.aspect:
             described = sentence(
-                "flags.empty_near_zero",
-                description=column.description,
-                count=count,
+                "flags.empty_near_zero", description=column.description, count=count
             )
         kept_columns[column.name] = replace(column, values=values, description=described)
     return kept_columns

@@ -92,16 +92,8 @@ def end_columns(
         The columns ``_low`` and ``_high``.
     """
     kind, level = "number" if places else "integer", write_percent(interval)
-    low = sentence(
-        "tables.columns.low",
-        level=level,
-        name=name,
-    )
-    high = sentence(
-        "tables.columns.high",
-        level=level,
-        name=name,
-    )
+    low = sentence("tables.columns.low", level=level, name=name)
+    high = sentence("tables.columns.high", level=level, name=name)
     return [
         OutputColumn(f"{name}_low", kind, ends.low, low, places, query),
         OutputColumn(f"{name}_high", kind, ends.high, high, places, query),

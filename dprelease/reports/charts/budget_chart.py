@@ -95,11 +95,7 @@ def draw_budget_chart(
         "method": describe_accounting(accounting.method),
         "epsilon": format_number(accounting.epsilon),
     }
-    description = say_count(
-        len(costs),
-        "charts.budget.parts",
-        **sizes,
-    )
+    description = say_count(len(costs), "charts.budget.parts", **sizes)
     title = say("charts.budget.title", parts=by, unit=unit)
     return build_chart(
         (("", drawing),), "chart-budget", title, description, (by, unit, say("words.share")), rows

@@ -134,15 +134,8 @@ class Figure(NamedTuple):
             return ""
         lowest, highest = min(ranks), max(ranks)
         if lowest < highest:
-            return say(
-                "charts.figures.ranks.from_to",
-                least=lowest,
-                most=highest,
-            )
-        return say(
-            "charts.figures.ranks.up_to",
-            most=highest,
-        )
+            return say("charts.figures.ranks.from_to", least=lowest, most=highest)
+        return say("charts.figures.ranks.up_to", most=highest)
 
 
 _BEHIND = ("_count", "_mean")
@@ -307,12 +300,7 @@ def _describe_chart(  # noqa: PLR0913, PLR0917 - all that a picture needs said
             )
             for column in figure.columns
         )
-        sentences.append(
-            say(
-                "charts.figures.quantile_bars",
-                quantiles=keys_text,
-            )
-        )
+        sentences.append(say("charts.figures.quantile_bars", quantiles=keys_text))
     elif kind == "heat":
         sentences.append(say("charts.figures.heat_map"))
     elif kind == "line" and has_interval:

@@ -100,10 +100,7 @@ def draw_dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
     for place, (values, alike) in enumerate(list(strips.items())[:MOST_STRIPS]):
         unit = float(alike[0].granularity)
         _strip(drawing, strip * place, ", ".join(query.name for query in alike), (values, unit))
-    description = say(
-        "charts.dots.description",
-        level=level,
-    )
+    description = say("charts.dots.description", level=level)
     rest = sum(map(len, list(strips.values())[MOST_STRIPS:]))
     return build_chart(
         (("", drawing),),
@@ -115,13 +112,7 @@ def draw_dots_chart(queries: Sequence[Query], level: float) -> Chart | None:
             (query.name, ", ".join(map(_format_signed, list_twenty_noises(query))))
             for query in dotted
         ],
-        say(
-            "charts.more_queries",
-            description=description,
-            number=rest,
-        )
-        if rest > 0
-        else "",
+        say("charts.more_queries", description=description, number=rest) if rest > 0 else "",
     )
 
 
@@ -270,21 +261,14 @@ def draw_error_chart(
         cut(say("charts.error_by_size.axis", things=sizes), 48),
         anchor="middle",
     )
-    description = say(
-        "charts.error_by_size.description",
-        things=sizes,
-    )
+    description = say("charts.error_by_size.description", things=sizes)
     note = ""
     if rest:
         rest_names = ", ".join(rest[:MOST_NAMES])
         if len(rest) > MOST_NAMES:
             more = len(rest) - MOST_NAMES
             rest_names = say("words.list.more", first=rest_names, more=more)
-        note = say(
-            "charts.error_by_size.not_drawn",
-            description=description,
-            others=rest_names,
-        )
+        note = say("charts.error_by_size.not_drawn", description=description, others=rest_names)
     return build_chart(
         (("", drawing),),
         "chart-errors",

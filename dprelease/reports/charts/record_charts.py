@@ -51,11 +51,7 @@ def draw_floor_chart(part: RecordTable, name: str) -> Chart | None:
         description,
         (say("words.column"), say("words.expected_error"), say("words.least_possible")),
         [(column.name, *format_expected_errors(column)) for column in columns],
-        say(
-            "charts.unavoidable.more_columns",
-            description=description,
-            number=rest,
-        )
+        say("charts.unavoidable.more_columns", description=description, number=rest)
         if rest
         else "",
     )
@@ -87,10 +83,7 @@ def draw_frequency_chart(
         [end for estimate in estimates for end in estimate.list_ends()], 0, 1, 4
     )
     drawing = draw_estimates_across(estimates, scale, "words.percent")
-    description = say(
-        "charts.shares.description",
-        level=level,
-    )
+    description = say("charts.shares.description", level=level)
     title = say("charts.shares.title", column=facts.column)
     layers = Layers(
         "dots", _tabulate(facts), "", ("share",), {"_low": "share_low", "_high": "share_high"}, (),

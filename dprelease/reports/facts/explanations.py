@@ -101,11 +101,7 @@ def _explain_selection(step: Step) -> str:
     if step.form is Form.NUMBERS and step.query.axis is None:
         return sentence
     noun = say("words.value") if step.form is Form.QUANTILES else say("words.name")
-    return say(
-        "explanations.keys_by_chance",
-        choice=sentence,
-        noun=noun,
-    )
+    return say("explanations.keys_by_chance", choice=sentence, noun=noun)
 
 
 def _explain_choice(step: Step, interval: Fraction) -> str:
@@ -137,10 +133,7 @@ def _explain_choice(step: Step, interval: Fraction) -> str:
     grid = query.candidates.grid
     upper = number(grid.upper * grid.step, 12)
     return say(
-        "explanations.choice.score_steps",
-        choice=sentence,
-        step=number(grid.step, 12),
-        upper=upper,
+        "explanations.choice.score_steps", choice=sentence, step=number(grid.step, 12), upper=upper
     )
 
 

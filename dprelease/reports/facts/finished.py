@@ -112,21 +112,14 @@ class _Noise(NamedTuple):
 def _explain_agreement(noise: _Noise) -> Iterator[str]:
     """Say what agrees: with the first query by the names of all tables, then by that query."""
     if noise.agrees_with is not None:
-        yield say(
-            "finish.agree.with_query",
-            query=noise.agrees_with,
-        )
+        yield say("finish.agree.with_query", query=noise.agrees_with)
         return
     hidden_count = len(noise.tables) - MOST_TABLES
     tables = [
         *noise.tables[:MOST_TABLES],
         *([say("words.more", number=hidden_count)] if hidden_count > 0 else []),
     ]
-    yield say_count(
-        len(tables),
-        "finish.agree.with_tables",
-        tables=join_names(tables),
-    )
+    yield say_count(len(tables), "finish.agree.with_tables", tables=join_names(tables))
     yield say("finish.agree.least_squares")
 
 
@@ -148,19 +141,12 @@ def _explain_finishing(query: Query, noise: _Noise) -> Iterator[str]:
         yield say("finish.integer")
     if finish.consistent or finish.nonnegative or finish.integer:
         yield (
-            say(
-                "finish.halfwidth.or_agreed",
-                raw=say(RAW),
-            )
+            say("finish.halfwidth.or_agreed", raw=say(RAW))
             if finish.consistent
             else say("finish.halfwidth.of_noisy", raw=say(RAW))
         )
     if (condition := write_condition(finish)) is not None:
-        yield say(
-            "finish.hidden.condition",
-            condition=condition,
-            suppressed=SUPPRESSED,
-        )
+        yield say("finish.hidden.condition", condition=condition, suppressed=SUPPRESSED)
         yield say("finish.hidden.reliability")
     if finish.round_to is not None:
         yield say(
@@ -171,10 +157,7 @@ def _explain_finishing(query: Query, noise: _Noise) -> Iterator[str]:
         yield say("finish.round.need_not_add_up", raw=say(RAW))
     if finish.flag_unreliable_at != AS_RELEASED.flag_unreliable_at:
         share = write_percent(finish.flag_unreliable_at)
-        yield say(
-            "finish.flagged",
-            share=share,
-        )
+        yield say("finish.flagged", share=share)
 
 
 UPWARD = dict.fromkeys((NoiseFamily.LAPLACE, NoiseFamily.GAUSSIAN), 1 / sqrt(2 * pi))
@@ -192,16 +175,10 @@ def _explain_nonnegative(query: Query, upward: float, *, alone: bool) -> Iterato
         else say("finish.nonnegative.about", bias=_format_size(upward))
     )
     if not query.groups:
-        yield say(
-            "finish.nonnegative.set_to_zero",
-            bias=bias,
-        )
+        yield say("finish.nonnegative.set_to_zero", bias=bias)
         return
     yield say("finish.nonnegative.keeps_total")
-    yield say(
-        "finish.nonnegative.small_cells",
-        bias=bias,
-    )
+    yield say("finish.nonnegative.small_cells", bias=bias)
 
 
 def _compute_deviations(group: Sequence[Noisy]) -> list[float]:

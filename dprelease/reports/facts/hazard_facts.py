@@ -129,10 +129,7 @@ def _judge_delta(plan: Plan, totals: Sequence[TotalLoss]) -> Row:
         published = say("hazards.delta.publishes_row", n=int(1 / delta))
     else:
         published = say("hazards.delta.publishes_person", n=int(1 / delta))
-    note = say(
-        "hazards.delta.should_be",
-        limit=format_number(to_json_number(FEW_PUBLISHED)),
-    )
+    note = say("hazards.delta.should_be", limit=format_number(to_json_number(FEW_PUBLISHED)))
     return Row(hazard, ATTENTION, f"{worst} {published} {note}")
 
 
@@ -157,10 +154,7 @@ def _judge_unit(release: Release) -> Row:
 def _judge_framing(dialect: Dialect) -> Iterator[Row]:
     """Say what it rests on which lines of a file are one record."""
     if dialect.max_lines > 1:
-        note = say(
-            "hazards.multiline.note",
-            n=dialect.max_lines,
-        )
+        note = say("hazards.multiline.note", n=dialect.max_lines)
         yield Row(say("hazards.multiline.title"), NOT_CHECKED, note)
 
 
@@ -230,10 +224,7 @@ def _judge_keys(plan: Plan) -> Row:
         if step.threshold is not None and (selection := step.query.key_selection) is not None
     ]
     if thresholds:
-        note = say(
-            "hazards.groups.private_keys",
-            thresholds=", ".join(thresholds),
-        )
+        note = say("hazards.groups.private_keys", thresholds=", ".join(thresholds))
         return Row(hazard, ATTENTION, note)
     if plan.reads:
         note = say("hazards.groups.public")
@@ -256,10 +247,7 @@ def _iter_built_in(plan: Plan) -> Iterator[Row]:
     exact += [say("hazards.exact.rows_of_table", table=step.perturb.name) for step in plan.records]
     note = say("hazards.exact.none")
     if exact:
-        note = say(
-            "hazards.exact.equal",
-            names=", ".join(exact),
-        )
+        note = say("hazards.exact.equal", names=", ".join(exact))
     yield Row(say("hazards.exact.title"), _choose_attention(bool(exact)), note)
 
 
@@ -294,11 +282,7 @@ def _list_figure_hazards(plan: Plan) -> Iterator[Row]:
     """List the hazards of bounding people and of the statistics of this release."""
     limits = plan.release.privacy.bounding
     if plan.reads and limits is not None:
-        note = say(
-            "hazards.bounding.note",
-            rows=limits.rows,
-            groups=limits.groups,
-        )
+        note = say("hazards.bounding.note", rows=limits.rows, groups=limits.groups)
         yield Row(say("hazards.bounding.title"), ATTENTION, note)
     if plan.reads:
         yield _judge_bias(plan)
@@ -316,12 +300,7 @@ def _judge_utility(flags: Mapping[str, int]) -> Iterator[Row]:
     figures, weak = sum(flags.values()), flags.get(UNRELIABLE, 0)
     hidden = flags.get(SUPPRESSED, 0)
     if figures:
-        note = say(
-            "hazards.utility.note",
-            judged=figures,
-            weak=weak,
-            hidden=hidden,
-        )
+        note = say("hazards.utility.note", judged=figures, weak=weak, hidden=hidden)
         useless = (weak + hidden) / figures > MOST_WEAK
         yield Row(say("hazards.utility.title"), _choose_attention(useless), note)
 
@@ -343,12 +322,7 @@ def _judge_bias(plan: Plan) -> Row:
         if not (group.total or group.private or group.column in states)
     }
     if groups:
-        notes.append(
-            say(
-                "hazards.bias.undeclared",
-                columns=", ".join(sorted(groups)),
-            )
-        )
+        notes.append(say("hazards.bias.undeclared", columns=", ".join(sorted(groups))))
     if any(step.threshold is not None for step in plan.steps):
         notes.append(say("hazards.bias.private_keys"))
     finishes = [query.finish for query in plan.release.queries]

@@ -196,10 +196,7 @@ def _describe_linear_figure(
 
 def _explain_combination(step: Step) -> Iterator[str]:
     """Explain the numbers of a figure that is combined of several released ones."""
-    yield say(
-        "queries.planned_together",
-        family=step.noise.family,
-    )
+    yield say("queries.planned_together", family=step.noise.family)
 
 
 def _explain_shares(name: str, together: SharesTogether) -> str:
@@ -214,17 +211,10 @@ def _explain_sharing(plan: Plan, read: Read, partners: Sequence[str]) -> Iterato
     """Explain what is read from a release that others share."""
     if not partners:
         return
-    yield say(
-        "queries.shared_release",
-        step=read.step,
-        others=join_names(partners),
-    )
+    yield say("queries.shared_release", step=read.step, others=join_names(partners))
     if read.merged:
         groups = plan.step(read).query.groups
-        yield say(
-            "queries.added_up",
-            column=join_names([groups[i].column for i in read.merged]),
-        )
+        yield say("queries.added_up", column=join_names([groups[i].column for i in read.merged]))
     if read.screened:
         yield say("queries.nulls_counted")
 

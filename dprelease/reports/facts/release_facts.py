@@ -349,10 +349,7 @@ def _list_unprotected(release: Release, plan: Plan) -> list[str]:
         say("guarantee.not_protected.patterns"),
         say("guarantee.not_protected.rows_of_person")
         if column is None
-        else say(
-            "guarantee.not_protected.values_of_person",
-            column=column,
-        ),
+        else say("guarantee.not_protected.values_of_person", column=column),
     ]
     if release.privacy.adjacency is Adjacency.REPLACE_ONE and (
         release.privacy.unit_column is not None or release.privacy.has_fixed_records
@@ -360,10 +357,7 @@ def _list_unprotected(release: Release, plan: Plan) -> list[str]:
         plural = say("words.people" if choose_unit(release.privacy).people else "words.rows")
         sentences.append(say("guarantee.not_protected.number", units=plural))
     sentences.extend(
-        say(
-            "guarantee.not_protected.exact",
-            figure=step.query.name,
-        )
+        say("guarantee.not_protected.exact", figure=step.query.name)
         for step in build_views(plan)
         if step.noise.parameter == 0
     )
@@ -432,10 +426,7 @@ def _describe_csv_lines(dialect: Dialect) -> str:
     """Say what a record of a CSV file is."""
     if dialect.max_lines == 1:
         return say("data.csv.one_line")
-    return say(
-        "data.csv.multiline",
-        lines=dialect.max_lines,
-    )
+    return say("data.csv.multiline", lines=dialect.max_lines)
 
 
 def _iter_groups(plan: Plan) -> Iterator[Group]:
@@ -452,10 +443,7 @@ def _word_figures(plan: Plan) -> list[str]:
     sentences = []
     if bounded := list_bounded_columns(plan):
         sentences = [
-            say(
-                "data.values.clamped",
-                columns=join_names(bounded),
-            ),
+            say("data.values.clamped", columns=join_names(bounded)),
             say("data.values.rounded"),
         ]
     if bounded or any(group.keys or group.edges for group in _iter_groups(plan)):
@@ -491,10 +479,7 @@ def _word_weights(plan: Plan) -> Iterator[str]:
             unreadable=none,
         )
     if columns and None in names:
-        yield say(
-            "data.weight.not_weighted",
-            names=join_names(list(dict.fromkeys(names[None]))),
-        )
+        yield say("data.weight.not_weighted", names=join_names(list(dict.fromkeys(names[None]))))
 
 
 LINES = {

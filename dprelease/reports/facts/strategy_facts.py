@@ -135,10 +135,7 @@ def _word_strategy(
     size = say("strategies.gain.from_to", least=lowest, most=highest)
     if lowest == highest:
         size = say("words.percent", share=highest)
-    yield say(
-        "strategies.gain.note",
-        gain=size,
-    )
+    yield say("strategies.gain.note", gain=size)
     yield say("strategies.loss.note", cost=_write_cost(loss))
     if sum(read.query.where == steps[0].query.where for read in reads) > 1:
         yield say("strategies.add_up")
@@ -183,10 +180,7 @@ def _describe_releases(steps: Sequence[Step]) -> Iterator[str]:
             mixed.setdefault(along, []).append(_title(step))
     for along, mixes in mixed.items():
         yield say_count(
-            len(mixes),
-            "strategies.release.rest",
-            titles=join_few_names(mixes),
-            along=along,
+            len(mixes), "strategies.release.rest", titles=join_few_names(mixes), along=along
         )
     for step in plain:
         if step.measures[0].where != _identify_kind(step):

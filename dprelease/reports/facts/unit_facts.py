@@ -139,11 +139,7 @@ def word_bounding(plan: Plan) -> list[str]:
             per_group=limits.per_group,
         ),
         *(
-            say(
-                "units.few_groups",
-                table=table,
-                rows=say_count(rows, "words.rows_counted"),
-            )
+            say("units.few_groups", table=table, rows=say_count(rows, "words.rows_counted"))
             for table, rows in list_rows_cut(plan).items()
         ),
         say("units.cut.counts"),

@@ -52,10 +52,7 @@ def _iter_costs(facts: PlanFacts) -> Iterator[str]:
     """Say what a query costs, and a record-level table."""
     unit = say("words.person" if facts.meaning.of == "person" else "words.row")
     if facts.queries:
-        yield say(
-            "budget.cells_are_disjoint",
-            unit=unit,
-        )
+        yield say("budget.cells_are_disjoint", unit=unit)
     if facts.perturb:
         people = facts.meaning.of == "person"
         yield say("budget.record_tables_of_people" if people else "budget.record_tables", unit=unit)

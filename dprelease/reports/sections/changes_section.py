@@ -34,11 +34,7 @@ def build_changes_parts(
 
 def _iter_parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
     yield Paragraph(
-        say(
-            "changes.last_release",
-            run=changes.run_id[:12],
-            day=changes.released_at[:10],
-        )
+        say("changes.last_release", run=changes.run_id[:12], day=changes.released_at[:10])
     )
     lines = [
         say("changes.change", what=row.what, before=row.before, now=row.now)
@@ -47,20 +43,9 @@ def _iter_parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
     lines = lines or [say("changes.same_guarantee")]
     lines += [say("changes.new_table", table=table) for table in changes.new_tables]
     lines += [say("changes.table_gone", table=table) for table in changes.missing_tables]
+    lines += [say("changes.other_definition", query=name) for name in changes.redefined]
     lines += [
-        say(
-            "changes.other_definition",
-            query=name,
-        )
-        for name in changes.redefined
-    ]
-    lines += [
-        say(
-            "changes.halfwidth",
-            query=row.what,
-            before=row.before,
-            now=row.now,
-        )
+        say("changes.halfwidth", query=row.what, before=row.before, now=row.now)
         for row in changes.noise
     ]
     yield Bullets(tuple(lines))
@@ -76,11 +61,7 @@ def _iter_parts(changes: Changes, keys: Keys, level: float) -> Iterator[Part]:
         figures = changes.figures[:MOST_ROWS]
         caption = say("changes.table.title")
         if changes.compared > len(figures):
-            caption = say(
-                "changes.table.first",
-                n=len(figures),
-                all=changes.compared,
-            )
+            caption = say("changes.table.first", n=len(figures), all=changes.compared)
         head = (
             say("changes.table.figure"),
             say("changes.table.difference"),

@@ -59,14 +59,7 @@ def build_figures_section(
 
     ``columns`` are those of the spec: they tell which keys have an order.
     """
-    parts: list[Part] = [
-        Paragraph(
-            say(
-                "figures.note",
-                level=f"{level:g}",
-            )
-        )
-    ]
+    parts: list[Part] = [Paragraph(say("figures.note", level=f"{level:g}"))]
     orders = {
         column.name: frozenset(
             str(label) for label in (column.other, column.nulls) if label is not None
@@ -103,19 +96,12 @@ def build_figures_section(
         if form is None and table.rows > 1 and figures:
             parts.append(
                 Paragraph(
-                    say(
-                        "figures.no_chart",
-                        file=file,
-                        rows=table.rows,
-                    ),
+                    say("figures.no_chart", file=file, rows=table.rows),
                     "small",
                 )
             )
     if undrawn:
-        text = say_count(
-            undrawn,
-            "figures.more_without_chart",
-        )
+        text = say_count(undrawn, "figures.more_without_chart")
         parts.append(Paragraph(text, "small"))
     parts += _iter_worse(tables)
     files = [(Link(file, quote(file)), table.title) for file, table in tables.items()]
@@ -153,11 +139,7 @@ def _iter_worse(tables: Mapping[str, OutputTable]) -> Iterator[Part]:
         )
         for group, (weak, judged) in ordered[:ROWS_SHOWN]
     )
-    caption = say(
-        "figures.weak.caption",
-        shown=len(rows),
-        groups=len(ordered),
-    )
+    caption = say("figures.weak.caption", shown=len(rows), groups=len(ordered))
     head = (
         say("words.column"),
         say("figures.weak.group"),
@@ -174,17 +156,10 @@ def _lay_out(
     if not table.rows:
         notes.append(Paragraph(say("figures.no_keys")))
     if names := _list_bounded(table):
-        limited = say(
-            "figures.bounded",
-            names=join_few_names(names),
-        )
+        limited = say("figures.bounded", names=join_few_names(names))
         notes.append(Paragraph(limited, "small"))
     if table.rows > ROWS_SHOWN:
-        note = say_count(
-            table.rows - ROWS_SHOWN,
-            "figures.more_rows",
-            file=file,
-        )
+        note = say_count(table.rows - ROWS_SHOWN, "figures.more_rows", file=file)
         notes.append(Paragraph(note, "small"))
     yield Group("", (figure_table, *notes))
     narrow_charts = tuple(chart for chart in charts if _is_narrow(chart))
@@ -223,12 +198,7 @@ def _build_figure_table(file: str, table: OutputTable, number: int) -> FigureTab
     main = [place for place in beside if columns[place].kind != "edge"]
     caption = say("figures.all_rows", file=file)
     if table.rows > ROWS_SHOWN:
-        caption = say(
-            "figures.first_rows",
-            shown=ROWS_SHOWN,
-            rows=table.rows,
-            file=file,
-        )
+        caption = say("figures.first_rows", shown=ROWS_SHOWN, rows=table.rows, file=file)
     return FigureTable(
         f"table-{number}",
         caption,

@@ -66,8 +66,7 @@ def _describe_fixed(facts: PlanFacts) -> Iterator[str]:
         yield say("guarantee.fixed.halfwidths", names=join_few_names(_list_columns(fixed)))
     if computed:
         yield say(
-            "guarantee.fixed.computed_halfwidths",
-            names=join_few_names(_list_columns(computed)),
+            "guarantee.fixed.computed_halfwidths", names=join_few_names(_list_columns(computed))
         )
 
 

@@ -31,21 +31,12 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
     Names of columns stand between backticks.
     """
     level = float(facts.provenance.interval) * 100
-    yield say(
-        "reading.noise_moe",
-        level=level,
-    )
+    yield say("reading.noise_moe", level=level)
     weighted = [name_column(query.name) for query in facts.queries if query.survey_weight]
     if weighted:
-        yield say(
-            "reading.weighted",
-            names=join_few_names(list(dict.fromkeys(weighted))),
-        )
+        yield say("reading.weighted", names=join_few_names(list(dict.fromkeys(weighted))))
         if facts.data.design_effect is not None:
-            yield say(
-                "reading.design_effect",
-                effect=facts.data.design_effect,
-            )
+            yield say("reading.design_effect", effect=facts.data.design_effect)
     if any(query.survey_weight and query.form == "quantiles" for query in facts.queries):
         yield say("reading.weighted_quantile")
     kinds = {query.statistic for query in facts.queries}
@@ -77,18 +68,12 @@ def _iter_reading_words(facts: ReportFacts) -> Iterator[str]:
         yield from _explain_strategies(list(dict.fromkeys(together)))
     if alone:
         names = [name_column(query.name) for query in added if not query.together]
-        yield say(
-            "reading.combine_cells",
-            names=join_few_names(list(dict.fromkeys(names))),
-        )
+        yield say("reading.combine_cells", names=join_few_names(list(dict.fromkeys(names))))
     yield from _explain_additivity(facts)
     plural = say("words.people") if facts.meaning.of == "person" else say("words.rows")
     overlapping = [statistic for statistic in statistics if statistic.overlaps]
     if names := [plural if row.counts_units else say(row.counts) for row in overlapping]:
-        yield say(
-            "reading.overlap",
-            names=join_alternatives(names),
-        )
+        yield say("reading.overlap", names=join_alternatives(names))
     yield say("reading.rounded")
     yield say("reading.flag.low_reliability")
     if any("_count" in statistic.suffixes or statistic.in_ranks for statistic in statistics):
@@ -112,8 +97,7 @@ def _of_shares(facts: ReportFacts) -> Iterator[str]:
         )
     if names_by_base[True]:
         yield say(
-            "reading.shares.of_all",
-            names=join_few_names(list(dict.fromkeys(names_by_base[True]))),
+            "reading.shares.of_all", names=join_few_names(list(dict.fromkeys(names_by_base[True])))
         )
 
 
@@ -145,18 +129,12 @@ def _explain_additivity(facts: ReportFacts) -> Iterator[str]:
         if not (statistic.adds_up or statistic.counts or statistic.names)
     ]
     if names:
-        yield say(
-            "reading.no_sum",
-            names=join_few_names(list(dict.fromkeys(names))),
-        )
+        yield say("reading.no_sum", names=join_few_names(list(dict.fromkeys(names))))
 
 
 def _explain_strategies(names: Sequence[str]) -> Iterator[str]:
     """Say how figures that are planned together add up, and what noise their sums have."""
-    yield say(
-        "reading.planned_together",
-        names=join_few_names(names),
-    )
+    yield say("reading.planned_together", names=join_few_names(names))
 
 
 def _explain_finishing(facts: ReportFacts) -> Iterator[str]:
@@ -191,24 +169,12 @@ def iter_errata_words(facts: ReportFacts) -> Iterator[str]:
     """Say what is no error, whom to tell of one, what a correction costs and how to know it."""
     basic, provenance = facts.deployment.basic, facts.provenance
     beyond = 100 * (1 - Decimal(provenance.interval))
-    yield say(
-        "errors.noise",
-        n=Decimal(f"{beyond.normalize():f}"),
-    )
-    yield say(
-        "errors.ask_there",
-        contact=_name_contact(basic),
-    )
+    yield say("errors.noise", n=Decimal(f"{beyond.normalize():f}"))
+    yield say("errors.ask_there", contact=_name_contact(basic))
     yield say("errors.words")
-    yield say(
-        "errors.figures",
-        cost=_describe_spent(facts),
-    )
+    yield say("errors.figures", cost=_describe_spent(facts))
     yield say("errors.no_difference")
-    yield say(
-        "errors.name_the_run",
-        run=provenance.run_id,
-    )
+    yield say("errors.name_the_run", run=provenance.run_id)
 
 
 def _name_contact(basic: Basic) -> str:

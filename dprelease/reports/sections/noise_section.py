@@ -219,16 +219,8 @@ def _describe_target(target: Accuracy, *, weighted: bool) -> str:
     if target.records is None:
         return say("noise.target.any", **values)
     if weighted:
-        return say(
-            "noise.target.weighted",
-            records=target.records,
-            **values,
-        )
-    return say(
-        "noise.target.values",
-        records=target.records,
-        **values,
-    )
+        return say("noise.target.weighted", records=target.records, **values)
+    return say("noise.target.values", records=target.records, **values)
 
 
 def _write_sensitivity(sensitivity: Sensitivity) -> str:

@@ -50,10 +50,7 @@ def build_quotable_section(published: Published, level: float) -> Section | None
     sentences = tuple(iter_quotable(published, 1 - Fraction(str(level)) / 100))
     if not sentences:
         return None
-    lead = say(
-        "quotable.note",
-        level=level,
-    )
+    lead = say("quotable.note", level=level)
     name = say("quotable.title")
     return Section("quotable", name, name, (Paragraph(lead), Bullets(sentences)))
 
@@ -105,7 +102,7 @@ def _iter_sentences(ranked: Ranked) -> Iterator[str]:
         value, _, low, high = write_interval(cells[0])
         yield say(
             "quotable.figure",
-            figure=figures.title, value=_format_with_unit(value, figures), low=low, high=high,
+            figure=figures.title, value=_format_with_unit(value, figures), low=low, high=high
         )  # fmt: skip
         return
     order = sorted(range(len(cells)), key=lambda place: (-cells[place].value, place))
@@ -130,27 +127,15 @@ def _end(ranked: Ranked, order: Sequence[int], *, highest: bool) -> Iterator[str
         "value": _format_with_unit(value, figures), "low": low, "high": high,
     }  # fmt: skip
     if not alike and highest:
-        yield say(
-            "quotable.highest",
-            **words,
-        )
+        yield say("quotable.highest", **words)
     elif not alike:
-        yield say(
-            "quotable.lowest",
-            **words,
-        )
+        yield say("quotable.lowest", **words)
     elif len(alike) < MOST_ALIKE:
         words["label"] = word(join_names(labels))
         if highest:
-            yield say(
-                "quotable.highest_unknown",
-                **words,
-            )
+            yield say("quotable.highest_unknown", **words)
         else:
-            yield say(
-                "quotable.lowest_unknown",
-                **words,
-            )
+            yield say("quotable.lowest_unknown", **words)
 
 
 def _format_with_unit(value: str, figures: Figures) -> str:

@@ -74,10 +74,7 @@ def _iter_rows(facts: PlanFacts, digest: str | None) -> Iterator[tuple[str, str]
     if digest is not None:
         yield (
             say("summary.digest.title"),
-            say(
-                "summary.digest.note",
-                digest=digest,
-            ),
+            say("summary.digest.note", digest=digest),
         )
 
 
@@ -88,11 +85,7 @@ def _describe_protection(facts: PlanFacts) -> str:
             return say("summary.unit.row", described=unit.description)
         return say("summary.unit.row_not_described")
     if unit.description:
-        return say(
-            "summary.unit.person",
-            described=unit.description,
-            column=unit.unit_column,
-        )
+        return say("summary.unit.person", described=unit.description, column=unit.unit_column)
     return say("summary.unit.person_not_described", column=unit.unit_column)
 
 
@@ -107,19 +100,12 @@ def _describe_strength(epsilon: Number, delta: Number | None, beliefs: tuple[Bel
     """Say a loss, and what it means for a belief of one half about what matters most."""
     high = beliefs[-1].get_row(0.5).posterior_high
     if delta is None:
-        loss = say(
-            "summary.strength.no_cap_of_delta",
-            epsilon=write_headline(epsilon),
-        )
+        loss = say("summary.strength.no_cap_of_delta", epsilon=write_headline(epsilon))
     else:
         loss = say(
             "summary.strength.loss", epsilon=write_headline(epsilon), delta=write_headline(delta)
         )
-    belief = say(
-        "summary.strength.belief",
-        greatest=write_belief(high),
-        about=beliefs[-1].about,
-    )
+    belief = say("summary.strength.belief", greatest=write_belief(high), about=beliefs[-1].about)
     useless = say("summary.strength.no_protection") if high > USELESS else ""
     return " ".join(filter(None, (loss, belief, useless)))
 
