@@ -158,9 +158,9 @@ MUTANTS = [
     Mutant("if self._either > self._room or (cap is not None and self._epsilon > cap):", "if self._either > self._room:", "filter: the plain way ends at the cap", "unit/ledger/test_ledger_privacy_filter.py"),
     Mutant("self._room = (caps.delta or ZERO) - self._reserve", "self._room = caps.delta or ZERO", "filter: the reserve of delta", "unit/ledger/test_ledger_privacy_filter.py"),
     Mutant("elif step.delta == 0:", "elif step.delta >= 0:", "filter: a step with a delta has no rho", "unit/ledger/test_ledger_privacy_filter.py", "privacy_filter"),
-    Mutant("if rho is None or rho > caps.rho:", "if rho is not None and rho > caps.rho:", "reservation: a run without rho under a cap of rho", "unit/ledger/test_ledger_caps.py unit/ledger/test_ledger_privacy_filter.py cli/test_cli_budget_cap.py"),
-    Mutant("return cap.caps.lower(spec_caps)", "return spec_caps", "reservation: caps set in the ledger", "unit/ledger/test_ledger_caps.py cli/test_cli_budget_cap.py"),
-    Mutant("return [name for name, own, cap in pairs if None not in (own, cap) and own > cap]", "return []", "reservation: a spec that states a higher cap", "unit/ledger/test_ledger_caps.py cli/test_cli_budget_cap.py"),
+    Mutant("if rho is None or rho > caps.rho:", "if rho is not None and rho > caps.rho:", "reservation: a run without rho under a cap of rho", "unit/ledger/test_ledger_caps.py unit/ledger/test_ledger_privacy_filter.py cli/test_sessions.py"),
+    Mutant("return cap.caps.lower(spec_caps)", "return spec_caps", "reservation: caps set in the ledger", "unit/ledger/test_ledger_caps.py cli/test_sessions.py"),
+    Mutant("return [name for name, own, cap in pairs if None not in (own, cap) and own > cap]", "return []", "reservation: a spec that states a higher cap", "unit/ledger/test_ledger_caps.py cli/test_sessions.py"),
     Mutant("if sum_spent((*account.terms, terms)).delta >= 1:", "if False:", "reservation: a delta of 1", "unit/ledger"),
     Mutant('("synchronous_commit", "on"),', '("synchronous_commit", "off"),', "server: durable commits", "unit/ledger/test_ledger_server.py"),
     Mutant('self._execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))', "pass", "server: one run at a time", "unit/ledger/test_ledger_server.py contracts/test_ledger_processes.py"),
@@ -168,7 +168,7 @@ MUTANTS = [
     Mutant('("default_transaction_read_only", "on" if self._read_only else "off"),', '("default_transaction_read_only", "off"),', "server: readers that can write", "unit/ledger/test_ledger_server.py"),
     # --- quality first
     Mutant("total = None if privacy.epsilon is None else privacy.epsilon - sum(epsilons)", "total = privacy.epsilon", "quality first: what it costs is taken off the total", "unit/release/test_quality_first.py"),
-    Mutant("if len(ahead) > 1 and not is_within:", "if False:", "quality first: the cap holds both runs", "cli/test_cli_quality.py"),
+    Mutant("if len(ahead) > 1 and not is_within:", "if False:", "quality first: the cap holds both runs", "cli/test_cli_quality.py cli/test_sessions.py"),
     Mutant("if counts.get(state, 0) - noise.get(state, 0) > cap * total:", "if counts.get(state, 0) > cap * total:", "quality first: noise alone stops no run", "unit/release/test_quality_first.py"),
     # --- finishing
     Mutant("union = columns | changed  # conditions look at all figures before any is hidden or rounded", "union = columns", "finishing: conditions look at adjusted figures", "unit/postprocess"),

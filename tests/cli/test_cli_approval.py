@@ -31,17 +31,6 @@ def test_the_plan_that_was_saved_is_run(cli, folder):
     assert list(folder.glob(".*draft")) == []
 
 
-def test_another_plan_is_refused_before_anything_is_charged(cli, folder, spec):
-    save(cli)
-    spec(("epsilon = 1.0", "epsilon = 1.25"), ("epsilon = 0.5", "epsilon = 0.625"))
-    answer = cli("run", "--plan", "plan.json", "small.toml")
-    assert answer.code == 2
-    assert "E320" in answer.err
-    assert 'query "visits"' in answer.err
-    assert not (folder / "out").exists()
-    assert not (folder / "dprelease-ledger.sqlite").exists()
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -99,17 +88,6 @@ def refused_for(name: str, made: ReleasePlan, folder: Path) -> None:
     assert f"differs in {name}" in complaint.message
 
 
-def test_a_higher_cap_or_another_ledger_charges_nothing(cli, folder, spec):
-    save(cli)
-    for change in ("epsilon_cap = 9", 'path = "other.sqlite"\nepsilon_cap = 2.5'):
-        spec(("epsilon_cap = 2.5", change))
-        answer = cli("run", "--plan", "plan.json", "small.toml")
-        assert answer.code == 2
-        assert "differs in ledger." in answer.err
-    assert not (folder / "out").exists()
-    assert not list(folder.glob("*.sqlite"))
-
-
 PERIODS = (
     ('path = "small.csv"', 'path = "small-{period}.csv"'),
     ("epsilon_cap = 2.5", 'dataset = "d"\nepsilon_cap = 2.5'),
@@ -124,18 +102,6 @@ def test_another_period_and_its_rule_are_refused(cli, folder, spec):
     refused_for("ledger.disjoint_periods", plan(load(folder / "small.toml", period="1")), folder)
 
 
-def test_places_of_the_command_line_are_approved_by_the_same_option(cli, folder):
-    save(cli)
-    answer = cli("run", "--plan", "plan.json", "--output", "far", "small.toml")
-    assert answer.code == 2
-    assert "differs in output.path" in answer.err
-    assert not (folder / "far").exists()
-    assert cli("plan", "-q", "--output", "far", "-o", "far.json", "small.toml").code == 0
-    assert cli("run", "--plan", "far.json", "small.toml").code == 2
-    assert cli("run", "--plan", "far.json", "--output", "far", "small.toml").code == 0
-    assert cli("run", "--plan", "plan.json", "--output", "out", "small.toml").code == 0
-
-
 def test_another_ledger_of_a_call_is_refused(cli, folder):
     save(cli)
     with pytest.raises(Failure, match=r"E320 .*differs in ledger\.path") as caught:
@@ -146,17 +112,6 @@ def test_another_ledger_of_a_call_is_refused(cli, folder):
         )
     assert caught.value.exit_code == 2
     assert not list(folder.glob("*.sqlite"))
-
-
-def test_an_approval_is_for_one_release(cli, folder):
-    save(cli)
-    assert cli("run", "--plan", "plan.json", "small.toml").code == 0
-    answer = cli("run", "--plan", "plan.json", "--new-noise", "small.toml")
-    assert answer.code == 2
-    assert "E320" in answer.err
-    assert "charged again" in answer.err
-    assert cli("budget", "show", "--json").json["datasets"][0]["spent"]["epsilon"] == 1
-    assert "nothing was spent" in cli("run", "--plan", "plan.json", "small.toml").out
 
 
 def test_a_checkout_elsewhere_runs_the_same_plan(cli, folder, tmp_path):
@@ -185,12 +140,6 @@ def test_the_witness_where_it_is_by_itself_may_be_named(cli, folder, spec):
     save(cli)
     spec(("epsilon_cap = 2.5", 'witness = "dprelease-ledger.sqlite.witness"\nepsilon_cap = 2.5'))
     check_approved(plan(load(folder / "small.toml")), str(folder / "plan.json"))
-
-
-def test_who_approved_it_may_be_written_down_afterwards(cli, folder, spec):
-    save(cli)
-    spec(('name = "small"', '# agreed on\nname = "small"\napproved_by = "the board"'))
-    assert cli("run", "--plan", "plan.json", "small.toml").code == 0
 
 
 def test_what_an_approval_leaves_open_is_said(cli, folder):
@@ -240,12 +189,6 @@ def test_a_file_that_is_no_plan_is_refused(folder, content):
     with pytest.raises(Failure) as caught:
         check_approved(plan(load(folder / "small.toml")), str(folder / "plan.json"))
     assert caught.value.complaints[0].code == "E320"
-
-
-def test_a_plan_that_is_not_there_or_can_not_be_written(cli, folder):
-    assert cli("run", "--plan", "none.json", "small.toml").code == 2
-    assert cli("plan", "-q", "-o", "nowhere/plan.json", "small.toml").code == 2
-    assert not Path(folder / "out").exists()
 
 
 def test_a_forged_text_with_the_right_digest_is_refused(cli, folder):

@@ -191,16 +191,6 @@ def test_a_read_only_copy_in_a_read_only_directory(released, shared):
     os.chmod(place, 0o755)
 
 
-def test_no_ledger_and_no_command(cli, folder):
-    for command in ("show", "verify", "export", "witness"):
-        answer = cli("budget", command)
-        assert answer.code == 6
-        assert "E608" in answer.err
-    assert cli("budget").code == 2
-    assert cli("budget", "shwo").code == 2
-    assert sorted(path.name for path in folder.iterdir()) == ["small.csv", "small.toml"]
-
-
 def test_nothing_of_the_data_is_shown(cli, released):
     shown = cli("budget", "show", "--json").out + cli("budget", "export").out
     for value in ("north", "elsewhere", "n/a"):
@@ -227,21 +217,6 @@ def test_disjoint_periods_cost_the_dearest_one(cli, spec, folder):
     report = json.loads((folder / "out-2026-02" / "report.json").read_text(encoding="utf-8"))
     assert report["ledger"]["after"]["epsilon"] == 1
     assert "in one period only" in (folder / "out-2026-02" / "report.md").read_text("utf-8")
-
-
-def test_a_link_does_not_give_a_file_a_second_period(cli, spec, folder):
-    spec(('path = "small.csv"', 'path = "small-{period}.csv"'),
-         ("epsilon_cap = 2.5", 'dataset = "d"\ndisjoint_periods = true\nepsilon_cap = 1'),
-         ('path = "out"', 'path = "out-{period}"'))  # fmt: skip
-    shutil.copy(folder / "small.csv", folder / "small-spring.csv")
-    (folder / "small-autumn.csv").symlink_to(folder / "small-spring.csv")
-    assert cli("run", "-q", "--period", "spring", "small.toml").code == 0
-    planned = cli("plan", "--period", "autumn", "small.toml")
-    refused = cli("run", "--period", "autumn", "small.toml")
-    assert refused.code == 3
-    for answer in (planned, refused):
-        assert 'E306 entry 1 of the ledger charged the data of period "autumn"' in answer.err
-    assert cli("run", "-q", "--period", "spring", "small.toml").code == 0  # again, for nothing
 
 
 def test_a_run_that_stopped_goes_on_with_the_data_that_it_was_charged_for(cli, spec, folder):
@@ -284,15 +259,6 @@ def test_disjoint_periods_need_files_of_their_own(cli, spec, path):
     assert "E241 disjoint_periods needs {period} in the path of the data" in answer.err
 
 
-def test_disjoint_periods_that_are_nearly_dates(cli, spec):
-    spec(("epsilon_cap = 2.5", "disjoint_periods = true\nepsilon_cap = 1"),
-         ('path = "small.csv"', 'path = "small-{period}.csv"'))  # fmt: skip
-    answer = cli("check", "--period", "2026-1", "small.toml")
-    assert answer.code == 2
-    assert 'E241 the period "2026-1" looks like a date but is not valid' in answer.err
-    assert cli("check", "--period", "2026-01", "small.toml").code == 0
-
-
 def test_periods_are_one_data_set_unless_they_are_named_otherwise(cli, spec, folder):
     for path in ("data-{period}.csv", "{period}/*.csv"):
         spec(('path = "small.csv"', f'path = "{path}"'))
@@ -332,23 +298,6 @@ def test_nothing_of_value_is_written_over(cli, folder, what):
         assert [cli(*command).code for _ in range(2)] == [0, 0]
         assert (folder / "new").stat().st_mode & 0o077 == 0
         (folder / "new").unlink()
-
-
-@pytest.mark.parametrize("side", ["-journal", "-wal", "-shm"])
-def test_a_witness_is_no_side_file_of_the_ledger(cli, spec, side):
-    spec(("epsilon_cap = 2.5", f'epsilon_cap = 1\nwitness = "dprelease-ledger.sqlite{side}"'))
-    answer = cli("check", "small.toml")
-    assert answer.code == 2
-    assert "E227" in answer.err
-
-
-def test_a_ledger_behind_a_link_has_its_witness(cli, spec, folder):
-    (folder / "elsewhere").mkdir()
-    (folder / "link.sqlite").symlink_to("elsewhere/real.sqlite")
-    spec(("epsilon_cap = 2.5", 'epsilon_cap = 2.5\npath = "elsewhere/real.sqlite"'))
-    assert cli("run", "small.toml").code == 0
-    assert cli("budget", "verify", "link.sqlite").code == 0
-    assert not (folder / "link.sqlite.witness").exists()
 
 
 def test_a_bar_shows_how_much_of_the_cap_is_used(cli, spec, released):

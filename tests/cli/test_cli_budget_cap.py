@@ -1,9 +1,6 @@
 """Caps that are set in the ledger, and a ledger that is not the one of the output folder."""
 
-import csv
-import io
 import json
-import os
 import shutil
 from pathlib import Path
 
@@ -57,19 +54,6 @@ def test_a_cap_of_the_ledger_holds_a_spec_without_one(cli, spec, uncapped):
     assert "cap      epsilon 1.5, left 0.5" in shown
 
 
-def test_a_spec_with_a_higher_cap_is_refused_where_it_states_it(cli, folder):
-    assert cli(*CAP, "--epsilon", "2").code == 0
-    for command in ("plan", "run"):
-        answer = cli(command, "-q", "small.toml")
-        assert answer.code == 3
-        assert "small.toml:16:15  E305 epsilon_cap 2.5 is above" in answer.err
-    assert not (folder / "out").exists()
-    assert cli(*CAP, "--epsilon", "2.5").code == 0
-    assert cli("run", "-q", "small.toml").code == 0
-    assert cli(*CAP, "--epsilon", "1").code == 0
-    assert cli("run", "-q", "small.toml").code == 0  # it was charged before, and is free
-
-
 def test_a_cap_below_what_was_spent_is_taken_and_said(cli, uncapped):
     dprelease.run(uncapped / "small.toml")
     answer = cli(*CAP, "--epsilon", "0.25", "--json")
@@ -119,42 +103,6 @@ def test_a_new_name_beside_others_is_told(cli, spec, folder):
     ).err  # fmt: skip
 
 
-def test_a_lost_ledger_does_not_open_a_new_budget(cli, spec, folder):
-    assert cli("run", "-q", "small.toml").code == 0
-    released = (folder / "out" / "report.json").read_bytes()
-    for file in (LEDGER, f"{LEDGER}.witness"):
-        os.rename(folder / file, folder / f"lost{file}")
-    answer = cli("run", "-q", "small.toml")
-    assert (answer.code, answer.out) == (6, "")
-    assert "E618" in answer.err
-    assert "--fresh-ledger" in answer.err
-    assert (folder / "out" / "report.json").read_bytes() == released
-    assert "0 charges in all" in cli("budget", "show").out  # nothing was charged
-    other = (folder / "small.toml").read_text(encoding="utf-8").replace('"small"', '"other"')
-    (folder / "other.toml").write_text(other, encoding="utf-8")
-    # Charged first: two ledgers that charge the same within a second hold the same entry.
-    assert cli("run", "-q", "--output", "elsewhere", "other.toml").code == 0
-    assert cli("run", "-q", "--fresh-ledger", "small.toml").code == 0
-    assert (folder / "out" / "report.json").read_bytes() != released
-    assert cli("run", "-q", "small.toml").code == 0
-    assert cli("budget", "verify", f"lost{LEDGER}", "--against", "out/report.json").code == 6
-
-
-def test_a_moved_ledger_is_the_same_and_two_for_one_folder_are_not(cli, spec, folder):
-    assert cli("run", "-q", "small.toml").code == 0
-    (folder / "there").mkdir()
-    for file in (LEDGER, f"{LEDGER}.witness"):
-        os.rename(folder / file, folder / "there" / file)
-    spec(("epsilon_cap = 2.5", f'path = "there/{LEDGER}"\nepsilon_cap = 2.5'),
-         ('path = "small.csv"', 'path = "small.csv"\nsnapshot = "2"'))  # fmt: skip
-    assert cli("run", "-q", "small.toml").code == 0  # charged anew, in the ledger that it has
-    spec(("epsilon_cap = 2.5", 'path = "another.sqlite"\nepsilon_cap = 2.5'))
-    answer = cli("run", "-q", "small.toml")
-    assert answer.code == 6
-    assert "another.sqlite does not hold the charge of" in answer.err
-    assert cli("run", "-q", "--output", "elsewhere", "small.toml").code == 0
-
-
 @pytest.mark.parametrize("content", ["", "{}", "[", '{"ledger": {"entry": "1"}}'])
 def test_a_spoilt_report_stops_a_charge_and_no_repetition(cli, spec, folder, content):
     assert cli("run", "-q", "small.toml").code == 0
@@ -172,36 +120,6 @@ def test_a_spoilt_report_stops_a_charge_and_no_repetition(cli, spec, folder, con
     assert json.loads(report.read_text(encoding="utf-8"))["schema"] == "dprelease/report/1"
 
 
-def test_show_groups_and_cuts_and_writes_csv(cli, monthly):
-    for month in ("2026-01", "2026-02"):
-        assert cli("run", "-q", "--period", month, "small.toml").code == 0
-    told = cli("budget", "show", "small.toml", "--json", "--by", "period", "--last", "1").json
-    (dataset,) = told["datasets"]
-    assert [group["period"] for group in dataset["groups"]] == ["2026-02"]
-    assert [run["period"] for run in dataset["runs"]] == ["2026-02"]
-    assert (dataset["spent"]["epsilon"], dataset["left"]["epsilon"]) == (2, 0.5)
-    lines = list(csv.DictReader(io.StringIO(cli("budget", "show", "--csv").out)))
-    assert [
-        (line["dataset"], line["period"], line["epsilon"], line["state"]) for line in lines
-    ] == [
-        ("small", "2026-01", "1", "published"),
-        ("small", "2026-02", "1", "published"),
-    ]
-    (year,) = csv.DictReader(io.StringIO(cli("budget", "show", "--csv", "--by", "year").out))
-    assert (year["releases"], year["epsilon"]) == ("2", "2")
-    snapshots = cli("budget", "show", "--by", "snapshot").out
-    assert "of 2026-01" in snapshots
-    assert "of 2026-02" in snapshots
-    assert cli("budget", "show", "--csv", "--json").code == 2
-
-
-def test_show_of_a_spec_with_a_period_needs_none(cli, monthly):
-    assert cli("run", "-q", "--period", "2026-01", "small.toml").code == 0
-    answer = cli("budget", "show", "small.toml")
-    assert (answer.code, answer.err) == (0, "")
-    assert "cap      epsilon 2.5, left 1.5" in answer.out
-
-
 def test_what_is_left_is_that_of_the_period(cli, spec, monthly):
     disjoint = ("epsilon_cap = 2.5", "disjoint_periods = true\nepsilon_cap = 2.5")
     spec(*MONTHLY, disjoint)
@@ -212,60 +130,6 @@ def test_what_is_left_is_that_of_the_period(cli, spec, monthly):
     )  # fmt: skip
     assert ", 2 left of the cap 2.5" in cli("plan", "--period", "2026-02", "small.toml").out
     assert ", 1 left of the cap 2.5" in cli("plan", "--period", "2026-01", "small.toml").out
-
-
-def test_verify_against_a_report_or_a_copy_needs_no_witness(cli, spec, folder):
-    assert cli("run", "-q", "small.toml").code == 0
-    shutil.copy(folder / LEDGER, folder / "copy.sqlite")
-    assert cli("budget", "verify", "copy.sqlite").code == 6
-    answer = cli("budget", "verify", "copy.sqlite", "--against", "out/report.json")
-    assert answer.code == 0
-    assert "no witness" in answer.err
-    spec(('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'))
-    assert cli("run", "-q", "small.toml").code == 0
-    assert cli("budget", "verify", "--against", "copy.sqlite").code == 0
-    behind = cli("budget", "verify", "copy.sqlite", "--against", LEDGER)
-    assert behind.code == 6
-    assert "E613" in behind.err
-    assert cli("budget", "verify", "copy.sqlite", "--against", "second/report.json").code == 6
-
-
-def test_after_a_restore_the_witness_of_each_machine_is_asked(cli, spec, folder):
-    """A machine that charged nothing since the backup can't notice it by its own witness."""
-    assert cli("run", "-q", "small.toml").code == 0
-    shutil.copy(folder / LEDGER, folder / "backup.sqlite")
-    shutil.copy(folder / f"{LEDGER}.witness", folder / "idle.witness")
-    spec(('name = "small"', 'name = "second"'), ('path = "out"', 'path = "second"'))
-    assert cli("run", "-q", "small.toml").code == 0
-    shutil.move(folder / f"{LEDGER}.witness", folder / "busy.witness")
-    shutil.copy(folder / "idle.witness", folder / f"{LEDGER}.witness")
-    witnesses = ("--against", "idle.witness", "--against", "busy.witness")
-    assert cli("budget", "verify", LEDGER, *witnesses).code == 0
-    shutil.copy(folder / "backup.sqlite", folder / LEDGER)
-    assert cli("budget", "verify", LEDGER).code == 0  # its own witness is as old
-    refused = cli("budget", "verify", LEDGER, *witnesses)
-    assert refused.code == 6
-    assert "E613" in refused.err
-    assert "does not hold the charge that busy.witness names: entry 6" in refused.err
-    assert cli("budget", "verify", LEDGER, "--against", "second/report.json").code == 6
-
-
-def test_a_spec_stands_for_the_ledger_that_it_names(cli, spec, folder):
-    (folder / "books").mkdir()
-    spec(("epsilon_cap = 2.5", 'path = "books/l.db"\nwitness = "seen"\ndataset = "d"'))
-    assert cli("run", "-q", "small.toml").code == 0
-    verified = cli("budget", "verify", "small.toml", "--against", "out/report.json")
-    assert (verified.code, verified.err) == (0, "")
-    assert verified.out.startswith(f"{folder / 'books' / 'l.db'}: whole; 3 entries")
-    assert len(cli("budget", "export", "small.toml").out.splitlines()) == 3
-    assert cli("budget", "cap", "d", "small.toml", "--epsilon", "9", "--reason", "r").code == 0
-    os.unlink(folder / "seen")
-    assert cli("budget", "verify", "small.toml").code == 6
-    assert "4 entries" in cli("budget", "witness", "small.toml").out
-    assert (folder / "seen").exists()
-    assert cli("budget", "verify", "small.toml").code == 0
-    assert cli("budget", "move", "small.toml", "l.db").code == 0
-    assert cli("budget", "verify", "l.db", "--witness", "seen").code == 0
 
 
 IN_RHO = (("epsilon = 1.0\n", "rho = 0.05\n"), ("epsilon = 0.5\n", ""),

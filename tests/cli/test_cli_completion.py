@@ -61,7 +61,3 @@ def test_bash_itself_completes(cli, tmp_path):
         ["bash", "-c", program], capture_output=True, text=True, check=True, cwd=tmp_path
     )
     assert done.stdout.split() == ["--quiet"], done.stderr
-
-
-def test_another_shell_is_refused(cli):
-    assert cli("completion", "tcsh").code == 2

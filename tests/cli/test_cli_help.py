@@ -16,14 +16,6 @@ HEAVY = {
 }  # fmt: skip
 
 
-def test_help_lists_the_commands_and_examples(cli):
-    answer = cli("--help")
-    assert answer.code == 0
-    assert answer.err == ""
-    for word in ("check", "plan", "run", "Example", "70 internal error"):
-        assert word in answer.out
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_each_command_has_help_with_an_example(cli, command):
     answer = cli(command, "--help")
@@ -55,43 +47,10 @@ def test_help_is_no_wider_on_a_wide_terminal(cli):
     assert max(map(len, cli("plan", "--help", COLUMNS="200").out.splitlines())) <= 80
 
 
-def test_a_group_without_its_command_shows_its_help(cli):
-    answer = cli("budget")
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("Usage: dprelease budget")
-    assert "Try:" not in answer.err
-    assert "\ufffd" not in cli("completion").err
-
-
-@pytest.mark.parametrize("command", ["audit"])
-def test_what_is_not_built_is_not_offered(cli, command):
-    assert f"\n  {command} " not in cli("--help").out
-    assert cli(command).code == 2
-
-
-def test_short_help_is_not_cut_off(cli):
-    commands = cli("--help").out.split("Commands:")[1].split("Example")[0]
-    assert "..." not in commands
-
-
 def test_version(cli):
     answer = cli("--version")
     assert (answer.code, answer.err) == (0, "")
     assert answer.out == f"dprelease {version('dprelease')}\n"
-
-
-def test_no_command_is_a_usage_error_that_shows_the_help(cli):
-    answer = cli()
-    assert answer.code == 2
-    assert answer.out == ""
-    assert "Commands:" in answer.err
-
-
-def test_unknown_command_is_answered_with_the_nearest(cli):
-    answer = cli("chek")
-    assert answer.code == 2
-    assert answer.out == ""
-    assert 'did you mean "check"?' in answer.err
 
 
 @pytest.mark.parametrize(
@@ -129,15 +88,6 @@ def test_wrong_usage_exits_with_2_and_says_so_on_stderr(cli, arguments):
     assert answer.out == ""
     assert "Try: dprelease" in answer.err
     assert "Traceback" not in answer.err
-
-
-def test_wrong_usage_with_json_gives_one_object(cli):
-    answer = cli("run", "--json", "--nonsense")
-    assert answer.code == 2
-    assert answer.json["schema"] == "dprelease/error/1"
-    assert answer.json["exit_code"] == 2
-    assert "--nonsense" in answer.json["complaints"][0]["message"]
-    assert "--nonsense" in answer.err
 
 
 def modules_after(folder, *arguments):

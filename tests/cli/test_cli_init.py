@@ -340,27 +340,3 @@ def test_a_pipe_is_not_waited_for(cli, folder, name):
     answer = cli("init", name)
     assert answer.code == 2
     assert "it is not a regular file" in answer.err
-
-
-def test_the_delimiter_of_a_header_in_one_column_is_proposed(cli, folder):
-    (folder / "export.csv").write_text("Fall-Nr.;Kosten\n1;2\n", encoding="utf-8")
-    answer = cli("init", "export.csv")
-    assert answer.code == 0
-    assert "it holds ';': --delimiter ';'" in answer.err
-    again = cli("init", "export.csv", "--delimiter", ";", "-o", "export.toml")
-    assert again.code == 0
-    assert "one column" not in again.err
-
-
-def test_a_uri_is_refused_and_not_repeated(cli, folder):
-    answer = cli("init", "postgresql://user:hushhush@host/db")
-    assert answer.code == 2
-    assert "by hand" in answer.err
-    assert "hushhush" not in answer.out + answer.err
-
-
-def test_a_workbook_is_refused(cli, folder):
-    (folder / "t.xlsx").write_bytes(b"PK")
-    answer = cli("init", "t.xlsx")
-    assert answer.code == 2
-    assert "save the sheet as CSV" in answer.err

@@ -30,12 +30,6 @@ def test_a_list_outside_of_the_specs_folder_must_be_allowed(cli, folder, outside
     assert "E251" not in answer.err
 
 
-def test_what_was_spent_is_shown_without_a_look_at_lists(cli, outside):
-    cli("run", "--allow-outside-lists", outside)
-    answer = cli("budget", "show", outside)
-    assert (answer.code, answer.err) == (0, "")
-
-
 def test_from_python(folder, outside):
     spec = folder / outside
     for call in (dprelease.load, dprelease.plan, dprelease.run):

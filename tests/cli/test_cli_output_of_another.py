@@ -26,31 +26,6 @@ def released(cli, folder):
     return kept(folder / "out"), (folder / LEDGER).read_bytes()
 
 
-def test_another_release_is_refused_and_both_are_named(cli, spec, folder, released):
-    spec(SECOND, name="second.toml")
-    for command in (("run", "second.toml"), ("run", "--new-noise", "second.toml")):
-        answer = cli(*command)
-        assert answer.code == 2
-        assert "E806 the output" in answer.err
-        assert 'holds the release "small", and this is "second"' in answer.err
-        assert "second.toml:" in answer.err
-        assert "--replace-output" in answer.err
-    assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
-    assert cli("run", "--replace-output", "-q", "second.toml").code == 0
-    assert cli("run", "-q", "small.toml").code == 2  # for nothing, and still not over another one
-    assert cli("run", "-q", "--replace-output", "small.toml").code == 0
-
-
-def test_a_name_in_other_letters_is_another_release(cli, spec, folder, released):
-    spec(('name = "small"', 'name = "Small"'), name="letters.toml")
-    answer = cli("run", "letters.toml")
-    assert answer.code == 2
-    assert 'holds the release "small", and this is "Small"' in answer.err
-    assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
-    assert cli("run", "-q", "--replace-output", "letters.toml").code == 0
-    assert cli("run", "-q", "letters.toml").code == 0
-
-
 @pytest.mark.parametrize(
     "place", ["out/deeper", "out/a/b", "link", "out/figures", "over/out/x", "./out/../out/y"]
 )
@@ -78,37 +53,6 @@ def test_the_output_of_the_command_line_and_of_python_too(cli, spec, folder, rel
     assert kept(folder / "out") != released[0]
 
 
-def test_the_same_name_over_another_dataset_is_another_release(cli, spec, folder, released):
-    spec(("epsilon_cap = 2.5", 'dataset = "other"\nepsilon_cap = 2.5'), name="b.toml")
-    answer = cli("run", "b.toml")
-    assert answer.code == 2
-    assert 'holds the release "small" of "small.csv", and this is "small" of "other"' in answer.err
-    assert kept(folder / "out") == released[0]
-
-
-def test_a_release_without_a_report_in_json_is_known_too(cli, spec, folder):
-    spec(('path = "out"', 'path = "out"\n[report]\nformats = ["md"]'))
-    assert cli("run", "-q", "small.toml").code == 0
-    before = kept(folder / "out")
-    spec(SECOND, name="b.toml")
-    assert cli("run", "b.toml").code == 2
-    assert kept(folder / "out") == before
-
-
-def test_a_new_snapshot_of_the_release_takes_its_folder(cli, spec, folder, released):
-    spec(('path = "small.csv"', 'path = "small.csv"\nsnapshot = "2"'))
-    assert cli("run", "-q", "small.toml").code == 0
-    assert kept(folder / "out") != released[0]
-
-
-def test_two_releases_at_once_are_refused_before_the_first(cli, spec, folder, released):
-    quality = '[[query]]\nname = "checks"\nstatistic = "quality"\nepsilon = 0.1\n\n'
-    spec(SECOND, ('[[query]]\nname = "visits"', f'{quality}[[query]]\nname = "visits"'),
-         ("epsilon = 1.0", "epsilon = 1.5"), name="b.toml")  # fmt: skip
-    assert "E806" in cli("run", "--quality-first", "b.toml").err
-    assert (kept(folder / "out"), (folder / LEDGER).read_bytes()) == released
-
-
 def test_of_two_releases_at_once_in_one_folder_the_first_stays(cli, spec, folder, monkeypatch):
     """Both were charged before either had its folder: the second says where it could not go."""
     spec(SECOND, name="b.toml")
@@ -131,15 +75,6 @@ def test_of_two_releases_at_once_in_one_folder_the_first_stays(cli, spec, folder
     assert "nothing was spent" in cli("run", "--output", "mine", "small.toml").out
 
 
-def test_each_revision_has_a_folder_of_its_own_release(cli, spec, folder):
-    spec(('path = "out"', 'path = "out-{revision}"'))
-    assert cli("run", "-q", "small.toml").code == 0
-    before = kept(folder / "out-1")
-    spec(SECOND, ('path = "out"', 'path = "out-{revision}"'), name="b.toml")
-    assert "E806" in cli("run", "b.toml").err
-    assert kept(folder / "out-1") == before
-
-
 def test_a_rehearsal_is_kept_from_another_one(cli, spec, folder, released):
     assert cli("rehearse", "-q", "--rows", "50", "--output", "try", "small.toml").code == 0
     assert cli("rehearse", "-q", "--rows", "50", "--output", "try", "small.toml").code == 0
@@ -156,19 +91,3 @@ def test_a_rehearsal_is_kept_from_another_one(cli, spec, folder, released):
     with pytest.raises(dprelease.Failure, match="E806"):
         dprelease.rehearse(folder / "small.toml", rows=50, output=folder / "try")
     dprelease.rehearse(folder / "small.toml", rows=50, output=folder / "try", replace_output=True)
-
-
-def test_a_page_is_not_written_over_a_published_one(cli, spec, folder, released):
-    spec(SECOND, ('path = "out"', 'path = "second"'), name="b.toml")
-    assert cli("run", "-q", "b.toml").code == 0
-    for command in (
-        ("report", "second", "--format", "md", "-o", "out/report.md"),
-        ("report", "second", "--format", "html", "-o", "second/../out/report.html"),
-        ("plan", "--html", "out/report.html", "b.toml"),
-    ):
-        answer = cli(*command)
-        assert (answer.code, "E823" in answer.err) == (2, True), command
-        assert "a file of another release" in answer.err
-    assert kept(folder / "out") == released[0]
-    for place in ("out/report.md", "new.md", "new.md"):
-        assert cli("report", "out", "-o", place).code == 0

@@ -30,27 +30,6 @@ def test_a_pipe_gets_no_colour_and_no_cut_names(cli, spec, environment):
     assert "…" not in answer.out
 
 
-def test_a_query_of_several_tables_has_a_line_in_each_and_one_reason(cli, spec):
-    crossed = """
-[[query]]
-name = "crossed"
-statistic = "marginals"
-attributes = [[], ["region"]]
-epsilon = 0.1
-where = "days > 2"
-
-[output]"""
-    spec(("[output]", crossed), ("epsilon = 1.0", "epsilon = 1.2"))
-    answer = cli("plan", "--why", "small.toml")
-    assert answer.code == 0
-    published, rest = answer.out.split("How it is protected\n")
-    assert published.count("\n  crossed ") == 2
-    assert "crossed:overall" in rest
-    assert "crossed:by_region" in rest
-    assert "\ncrossed (2 tables): one record more or less changes one count by 1\n" in rest
-    assert "ok (3 queries, 2 tables, epsilon 1.1)" in cli("check", "small.toml").out
-
-
 PEOPLE = (
     'unit = "row"',
     'unit = "column"\nunit_column = "patient"\n'
@@ -141,30 +120,6 @@ def test_private_keys_in_json(cli, spec):
     assert by_name["commonest_region"]["form"] == "choice"
 
 
-def test_releases_of_rows_and_of_people_do_not_share_a_budget(cli, spec):
-    assert cli("run", "small.toml").code == 0
-    spec(PEOPLE, name="people.toml")
-    answer = cli("plan", "people.toml")
-    assert answer.code == 3
-    assert "E304" in answer.err
-    assert "another unit" in answer.err
-
-
-def test_an_implied_count_is_shown_but_not_counted_as_a_query(cli, spec):
-    wait = SEVERAL[1].replace("count_units", "mean").replace("1e-8", "1e-8, epsilon = 0.2")
-    wait = wait.replace('by = ["place_of_birth"]', 'by = ["place_of_birth"]\ncolumn = "days"')
-    wait = wait.replace("epsilon = 0.4", "epsilon = 0.2")
-    spec(PEOPLE, ("[output]", wait), MORE, PLACES)
-    assert "5 queries, 3 tables" in cli("check", "small.toml").out
-    assert "by_place_of_birth_units" in cli("plan", "small.toml").out
-
-
-def test_nothing_is_opened_or_written(cli, folder):
-    (folder / "small.csv").unlink()
-    assert cli("plan", "small.toml").code == 0
-    assert sorted(path.name for path in folder.iterdir()) == ["small.toml"]
-
-
 def test_json(cli):
     answer = cli("plan", "--json", "small.toml")
     assert (answer.code, answer.err) == (0, "")
@@ -208,52 +163,6 @@ def test_more_than_the_cap_is_shown_and_exits_with_3(cli, spec):
     assert told.code == 3
     assert told.json["schema"] == "dprelease/plan/1"
     assert told.json["ledger"]["refused"][0]["code"] == "E301"
-
-
-def test_errors_of_the_spec(cli, spec):
-    spec(('statistic = "count"', 'statistic = "cont"'))
-    answer = cli("plan", "small.toml")
-    assert (answer.code, answer.out) == (2, "")
-    assert "small.toml:31:13  E101" in answer.err
-    told = cli("plan", "--json", "small.toml")
-    assert told.code == 2
-    assert told.json["schema"] == "dprelease/error/1"
-    assert told.json["exit_code"] == 2
-    assert told.json["complaints"][0]["code"] == "E101"
-    assert "E101" in told.err
-    assert cli("plan", "--json", "-q", "small.toml").err == ""
-    assert "E101" in cli("plan", "-q", "small.toml").err
-
-
-def test_quiet_writes_nothing(cli):
-    answer = cli("plan", "-q", "small.toml")
-    assert (answer.code, answer.out, answer.err) == (0, "", "")
-
-
-def test_a_period_is_filled_in(cli, spec):
-    spec(('path = "small.csv"', 'path = "{period}.csv"'))
-    assert cli("plan", "small.toml").code == 2
-    assert cli("plan", "--period", "2026-q1", "small.toml").code == 0
-
-
-def test_the_total_and_the_ledger_come_first_and_reasons_when_asked_for(cli):
-    short = cli("plan", "small.toml").out
-    lines = short.splitlines()
-    assert lines[:3] == [
-        "small: one row is protected, add-remove neighbours",
-        "",
-        "total    epsilon 1 (rho 0.463), added as a plain sum",
-    ]
-    assert lines[3].startswith("ledger   ")
-    assert lines[3].endswith('dprelease-ledger.sqlite: "small.csv"')
-    assert lines[4] == "         epsilon 0 spent, 1 after a run, 1.5 left of the cap 2.5"
-    assert short.endswith(
-        "\nReasons for noise and losses, and changes to figures: dprelease plan --why\n"
-    )
-    reasons = cli("plan", "--why", "small.toml").out
-    assert reasons.startswith(short.rpartition("Why noise")[0])
-    assert "\nHow the sensitivity is derived\n" in reasons
-    assert "--why" not in reasons
 
 
 def test_queries_with_the_same_noise_are_one_row(cli, spec):

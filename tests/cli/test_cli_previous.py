@@ -100,18 +100,6 @@ def test_it_is_words_alone_the_same_run_with_it_or_without(cli, folder):
 
 
 @pytest.mark.usefixtures("released")
-def test_the_run_itself_is_no_last_release(cli, folder):
-    """Its noise is the same: it is no second draw to compare with."""
-    text = (folder / "small.toml").read_text()
-    text = text.replace('name = "small"', f'name = "small"\n{PREVIOUS}')
-    (folder / "small.toml").write_text(text.replace('path = "out"', 'path = "out-2"'))
-    answer = cli("run", "small.toml")
-    assert answer.code == 2
-    assert "E850 the previous release is this run itself" in answer.err
-    assert not (folder / "out-2").exists()
-
-
-@pytest.mark.usefixtures("released")
 def test_what_is_defined_otherwise_is_not_called_a_change_of_the_data(cli, folder):
     second(folder, ("upper = 100", "upper = 90"))
     assert cli("run", "second.toml", "-q").code == 0

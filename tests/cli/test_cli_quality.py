@@ -55,14 +55,6 @@ def test_counts_of_fields_are_shown_whole(cli, spec, folder):
         assert all("±" not in line or "." not in line for line in states), states
 
 
-def test_quality_can_be_of_some_columns_and_rehearsed(cli, spec, folder):
-    some = QUALITY.replace("epsilon = 0.5", 'columns = ["days"]\nepsilon = 0.5')
-    name = spec(MORE[0], (VISITS, some + VISITS))
-    assert cli("rehearse", "--rows", "400", name).code == 0
-    tables = {path.name for path in (folder / "out-rehearsal").glob("*.csv")}
-    assert tables == {"REHEARSAL_by_days_state.csv", "REHEARSAL_by_region.csv"}
-
-
 @pytest.mark.parametrize(
     ("columns", "code"),
     [
@@ -80,19 +72,6 @@ def test_what_is_no_quality_is_refused(cli, spec, columns, code):
     answer = cli("check", spec(MORE[0], (VISITS, query + VISITS)))
     assert answer.code == 2
     assert code in answer.err + answer.out
-
-
-def test_names_of_states_are_not_declared(cli, spec):
-    column = '[columns.days_state]\ntype = "string"\n\n'
-    answer = cli("check", spec(MORE[0], (VISITS, column + QUALITY + VISITS)))
-    assert answer.code == 2
-    assert "E231" in answer.err + answer.out
-
-
-def test_max_unreadable_is_for_quality_alone(cli, spec):
-    answer = cli("check", spec(('name = "visits"', 'name = "visits"\nmax_unreadable = 0.1')))
-    assert answer.code == 2
-    assert 'it is for "quality"' in answer.err + answer.out
 
 
 def test_quality_first_then_the_rest(cli, spec, folder):
@@ -303,12 +282,3 @@ def test_a_cap_of_rho_in_the_ledger_is_looked_at_too(cli, spec, folder):
     answer = cli("run", "--quality-first", spec(*MORE))
     assert (answer.code, "E872" in answer.err) == (3, True)
     assert not (folder / "out-quality").exists()
-
-
-def test_a_rest_that_can_not_be_planned_is_refused_before_the_quality_is_paid(cli, spec, folder):
-    # the quality and one query state more than the total is
-    greedy = ('name = "mean_days"', 'name = "more"\nstatistic = "count"\nepsilon = 0.9\n\n'
-              '[[query]]\nname = "mean_days"')  # fmt: skip
-    answer = cli("run", "--quality-first", spec(*MORE, greedy))
-    assert (answer.code, answer.out) == (2, "")
-    assert not (folder / "dprelease-ledger.sqlite").exists()

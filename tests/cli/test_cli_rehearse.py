@@ -25,17 +25,6 @@ def rehearsed(cli, folder: Path) -> Path:
     return folder / "out-rehearsal"
 
 
-def test_it_needs_no_data_charges_nothing_and_says_so(cli, folder):
-    os.unlink(folder / "small.csv")
-    answer = cli("rehearse", "small.toml")
-    assert (answer.code, answer.err) == (0, "")
-    assert answer.out.startswith("REHEARSAL of small on 10,000 made-up records\n")
-    assert "output   out-rehearsal\n" in answer.out
-    assert "a run would spend epsilon 1 (" in answer.out
-    assert "no data was opened, nothing was charged" in answer.out
-    assert {path.name for path in folder.iterdir()} == {"small.toml", "out-rehearsal"}
-
-
 def test_a_disk_that_fills_up_says_that_nothing_was_charged(cli, folder, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -89,49 +78,6 @@ def test_noise_is_drawn_anew(cli, rehearsed):
     assert len(tables) > 1
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        ("report", "out-rehearsal"),
-        ("report", "out-rehearsal", "--format", "json"),
-        ("combine", "out-rehearsal", "sum(visits)"),
-    ],
-)
-def test_what_reads_a_release_refuses_a_rehearsal(cli, rehearsed, command):
-    answer = cli(*command)
-    assert answer.code == 2
-    assert "E821" in answer.err
-    assert "is from a rehearsal" in answer.err
-    assert "by_region" not in answer.out
-
-
-def test_no_release_follows_a_rehearsal(cli, spec, rehearsed, folder):
-    (folder / "small.csv").write_text("region,days\nnorth,3\n", encoding="utf-8")
-    named = 'name = "small"\nprevious = "out-rehearsal/report.json"'
-    answer = cli("run", spec(('name = "small"', named)))
-    assert answer.code == 2
-    assert "is from a rehearsal" in answer.err
-    assert not (folder / "out").exists()
-
-
-def test_a_ledger_holds_no_rehearsal(cli, folder):
-    assert cli("run", "small.toml").code == 0
-    assert cli("rehearse", "small.toml").code == 0
-    ledger = "dprelease-ledger.sqlite"
-    assert cli("budget", "verify", ledger, "--against", "out/report.json").code == 0
-    answer = cli("budget", "verify", ledger, "--against", "out-rehearsal/report.json")
-    assert answer.code == 2
-    assert cli("budget", "show", "--json", ledger).json["datasets"][0]["runs"][1:] == []
-
-
-def test_tables_are_shown_with_the_mark(cli, rehearsed):
-    answer = cli("show", "out-rehearsal")
-    assert answer.code == 0
-    assert answer.err.startswith(MARK)
-    assert "REHEARSAL_by_region: REHEARSAL" in answer.out
-    assert cli("show", "--json", "out-rehearsal").json["rehearsal"] is True
-
-
 def test_a_run_is_not_disturbed_before_or_after(cli, folder):
     assert cli("rehearse", "small.toml").code == 0
     answer = cli("run", "small.toml")
@@ -146,41 +92,6 @@ def test_a_run_is_not_disturbed_before_or_after(cli, folder):
     assert "rehearsal" not in cli("show", "--json", "out").json
 
 
-@pytest.mark.parametrize("place", ["out", "./out/../out", "linked"])
-def test_it_never_goes_where_the_release_goes(cli, folder, place):
-    (folder / "linked").symlink_to(folder / "out")
-    answer = cli("rehearse", "--output", place, "small.toml")
-    assert answer.code == 2
-    assert "E860" in answer.err
-    assert not (folder / "out").exists()
-
-
-def test_it_overwrites_no_release(cli, folder):
-    assert cli("run", "--output", "other", "small.toml").code == 0
-    before = (folder / "other" / "report.json").read_bytes()
-    answer = cli("rehearse", "--output", "other", "small.toml")
-    assert answer.code == 2
-    assert "it holds a release" in answer.err
-    assert (folder / "other" / "report.json").read_bytes() == before
-
-
-def test_a_folder_of_others_is_left_alone(cli, folder):
-    (folder / "other").mkdir()
-    (folder / "other" / "report.html").write_text("mine")
-    answer = cli("rehearse", "--output", "other", "small.toml")
-    assert answer.code == 2
-    assert "E805" in answer.err
-
-
-def test_the_whole_as_json(cli, folder):
-    answer = cli("rehearse", "--json", "--rows", "7", "--distribution", "skewed", "small.toml")
-    told = answer.json
-    assert told["schema"] == "dprelease/rehearse/1"
-    assert (told["rehearsal"], told["rows"], told["distribution"]) == (True, 7, "skewed")
-    assert told["output"] == str(folder / "out-rehearsal")
-    assert told["loss"]["epsilon"] == 1
-
-
 @pytest.mark.parametrize(
     "option", [("--rows", "0"), ("--rows", "many"), ("--rows", "10000001"), ("--distribution", "x")]
 )
@@ -188,27 +99,6 @@ def test_a_bad_option_is_named(cli, option):
     answer = cli("rehearse", *option, "small.toml")
     assert answer.code == 2
     assert option[0] in answer.err
-
-
-def test_a_bad_spec_and_a_cap_refuse_as_in_a_run(cli, spec, folder):
-    assert cli("rehearse", spec(('statistic = "mean"', 'statistic = "meen"'))).code == 2
-    answer = cli("rehearse", spec(("epsilon_cap = 2.5", "epsilon_cap = 0.5")))
-    assert answer.code == 3
-    assert not (folder / "out-rehearsal").exists()
-
-
-def test_a_period_is_filled_in(cli, spec, folder):
-    name = spec(('path = "small.csv"', 'path = "small-{period}.csv"'))
-    assert cli("rehearse", name).code == 2
-    assert cli("rehearse", "--period", "2026-q1", name).code == 0
-
-
-def test_a_refused_review_and_a_remote_path_of_spark_stop_no_rehearsal(cli, spec, folder):
-    review = '[review]\nreviewer = "A"\ndecision = "refused"\n\n[output]'
-    data = 'path = "s3://nowhere/small.parquet"\nengine = "spark"'
-    name = spec(("[output]", review), ('path = "small.csv"', data))
-    answer = cli("rehearse", "--rows", "50", name)
-    assert (answer.code, answer.out[:9]) == (0, MARK), answer.err
 
 
 def test_a_report_in_german_keeps_the_word(cli, spec, folder):
@@ -244,14 +134,3 @@ def test_its_charts_and_identity_are_not_those_of_the_release(cli, rehearsed, fo
     released = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))
     report = json.loads((rehearsed / "report.json").read_text(encoding="utf-8"))
     assert released["provenance"]["run_id"] != report["provenance"]["run_id"]
-
-
-def test_a_release_may_take_the_place_of_a_rehearsal(cli, folder):
-    assert cli("rehearse", "--output", "place", "small.toml").code == 0
-    answer = cli("run", "--output", "place", "small.toml")
-    assert (answer.code, answer.err) == (0, "")
-    assert not [path for path in (folder / "place").rglob("*") if MARK in path.name]
-    answer = cli("rehearse", "--output", "place", "small.toml")
-    assert (answer.code, "E860" in answer.err) == (2, True)
-    (folder / "place" / "datapackage.json").unlink()
-    assert cli("rehearse", "--output", "place", "small.toml").code == 2

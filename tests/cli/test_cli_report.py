@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 FILES = {"html": "report.html", "md": "report.md", "json": "report.json"}
 
 
@@ -33,25 +31,6 @@ def test_the_bytes_are_those_of_the_file_whatever_the_stream_is(cli, folder):
             cli("report", "out", "--format", form, PYTHONIOENCODING="latin-1").out.encode()
             == written
         )
-
-
-@pytest.mark.parametrize("arguments", [["nowhere"], ["out", "-o", "no/where.html"]])
-def test_what_cannot_be_read_or_written(cli, arguments):
-    cli("run", "small.toml", "-q")
-    answer = cli("report", *arguments)
-    assert answer.code == 2
-    assert answer.err.startswith("E82")
-
-
-def test_formats_are_those_of_the_spec(cli, folder):
-    spec = folder / "small.toml"
-    spec.write_text(spec.read_text() + '[report]\nformats = ["registry"]\n')
-    assert cli("run", "small.toml").code == 0
-    assert {each.name for each in (folder / "out").iterdir()} == {
-        "by_region.csv",
-        "datapackage.json",
-        "registry.yaml",
-    }
 
 
 def test_an_edited_report_is_refused(cli, folder):

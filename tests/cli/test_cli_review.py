@@ -43,15 +43,6 @@ def test_the_digest_that_was_signed_stands_in_what_is_published(cli, folder, spe
     assert report(folder)["provenance"]["plan"] == digest
 
 
-def test_an_approved_plan_holds_what_its_reviewer_attests(cli, spec):
-    spec(END)
-    assert cli("plan", "-q", "-o", "plan.json", "small.toml").code == 0
-    spec(END, ("nobody watches", "somebody watches"))
-    answer = cli("run", "-q", "--plan", "plan.json", "small.toml")
-    assert answer.code == 2
-    assert "review.attestations.side_channels" in answer.err
-
-
 def test_another_review_is_the_same_release_at_no_cost(cli, folder, spec):
     assert cli("run", "-q", "small.toml").code == 0
     figures, run = (folder / "out" / "by_region.csv").read_bytes(), report(folder)
@@ -65,24 +56,6 @@ def test_another_review_is_the_same_release_at_no_cost(cli, folder, spec):
     assert again["review"]["reviewer"] == "A. Person"
     (row,) = [row for row in again["hazards"] if row["hazard"] == "side channels"]
     assert row["status"] == "stated"
-
-
-def test_what_was_refused_is_planned_and_never_run(cli, folder, spec):
-    spec(END, ('reviewer = "A. Person"\n', 'reviewer = "A. Person"\ndecision = "refused"\n'))
-    assert cli("plan", "-q", "small.toml").code == 0
-    answer = cli("run", "small.toml")
-    assert (answer.code, "E322" in answer.err) == (2, True)
-    assert "small.toml" in answer.err
-    assert not (folder / "out").exists()
-    assert not (folder / "dprelease-ledger.sqlite").exists()
-
-
-def test_a_change_of_the_review_is_told_by_diff(cli, spec):
-    spec(END, name="old.toml")
-    spec(END, ("data protection officer", "statistician"), ("at night", "by day"), name="new.toml")
-    told = cli("diff", "old.toml", "new.toml").out
-    assert "review.role" in told
-    assert "review.attestations.side_channels" in told
 
 
 def test_an_installation_without_its_metadata_charges_nothing(probe, cli, folder):

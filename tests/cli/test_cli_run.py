@@ -24,48 +24,6 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def test_a_run_says_where_what_and_how_much(cli, folder):
-    answer = cli("run", "small.toml")
-    assert answer.code == 0
-    assert answer.err == ""
-    assert sorted(contents(folder / "out")) == FILES
-    first = answer.out.splitlines()[0]
-    assert first == "small: released"
-    assert "output   out\n" in answer.out
-    assert "by_region.csv" in answer.out
-    assert "spent    epsilon 1 (" in answer.out
-    assert 'left     epsilon 1.5 of 2.5 for "small.csv"' in answer.out
-
-
-def test_a_second_run_spends_nothing_and_says_so(cli, folder):
-    assert cli("run", "small.toml").code == 0
-    before = contents(folder / "out")
-    answer = cli("run", "small.toml")
-    assert answer.code == 0
-    assert answer.err == ""
-    assert "already released at 20" in answer.out
-    assert "nothing was spent" in answer.out
-    assert "snapshot" in answer.out
-    assert "--period" in answer.out
-    assert "epsilon 1.5 of 2.5" in answer.out
-    assert contents(folder / "out") == before
-    assert "already released at" in cli("plan", "small.toml").out
-
-
-def test_new_noise_spends_again_until_the_cap(cli, folder):
-    assert cli("run", "small.toml").code == 0
-    before = contents(folder / "out")
-    answer = cli("run", "--new-noise", "small.toml")
-    assert answer.code == 0
-    assert answer.out.startswith("small: released")
-    assert "epsilon 0.5 of 2.5" in answer.out
-    assert contents(folder / "out") != before
-    refused = cli("run", "--new-noise", "small.toml")
-    assert refused.code == 3
-    assert refused.out == ""
-    assert "E301" in refused.err
-
-
 def test_a_run_that_found_its_charge_does_not_say_that_it_spent(cli, monkeypatch):
     """Of several runs at once, and of a retry, one has paid: what is said to be spent adds up."""
 
@@ -101,24 +59,6 @@ def test_json(cli, folder):
     assert again["released_at"] == told["released_at"]
 
 
-def test_quiet(cli):
-    answer = cli("run", "-q", "small.toml")
-    assert (answer.code, answer.out, answer.err) == (0, "", "")
-
-
-def test_another_output_folder(cli, folder):
-    assert cli("run", "--output", "elsewhere", "small.toml").code == 0
-    assert sorted(contents(folder / "elsewhere")) == FILES
-    assert not (folder / "out").exists()
-
-
-def test_a_period(cli, spec, folder):
-    spec(('path = "small.csv"', 'path = "small-{period}.csv"'))
-    (folder / "small.csv").rename(folder / "small-2026.csv")
-    assert cli("run", "small.toml").code == 2
-    assert cli("run", "--period", "2026", "small.toml").code == 0
-
-
 @pytest.mark.parametrize(
     ("content", "what"),
     [
@@ -140,16 +80,6 @@ def test_data_of_another_shape_is_refused_before_the_charge(cli, folder, content
     assert "Traceback" not in answer.err
     assert not (folder / "out").exists()
     assert "epsilon 0 spent" in cli("plan", "small.toml").out
-
-
-def test_an_error_in_json_is_one_object(cli, folder):
-    (folder / "small.csv").unlink()
-    answer = cli("run", "--json", "small.toml")
-    assert answer.code == 4
-    assert answer.json["schema"] == "dprelease/error/1"
-    assert answer.json["exit_code"] == 4
-    assert answer.json["complaints"]
-    assert answer.err != ""
 
 
 def test_a_canary_in_every_cell_is_nowhere(cli, folder):

@@ -222,17 +222,6 @@ def test_files_outside_the_directory_are_not_read(tmp_path: Path):
     assert list_tables(str(tmp_path)) == []
 
 
-def test_a_release_is_shown_without_its_spec_ledger_and_data(cli, folder):
-    assert cli("run", "-q", "small.toml").code == 0
-    for file in folder.glob("*"):
-        if file.is_file():
-            file.unlink()
-    answer = cli("show", "out")
-    assert (answer.code, answer.err) == (0, "")
-    assert "north" in answer.out
-    assert "± half-width of the 95% noise interval: noise only" in answer.out
-
-
 @pytest.mark.parametrize("text", ["=a", "'=a", "''=a", "'a", "'", "", "''", "-1", "a"])
 def test_apostrophes_are_taken_off_where_they_were_put_on(published, folder, text):
     column = OutputColumn("k", "key", [text, "z"], "", type=ColumnType.STRING)
@@ -248,24 +237,6 @@ def test_only_what_is_about_a_figure_is_put_with_it():
     assert [each.name for each in figures] == ["a", "b_flag", "c"]
     assert figures[2] == ("c", 2, 4, None, 3, None, None)
     assert list_keys(fields, figures) == []
-
-
-def test_words_stand_for_names_and_keys_and_json_keeps_these(cli, spec):
-    label = 'label = "Health region"\nlabels = { north = "The North", south = "\u05d3\u05e8" }'
-    spec(
-        ('"south"]', f'"south"]\n{label}'),
-        ('name = "visits"', 'name = "visits"\ntitle = "Visits"\nunit = "calls"'),
-        name="small.toml",
-    )
-    assert cli("run", "-q", "small.toml").code == 0
-    page = cli("show", "out").out
-    assert "Health region  Visits (calls)" in page
-    assert "The North" in page
-    assert "\u05d3\u05e8" in page
-    assert "south" not in page
-    (by_region, *_) = json.loads(cli("show", "--json", "out").out)["tables"]
-    assert by_region["columns"][0]["name"] == "region"
-    assert by_region["values"][0][0] == "north"
 
 
 @pytest.mark.parametrize("decimals", [0, 2])

@@ -86,14 +86,6 @@ def test_what_no_release_writes_is_shown_as_it_stands(cli, out, text):
     assert cli("show", "--json", "out").json["tables"][0]["values"][0][1] == text
 
 
-def test_messages_move_no_cursor(cli, folder):
-    (folder / "\x1b[2J").mkdir()
-    answer = cli("show", "\x1b[2J")
-    assert answer.err.startswith("E012 \ufffd[2J holds no release")
-    assert "\x1b" not in cli("plan", "\x1b[2J.toml").err
-    assert "\x1b" not in cli("\x1b[2J").err
-
-
 WIDE = "\u65e5\u672c\u8a9e" * 20
 FAMILY = "\U0001f469\u200d\U0001f467"
 

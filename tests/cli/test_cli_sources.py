@@ -80,15 +80,6 @@ def test_one_cause_is_told_once_with_all_its_places(cli, folder, spec):
     assert "\n4 errors in 1 file\n" in err
 
 
-def test_a_complaint_is_whole_in_one_line_where_nobody_watches(cli, spec):
-    spec(('statistic = "count"', 'statistic = "cont"'))
-    first = cli("check", "small.toml").err.splitlines()[0]
-    assert first == (
-        'small.toml:31:13  E101 unknown statistic "cont" [query[0].statistic]   '
-        'hint: did you mean "count"?'
-    )
-
-
 def test_on_a_terminal_the_remedy_stands_below_the_source(terminal, spec):
     spec(('statistic = "count"', 'statistic = "cont"'))
     _, text = terminal("plan", "small.toml", NO_COLOR="1")
@@ -107,26 +98,6 @@ def test_the_text_of_what_is_no_spec_is_not_shown(cli, folder):
         answer = cli("check", name)
         assert "E001" in answer.err
         assert bool(shown(answer.err)) is name.endswith(".toml")
-
-
-def test_folders_are_searched_and_each_file_is_checked_once(cli, folder, spec):
-    (folder / "specs" / "more").mkdir(parents=True)
-    (folder / "specs" / ".git").mkdir()
-    spec(('path = "small.csv"', 'path = "../small.csv"'), name="specs/good.toml")
-    spec(('unit = "row"\n', ""), name="specs/more/bad.toml")
-    spec(('unit = "row"\n', ""), name="specs/.git/unseen.toml")
-    answer = cli("check", "specs", "specs/good.toml", "small.toml")
-    assert answer.code == 2
-    assert [line.partition(":")[0] for line in answer.out.splitlines()] == [
-        "specs/good.toml",
-        "small.toml",
-    ]
-    assert answer.err.startswith("specs/more/bad.toml:9:1  E110")
-    assert "\n1 error in 1 of 3 files\n" in answer.err
-    (folder / "empty").mkdir()
-    empty = cli("check", "empty")
-    assert (empty.code, empty.out) == (2, "")
-    assert "empty holds no file NAME.toml" in empty.err
 
 
 def piped(folder, text: bytes, *arguments: str) -> "subprocess.CompletedProcess[str]":

@@ -80,27 +80,3 @@ def test_another_reading_of_the_file_is_another_unit_too(cli, spec, two):
     answer = cli("diff", "old.toml", "small.toml")
     assert answer.code == 1
     assert "in another way (strip)" in answer.out
-
-
-NO_HEADER = 'path = "small.csv"\nheader = false\nnames = ["region", "days", "uid"]'
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (
-            ("[columns.region]", '[columns.uid]\ntype = "string"\nnulls = "-"\n\n[columns.region]'),
-            "~ rows without a unit: left out -> one unit together (weaker: ",
-        ),
-        (("add-remove", "replace-one"), "~ adjacency: add-remove -> replace-one (weaker: "),
-    ],
-)
-def test_what_becomes_part_of_a_definition_is_no_other_reading(cli, spec, change, told):
-    """The number of fields is told only where lines of other lengths are more than dropped."""
-    same = (PEOPLE, BOUNDING, ('path = "small.csv"', NO_HEADER))
-    spec(*same, name="old.toml")
-    spec(*same, change)
-    answer = cli("diff", "old.toml", "small.toml")
-    assert answer.code == 1
-    assert told in answer.out
-    assert "derived in another way" not in answer.out
