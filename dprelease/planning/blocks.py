@@ -13,13 +13,12 @@ from math import prod
 from msgspec import Struct
 
 from dprelease.model import Expression, Group
-from dprelease.planning.budget_request import Demand, add_up_demand
+from dprelease.planning.budgets import Demand, add_up_demand
 from dprelease.planning.steps import Draft
 from dprelease.statistics.statistic_registry import get_statistic
 
 MOST_CELLS = 10**8
 """A strategy that would have more cells is not tried."""
-
 
 MOST_JOINED = 10**6
 """Cells of a table into which others are joined."""
@@ -52,11 +51,6 @@ class Block(Struct, frozen=True):
         """Return True if a table with all groups has no more cells than a joined one may have."""
         groups = {group for draft in self.drafts for group in complete_groups(draft.query.groups)}
         return prod(len(group.labels) for group in groups) <= MOST_JOINED
-
-    @property
-    def adds_up(self) -> bool:
-        """Return True if there is more than one draft to plan together."""
-        return len(self.drafts) > 1
 
 
 def complete_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
@@ -106,7 +100,7 @@ def build_blocks(drafts: Sequence[Draft]) -> list[Block]:
                 draft
             )
     blocks += [Block(where, tuple(members)) for (_, where, _), members in families.items()]
-    return sorted((block for block in blocks if block.adds_up), key=_order)
+    return sorted((block for block in blocks if len(block.drafts) > 1), key=_order)
 
 
 def _canonicalize(draft: Draft) -> tuple[list[tuple[str, tuple[str, ...]]], str, str]:
@@ -141,7 +135,7 @@ def _name_family(draft: Draft) -> str:
 
 def _is_plain_count(draft: Draft) -> bool:
     """Check if it counts records by public keys, paid from the total or its block's budget."""
-    query = draft.query
+    query, limits = draft.query, draft.neighbours.contribution
     return (
         get_statistic(query.statistic).combines
         and query.survey_weight is None
@@ -150,13 +144,8 @@ def _is_plain_count(draft: Draft) -> bool:
         and draft.released.transform == ((1,),)
         and not draft.released.axes
         and not (draft.selects or query.private or query.axis)
-        and _has_same_rows(draft)
+        # As many rows of a unit are kept, whatever cells they are in.
+        and limits.groups == limits.per_group == limits.rows
         and draft.sensitivity.l1 > 0
         and all(not read.rows for read in draft.reads)
     )
-
-
-def _has_same_rows(draft: Draft) -> bool:
-    """Check if the number of rows kept of a unit is the same whatever cells they are in."""
-    limits = draft.neighbours.contribution
-    return limits.groups == limits.per_group == limits.rows

@@ -26,12 +26,8 @@ from msgspec.structs import replace
 
 from dprelease.mechanisms import Choice, Mechanism
 from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
-from dprelease.model import Loss
-from dprelease.model.privacy_events import Counted
-from dprelease.planning.budget_request import compute_root
-from dprelease.planning.stated_budgets import Choices
-from dprelease.planning.steps import Draft
-from dprelease.planning.total_budget import Total
+from dprelease.planning.budgets import Total, compute_root
+from dprelease.planning.steps import Choices, Draft
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BEYOND_RHO, Cost, compose_numerically
 from dprelease.privacy.interval_arithmetic import round_down
@@ -159,26 +155,36 @@ class FactorSearch(Struct, frozen=True):
         return self._made[key]
 
     def _compute_rho(self, factor: Fraction) -> Fraction | None:
-        losses = (self._choose(draft, factor).loss for draft in self.drafts)
-        return _compute_rho_share([*(cost.loss for cost in self.fixed), *losses], self.total)
+        """Compute the share of the total that is spent; None if a loss has no rho."""
+        losses = [cost.loss for cost in self.fixed]
+        losses += [self._choose(draft, factor).loss for draft in self.drafts]
+        rhos = [loss.rho for loss in losses if loss.rho is not None]
+        if len(rhos) < len(losses):
+            return None
+        return sum(rhos, Fraction(0)) / _bound_allowed_rho(self.total)
 
     def _compute_epsilon(self, factor: Fraction) -> Fraction | None:
+        """Compute the share of the total that is spent; None if the losses do not compose."""
+        total = self.total
+        if total.epsilon is None:
+            return None
         events = [event for cost in self.fixed for event in cost.events]
         for draft in self.drafts:
             event = self.mix[draft.name].build_event(draft, factor * self.roots[draft.name])
             events.extend([(event, 1)] if event else self._choose(draft, factor).events)
-        return _compute_epsilon_share(events, self.total)
+        epsilon = compose_numerically(events, total.delta, total.margin)
+        return None if epsilon is None else epsilon / total.epsilon
 
 
 def _compute_roots(drafts: Sequence[Draft], mix: Mix, degree: int) -> dict[str, Fraction]:
-    return {draft.name: compute_root(_weight(draft, mix[draft.name]), degree) for draft in drafts}
-
-
-def _weight(draft: Draft, mechanism: Mechanism) -> Fraction:
-    """Weigh a draft's variance in units of the norm that its intensity refers to."""
-    if not mechanism.needs_delta:
-        return draft.demand.weight
-    return draft.demand.weight * Fraction(draft.sensitivity.l2_squared, draft.sensitivity.l1**2)
+    roots = {}
+    for draft in drafts:
+        weight, change = draft.demand.weight, draft.sensitivity
+        # Weights refer to the L1 norm, the intensity of Gaussian noise to the L2 norm.
+        if mix[draft.name].needs_delta:
+            weight *= Fraction(change.l2_squared, change.l1**2)
+        roots[draft.name] = compute_root(weight, degree)
+    return roots
 
 
 def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -> Outcome:
@@ -191,13 +197,6 @@ def _plan(drafts: Sequence[Draft], mix: Mix, intensities: dict[str, Fraction]) -
         for draft in drafts
     )
     return Outcome(choices, error, mix)
-
-
-def _compute_rho_share(losses: Sequence[Loss], total: Total) -> Fraction | None:
-    """Compute the share of the total that the losses spend; None if they do not compose."""
-    allowed = _bound_allowed_rho(total)
-    rhos = [loss.rho for loss in losses if loss.rho is not None]
-    return sum(rhos, Fraction(0)) / allowed if len(rhos) == len(losses) else None
 
 
 def _bound_allowed_rho(total: Total) -> Fraction:
@@ -216,13 +215,6 @@ def _estimate_rho(draft: Draft, mechanism: Mechanism, intensity: float) -> float
         parts = max(draft.query.picks, len(draft.query.quantiles).bit_length())
         return intensity**2 / (8 * parts)
     return intensity * tanh(intensity / 2)
-
-
-def _compute_epsilon_share(events: Sequence[Counted], total: Total) -> Fraction | None:
-    if total.epsilon is None:
-        return None
-    epsilon = compose_numerically(events, total.delta, total.margin)
-    return None if epsilon is None else epsilon / total.epsilon
 
 
 def _find_largest(

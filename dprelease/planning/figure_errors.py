@@ -11,8 +11,7 @@ from math import prod
 
 from dprelease.mechanisms.mechanism_registry import get_law
 from dprelease.model import AxisMatrix, Group, Read, Reading, Term
-from dprelease.planning.stated_budgets import Choices
-from dprelease.planning.steps import Draft
+from dprelease.planning.steps import Choices, Draft
 from dprelease.postprocess.intervals.figure_terms import (
     build_polynomial,
     group_by_integer,

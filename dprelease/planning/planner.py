@@ -14,17 +14,38 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from dprelease.errors import Failure
-from dprelease.model import Adjacency, Loss, Perturb, Plan, Privacy, Query, Release, Source
+from dprelease.model import (
+    Adjacency,
+    LaplaceLaw,
+    Loss,
+    Perturb,
+    PerturbedColumn,
+    Plan,
+    Privacy,
+    Query,
+    RecordStep,
+    Release,
+    Response,
+    Source,
+)
+from dprelease.model.record_tables import WIDEST_SCALE, WIDEST_VALUE
 from dprelease.model.sentences import Sentence, Text, sentence
-from dprelease.planning.record_table_plan import add_losses, record_steps, sum_losses
+from dprelease.planning.budgets import (
+    STATED_DELTA,
+    Total,
+    build_failure,
+    is_delta_ours,
+    read_total,
+)
 from dprelease.planning.shared_releases import find_repeated_queries
 from dprelease.planning.solve import choose_best_solution
-from dprelease.planning.stated_budgets import build_failure
-from dprelease.planning.total_budget import STATED_DELTA, Total, is_delta_ours, read_total
 from dprelease.postprocess.intervals.combined_figure import assign_decimals
 from dprelease.postprocess.intervals.number_text import join_names, number, write_budget
 from dprelease.privacy import composition as accounting
 from dprelease.privacy.composition import BASIC, compose_advanced
+from dprelease.privacy.zcdp import bound_pure_rho
+
+_ZERO = Fraction(0)
 
 
 def make_plan(
@@ -51,8 +72,8 @@ def make_plan(
         total = replace(total, margin=margin)
     elif total.accounting == "auto":
         total = replace(total, accounting="plain")
-    records = record_steps(release)
-    table_loss = add_losses(records)
+    records = tuple(_plan_table(release, perturb) for perturb in release.perturbs)
+    table_loss = accounting.compose_basic([step.loss for step in records])
     if not release.queries:
         _check_total(release, table_loss, total)
         notes = _collect_notes(release, total, table_loss)
@@ -71,7 +92,7 @@ def make_plan(
         raise _build_composition_failure(release, total) from None
     drafts = solution.drafts
     steps = tuple(draft.step(solution.choices[draft.name]) for draft in drafts)
-    loss = sum_losses(solution.loss, table_loss) if records else solution.loss
+    loss = accounting.compose_basic([solution.loss, table_loss])
     _check_total(release, loss, total)
     losses = [step.loss for step in steps]
     basic = accounting.compose_basic([*losses, *(step.loss for step in records)])
@@ -80,12 +101,12 @@ def make_plan(
     reads = tuple(by_name[query.name] for query in release.queries)
     notes = _collect_notes(release, total, loss)
     compared = compose_advanced(losses, remaining.delta) if remaining.delta else None
-    if compared is not None and records:
-        compared = sum_losses(compared, table_loss)
+    if compared is not None:
+        compared = accounting.compose_basic([compared, table_loss])
     basic = Loss(basic.epsilon, basic.delta)
     method, alone = solution.method, solution.alone
-    made = Plan(release, steps, loss, method, basic, notes, compared, reads, records, alone)
-    return assign_decimals(made) if alone else made
+    plan = Plan(release, steps, loss, method, basic, notes, compared, reads, records, alone)
+    return assign_decimals(plan) if alone else plan
 
 
 def _build_composition_failure(release: Release, total: Total) -> Failure:
@@ -187,6 +208,70 @@ def _explain_missing_records(source: Source) -> Sentence:
         return sentence("plan.notes.quotes_decide_records")
     return sentence("plan.notes.empty_rows_of_sheets")
 
+
+# --- record-level tables --------------------------------------------------------------------------
+
+
+def _plan_table(release: Release, perturb: Perturb) -> RecordStep:
+    """Plan a table: what each of its columns may cost, and what the table costs one unit.
+
+    A unit's rows and their columns are answered apart, so their losses add up. A column's share of
+    the row's epsilon and delta is its weight's.
+    """
+    bounding = release.privacy.bounding
+    rows = 1 if bounding is None else bounding.rows
+    whole = sum((column.weight for column in perturb.columns), _ZERO)
+    epsilon, delta = perturb.epsilon, perturb.delta
+    if epsilon is None and perturb.truth is None:  # nothing else is asked
+        epsilon, delta = release.privacy.epsilon, release.privacy.delta
+        if release.privacy.accounting in {"pure", "zcdp"}:
+            delta = _ZERO
+    responses = tuple(
+        _plan_response(
+            release,
+            perturb,
+            column,
+            (epsilon or _ZERO) * column.weight / whole / rows,
+            delta * column.weight / whole / rows,
+        )
+        for column in perturb.columns
+    )
+    total = Loss(
+        rows * sum((response.loss.epsilon for response in responses), _ZERO),
+        rows * sum((response.loss.delta for response in responses), _ZERO),
+    )
+    rho = bound_pure_rho(total.epsilon) if total.delta == 0 else None
+    return RecordStep(perturb, responses, rows, Loss(total.epsilon, total.delta, rho))
+
+
+def _plan_response(
+    release: Release, perturb: Perturb, column: PerturbedColumn, epsilon: Fraction, delta: Fraction
+) -> Response:
+    # Imported here for start-up: arrays are needed, and most releases have no table of records.
+    from dprelease.local.answer_cells import choose_cells, get_grid
+    from dprelease.local.calibrate import calibrate_response
+
+    try:
+        response = calibrate_response(column, epsilon, delta, perturb.truth)
+        # Refuse answers that can't be drawn or written before a run pays for them.
+        if isinstance(response.law, LaplaceLaw) and (
+            response.law.scale > WIDEST_SCALE or get_grid(response).magnitude >= WIDEST_VALUE
+        ):
+            raise ValueError("noisy values that might leave 64 bits")
+        choose_cells(response)
+    except ValueError:
+        kind = "labels" if column.group is not None else "a grid"
+        raise build_failure(
+            release,
+            f"perturb[{perturb.number}]",
+            "E319",
+            f'"{column.name}" has {kind} that "{column.mechanism}" can\'t perturb',
+            "give it a larger epsilon, a coarser step, or set its mechanism to auto",
+        ) from None
+    return response
+
+
+# --- the same release with other totals -----------------------------------------------------------
 
 Stated = TypeVar("Stated", Privacy, Query, Perturb)
 FACTORS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))

@@ -24,9 +24,13 @@ from math import prod
 from msgspec.structs import replace
 
 from dprelease.model import AS_RELEASED, Measure, MeasureKind, Query, Read, Reading, Release
-from dprelease.planning.budget_request import Demand, add_up_demand, compute_root
+from dprelease.planning.budgets import (
+    Demand,
+    add_up_demand,
+    compute_root,
+    find_selecting_queries,
+)
 from dprelease.planning.steps import Draft
-from dprelease.planning.total_budget import find_selecting_queries
 from dprelease.privacy.sensitivity import Vector
 from dprelease.statistics.shared.statistic import (
     Neighbours,
@@ -72,10 +76,17 @@ def build_unmerged_drafts(release: Release) -> list[Draft]:
 def add_up_counts(
     release: Release, drafts: Sequence[Draft], alone: Sequence[Draft] = ()
 ) -> list[Draft]:
-    """Add up counts from finer ones where that pays; those ``alone`` stay as they are."""
+    """Add up counts from finer ones where both gain; those ``alone`` stay as they are."""
+    # With limits, the rows kept of a unit depend on the groups: finer cells don't add up.
     if release.privacy.bounding is None:
-        # With limits, the rows kept of a unit depend on the groups: finer cells don't add up.
-        drafts = _add_coarser_counts(drafts, _is_pure(release))
+        by_rows: dict[Hashable, list[Draft]] = {}
+        for draft in drafts:
+            query = draft.query
+            rows = query.where, query.mechanism, draft.demand.kind
+            # A draft that no neighbour changes stays by itself.
+            by_rows.setdefault(rows if draft.sensitivity.l1 else query.name, []).append(draft)
+        pure = _is_pure(release)
+        drafts = [draft for members in by_rows.values() for draft in _merge_drafts(members, pure)]
     return sorted([*alone, *drafts], key=lambda draft: draft.query.number)
 
 
@@ -83,7 +94,7 @@ def _is_pure(release: Release) -> bool:
     return release.privacy.delta == 0 and release.privacy.rho is None
 
 
-# --- equal queries ------------------------------------------------------------------------------
+# --- equal queries --------------------------------------------------------------------------------
 
 
 def _share_equal_queries(release: Release, neighbours: Neighbours) -> list[Draft]:
@@ -141,7 +152,7 @@ def find_repeated_queries(queries: Sequence[Query]) -> list[tuple[str, ...]]:
     ]
 
 
-# --- several statistics of one column -----------------------------------------------------------
+# --- several statistics of one column -------------------------------------------------------------
 
 
 def _find_sharing(query: Query) -> Sharing | None:
@@ -285,19 +296,7 @@ def _spread(query: Query) -> Fraction:
     return (grid.step * grid.width) ** 2 / 2
 
 
-# --- counts that are sums of finer ones ---------------------------------------------------------
-
-
-def _add_coarser_counts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:
-    """Add up counts from the cells of finer ones, where both gain."""
-    by_rows: dict[Hashable, list[Draft]] = {}
-    for draft in drafts:
-        query = draft.query
-        if not draft.sensitivity.l1:
-            by_rows[query.name] = [draft]
-            continue
-        by_rows.setdefault((query.where, query.mechanism, draft.demand.kind), []).append(draft)
-    return [draft for members in by_rows.values() for draft in _merge_drafts(members, pure)]
+# --- counts that are sums of finer ones -----------------------------------------------------------
 
 
 def _merge_drafts(drafts: Sequence[Draft], pure: bool) -> list[Draft]:

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from operator import is_
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from dprelease.errors import Complaint, ExitCode, Failure
-from dprelease.mechanisms import NOTHING, Choice
+from dprelease.mechanisms import NOTHING
 from dprelease.mechanisms.mechanism_registry import get_law, refine_choice
 from dprelease.model import Loss, Reading, Release
-from dprelease.model.privacy_events import Approximate
-from dprelease.planning.accuracy_targets import choose_drafts, find_weakest, find_weakest_choice
-from dprelease.planning.budget_request import compute_root
 from dprelease.planning.budget_split import (
     FactorSearch,
     Mix,
@@ -25,16 +21,21 @@ from dprelease.planning.budget_split import (
     build_pure_mix,
     iter_mixes,
 )
+from dprelease.planning.budgets import Total, complain
+from dprelease.planning.demanded_noise import (
+    choose_drafts,
+    choose_own,
+    choose_selections,
+    find_weakest_choice,
+    share_free_deltas,
+)
 from dprelease.planning.figure_errors import Errors, compute_errors, compute_planned_errors
 from dprelease.planning.shared_releases import add_up_counts, build_drafts, build_unmerged_drafts
-from dprelease.planning.stated_budgets import Choices, choose_own, complain, share_free_deltas
-from dprelease.planning.steps import Draft, switch_to_alternative
+from dprelease.planning.steps import Choices, Draft, switch_to_alternative
 from dprelease.planning.strategy_choice import WORTH, plan_together
-from dprelease.planning.total_budget import Total, get_selection_delta
 from dprelease.postprocess.intervals.number_text import number, write_budget
 from dprelease.privacy import zcdp
 from dprelease.privacy.composition import BASIC, PLD, Cost
-from dprelease.privacy.sensitivity import Contribution
 
 FEW = 3
 """So many Gaussian losses are stated as tightly as can be, beside the loss of them all."""
@@ -47,6 +48,15 @@ NO_RHO = Fraction(10**9)
 
 BETTER = 0.99
 """A delta is spent where it takes at least a hundredth off the error."""
+
+AS_GOOD = 1.0005
+"""An error larger by up to this factor counts as no larger.
+
+A search for noise ends before all of the total is used.
+"""
+
+DIGITS = 6
+"""Digits of the errors that combined figures are compared with."""
 
 
 class Solution(Struct, frozen=True):
@@ -63,6 +73,10 @@ class Solution(Struct, frozen=True):
     def rank(self) -> tuple[float, Fraction, Fraction]:
         """Return what the best solution has least: error first, then epsilon and delta."""
         return self.error, self.loss.epsilon, self.loss.delta
+
+    def compute_errors(self) -> Errors:
+        """Compute the error of every figure."""
+        return compute_errors(self.drafts, compute_planned_errors(self.drafts, self.choices))
 
 
 class Unmet(Failure):
@@ -114,16 +128,12 @@ def _try_alternatives(release: Release, solution: Solution, total: Total) -> Sol
     drafts = list(map(switch_to_alternative, solution.drafts))
     if all(map(is_, drafts, solution.drafts)):
         return solution
-    before = compute_errors(
-        solution.drafts, compute_planned_errors(solution.drafts, solution.choices)
-    )
+    before = solution.compute_errors()
     for _ in range(2):  # all of them; then those that err less by it
         if all(map(is_, drafts, solution.drafts)):
             break
         alternative = solve(release, drafts, total)
-        after = compute_errors(
-            alternative.drafts, compute_planned_errors(alternative.drafts, alternative.choices)
-        )
+        after = alternative.compute_errors()
         gaining = {name for name in before if after[name] <= WORTH * before[name]}
         pairs = list(zip(drafts, solution.drafts, strict=True))
         all_gain = all(new is old or new.name in gaining for new, old in pairs)
@@ -140,9 +150,7 @@ def _try_strategies(
 
     ``bases`` are the drafts before any is added up from another.
     """
-    before = compute_errors(
-        solution.drafts, compute_planned_errors(solution.drafts, solution.choices)
-    )
+    before = solution.compute_errors()
     # Weigh pieces for losses like those of the solution, concentrated or pure; if that does not
     # help, for the other kind.
     added_up = solution.method == BASIC
@@ -151,26 +159,14 @@ def _try_strategies(
         if drafts is None:
             continue
         joint = solve(release, drafts, total)
-        after = compute_errors(joint.drafts, compute_planned_errors(joint.drafts, joint.choices))
+        after = joint.compute_errors()
         if all(after[name] <= AS_GOOD * before[name] for name in before):
-            return replace(joint, alone=_estimate_alone(joint, before))
+            # The report compares combined figures with what they would be if planned alone.
+            reads = (read for draft in drafts for read in draft.reads)
+            names = [read.query.name for read in reads if read.reading is Reading.COMBINED]
+            alone = {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in names}
+            return replace(joint, alone=alone)
     return solution
-
-
-def _estimate_alone(joint: Solution, before: Errors) -> dict[str, Fraction]:
-    """List the errors that the combined figures of a solution would have if planned alone."""
-    reads = (read for draft in joint.drafts for read in draft.reads)
-    names = [read.query.name for read in reads if read.reading is Reading.COMBINED]
-    return {name: Fraction(f"{before[name]:.{DIGITS}g}") for name in names}
-
-
-DIGITS = 6
-
-AS_GOOD = 1.0005
-"""An error larger by up to this factor counts as no larger.
-
-A search for noise ends before all of the total is used.
-"""
 
 
 def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
@@ -200,15 +196,6 @@ def solve(release: Release, drafts: Sequence[Draft], total: Total) -> Solution:
     return solver.complete_solution(fixed, targeted, 0.0)
 
 
-def list_costs(drafts: Iterable[Draft], choices: Mapping[str, Choice]) -> list[Cost]:
-    """List the costs of the drafts that have noise."""
-    return [
-        Cost(choices[draft.name].loss, choices[draft.name].events)
-        for draft in drafts
-        if draft.name in choices
-    ]
-
-
 class _Solver(Struct, frozen=True):
     release: Release
     drafts: Sequence[Draft]
@@ -216,20 +203,27 @@ class _Solver(Struct, frozen=True):
     fixed: Choices
     deltas: Mapping[str, Fraction]
 
+    def _list_costs(self, choices: Choices) -> list[Cost]:
+        """List the costs of the drafts that have noise."""
+        chosen = [choices[draft.name] for draft in self.drafts if draft.name in choices]
+        return [Cost(choice.loss, choice.events) for choice in chosen]
+
     # --- targets --------------------------------------------------------------------------------
 
     def meet_targets(self, drafts: Sequence[Draft], shared: Sequence[Draft]) -> Choices:
         """Find the mix of mechanisms that meets all targets at the least loss."""
         options: list[tuple[Loss, Choices]] = []
-        for mix in self._list_mixes(drafts):
+        pure = build_pure_mix(drafts)
+        mixes: Iterable[Mix] = [pure] if pure is not None else []
+        if self.total.concentrates:
+            mixes = iter_mixes(drafts)
+        for mix in mixes:
             choices = {
                 draft.name: find_weakest_choice(self.release, draft, mix[draft.name])
                 for draft in drafts
             }
             try:
-                loss, _ = self.total.compose_loss(
-                    list_costs(self.drafts, {**self.fixed, **choices})
-                )
+                loss, _ = self.total.compose_loss(self._list_costs({**self.fixed, **choices}))
             except ValueError:
                 continue
             options.append((loss, choices))
@@ -241,12 +235,6 @@ class _Solver(Struct, frozen=True):
         if not self.total.is_within(loss) or (shared and self._is_spent(loss)):
             raise self._build_unmet(loss, shared)
         return choices
-
-    def _list_mixes(self, drafts: Sequence[Draft]) -> Iterable[Mix]:
-        pure = build_pure_mix(drafts)
-        if not self.total.concentrates:
-            return [pure] if pure is not None else []
-        return iter_mixes(drafts)
 
     def _is_spent(self, loss: Loss) -> bool:
         total = self.total
@@ -285,7 +273,7 @@ class _Solver(Struct, frozen=True):
 
     def rank_mixes(self, drafts: Sequence[Draft]) -> list[Outcome]:
         """List the outcomes of the mixes, the one with the least weighted error first."""
-        fixed = list_costs(self.drafts, self.fixed)
+        fixed = self._list_costs(self.fixed)
         outcomes: list[Outcome] = []
         pure = build_pure_mix(drafts)
         if pure is not None and self.total.accounting in {"auto", "plain", "pure"}:
@@ -318,7 +306,7 @@ class _Solver(Struct, frozen=True):
                 completed_choices[draft.name] = mechanism.state_loss(
                     draft, choice, delta, roughly=is_large
                 )
-        loss, method = self.total.compose_loss(list_costs(self.drafts, completed_choices))
+        loss, method = self.total.compose_loss(self._list_costs(completed_choices))
         if method != PLD:
             completed_choices |= {
                 draft.name: refine_choice(draft, completed_choices[draft.name])
@@ -361,8 +349,14 @@ class _Solver(Struct, frozen=True):
         self, drafts: Sequence[Draft], fixed: Sequence[Cost], pure: list[Outcome]
     ) -> list[Outcome]:
         """Compose the mixes tightly; rank the pure one first unless a delta reduces the error."""
-        guess = self._guess(drafts)
-        searches = [FactorSearch(drafts, fixed, self.total, mix) for mix in iter_mixes(drafts)]
+        total = self.total
+        # The first factor to try, as if every squared intensity had an equal part of rho.
+        rho = total.rho
+        if rho is None:
+            rho = zcdp.find_rho(total.epsilon or Fraction(1), total.delta)
+        weights = sum((d.demand.weight ** Fraction(1, 2) for d in drafts), 0.0)
+        guess = Fraction((2 * float(rho) / float(weights)) ** 0.5).limit_denominator(10**9)
+        searches = [FactorSearch(drafts, fixed, total, mix) for mix in iter_mixes(drafts)]
         if len(drafts) > MANY:
             # The loss of many releases is nearly that of their rho, so rho ranks the mixes.
             searches = [
@@ -375,68 +369,3 @@ class _Solver(Struct, frozen=True):
         ranked = [(outcome.error, outcome) for outcome in outcomes if outcome is not None]
         ranked += [(BETTER * outcome.error, outcome) for outcome in pure]
         return [outcome for _, outcome in sorted(ranked, key=lambda pair: pair[0])]
-
-    def _guess(self, drafts: Sequence[Draft]) -> Fraction:
-        """Guess a first factor, as if every squared intensity had an equal part of rho."""
-        total = self.total
-        rho = total.rho
-        if rho is None:
-            rho = zcdp.find_rho(total.epsilon or Fraction(1), total.delta)
-        weights = sum((d.demand.weight ** Fraction(1, 2) for d in drafts), 0.0)
-        return Fraction((2 * float(rho) / float(weights)) ** 0.5).limit_denominator(10**9)
-
-
-# --- the counts that select private keys: an epsilon each, before anything else is planned --------
-
-
-def choose_selections(release: Release, drafts: Sequence[Draft], total: Total) -> Choices:
-    """Choose noise and thresholds of selecting counts: by target, by stated epsilon, or by weight.
-
-    Raises Failure where no epsilon is left for a selecting count.
-    """
-    paying = [draft for draft in drafts if not draft.free]
-    choosing = [draft for draft in paying if draft.selects]
-    choices = {
-        draft.name: find_weakest(release, draft, partial(choose_selection, draft))
-        for draft in choosing
-        if draft.demand.targeted
-    }
-    asking = [draft for draft in paying if not draft.demand.is_stated and not draft.demand.targeted]
-    whole = sum((compute_root(draft.demand.weight, 3) for draft in asking), Fraction(0))
-    owned = sum((draft.demand.epsilon or Fraction(0) for draft in paying), Fraction(0))
-    owned += sum((choice.loss.epsilon for choice in choices.values()), Fraction(0))
-    for draft in choosing:
-        demand = draft.demand
-        if demand.targeted:
-            continue
-        epsilon = demand.epsilon
-        if epsilon is None and total.epsilon is not None and demand.rho is None:
-            epsilon = (total.epsilon - owned) * compute_root(demand.weight, 3) / whole
-        if epsilon is None or epsilon <= 0:
-            raise complain(
-                release,
-                draft.query,
-                "E316",
-                f'"{draft.name}" selects private keys, but has no epsilon for it',
-                "give it an epsilon, or give [privacy] a larger epsilon",
-            )
-        choices[draft.name] = choose_selection(draft, epsilon)
-    return choices
-
-
-def choose_selection(draft: Draft, epsilon: Fraction) -> Choice:
-    """Choose noise and threshold of a count that selects its table's private keys."""
-    # One unit adds 1 to the count of each of its keys.
-    limits = draft.neighbours.contribution
-    keys = min(limits.groups, limits.rows)
-    counted, delta = Contribution(keys, keys, 1), get_selection_delta(draft.query)
-    # Of the mechanisms that the spec leaves, take the one with the lower threshold.
-    noise, threshold = min(
-        (
-            mechanism.select(draft, counted, epsilon, delta)
-            for mechanism in dict.fromkeys(draft.mechanisms)
-        ),
-        key=lambda choice: choice[1],
-    )
-    event = Approximate(epsilon, delta)
-    return Choice(noise, Loss(epsilon, delta), ((event, 1),), threshold=threshold)

@@ -11,7 +11,7 @@ from dprelease.mechanisms import Choice
 from dprelease.mechanisms.mechanism_registry import Options, list_options
 from dprelease.model import Adjacency, Form, Query, Read, Sensitivity, Step
 from dprelease.model.shift import Shift
-from dprelease.planning.budget_request import Demand
+from dprelease.planning.budgets import Demand
 from dprelease.privacy.strategy_sensitivity import bound_mixed_change
 from dprelease.statistics.shared.statistic import (
     Neighbours,
@@ -22,6 +22,9 @@ from dprelease.statistics.shared.statistic import (
 from dprelease.statistics.statistic_registry import get_statistic
 
 ALONE = Demand()
+
+Choices = dict[str, Choice]
+"""The noise chosen for each draft, by its name."""
 
 
 class Draft(Struct, frozen=True, eq=False):  # each is itself: thousands are looked up

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from dprelease.model import Expression, Read, Reading, Release, Sensitivity
 from dprelease.planning.blocks import Block, build_blocks
-from dprelease.planning.budget_request import Demand, compute_root
+from dprelease.planning.budgets import Demand, compute_root
 from dprelease.planning.figure_errors import Errors, compute_errors, estimate_errors
 from dprelease.planning.shared_releases import add_up_counts
 from dprelease.planning.steps import Draft
@@ -125,7 +125,11 @@ class _Search(Struct, frozen=True):
             if attempt == 0:
                 continue  # the estimates were for noise of one size
             ratios = {name: errors[name] / today[name] for name in errors if today[name]}
-            if max(ratios.values()) <= 1 and _close(variances, settled):
+            is_settled = all(
+                abs(variance - estimate) <= _SETTLED * estimate
+                for variance, estimate in zip(variances, settled, strict=True)
+            )
+            if max(ratios.values()) <= 1 and is_settled:
                 return self.weigh_errors(errors), _attach_reads(block, candidate, variances, pieces)
             above = {name: ratios[name] for name in factors if ratios[name] > _CLOSE}
             if not above and max(ratios.values()) > 1:
@@ -217,8 +221,3 @@ def _attach_reads(
             for read in draft.reads
         )
     return [replace(piece, reads=tuple(reads.get(piece.name, ()))) for piece in pieces]
-
-
-def _close(variances: Sequence[float], references: Sequence[float]) -> bool:
-    pairs = zip(variances, references, strict=True)
-    return all(abs(variance - reference) <= _SETTLED * reference for variance, reference in pairs)

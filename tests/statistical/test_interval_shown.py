@@ -13,7 +13,7 @@ from planned_figures import FAMILIES, LEVELS, NEIGHBOURS, law_of, neighbours_nam
 
 from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import ColumnType, Group, KeySelection, NoiseFamily, Query
-from dprelease.planning.solve import choose_selection
+from dprelease.planning.demanded_noise import choose_selection
 from dprelease.planning.steps import Draft
 from dprelease.statistics.shared.statistic import Neighbours
 from dprelease.statistics.statistic_registry import get_statistic

@@ -11,7 +11,7 @@ from builders import spec
 import dprelease
 from dprelease.language import word
 from dprelease.model import Reading
-from dprelease.planning.budget_request import Demand
+from dprelease.planning.budgets import Demand
 from dprelease.planning.shared_releases import build_drafts, compute_fractions
 from dprelease.release.plan import ReleasePlan
 

@@ -18,10 +18,10 @@ from dprelease import load
 from dprelease.kernel.certification import certify
 from dprelease.model import CENTRED, EACH, Release
 from dprelease.planning import figure_errors, solve, strategy_candidates
+from dprelease.planning.budgets import read_total
 from dprelease.planning.planner import make_plan
 from dprelease.planning.shared_releases import build_drafts
 from dprelease.planning.solve import Solution, choose_best_solution
-from dprelease.planning.total_budget import read_total
 from dprelease.release.plan import plan_and_certify
 
 Json = dict[str, Any]

@@ -12,7 +12,7 @@ import dprelease
 from dprelease import Failure
 from dprelease.kernel.distributions.laws import find_halfwidth
 from dprelease.model import Accuracy, NoiseFamily
-from dprelease.planning.accuracy_targets import compute_error
+from dprelease.planning.demanded_noise import compute_error
 from dprelease.release.plan import ReleasePlan
 
 WITHIN_TEN = {"within": 10, "confidence": 0.95}

@@ -1,19 +1,24 @@
-"""The total budget: what a release may spend, what its parts cost, and who may select keys."""
+"""Budgets as the spec states them: the release's total, and what each query asks of it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dprelease.errors import Complaint, ExitCode, Failure
 from dprelease.model import Loss, Query, Release
 from dprelease.privacy.composition import MARGINS, Cost, compose
 from dprelease.statistics.statistic_registry import get_key_selector
 
 STATED_DELTA = Fraction(1, 10**6)
 """Where only rho is declared, epsilon is stated at this delta."""
+
+
+# --- the total ------------------------------------------------------------------------------------
 
 
 class Total(Struct, frozen=True):
@@ -116,3 +121,89 @@ def get_selection_delta(query: Query) -> Fraction:
     if query.key_selection is None:
         raise ValueError("a selecting query has the delta of its selection")
     return query.key_selection.delta
+
+
+# --- what a query asks for ------------------------------------------------------------------------
+
+
+class Demand(Struct, frozen=True):
+    """The budget that a release asks for: epsilon (and delta), rho, accuracy targets, or a weight.
+
+    Budgets of queries that share a release add up, and so do weights: they say how much the
+    variance of a figure matters.
+    """
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    rho: Fraction | None = None
+    weight: Fraction = Fraction(1)
+    targeted: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of the request; only requests of one kind can be added up."""
+        if self.targeted:
+            return "accuracy"
+        if self.rho is not None:
+            return "rho"
+        if self.epsilon is None:
+            return "weight" if self.delta is None else "weight and delta"
+        return "epsilon" if self.delta is None else "epsilon and delta"
+
+    @property
+    def is_stated(self) -> bool:
+        """Return True if the budget is stated in numbers."""
+        return self.epsilon is not None or self.rho is not None
+
+
+def add_up_demand(queries: Sequence[Query]) -> Demand:
+    """Add up the requests of queries; raise ValueError if they differ in kind."""
+    single = [
+        Demand(
+            query.epsilon, query.delta, query.rho, query.weight, targeted=query.accuracy is not None
+        )
+        for query in queries
+    ]
+    if len({demand.kind for demand in single}) != 1:
+        raise ValueError("demands of different kinds can't be added up")
+
+    def add_up(amounts: Iterable[Fraction | None]) -> Fraction | None:
+        stated = [amount for amount in amounts if amount is not None]
+        return sum(stated, Fraction(0)) if stated else None
+
+    return Demand(
+        add_up(query.epsilon for query in queries),
+        add_up(query.delta for query in queries),
+        add_up(query.rho for query in queries),
+        sum((query.weight for query in queries), Fraction(0)),
+        single[0].targeted,
+    )
+
+
+# --- roots of weights, and complaints about budgets -----------------------------------------------
+
+_UNIT = 10**15
+
+
+@lru_cache(maxsize=1024)
+def compute_root(value: Fraction, degree: int) -> Fraction:
+    """Compute the root of a number >= 0, rounded down to 15 places."""
+    if value < 0 or degree < 1:
+        raise ValueError("roots are taken of numbers that aren't negative")
+    whole = value * _UNIT**degree
+    radicand = whole.numerator // whole.denominator
+    low, high = 0, 1 << -(-radicand.bit_length() // degree) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle**degree <= radicand else (low, middle)
+    return Fraction(low, _UNIT)
+
+
+def complain(release: Release, query: Query, code: str, message: str, hint: str) -> Failure:
+    """Build the failure of a query's budget."""
+    return build_failure(release, f"query[{query.number}]", code, message, hint)
+
+
+def build_failure(release: Release, key: str, code: str, message: str, hint: str) -> Failure:
+    """Build the failure of the value at a key of the spec."""
+    return Failure(ExitCode.SPEC, Complaint(code, message, hint, release.place(key), key))
